@@ -1,0 +1,85 @@
+//! `tidings config`: every effective setting with its origin, as a file that
+//! `--config` would read.
+
+use std::io::{self, Write};
+
+use crate::config::Config;
+
+/// Prints the settings as TOML, each under a comment that says what it means
+/// and where its value comes from. Secrets are printed as `"***"`.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn run(config: &Config, out: &mut impl Write) -> io::Result<()> {
+    let mut current = None;
+    for line in config.describe() {
+        let (section, name) = line.name.split_once('.').unwrap_or(("", line.name));
+        if current != Some(section) {
+            let gap = if current.is_some() { "\n" } else { "" };
+            writeln!(out, "{gap}[{section}]")?;
+            current = Some(section);
+        }
+        writeln!(out, "\n# {} ({})\n{name} = {}", line.meaning, line.origin, line.value)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Flags;
+
+    fn printed(variables: &[(&str, &str)]) -> String {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let config = Config::load(None, variables, &Flags::default()).unwrap();
+        let mut out = Vec::new();
+        run(&config, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_is_printed_is_toml_that_gives_the_same_settings() {
+        let text =
+            printed(&[("TIDINGS_SITE__NAME", "A \"quoted\" \\ name # é"), ("TIDINGS_RANKING__SCALE", "5e6")]);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tidings.toml");
+        std::fs::write(&path, &text).unwrap();
+        let again = Config::load(Some(&path), [].into_iter(), &Flags::default()).unwrap();
+        let values = |config: &Config| -> Vec<_> {
+            config.describe().iter().map(|line| (line.name, line.value.clone())).collect()
+        };
+        assert_eq!(again.site.name, "A \"quoted\" \\ name # é");
+        let first = Config::load(
+            None,
+            [("TIDINGS_SITE__NAME", "A \"quoted\" \\ name # é"), ("TIDINGS_RANKING__SCALE", "5e6")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into_iter(),
+            &Flags::default(),
+        );
+        assert_eq!(values(&again), values(&first.unwrap()));
+    }
+
+    #[test]
+    fn every_value_is_printed_with_its_origin() {
+        let text = printed(&[("TIDINGS_LIMITS__SUBMISSION_SECONDS", "0")]);
+        assert!(
+            text.contains("(variable TIDINGS_LIMITS__SUBMISSION_SECONDS)\nsubmission_seconds = 0\n"),
+            "{text}"
+        );
+        assert!(text.contains("(default)\nlisten = \"127.0.0.1:8080\"\n"), "{text}");
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let text = printed(&[
+            ("TIDINGS_MAIL__PASSWORD", "swordfish"),
+            ("TIDINGS_ACCOUNTS__LEGACY_SALT", "pepper"),
+            ("TIDINGS_SERVER__STORE", "redis://me:hunter2@localhost/1"),
+        ]);
+        for secret in ["swordfish", "pepper", "hunter2"] {
+            assert!(!text.contains(secret), "{secret} in {text}");
+        }
+        assert!(text.contains("password = \"***\"\n"), "{text}");
+        assert!(text.contains("store = \"redis://***@localhost/1\"\n"), "{text}");
+    }
+}

@@ -1,0 +1,316 @@
+//! The settings of a server, from four layers: default, file, environment,
+//! command line; a later layer wins.
+//!
+//! Every setting is declared once, in [`settings`]. A wrong or unknown setting
+//! stops the start and names itself, so nothing is silently ignored.
+
+mod settings;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::rules::Rules;
+
+pub use self::settings::{Mail, Server, Site, Web};
+pub use self::values::{Relay, Secret, StoreUrl};
+
+use self::settings::Setting;
+use self::values::{FromText, Kind};
+
+/// What every variable that sets a setting begins with.
+const VARIABLE_PREFIX: &str = "TIDINGS_";
+/// Sets what is logged, before any setting is read; see `docs/operating.md`.
+const LOG_VARIABLE: &str = "TIDINGS_LOG";
+
+/// The effective settings. `Debug` shows no secrets.
+#[derive(Clone, PartialEq)]
+pub struct Config {
+    /// Where to listen and what to store in.
+    pub server: Server,
+    /// How the site presents itself.
+    pub site: Site,
+    /// How mail is sent.
+    pub mail: Mail,
+    /// How pages are served.
+    pub web: Web,
+    /// How the site behaves.
+    pub rules: Rules,
+    lines: Vec<SettingLine>,
+}
+
+/// What the command line sets; `None` where it does not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// `--listen ADDR`, which is `server.listen`.
+    pub listen: Option<String>,
+    /// `--store URL`, which is `server.store`.
+    pub store: Option<String>,
+}
+
+/// One effective setting, to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingLine {
+    /// The name with its section: `server.listen`.
+    pub name: &'static str,
+    /// The value as it is written in TOML; a secret as `"***"`.
+    pub value: String,
+    /// The layer that set it.
+    pub origin: Origin,
+    /// What it is for, in one line.
+    pub meaning: &'static str,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// The file given by `--config`.
+    File(PathBuf),
+    /// An environment variable.
+    Variable(String),
+    /// An option on the command line.
+    Flag(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => formatter.write_str("default"),
+            Self::File(path) => write!(formatter, "file {}", path.display()),
+            Self::Variable(name) => write!(formatter, "variable {name}"),
+            Self::Flag(name) => write!(formatter, "flag {name}"),
+        }
+    }
+}
+
+/// Why the server does not start with these settings.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration file {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not TOML.
+    #[error("{}, line {line}: {message}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The line of the fault, from 1.
+        line: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// There is no such setting.
+    #[error("unknown setting {name} ({origin}), the nearest known is {nearest}")]
+    Unknown {
+        /// The name, as it was written.
+        name: String,
+        /// Where it was written.
+        origin: Origin,
+        /// The known name that looks most like it.
+        nearest: String,
+    },
+    /// The value is not one that the setting can have.
+    #[error("{name} is {value} ({origin}), expected {expected}")]
+    Wrong {
+        /// The setting.
+        name: &'static str,
+        /// Where it was set.
+        origin: Origin,
+        /// The value, unless it is secret.
+        value: String,
+        /// What the setting can be.
+        expected: String,
+    },
+}
+
+impl Config {
+    /// Reads the settings from all layers. Variables that do not begin with
+    /// `TIDINGS_` are not looked at.
+    ///
+    /// # Errors
+    /// When the file cannot be read or parsed, or a setting is unknown or wrong.
+    pub fn load(
+        file: Option<&Path>,
+        environment: impl Iterator<Item = (String, String)>,
+        flags: &Flags,
+    ) -> Result<Self, ConfigError> {
+        let mut layers = Layers::defaults();
+        if let Some(path) = file {
+            layers.add_file(path)?;
+        }
+        layers.add_environment(environment)?;
+        layers.add_flags(flags);
+        settings::build(&layers)
+    }
+
+    /// Every effective setting, in the order of the table.
+    #[must_use]
+    pub fn describe(&self) -> &[SettingLine] {
+        &self.lines
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entries = self.lines.iter().map(|line| (line.name, format_args!("{}", line.value).to_string()));
+        formatter.debug_map().entries(entries).finish()
+    }
+}
+
+/// The environment of this process, for [`Config::load`]. A variable that is
+/// not Unicode is read with replacement characters, which no setting accepts by accident.
+pub fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+}
+
+/// The text of every setting and where it comes from.
+struct Layers {
+    settings: Vec<Setting>,
+    values: BTreeMap<&'static str, (String, Origin)>,
+}
+
+impl Layers {
+    fn defaults() -> Self {
+        let settings = settings::table();
+        let values = settings
+            .iter()
+            .map(|setting| (setting.name, (setting.default.clone(), Origin::Default)))
+            .collect();
+        Self { settings, values }
+    }
+
+    fn add_file(&mut self, path: &Path) -> Result<(), ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+        let root: toml::Table = toml::from_str(&text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            ConfigError::Malformed {
+                path: path.to_owned(),
+                line: before.matches('\n').count() + 1,
+                message: error.message().to_owned(),
+            }
+        })?;
+        let origin = Origin::File(path.to_owned());
+        for (section, content) in root {
+            match content {
+                toml::Value::Table(entries) if self.is_section(&section) => {
+                    for (name, value) in entries {
+                        self.add_toml(&format!("{section}.{name}"), &value, &origin)?;
+                    }
+                }
+                _ => return Err(self.unknown(section, origin)),
+            }
+        }
+        Ok(())
+    }
+
+    fn add_toml(&mut self, name: &str, value: &toml::Value, origin: &Origin) -> Result<(), ConfigError> {
+        let Some(setting) = self.settings.iter().find(|setting| setting.name == name) else {
+            return Err(self.unknown(name.to_owned(), origin.clone()));
+        };
+        match setting.kind.text_of(value) {
+            Some(text) => {
+                self.values.insert(setting.name, (text, origin.clone()));
+                Ok(())
+            }
+            None => Err(wrong(setting.name, &setting.kind, value.to_string(), origin)),
+        }
+    }
+
+    fn add_environment(
+        &mut self,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Result<(), ConfigError> {
+        // Sorted, so that of several faults the same one is always named.
+        let ours: BTreeMap<String, String> = environment
+            .filter(|(name, _)| name.starts_with(VARIABLE_PREFIX) && name != LOG_VARIABLE)
+            .collect();
+        for (variable, value) in ours {
+            let Some(setting) = self.settings.iter().find(|setting| variable_of(setting.name) == variable)
+            else {
+                let nearest =
+                    nearest(&variable, self.settings.iter().map(|setting| variable_of(setting.name)));
+                let name = variable.clone();
+                return Err(ConfigError::Unknown { name, origin: Origin::Variable(variable), nearest });
+            };
+            self.values.insert(setting.name, (value, Origin::Variable(variable)));
+        }
+        Ok(())
+    }
+
+    fn add_flags(&mut self, flags: &Flags) {
+        let given = [("server.listen", "--listen", &flags.listen), ("server.store", "--store", &flags.store)];
+        for (name, flag, value) in given {
+            if let Some(value) = value {
+                self.values.insert(name, (value.clone(), Origin::Flag(flag)));
+            }
+        }
+    }
+
+    /// The value of a setting, once all layers are in.
+    fn read<T: FromText>(&self, name: &'static str, kind: &Kind) -> Result<T, ConfigError> {
+        let (text, origin) = self.value(name);
+        T::from_text(text, kind).ok_or_else(|| wrong(name, kind, toml::Value::from(text).to_string(), origin))
+    }
+
+    /// The settings as they are shown, when every one of them has been read.
+    fn describe(&self) -> Vec<SettingLine> {
+        let line = |setting: &Setting| {
+            let (text, origin) = self.value(setting.name);
+            SettingLine {
+                name: setting.name,
+                value: setting.kind.shown(text),
+                origin: origin.clone(),
+                meaning: setting.meaning,
+            }
+        };
+        self.settings.iter().map(line).collect()
+    }
+
+    /// Every name in the table has a value from the start.
+    fn value(&self, name: &str) -> (&str, &Origin) {
+        self.values.get(name).map_or(("", &Origin::Default), |(text, origin)| (text, origin))
+    }
+
+    fn is_section(&self, name: &str) -> bool {
+        self.sections().contains(name)
+    }
+
+    fn sections(&self) -> BTreeSet<&'static str> {
+        self.settings.iter().filter_map(|setting| setting.name.split('.').next()).collect()
+    }
+
+    fn unknown(&self, name: String, origin: Origin) -> ConfigError {
+        let nearest = if name.contains('.') {
+            nearest(&name, self.settings.iter().map(|setting| setting.name.to_owned()))
+        } else {
+            nearest(&name, self.sections().into_iter().map(|section| format!("section [{section}]")))
+        };
+        ConfigError::Unknown { name, origin, nearest }
+    }
+}
+
+fn wrong(name: &'static str, kind: &Kind, literal: String, origin: &Origin) -> ConfigError {
+    let value = kind.concealed(literal);
+    ConfigError::Wrong { name, origin: origin.clone(), value, expected: kind.expected() }
+}
+
+fn variable_of(name: &str) -> String {
+    format!("{VARIABLE_PREFIX}{}", name.replace('.', "__").to_uppercase())
+}
+
+fn nearest(name: &str, known: impl Iterator<Item = String>) -> String {
+    known.min_by_key(|candidate| strsim::osa_distance(name, candidate)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,259 @@
+//! The layers, the bounds and the errors of the settings.
+
+use std::net::SocketAddr;
+
+use super::*;
+
+fn load(file: &str, variables: &[(&str, &str)], flags: &Flags) -> Result<Config, String> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("tidings.toml");
+    std::fs::write(&path, file).unwrap();
+    let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Config::load(Some(&path), variables, flags)
+        .map_err(|error| error.to_string().replace(&path.display().to_string(), "FILE"))
+}
+
+fn from_file(file: &str) -> Result<Config, String> {
+    load(file, &[], &Flags::default())
+}
+
+fn from_variable(name: &str, value: &str) -> Result<Config, String> {
+    load("", &[(name, value)], &Flags::default())
+}
+
+#[test]
+fn without_any_layer_everything_has_its_default() {
+    let config = Config::load(None, [].into_iter(), &Flags::default()).unwrap();
+    assert_eq!(config.rules, Rules::default());
+    assert_eq!(config.server.listen, "127.0.0.1:8080".parse::<SocketAddr>().unwrap());
+    assert_eq!(config.server.store.as_str(), "redb:tidings.redb");
+    assert_eq!(config.server.store_timeout_seconds, 2);
+    assert_eq!(config.server.request_timeout_seconds, 10);
+    assert_eq!(config.server.cache_mebibytes, 64);
+    assert_eq!(config.site.name, "Tidings");
+    assert_eq!(config.site.url.as_str(), "http://localhost:8080/");
+    assert!(!config.site.is_https());
+    assert_eq!(config.site.link("/reset-password"), "http://localhost:8080/reset-password");
+    assert_eq!(config.mail.relay, None);
+    assert!(config.web.trusted_proxies.is_empty());
+    assert!(config.web.gravatars);
+    assert!(config.describe().iter().all(|line| line.origin == Origin::Default));
+}
+
+#[test]
+fn a_later_layer_wins() {
+    let file = "[server]\nlisten = \"127.0.0.1:1\"\n[limits]\nsubmission_seconds = 1\nrepost_seconds = 1";
+    let variables = [("TIDINGS_SERVER__LISTEN", "127.0.0.1:2"), ("TIDINGS_LIMITS__REPOST_SECONDS", "2")];
+    let flags = Flags { listen: Some("127.0.0.1:3".to_owned()), store: None };
+    let config = load(file, &variables, &flags).unwrap();
+    assert_eq!(config.server.listen.port(), 3);
+    assert_eq!(config.rules.limits.repost_seconds, 2);
+    assert_eq!(config.rules.limits.submission_seconds, 1);
+    assert_eq!(config.rules.limits.news_edit_seconds, 900);
+    let origin = |name: &str| {
+        let line = config.describe().iter().find(|line| line.name == name);
+        line.unwrap().origin.to_string().split(' ').next().unwrap().to_owned()
+    };
+    assert_eq!(origin("server.listen"), "flag");
+    assert_eq!(origin("limits.repost_seconds"), "variable");
+    assert_eq!(origin("limits.submission_seconds"), "file");
+    assert_eq!(origin("limits.news_edit_seconds"), "default");
+}
+
+#[test]
+fn a_wrong_value_of_a_lower_layer_does_not_matter_when_it_is_overridden() {
+    let flags = Flags { listen: None, store: Some("redb::memory:".to_owned()) };
+    let config = load("[server]\nstore = \"sqlite:x\"", &[], &flags).unwrap();
+    assert_eq!(config.server.store.as_str(), "redb::memory:");
+}
+
+#[test]
+fn a_wrong_setting_names_itself_its_origin_its_value_and_what_is_expected() {
+    let table = [
+        (
+            "[limits]\nsubmission_seconds = \"900\"",
+            "limits.submission_seconds is \"900\" (file FILE), expected a whole number of seconds from 0 to 315360000",
+        ),
+        (
+            "[limits]\nsubmission_seconds = -1",
+            "limits.submission_seconds is \"-1\" (file FILE), expected a whole number of seconds from 0 to 315360000",
+        ),
+        (
+            "[limits]\nsubmission_seconds = 1.5",
+            "limits.submission_seconds is 1.5 (file FILE), expected a whole number of seconds from 0 to 315360000",
+        ),
+        ("[site]\nname = 5", "site.name is 5 (file FILE), expected one line of 1 to 80 characters"),
+        (
+            "[server]\nlisten = { port = 5 }",
+            "server.listen is { port = 5 } (file FILE), expected an address with a port, like 127.0.0.1:8080 or [::1]:8080",
+        ),
+        (
+            "[ranking]\nage_exponent = nan",
+            "ranking.age_exponent is \"NaN\" (file FILE), expected a number from 0 to 10",
+        ),
+    ];
+    for (file, expected) in table {
+        assert_eq!(from_file(file).unwrap_err(), expected);
+    }
+    let table = [
+        ("TIDINGS_SERVER__LISTEN", "8080", "an address with a port, like 127.0.0.1:8080 or [::1]:8080"),
+        ("TIDINGS_SERVER__STORE", "sqlite:x", "redb:PATH, redb::memory:, redis://HOST or rediss://HOST"),
+        ("TIDINGS_SERVER__STORE", "redb:", "redb:PATH, redb::memory:, redis://HOST or rediss://HOST"),
+        ("TIDINGS_SERVER__STORE_TIMEOUT_SECONDS", "0", "a whole number of seconds from 1 to 60"),
+        ("TIDINGS_SERVER__CACHE_MEBIBYTES", "9999999", "a whole number of mebibytes from 1 to 65536"),
+        ("TIDINGS_SITE__NAME", "", "one line of 1 to 80 characters"),
+        (
+            "TIDINGS_SITE__URL",
+            "ftp://example.com",
+            "an http or https URL of a whole host, like https://news.example.com",
+        ),
+        (
+            "TIDINGS_SITE__URL",
+            "https://example.com/news",
+            "an http or https URL of a whole host, like https://news.example.com",
+        ),
+        ("TIDINGS_MAIL__RELAY", "localhost", "host:port, or nothing"),
+        ("TIDINGS_MAIL__RELAY", ":25", "host:port, or nothing"),
+        ("TIDINGS_MAIL__RELAY", "localhost:0", "host:port, or nothing"),
+        ("TIDINGS_MAIL__FROM", "", "an e-mail address, like news@example.com or News <news@example.com>"),
+        (
+            "TIDINGS_WEB__TRUSTED_PROXIES",
+            "10.0.0.0/33",
+            "comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8",
+        ),
+        (
+            "TIDINGS_WEB__TRUSTED_PROXIES",
+            "10.0.0.1,,",
+            "comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8",
+        ),
+        ("TIDINGS_WEB__GRAVATARS", "yes", "true or false"),
+        ("TIDINGS_KARMA__UPVOTE_COST", "-1", "a whole number from 0 to 1000000000"),
+        ("TIDINGS_RANKING__SCALE", "inf", "a number from 0.001 to 1000000000000"),
+    ];
+    for (variable, value, expected) in table {
+        let error = from_variable(variable, value).unwrap_err();
+        let name = variable.trim_start_matches("TIDINGS_").to_lowercase().replace("__", ".");
+        assert_eq!(error, format!("{name} is \"{value}\" (variable {variable}), expected {expected}"));
+    }
+}
+
+#[test]
+fn secrets_are_in_no_error_and_no_debug_form() {
+    let error = from_variable("TIDINGS_MAIL__PASSWORD", "sword\nfish").unwrap_err();
+    assert!(error.contains("mail.password is \"***\"") && !error.contains("fish"), "{error}");
+    let error = from_file("[mail]\npassword = 1234567").unwrap_err();
+    assert!(!error.contains("1234567"), "{error}");
+    let error = from_variable("TIDINGS_SERVER__STORE", "valkey://me:hunter2@host").unwrap_err();
+    assert!(error.contains("\"valkey://***@host\"") && !error.contains("hunter2"), "{error}");
+    let variables = [
+        ("TIDINGS_MAIL__PASSWORD", "swordfish"),
+        ("TIDINGS_ACCOUNTS__LEGACY_SALT", "pepper"),
+        ("TIDINGS_SERVER__STORE", "redis://me:hunter2@host"),
+    ];
+    let config = load("", &variables, &Flags::default()).unwrap();
+    assert_eq!(config.mail.password.reveal(), "swordfish");
+    assert_eq!(config.rules.accounts.legacy_salt, "pepper");
+    assert_eq!(config.server.store.as_str(), "redis://me:hunter2@host");
+    let shown = format!("{config:?} {:?} {:?}", config.mail, config.server);
+    for secret in ["swordfish", "pepper", "hunter2"] {
+        assert!(!shown.contains(secret), "{secret} in {shown}");
+    }
+}
+
+#[test]
+fn an_unknown_setting_names_the_nearest_known_one() {
+    let table = [
+        (
+            "[limits]\nsubmision_seconds = 1",
+            "unknown setting limits.submision_seconds (file FILE), the nearest known is limits.submission_seconds",
+        ),
+        (
+            "[limit]\nsubmission_seconds = 1",
+            "unknown setting limit (file FILE), the nearest known is section [limits]",
+        ),
+        ("[sites]", "unknown setting sites (file FILE), the nearest known is section [site]"),
+        ("karma = 5", "unknown setting karma (file FILE), the nearest known is section [karma]"),
+        (
+            "[server.listen]\nport = 1",
+            "server.listen is { port = 1 } (file FILE), expected an address with a port, like 127.0.0.1:8080 or [::1]:8080",
+        ),
+    ];
+    for (file, expected) in table {
+        assert_eq!(from_file(file).unwrap_err(), expected);
+    }
+    for variable in ["TIDINGS_SITE_NAME", "TIDINGS_SITE__NAM", "TIDINGS_site__name"] {
+        let error = from_variable(variable, "x").unwrap_err();
+        assert!(error.starts_with(&format!("unknown setting {variable} (variable {variable})")), "{error}");
+    }
+    let error = from_variable("TIDINGS_SITE_NAME", "x").unwrap_err();
+    assert!(error.ends_with("the nearest known is TIDINGS_SITE__NAME"), "{error}");
+}
+
+#[test]
+fn the_log_filter_and_the_variables_of_others_are_left_alone() {
+    let variables = [("TIDINGS_LOG", "debug"), ("HOME", "/root"), ("TIDING_SITE__NAME", "x")];
+    assert!(load("", &variables, &Flags::default()).is_ok());
+}
+
+#[test]
+fn a_file_that_is_absent_or_not_toml_is_named() {
+    let missing = Config::load(Some(Path::new("/no/such.toml")), [].into_iter(), &Flags::default());
+    let error = missing.unwrap_err().to_string();
+    assert!(error.starts_with("cannot read the configuration file /no/such.toml: "), "{error}");
+    let error = from_file("[site]\nname = \"a\"\nurl = what\n").unwrap_err();
+    assert!(error.starts_with("FILE, line 3: "), "{error}");
+    let error = from_file("[site]\nname = \"a\"\nname = \"b\"\n").unwrap_err();
+    assert!(error.starts_with("FILE, line 3: "), "{error}");
+}
+
+#[test]
+fn values_are_read_into_their_types() {
+    let file = r#"
+        [server]
+        listen = "[::1]:80"
+        store = "rediss://cache.example.com:6380/2"
+        [site]
+        url = "https://News.Example.com"
+        [mail]
+        relay = "[::1]:2525"
+        from = "News <news@example.com>"
+        [web]
+        trusted_proxies = "127.0.0.1, 10.0.0.0/8,::1 ,::ffff:192.0.2.1"
+        gravatars = false
+        [ranking]
+        age_exponent = 2
+        [karma]
+        initial = -5
+    "#;
+    let config = from_file(file).unwrap();
+    assert_eq!(config.server.listen.port(), 80);
+    assert!(config.site.is_https());
+    assert_eq!(config.site.link("/"), "https://news.example.com/");
+    assert_eq!(config.mail.relay, Some(Relay { host: "::1".to_owned(), port: 2525 }));
+    assert_eq!(config.mail.from.email.to_string(), "news@example.com");
+    let networks: Vec<String> = config.web.trusted_proxies.iter().map(ToString::to_string).collect();
+    assert_eq!(networks, ["127.0.0.1/32", "10.0.0.0/8", "::1/128", "192.0.2.1/32"]);
+    assert!(!config.web.gravatars);
+    assert_eq!(config.rules.karma.initial, -5);
+    assert!((config.rules.ranking.age_exponent - 2.0).abs() < f64::EPSILON);
+}
+
+#[test]
+fn every_default_is_accepted_by_its_own_variable() {
+    let config = Config::load(None, [].into_iter(), &Flags::default()).unwrap();
+    for setting in settings::table() {
+        let again = from_variable(&variable_of(setting.name), &setting.default).unwrap();
+        assert_eq!(again.rules, config.rules, "{}", setting.name);
+        assert_eq!(again.server, config.server, "{}", setting.name);
+    }
+}
+
+#[test]
+fn every_setting_has_its_own_name_and_a_sentence() {
+    let table = settings::table();
+    let names: BTreeSet<_> = table.iter().map(|setting| setting.name).collect();
+    assert_eq!(names.len(), table.len());
+    for setting in table {
+        assert!(setting.meaning.ends_with('.') && !setting.meaning.contains('\n'), "{}", setting.name);
+    }
+}

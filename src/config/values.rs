@@ -1,0 +1,307 @@
+//! What settings can be: the kinds of values, how each is read from text, and
+//! how it is shown.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+use ipnet::IpNet;
+use lettre::message::Mailbox;
+use url::Url;
+
+/// What is shown of a secret.
+const CONCEALED: &str = "***";
+const MOST_SECRET_CHARACTERS: usize = 1024;
+
+/// Which values a setting can have.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    /// An IP address with a port.
+    SocketAddress,
+    /// A [`StoreUrl`].
+    Store,
+    /// An http(s) URL of a whole host.
+    SiteUrl,
+    /// Empty, or a [`Relay`].
+    Relay,
+    /// An e-mail address, with or without a name.
+    Mailbox,
+    /// Comma-separated addresses and networks.
+    Networks,
+    /// One line of text.
+    Line {
+        /// The fewest characters.
+        least: usize,
+        /// The most characters.
+        most: usize,
+    },
+    /// One line of text that is never shown.
+    Secret,
+    /// True or false.
+    Switch,
+    /// A whole number that is never negative.
+    Whole {
+        /// What is counted, as it follows "a whole number".
+        unit: &'static str,
+        /// The smallest.
+        least: u64,
+        /// The greatest.
+        most: u64,
+    },
+    /// A whole number.
+    Signed {
+        /// The smallest.
+        least: i64,
+        /// The greatest.
+        most: i64,
+    },
+    /// A number with decimals.
+    Decimal {
+        /// The smallest.
+        least: f64,
+        /// The greatest.
+        most: f64,
+    },
+}
+
+impl Kind {
+    /// What an error message says was expected.
+    pub(super) fn expected(&self) -> String {
+        match self {
+            Self::SocketAddress => "an address with a port, like 127.0.0.1:8080 or [::1]:8080".to_owned(),
+            Self::Store => "redb:PATH, redb::memory:, redis://HOST or rediss://HOST".to_owned(),
+            Self::SiteUrl => "an http or https URL of a whole host, like https://news.example.com".to_owned(),
+            Self::Relay => "host:port, or nothing".to_owned(),
+            Self::Mailbox => "an e-mail address, like news@example.com or News <news@example.com>".to_owned(),
+            Self::Networks => "comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8".to_owned(),
+            Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
+            Self::Line { least, most } => format!("one line of {least} to {most} characters"),
+            Self::Secret => format!("one line of at most {MOST_SECRET_CHARACTERS} characters"),
+            Self::Switch => "true or false".to_owned(),
+            Self::Whole { unit, least, most } => format!("a whole number{unit} from {least} to {most}"),
+            Self::Signed { least, most } => format!("a whole number from {least} to {most}"),
+            Self::Decimal { least, most } => format!("a number from {least} to {most}"),
+        }
+    }
+
+    /// The text of a value in a file, unless it is of another type than this kind.
+    pub(super) fn text_of(&self, value: &toml::Value) -> Option<String> {
+        use toml::Value;
+        match (self, value) {
+            (Self::Switch, Value::Boolean(switch)) => Some(switch.to_string()),
+            (Self::Whole { .. } | Self::Signed { .. } | Self::Decimal { .. }, Value::Integer(number)) => {
+                Some(number.to_string())
+            }
+            (Self::Decimal { .. }, Value::Float(number)) => Some(number.to_string()),
+            (Self::Switch | Self::Whole { .. } | Self::Signed { .. } | Self::Decimal { .. }, _) => None,
+            (_, Value::String(text)) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    /// An accepted value as it is written in a file, secrets concealed.
+    pub(super) fn shown(&self, text: &str) -> String {
+        let number = match self {
+            Self::Switch => Some(text.to_owned()),
+            Self::Whole { .. } => u64::from_text(text, self).map(|number| number.to_string()),
+            Self::Signed { .. } => i64::from_text(text, self).map(|number| number.to_string()),
+            Self::Decimal { .. } => {
+                f64::from_text(text, self).map(|number| toml::Value::Float(number).to_string())
+            }
+            Self::Secret if text.is_empty() => Some("\"\"".to_owned()),
+            _ => None,
+        };
+        number.unwrap_or_else(|| self.concealed(toml::Value::from(text).to_string()))
+    }
+
+    /// A value as it may be shown.
+    pub(super) fn concealed(&self, literal: String) -> String {
+        match self {
+            Self::Secret => format!("\"{CONCEALED}\""),
+            Self::Store => without_credentials(&literal),
+            _ => literal,
+        }
+    }
+}
+
+/// A value that can be read from the text of a setting; `None` when it is not
+/// one of its kind.
+pub(super) trait FromText: Sized {
+    fn from_text(text: &str, kind: &Kind) -> Option<Self>;
+}
+
+impl FromText for SocketAddr {
+    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
+impl FromText for String {
+    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+        let (least, most) = match kind {
+            Kind::Line { least, most } => (*least, *most),
+            _ => (0, MOST_SECRET_CHARACTERS),
+        };
+        let fits = (least..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+        fits.then(|| text.to_owned())
+    }
+}
+
+impl FromText for bool {
+    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
+impl FromText for u64 {
+    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+        let number = text.parse().ok()?;
+        matches!(kind, Kind::Whole { least, most, .. } if (*least..=*most).contains(&number))
+            .then_some(number)
+    }
+}
+
+impl FromText for i64 {
+    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+        let number = text.parse().ok()?;
+        matches!(kind, Kind::Signed { least, most } if (*least..=*most).contains(&number)).then_some(number)
+    }
+}
+
+impl FromText for f64 {
+    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+        let number = text.parse().ok()?;
+        matches!(kind, Kind::Decimal { least, most } if (*least..=*most).contains(&number)).then_some(number)
+    }
+}
+
+impl FromText for Url {
+    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+        let url = Url::parse(text).ok()?;
+        let fits = matches!(url.scheme(), "http" | "https")
+            && url.has_host()
+            && url.path() == "/"
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none();
+        fits.then_some(url)
+    }
+}
+
+impl FromText for Mailbox {
+    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+        if text.chars().any(char::is_control) { None } else { text.parse().ok() }
+    }
+}
+
+impl FromText for Vec<IpNet> {
+    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+        if text.trim().is_empty() {
+            return Some(Self::new());
+        }
+        let network = |entry: &str| {
+            let entry = entry.trim();
+            entry
+                .parse()
+                .ok()
+                .or_else(|| entry.parse::<IpAddr>().ok().map(|address| IpNet::from(address.to_canonical())))
+        };
+        text.split(',').map(network).collect()
+    }
+}
+
+/// A mail server: host and port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relay {
+    /// The name or address, an IPv6 address without brackets.
+    pub host: String,
+    /// The TCP port.
+    pub port: u16,
+}
+
+impl FromText for Option<Relay> {
+    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+        if text.is_empty() {
+            return Some(None);
+        }
+        let (host, port) = text.rsplit_once(':')?;
+        let port = port.parse().ok().filter(|port| *port != 0)?;
+        let host = match url::Host::parse(host).ok()? {
+            url::Host::Domain(domain) => domain,
+            url::Host::Ipv4(address) => address.to_string(),
+            url::Host::Ipv6(address) => address.to_string(),
+        };
+        Some(Some(Relay { host, port }))
+    }
+}
+
+/// A secret that is in no log: `Debug` shows `***`.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The secret itself.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(CONCEALED)
+    }
+}
+
+impl FromText for Secret {
+    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+        String::from_text(text, kind).map(Self)
+    }
+}
+
+/// The URL of a store. It may hold a password, so `Debug` and `Display` leave
+/// the credentials out.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreUrl(String);
+
+impl StoreUrl {
+    /// The whole URL, to open the store with.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&without_credentials(&self.0))
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl FromText for StoreUrl {
+    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+        let known = match text.split_once(':')? {
+            ("redb", path) => !path.is_empty(),
+            ("redis" | "rediss", _) => Url::parse(text).is_ok_and(|url| url.has_host()),
+            _ => false,
+        };
+        (known && !text.chars().any(char::is_control)).then(|| Self(text.to_owned()))
+    }
+}
+
+/// The URL with `***` for what stands between `://` and the last `@`, which is
+/// where a password could be even when the URL is not well formed.
+fn without_credentials(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) if scheme.len() < url.len() - rest.len() => {
+            format!("{scheme}://{CONCEALED}@{rest}")
+        }
+        _ => url.to_owned(),
+    }
+}

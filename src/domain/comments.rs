@@ -1,0 +1,433 @@
+//! Comments as they are stored, and writing, editing and deleting them.
+//!
+//! All comments of an item are one hash, `thread:comment:<news id>`: a field
+//! for each comment, its value the comment as JSON. A thread is one read.
+
+use super::clock::Timestamp;
+use super::error::{Error, Refusal};
+use super::ids::{CommentAddress, CommentId, NewsId, UserId};
+use super::keys;
+use super::limits;
+use super::news::{Direction, News};
+use super::site::{Applied, Site};
+use super::text::Body;
+use super::users::User;
+use crate::keyspace::{Batch, Query};
+use serde::{Deserialize, Serialize};
+
+/// The field of a thread that counts its comments.
+pub(super) const NEXT_ID: &str = "nextid";
+
+/// A comment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// The comment's number in its thread.
+    pub id: CommentId,
+    /// The text; must not be shown when deleted.
+    pub body: String,
+    /// When it was written.
+    pub ctime: Timestamp,
+    /// Who wrote it.
+    pub user_id: UserId,
+    /// The comment that it answers; `None` for one that answers the item.
+    pub parent_id: Option<CommentId>,
+    /// Who voted it up.
+    pub up: Vec<u64>,
+    /// Who voted it down.
+    pub down: Vec<u64>,
+    /// Whether it was deleted.
+    pub deleted: bool,
+    /// Fields that other programs added; kept as they are.
+    extra: serde_json::Map<String, serde_json::Value>,
+}
+
+/// A comment as it is stored. Numbers in databases of the original may be
+/// written as strings; we write numbers.
+#[derive(Serialize, Deserialize)]
+struct StoredComment {
+    body: String,
+    #[serde(deserialize_with = "number")]
+    ctime: i64,
+    #[serde(deserialize_with = "number")]
+    user_id: i64,
+    #[serde(default = "no_parent", deserialize_with = "number")]
+    parent_id: i64,
+    #[serde(default, deserialize_with = "any_number")]
+    score: i64,
+    #[serde(default, deserialize_with = "numbers")]
+    up: Vec<u64>,
+    #[serde(default, deserialize_with = "numbers")]
+    down: Vec<u64>,
+    #[serde(default, deserialize_with = "any_number", skip_serializing_if = "is_zero")]
+    del: i64,
+    #[serde(flatten)]
+    extra: serde_json::Map<String, serde_json::Value>,
+}
+
+const fn no_parent() -> i64 {
+    -1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_zero(number: &i64) -> bool {
+    *number == 0
+}
+
+fn as_number(value: &serde_json::Value) -> Option<i64> {
+    match value {
+        serde_json::Value::Number(number) => number.as_i64(),
+        serde_json::Value::String(text) => text.parse().ok(),
+        serde_json::Value::Bool(flag) => Some(i64::from(*flag)),
+        _ => None,
+    }
+}
+
+fn number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    as_number(&value).ok_or_else(|| serde::de::Error::custom("not a whole number"))
+}
+
+/// A number that is not worth refusing a comment for.
+fn any_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    Ok(as_number(&serde_json::Value::deserialize(deserializer)?).unwrap_or(0))
+}
+
+fn numbers<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
+    let values = Vec::<serde_json::Value>::deserialize(deserializer)?;
+    Ok(values.iter().filter_map(as_number).filter_map(|number| u64::try_from(number).ok()).collect())
+}
+
+impl Comment {
+    /// A new comment, voted up by its author.
+    pub(super) fn new(
+        id: CommentId,
+        author: UserId,
+        parent_id: Option<CommentId>,
+        body: &Body,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            body: body.as_str().to_owned(),
+            ctime: now,
+            user_id: author,
+            parent_id,
+            up: vec![author.0],
+            down: Vec::new(),
+            deleted: false,
+            extra: serde_json::Map::new(),
+        }
+    }
+
+    /// Reads a comment; `None` when the field is no id (as `nextid`) or the
+    /// value no comment.
+    #[must_use]
+    pub fn from_field(field: &str, json: &str) -> Option<Self> {
+        let id: CommentId = field.parse().ok()?;
+        let stored: StoredComment = match serde_json::from_str(json) {
+            Ok(stored) => stored,
+            Err(error) => {
+                tracing::warn!(comment = field, %error, "unreadable comment passed over");
+                return None;
+            }
+        };
+        Some(Self {
+            id,
+            body: stored.body,
+            ctime: Timestamp(u64::try_from(stored.ctime).unwrap_or(0)),
+            user_id: UserId::try_from(stored.user_id).ok()?,
+            parent_id: CommentId::try_from(stored.parent_id).ok(),
+            up: stored.up,
+            down: stored.down,
+            deleted: stored.del != 0,
+            extra: stored.extra,
+        })
+    }
+
+    /// The comment as it is stored.
+    fn to_json(&self) -> String {
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let stored = StoredComment {
+            body: self.body.clone(),
+            ctime: signed(self.ctime.0),
+            user_id: signed(self.user_id.0),
+            parent_id: self.parent_id.map_or(-1, |parent| signed(parent.0)),
+            score: self.score(),
+            up: self.up.clone(),
+            down: self.down.clone(),
+            del: i64::from(self.deleted),
+            extra: self.extra.clone(),
+        };
+        // Strings, numbers and JSON values with string keys always serialise.
+        serde_json::to_string(&stored).unwrap_or_default()
+    }
+
+    /// Votes up minus votes down.
+    #[must_use]
+    pub fn score(&self) -> i64 {
+        let count = |votes: &[u64]| i64::try_from(votes.len()).unwrap_or(i64::MAX);
+        count(&self.up) - count(&self.down)
+    }
+
+    /// A user's vote.
+    #[must_use]
+    pub fn vote_of(&self, user: UserId) -> Option<Direction> {
+        if self.up.contains(&user.0) {
+            Some(Direction::Up)
+        } else if self.down.contains(&user.0) {
+            Some(Direction::Down)
+        } else {
+            None
+        }
+    }
+
+    /// Adds a user's vote.
+    pub(super) fn vote(&mut self, voter: UserId, direction: Direction) -> Result<(), Refusal> {
+        if self.vote_of(voter).is_some() {
+            return Err(Refusal::VotedAlready);
+        }
+        match direction {
+            Direction::Up => self.up.push(voter.0),
+            Direction::Down => self.down.push(voter.0),
+        }
+        Ok(())
+    }
+
+    /// Whether `viewer` may edit it now.
+    ///
+    /// # Errors
+    /// The refusal that tells why not.
+    pub fn may_edit(&self, viewer: &User, now: Timestamp, window_seconds: u64) -> Result<(), Refusal> {
+        if viewer.id != self.user_id {
+            return Err(Refusal::NotYourComment);
+        }
+        if self.deleted {
+            return Err(Refusal::CommentDeleted);
+        }
+        if window_seconds > 0 && now.seconds_since(self.ctime) > window_seconds {
+            return Err(Refusal::TooLateToChange { window_seconds });
+        }
+        Ok(())
+    }
+
+    /// Whether `viewer` may delete it now; administrators may at any time.
+    ///
+    /// # Errors
+    /// The refusal that tells why not.
+    pub fn may_delete(&self, viewer: &User, now: Timestamp, window_seconds: u64) -> Result<(), Refusal> {
+        if viewer.flags.admin { Ok(()) } else { self.may_edit(viewer, now, window_seconds) }
+    }
+}
+
+/// One comment with the text that it is stored as.
+pub(super) struct Stored {
+    pub(super) comment: Comment,
+    pub(super) json: String,
+    pub(super) news_deleted: bool,
+    news_comments: u64,
+}
+
+/// Reads one comment and the state of its item.
+pub(super) async fn read_stored(site: &Site, address: CommentAddress) -> Result<Stored, Error> {
+    let mut query = Query::new();
+    let news = query.hash(keys::news(address.news));
+    let json = query.hash_fields(keys::thread(address.news), [address.comment.to_string()]);
+    let mut answers = site.store.query(query).await?;
+    let news = News::from_hash(&answers.take(news)).ok_or(Refusal::NoSuchNews)?;
+    let json = answers.take(json).into_iter().flatten().next().ok_or(Refusal::NoSuchComment)?;
+    let comment = Comment::from_field(&address.comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
+    Ok(Stored { comment, json, news_deleted: news.deleted, news_comments: news.comments })
+}
+
+/// A batch that replaces a comment, if it is still what was read.
+pub(super) fn replacement(address: CommentAddress, read: &str, comment: &Comment) -> Batch {
+    let (thread, field) = (keys::thread(address.news), address.comment.to_string());
+    let mut batch = Batch::new();
+    batch.field_equals(&thread, &field, read);
+    batch.set_field(thread, field, comment.to_json());
+    batch
+}
+
+/// Adds a new comment to a batch: the comment and the author's list.
+pub(super) fn write_new(batch: &mut Batch, news: NewsId, comment: &Comment) {
+    let address = CommentAddress { news, comment: comment.id };
+    batch.set_field(keys::thread(news), comment.id.to_string(), comment.to_json());
+    batch.sorted_add(keys::user_comments(comment.user_id), address.to_string(), comment.ctime.as_score());
+}
+
+/// Writes a comment on an item, or in answer to another comment.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NoSuchParent`],
+/// [`Refusal::CommentDeleted`] for a deleted parent, or the store's.
+pub async fn post_comment(
+    site: &Site,
+    now: Timestamp,
+    author: &User,
+    news: NewsId,
+    parent: Option<CommentId>,
+    body: &Body,
+) -> Result<CommentAddress, Error> {
+    let thread = keys::thread(news);
+    let answered = refuse_or_find_answered(site, author, news, parent).await?;
+    let id = site.store.next_id_in(&thread, NEXT_ID).await?;
+    let id =
+        CommentId::try_from(id).map_err(|_| Error::Internal(format!("{NEXT_ID} of {thread} is {id}")))?;
+    let comment = Comment::new(id, author.id, parent, body, now);
+
+    let mut batch = Batch::new();
+    batch.key_present(keys::news(news));
+    batch.field_absent(keys::news(news), "del");
+    batch.field_absent(&thread, id.to_string());
+    batch.increment_field(keys::news(news), "comments", 1);
+    if let Some(answered) = answered {
+        batch.increment_field(keys::user(answered), "replies", 1);
+    }
+    write_new(&mut batch, news, &comment);
+    match site.apply(batch).await? {
+        Applied::Yes(_) => Ok(CommentAddress { news, comment: id }),
+        Applied::No(check) if check.0 < 2 => Err(Refusal::NewsDeleted.into()),
+        Applied::No(_) => Err(Error::Busy),
+    }
+}
+
+/// Refuses what may not be commented; finds whose badge an answer counts in:
+/// the parent's author, unless it is the author's own comment.
+async fn refuse_or_find_answered(
+    site: &Site,
+    author: &User,
+    news: NewsId,
+    parent: Option<CommentId>,
+) -> Result<Option<UserId>, Error> {
+    let mut query = Query::new();
+    let item = query.hash(keys::news(news));
+    let fields = parent.map(|parent| parent.to_string()).unwrap_or_default();
+    let fields = query.hash_fields(keys::thread(news), [NEXT_ID.to_owned(), fields]);
+    let mut answers = site.store.query(query).await?;
+    let item = News::from_hash(&answers.take(item)).ok_or(Refusal::NoSuchNews)?;
+    if item.deleted {
+        return Err(Refusal::NewsDeleted.into());
+    }
+    let mut fields = answers.take(fields).into_iter();
+    let drawn = fields.next().flatten().and_then(|nextid| nextid.parse::<u64>().ok()).unwrap_or(0);
+    if drawn >= limits::MAX_COMMENTS_PER_THREAD {
+        return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
+    }
+    let Some(parent) = parent else {
+        return Ok(None);
+    };
+    let answered = fields
+        .next()
+        .flatten()
+        .and_then(|json| Comment::from_field(&parent.to_string(), &json))
+        .ok_or(Refusal::NoSuchParent)?;
+    if answered.deleted {
+        return Err(Refusal::CommentDeleted.into());
+    }
+    if answered.user_id == author.id {
+        return Ok(None);
+    }
+    let mut query = Query::new();
+    let exists = query.hash_fields(keys::user(answered.user_id), ["id"]);
+    let exists = site.store.query(query).await?.take(exists).into_iter().flatten().next().is_some();
+    Ok(exists.then_some(answered.user_id))
+}
+
+/// Changes the text of one's own comment.
+///
+/// # Errors
+/// [`Refusal::NoSuchComment`], the refusals of [`Comment::may_edit`], or the store's.
+pub async fn edit_comment(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    address: CommentAddress,
+    body: &Body,
+) -> Result<Comment, Error> {
+    let mut attempts = site.attempts(&keys::thread(address.news));
+    loop {
+        attempts.next().await?;
+        let mut stored = read_stored(site, address).await?;
+        stored.comment.may_edit(viewer, now, site.rules.limits.comment_edit_seconds)?;
+        body.as_str().clone_into(&mut stored.comment.body);
+        let batch = replacement(address, &stored.json, &stored.comment);
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(stored.comment);
+        }
+    }
+}
+
+/// Deletes a comment. Deleting it again changes nothing.
+///
+/// # Errors
+/// [`Refusal::NoSuchComment`], the refusals of [`Comment::may_delete`], or the store's.
+pub async fn delete_comment(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    address: CommentAddress,
+) -> Result<Comment, Error> {
+    let mut attempts = site.attempts(&keys::thread(address.news));
+    loop {
+        attempts.next().await?;
+        let mut stored = read_stored(site, address).await?;
+        if stored.comment.deleted && (viewer.flags.admin || viewer.id == stored.comment.user_id) {
+            return Ok(stored.comment);
+        }
+        stored.comment.may_delete(viewer, now, site.rules.limits.comment_edit_seconds)?;
+        stored.comment.deleted = true;
+        let mut batch = replacement(address, &stored.json, &stored.comment);
+        if stored.news_comments > 0 {
+            batch.field_at_least(keys::news(address.news), "comments", 1);
+            batch.increment_field(keys::news(address.news), "comments", -1);
+        }
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(stored.comment);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_of_the_original_is_read_and_kept() {
+        let json = r#"{"score":0,"body":"Hi","parent_id":-1,"user_id":"7","ctime":1323269000,"up":[7,"8"],"mood":"fine"}"#;
+        let comment = Comment::from_field("15", json).unwrap();
+        assert_eq!((comment.id, comment.user_id, comment.parent_id), (CommentId(15), UserId(7), None));
+        assert_eq!(
+            (comment.up.as_slice(), comment.down.as_slice(), comment.deleted),
+            ([7, 8].as_slice(), [].as_slice(), false)
+        );
+        let again = Comment::from_field("15", &comment.to_json()).unwrap();
+        assert_eq!(again, comment);
+        assert!(comment.to_json().contains(r#""mood":"fine""#));
+        assert!(comment.to_json().contains(r#""score":2"#));
+    }
+
+    #[test]
+    fn what_is_no_comment_is_passed_over() {
+        for (field, json) in [
+            ("nextid", "15"),
+            ("1", "15"),
+            ("1", "{}"),
+            ("1", ""),
+            ("1", "not json"),
+            ("x", r#"{"body":"b"}"#),
+        ] {
+            assert_eq!(Comment::from_field(field, json), None, "{field} {json}");
+        }
+    }
+
+    #[test]
+    fn a_user_votes_once_in_one_direction() {
+        let json = r#"{"body":"b","parent_id":-1,"user_id":1,"ctime":1,"up":[1]}"#;
+        let mut comment = Comment::from_field("1", json).unwrap();
+        assert_eq!(comment.vote(UserId(1), Direction::Down), Err(Refusal::VotedAlready));
+        assert_eq!(comment.vote(UserId(2), Direction::Down), Ok(()));
+        assert_eq!(comment.vote(UserId(2), Direction::Up), Err(Refusal::VotedAlready));
+        assert_eq!(comment.score(), 0);
+    }
+}

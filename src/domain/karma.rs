@@ -1,0 +1,34 @@
+//! Karma: earned by visiting and by being voted up, spent on votes.
+
+use super::clock::Timestamp;
+use super::error::Error;
+use super::keys;
+use super::site::{Applied, Site};
+use super::users::User;
+use crate::keyspace::Batch;
+
+/// Gives the viewer the karma of visiting, when the last such gain is long
+/// enough ago; once, even under concurrent visits.
+///
+/// # Errors
+/// When the store fails; the user is unchanged then.
+pub async fn reward_visit(site: &Site, now: Timestamp, user: &mut User) -> Result<(), Error> {
+    let karma = &site.rules.karma;
+    if karma.visit_seconds == 0 || now.seconds_since(user.karma_incr_time) < karma.visit_seconds {
+        return Ok(());
+    }
+    let key = keys::user(user.id);
+    let mut batch = Batch::new();
+    if user.karma_incr_time == Timestamp::default() {
+        batch.key_present(&key);
+    } else {
+        batch.field_equals(&key, "karma_incr_time", user.karma_incr_time.to_string());
+    }
+    batch.set_field(&key, "karma_incr_time", now.to_string());
+    batch.increment_field(&key, "karma", karma.visit_increment);
+    if let Applied::Yes(committed) = site.apply(batch).await? {
+        user.karma = committed.counters.first().copied().unwrap_or(user.karma);
+        user.karma_incr_time = now;
+    }
+    Ok(())
+}

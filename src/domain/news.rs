@@ -1,0 +1,388 @@
+//! News as they are stored and listed: the hash `news:<id>` and the lists.
+
+use super::clock::Timestamp;
+use super::error::{Error, Refusal};
+use super::ids::{NewsId, UserId};
+use super::keys;
+use super::limits;
+use super::ranking;
+use super::rules::RankingRules;
+use super::site::Site;
+use super::urls::NewsUrl;
+use super::users::{self, number};
+use super::visit::Visit;
+use crate::keyspace::{Answers, Batch, Handle, Hash, Order, Query};
+use std::sync::atomic::Ordering;
+
+/// What the stored URL of a text item begins with.
+pub(super) const TEXT_SCHEME: &str = "text://";
+/// Seconds between two refreshes of the ranks of the front page.
+const RANK_REFRESH_SECONDS: u64 = 5;
+/// Ranks that differ by less than this fraction count as fresh.
+const RANK_TOLERANCE: f64 = 0.001;
+
+/// A news item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct News {
+    /// The item's number.
+    pub id: NewsId,
+    /// The title, plain text.
+    pub title: String,
+    /// The URL as it was sent, or `text://` and the text.
+    pub url: String,
+    /// Who posted it.
+    pub user_id: UserId,
+    /// When it was posted.
+    pub ctime: Timestamp,
+    /// Votes up.
+    pub up: i64,
+    /// Votes down.
+    pub down: i64,
+    /// Comments that are not deleted.
+    pub comments: u64,
+    /// Whether it was deleted.
+    pub deleted: bool,
+    /// The rank as it is stored, for the refresh.
+    stored_rank: Option<f64>,
+}
+
+impl News {
+    /// Reads an item; `None` when the hash is absent or no news item.
+    #[must_use]
+    pub fn from_hash(hash: &Hash) -> Option<Self> {
+        Some(Self {
+            id: hash.get("id")?.parse().ok()?,
+            title: hash.get("title").unwrap_or_default().to_owned(),
+            url: hash.get("url").unwrap_or_default().to_owned(),
+            user_id: hash.get("user_id")?.parse().ok()?,
+            ctime: Timestamp(number(hash, "ctime").unwrap_or(0)),
+            up: number(hash, "up").unwrap_or(0),
+            down: number(hash, "down").unwrap_or(0),
+            comments: number::<i64>(hash, "comments").map_or(0, |count| u64::try_from(count).unwrap_or(0)),
+            deleted: hash.get("del").is_some_and(|del| del == "1"),
+            stored_rank: number(hash, "rank"),
+        })
+    }
+
+    /// The text of a text item.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        self.url.strip_prefix(TEXT_SCHEME)
+    }
+
+    /// Where the item links to: an http(s) URL, and its host.
+    #[must_use]
+    pub fn link(&self) -> Option<(&str, String)> {
+        NewsUrl::parse(&self.url).ok().map(|url| (self.url.as_str(), url.host()))
+    }
+
+    /// The score now.
+    #[must_use]
+    pub fn score(&self, rules: &RankingRules) -> f64 {
+        ranking::score(self.up, self.down, rules)
+    }
+
+    /// The rank now.
+    #[must_use]
+    pub fn rank(&self, now: Timestamp, rules: &RankingRules) -> f64 {
+        ranking::rank(self.score(rules), self.ctime, now, rules)
+    }
+
+    /// Whether `viewer` may edit and delete it now.
+    ///
+    /// # Errors
+    /// The refusal that tells why not.
+    pub fn may_change(
+        &self,
+        viewer: &users::User,
+        now: Timestamp,
+        window_seconds: u64,
+    ) -> Result<(), Refusal> {
+        if self.deleted {
+            return Err(Refusal::NewsDeleted);
+        }
+        if viewer.flags.admin {
+            return Ok(());
+        }
+        if viewer.id != self.user_id {
+            return Err(Refusal::NotYourNews);
+        }
+        if window_seconds > 0 && now.seconds_since(self.ctime) > window_seconds {
+            return Err(Refusal::TooLateToChange { window_seconds });
+        }
+        Ok(())
+    }
+}
+
+/// A vote up or down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Up.
+    Up,
+    /// Down.
+    Down,
+}
+
+/// An item as it is listed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewsLine {
+    /// The item.
+    pub news: News,
+    /// The author's name; `None` when the account is gone.
+    pub username: Option<String>,
+    /// The viewer's own vote.
+    pub my_vote: Option<Direction>,
+}
+
+/// One page of a list of news.
+#[derive(Debug, Default, PartialEq)]
+pub struct NewsPage {
+    /// The lines, in order.
+    pub lines: Vec<NewsLine>,
+    /// The items in the whole list.
+    pub total: u64,
+}
+
+/// One item on its way, with the viewer's own vote.
+pub(super) struct NewsRead {
+    hash: Handle<Hash>,
+    votes: Option<[Handle<Vec<Option<f64>>>; 2]>,
+}
+
+impl NewsRead {
+    pub(super) fn ask(query: &mut Query, id: NewsId, viewer: Option<UserId>) -> Self {
+        Self {
+            hash: query.hash(keys::news(id)),
+            votes: viewer.map(|viewer| {
+                [keys::news_up(id), keys::news_down(id)].map(|key| query.scores(key, [viewer.to_string()]))
+            }),
+        }
+    }
+
+    pub(super) fn take(self, answers: &mut Answers) -> Option<(News, Option<Direction>)> {
+        let news = News::from_hash(&answers.take(self.hash))?;
+        let mut voted =
+            |handle: Handle<Vec<Option<f64>>>| answers.take(handle).first().copied().flatten().is_some();
+        let my_vote = self.votes.and_then(|[up, down]| match (voted(up), voted(down)) {
+            (true, _) => Some(Direction::Up),
+            (false, true) => Some(Direction::Down),
+            (false, false) => None,
+        });
+        Some((news, my_vote))
+    }
+}
+
+/// Reads items with authors and the viewer's votes, in the order given;
+/// those that do not exist are left out. Rounds: 2.
+async fn read_lines(visit: &mut Visit, ids: Vec<NewsId>) -> Result<Vec<NewsLine>, Error> {
+    let mut query = Query::new();
+    let viewer = visit.viewer_id();
+    let reads: Vec<NewsRead> = ids.into_iter().map(|id| NewsRead::ask(&mut query, id, viewer)).collect();
+    let mut answers = visit.run(query).await?;
+    let found: Vec<_> = reads.into_iter().filter_map(|read| read.take(&mut answers)).collect();
+
+    let mut query = Query::new();
+    let names = users::read_usernames(&mut query, found.iter().map(|(news, _)| news.user_id));
+    let mut answers = visit.run(query).await?;
+    let names = names.take(&mut answers);
+    Ok(found
+        .into_iter()
+        .map(|(news, my_vote)| NewsLine { username: names.get(&news.user_id).cloned(), news, my_vote })
+        .collect())
+}
+
+/// Reads one page of a sorted set of news ids, newest or highest first.
+/// Rounds: 3.
+async fn read_page(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage, Error> {
+    let mut query = Query::new();
+    let ids = query.sorted_range(key, Order::Descending, start, count);
+    let total = query.sorted_count(key);
+    let mut answers = visit.run(query).await?;
+    let ids = answers.take(ids).into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
+    let total = answers.take(total);
+    Ok(NewsPage { lines: read_lines(visit, ids).await?, total })
+}
+
+/// The items with the highest ranks now. Rounds: 3.
+///
+/// Ranks sink with time, so the stored order is a little old. What is read is
+/// ordered by the ranks of this moment, and every few seconds one reader
+/// stores these. Items below the page sink likewise; they can only be
+/// overtaken late, never lost.
+///
+/// # Errors
+/// When the store fails.
+pub async fn top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
+    // Some more than asked for, so that an item that rises past a sinking
+    // neighbour is on the page at once.
+    let read = count.saturating_add(limits::TOP_READ_AHEAD);
+    let mut page = read_page(visit, keys::NEWS_TOP, start, read).await?;
+    let (site, now) = (visit.site(), visit.now());
+    refresh_ranks(site, now, &page.lines).await;
+    let rules = &site.rules.ranking;
+    let mut ranked: Vec<(f64, NewsLine)> = page
+        .lines
+        .drain(..)
+        .filter(|line| !line.news.deleted)
+        .map(|line| (line.news.rank(now, rules), line))
+        .collect();
+    ranked.sort_by(|(left, left_line), (right, right_line)| {
+        right.total_cmp(left).then(right_line.news.id.cmp(&left_line.news.id))
+    });
+    page.lines =
+        ranked.into_iter().map(|(_, line)| line).take(usize::try_from(count).unwrap_or(usize::MAX)).collect();
+    Ok(page)
+}
+
+/// Stores the ranks of what was read, when they have changed and nobody has
+/// done so in the last seconds. A failure costs nothing: the next reader
+/// tries again.
+async fn refresh_ranks(site: &Site, now: Timestamp, lines: &[NewsLine]) {
+    let last = site.ranks_refreshed.load(Ordering::Relaxed);
+    if now.0.abs_diff(last) < RANK_REFRESH_SECONDS
+        || site.ranks_refreshed.compare_exchange(last, now.0, Ordering::Relaxed, Ordering::Relaxed).is_err()
+    {
+        return;
+    }
+    let stale = lines.iter().map(|line| &line.news).filter(|news| is_stale(news, now, &site.rules.ranking));
+    if let Err(error) = store_ranks(site, now, stale).await {
+        tracing::warn!(%error, "ranks not refreshed");
+    }
+}
+
+fn is_stale(news: &News, now: Timestamp, rules: &RankingRules) -> bool {
+    let rank = news.rank(now, rules);
+    news.stored_rank.is_none_or(|stored| (stored - rank).abs() > rank.abs() * RANK_TOLERANCE)
+}
+
+/// Stores score and rank of items. An item deleted meanwhile stays deleted.
+async fn store_ranks<'a>(
+    site: &Site,
+    now: Timestamp,
+    items: impl Iterator<Item = &'a News>,
+) -> Result<u64, Error> {
+    let rules = &site.rules.ranking;
+    let mut batch = Batch::new();
+    let mut stored = 0;
+    for news in items.filter(|news| !news.deleted) {
+        batch.field_absent(keys::news(news.id), "del");
+        batch.key_present(keys::news(news.id));
+        write_rank(&mut batch, news.id, news.score(rules), news.rank(now, rules));
+        stored += 1;
+    }
+    if stored > 0 {
+        site.apply(batch).await?;
+    }
+    Ok(stored)
+}
+
+/// Stores score and rank of one item from its counters as they are now. When
+/// they change meanwhile nothing is stored: whoever changed them does it.
+pub(super) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Result<(), Error> {
+    let mut query = Query::new();
+    let hash = query.hash(keys::news(id));
+    let hash = site.store.query(query).await?.take(hash);
+    let Some(news) = News::from_hash(&hash).filter(|news| !news.deleted) else {
+        return Ok(());
+    };
+    let rules = &site.rules.ranking;
+    let mut batch = Batch::new();
+    batch.field_absent(keys::news(id), "del");
+    for field in ["up", "down"] {
+        match hash.get(field) {
+            Some(count) => batch.field_equals(keys::news(id), field, count),
+            None => batch.field_absent(keys::news(id), field),
+        };
+    }
+    write_rank(&mut batch, id, news.score(rules), news.rank(now, rules));
+    site.apply(batch).await?;
+    Ok(())
+}
+
+/// Adds an item's score and rank to a batch.
+pub(super) fn write_rank(batch: &mut Batch, id: NewsId, score: f64, rank: f64) {
+    batch.set_fields(keys::news(id), [("score", score.to_string()), ("rank", rank.to_string())]);
+    batch.sorted_add(keys::NEWS_TOP, id.to_string(), rank);
+}
+
+/// Recomputes score and rank of every item, by an administrator. Returns how
+/// many were stored.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], or the store's.
+pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) -> Result<u64, Error> {
+    if !viewer.flags.admin {
+        return Err(Refusal::AdministratorsOnly.into());
+    }
+    let mut stored = 0;
+    let mut start = 0;
+    loop {
+        let mut query = Query::new();
+        let ids = query.sorted_range(keys::NEWS_CRON, Order::Ascending, start, limits::RECOMPUTE_CHUNK);
+        let ids = site.store.query(query).await?.take(ids);
+        if ids.is_empty() {
+            return Ok(stored);
+        }
+        start += limits::RECOMPUTE_CHUNK;
+        let mut query = Query::new();
+        let hashes: Vec<_> =
+            ids.iter().filter_map(|(id, _)| Some(query.hash(keys::news(id.parse().ok()?)))).collect();
+        let mut answers = site.store.query(query).await?;
+        let items: Vec<News> =
+            hashes.into_iter().filter_map(|hash| News::from_hash(&answers.take(hash))).collect();
+        stored += store_ranks(site, now, items.iter()).await?;
+    }
+}
+
+/// The latest items. Rounds: 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn latest(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
+    read_page(visit, keys::NEWS_CRON, start, count).await
+}
+
+/// The items that a user voted up, latest vote first. Rounds: 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn saved(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
+    read_page(visit, &keys::user_saved(user), start, count).await
+}
+
+/// The items that a user posted, latest first. Rounds: 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
+    read_page(visit, &keys::user_posted(user), start, count).await
+}
+
+/// One item as it is listed. Rounds: 3.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], or the store's.
+pub async fn get(visit: &mut Visit, id: NewsId) -> Result<NewsLine, Error> {
+    // The session's first read; the viewer's own vote needs to know who asks.
+    if visit.has_token() && visit.viewer_id().is_none() {
+        visit.run(Query::new()).await?;
+    }
+    Ok(read_lines(visit, vec![id]).await?.into_iter().next().ok_or(Refusal::NoSuchNews)?)
+}
+
+/// An item drawn at random by `dice`, any number; `None` on an empty site.
+///
+/// # Errors
+/// When the store fails. Rounds: 2.
+pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>, Error> {
+    let mut query = Query::new();
+    let count = query.sorted_count(keys::NEWS_CRON);
+    let count = visit.run(query).await?.take(count);
+    if count == 0 {
+        return Ok(None);
+    }
+    let mut query = Query::new();
+    let drawn = query.sorted_range(keys::NEWS_CRON, Order::Ascending, dice % count, 1);
+    let drawn = visit.run(query).await?.take(drawn);
+    Ok(drawn.first().and_then(|(id, _)| id.parse().ok()))
+}

@@ -1,0 +1,111 @@
+//! Setting a new password with a link sent by mail.
+//!
+//! The link carries a token of its own: it works once, for an hour, and is no
+//! session. Nobody learns from the answers whether a user has an address.
+
+use super::clock::Timestamp;
+use super::error::{Error, Refusal};
+use super::ids::UserId;
+use super::keys;
+use super::secrets::random_token;
+use super::sessions;
+use super::site::{Applied, Site};
+use super::text::NewPassword;
+use super::users::{User, number};
+use crate::keyspace::{Batch, Query};
+use std::time::Duration;
+
+/// How long the link in the mail works.
+pub const LINK_LIFE: Duration = Duration::from_secs(3_600);
+
+/// A mail to be sent.
+pub struct ResetMail {
+    /// The address, as the user gave it.
+    pub email: String,
+    /// The user's name.
+    pub username: String,
+    /// The token that the link carries; a secret.
+    pub token: String,
+}
+
+/// Prepares a reset, if a user with this name has this address and has not
+/// asked for one recently. `None` must look the same to who asked.
+///
+/// # Errors
+/// When the store fails.
+pub async fn request_reset(
+    site: &Site,
+    now: Timestamp,
+    username: &str,
+    email: &str,
+) -> Result<Option<ResetMail>, Error> {
+    let mut query = Query::new();
+    let id = query.string(keys::username_to_id(username));
+    let id = site.store.query(query).await?.take(id).and_then(|id| id.parse::<UserId>().ok());
+    // An unknown user costs the same reads.
+    let key = keys::user(id.unwrap_or(UserId(1)));
+    let mut attempts = site.attempts(&key);
+    loop {
+        attempts.next().await?;
+        let mut query = Query::new();
+        let hash = query.hash(&key);
+        let hash = site.store.query(query).await?.take(hash);
+        let user = User::from_hash(&hash).filter(|user| Some(user.id) == id);
+        let Some(user) =
+            user.filter(|user| !user.email.is_empty() && user.email.eq_ignore_ascii_case(email.trim()))
+        else {
+            return Ok(None);
+        };
+        let last = number::<u64>(&hash, "pwd_reset").unwrap_or(0);
+        if last > 0 && now.seconds_since(Timestamp(last)) < site.rules.limits.password_reset_seconds {
+            return Ok(None);
+        }
+        let token = random_token()?;
+        let mut batch = Batch::new();
+        match hash.get("pwd_reset") {
+            Some(last) => batch.field_equals(&key, "pwd_reset", last),
+            None => batch.field_absent(&key, "pwd_reset"),
+        };
+        batch.set_field(&key, "pwd_reset", now.to_string());
+        batch.set_expiring(keys::password_reset(&token), user.id.to_string(), LINK_LIFE);
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(Some(ResetMail { email: user.email, username: user.username, token }));
+        }
+    }
+}
+
+/// Whose password a link may set.
+///
+/// # Errors
+/// [`Refusal::ResetLinkInvalid`], or the store's.
+pub async fn check_link(site: &Site, token: &str) -> Result<UserId, Error> {
+    let mut query = Query::new();
+    let id = query.string(keys::password_reset(token));
+    let id = site.store.query(query).await?.take(id);
+    Ok(id.and_then(|id| id.parse().ok()).ok_or(Refusal::ResetLinkInvalid)?)
+}
+
+/// Sets the new password and ends the link and all sessions of the user.
+///
+/// # Errors
+/// [`Refusal::ResetLinkInvalid`], or the store's.
+pub async fn set_new_password(site: &Site, token: &str, password: &NewPassword) -> Result<(), Error> {
+    let id = check_link(site, token).await?;
+    let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
+    let link = keys::password_reset(token);
+    // Two uses at once: the second finds the link gone, and is refused here on its next attempt.
+    let rotated = sessions::rotate(site, id, |batch| {
+        batch.key_present(&link);
+        batch.delete(&link);
+        sessions::set_password(batch, id, &hash);
+    })
+    .await;
+    match rotated {
+        Ok(_) => Ok(()),
+        Err(Error::Busy) => {
+            check_link(site, token).await?;
+            Err(Error::Busy)
+        }
+        Err(error) => Err(error),
+    }
+}

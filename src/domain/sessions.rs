@@ -1,0 +1,200 @@
+//! Sessions: logging in and out, and the secrets that belong to a session.
+//!
+//! A user has one session token (`auth`) at a time, shared by all browsers that
+//! are logged in, and one secret (`apisecret`) that every form must carry.
+//! Logging out and changing the password replace both.
+
+use super::accounts::seconds_left;
+use super::error::{Error, Refusal};
+use super::ids::UserId;
+use super::keys;
+use super::passwords::{StoredPassword, Verification};
+use super::site::{Applied, Site};
+use crate::keyspace::{Batch, Expiry, Hash, Query};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// How long failed logins count.
+const FAILED_LOGIN_WINDOW: Duration = Duration::from_secs(60);
+
+/// A user's session: what a browser or a client needs to act as the user.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Whose session.
+    pub user_id: UserId,
+    /// The session token, for the cookie `auth`.
+    pub auth: String,
+    /// The secret that forms carry.
+    pub apisecret: String,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Session").field("user_id", &self.user_id).finish_non_exhaustive()
+    }
+}
+
+/// Logs a user in. Other sessions of the user stay alive. A password stored in
+/// an older form is replaced by a current hash.
+///
+/// # Errors
+/// [`Refusal::WrongCredentials`] for an unknown user as for a wrong password,
+/// after the same time; [`Refusal::TooManyFailedLogins`], even for the right
+/// password; or the store's.
+pub async fn log_in(site: &Site, username: &str, password: &str, address: IpAddr) -> Result<Session, Error> {
+    let user = find_unless_slowed_down(site, username, address).await?;
+    let stored = user.as_ref().map(|user| StoredPassword {
+        hash: user.get("password").unwrap_or_default().to_owned(),
+        salt: user.get("salt").filter(|salt| !salt.is_empty()).map(str::to_owned),
+    });
+    let verification = match &stored {
+        Some(stored) => {
+            site.passwords
+                .verify(stored.clone(), site.rules.accounts.legacy_salt.clone(), password.to_owned())
+                .await?
+        }
+        None => {
+            site.passwords.spend(password.to_owned()).await?;
+            Verification::Wrong
+        }
+    };
+    let (Some(user), Some(stored), Verification::Right | Verification::RightButOld) =
+        (user, stored, verification)
+    else {
+        count_failed_login(site, username, address).await?;
+        return Err(Refusal::WrongCredentials.into());
+    };
+    let upgraded = match verification {
+        Verification::RightButOld => Some(site.passwords.hash(password.to_owned()).await?),
+        _ => None,
+    };
+    open_session(site, &user, &stored, upgraded).await
+}
+
+/// Reads the user with a name, unless too many logins failed lately.
+async fn find_unless_slowed_down(
+    site: &Site,
+    username: &str,
+    address: IpAddr,
+) -> Result<Option<Hash>, Error> {
+    let limit = site.rules.limits.failed_logins_per_minute;
+    let mut query = Query::new();
+    let id = query.string(keys::username_to_id(username));
+    let failures = [keys::failed_logins_of_account(username), keys::failed_logins_of_address(address)]
+        .map(|key| (query.string(&key), query.expiry(&key)));
+    let mut answers = site.store.query(query).await?;
+    for (count, expiry) in failures {
+        let count = answers.take(count).and_then(|count| count.parse().ok()).unwrap_or(0);
+        let expiry: Expiry = answers.take(expiry);
+        if limit > 0 && count >= limit {
+            return Err(Refusal::TooManyFailedLogins { seconds: seconds_left(expiry) }.into());
+        }
+    }
+    let Some(id) = answers.take(id).and_then(|id| id.parse::<UserId>().ok()) else {
+        return Ok(None);
+    };
+    let mut query = Query::new();
+    let user = query.hash(keys::user(id));
+    let user = site.store.query(query).await?.take(user);
+    Ok((!user.is_empty()).then_some(user))
+}
+
+async fn count_failed_login(site: &Site, username: &str, address: IpAddr) -> Result<(), Error> {
+    if site.rules.limits.failed_logins_per_minute == 0 {
+        return Ok(());
+    }
+    let mut batch = Batch::new();
+    for key in [keys::failed_logins_of_account(username), keys::failed_logins_of_address(address)] {
+        batch.increment(&key, 1);
+        batch.expire(key, FAILED_LOGIN_WINDOW);
+    }
+    site.store.commit(batch).await?;
+    Ok(())
+}
+
+/// Completes what an imported account may lack, and hands out its session.
+async fn open_session(
+    site: &Site,
+    user: &Hash,
+    stored: &StoredPassword,
+    upgraded: Option<String>,
+) -> Result<Session, Error> {
+    let id: UserId = user.get("id").and_then(|id| id.parse().ok()).ok_or(Refusal::WrongCredentials)?;
+    let key = keys::user(id);
+    let auth = user.get("auth").filter(|auth| !auth.is_empty());
+    let apisecret = user.get("apisecret").filter(|secret| !secret.is_empty());
+    let fresh = Session::new(id)?;
+    let session = Session {
+        user_id: id,
+        auth: auth.map_or_else(|| fresh.auth.clone(), str::to_owned),
+        apisecret: apisecret.map_or_else(|| fresh.apisecret.clone(), str::to_owned),
+    };
+    let mut batch = Batch::new();
+    // Whoever changes the password meanwhile wins: this login was with the old one.
+    batch.field_equals(&key, "password", &stored.hash);
+    for (field, value, secret) in
+        [("auth", auth, &session.auth), ("apisecret", apisecret, &session.apisecret)]
+    {
+        match value {
+            Some(value) => batch.field_equals(&key, field, value),
+            None => {
+                batch.set_field(&key, field, secret);
+                batch.key_present(&key)
+            }
+        };
+    }
+    if let Some(hash) = &upgraded {
+        set_password(&mut batch, id, hash);
+    }
+    batch.set(keys::auth(&session.auth), id.to_string());
+    match site.apply(batch).await? {
+        Applied::Yes(_) => Ok(session),
+        Applied::No(_) => Err(Error::Busy),
+    }
+}
+
+/// Logs a user out everywhere.
+///
+/// # Errors
+/// When the store fails.
+pub async fn log_out(site: &Site, id: UserId) -> Result<(), Error> {
+    rotate(site, id, |_| {}).await?;
+    Ok(())
+}
+
+/// Adds a new password hash to a batch, in place of any older form.
+pub(super) fn set_password(batch: &mut Batch, id: UserId, hash: &str) {
+    batch.set_field(keys::user(id), "password", hash);
+    batch.delete_field(keys::user(id), "salt");
+}
+
+/// Replaces a user's session token and secret, with further writes in the
+/// same batch. The old token ends.
+pub(super) async fn rotate(site: &Site, id: UserId, further: impl Fn(&mut Batch)) -> Result<Session, Error> {
+    let key = keys::user(id);
+    let mut attempts = site.attempts(&key);
+    loop {
+        attempts.next().await?;
+        let mut query = Query::new();
+        let fields = query.hash_fields(&key, ["id", "auth"]);
+        let mut fields = site.store.query(query).await?.take(fields).into_iter();
+        let (Some(Some(_)), old) = (fields.next(), fields.next().flatten()) else {
+            return Err(Refusal::NoSuchUser.into());
+        };
+        let session = Session::new(id)?;
+        let mut batch = Batch::new();
+        match &old {
+            Some(old) => batch.field_equals(&key, "auth", old),
+            None => batch.field_absent(&key, "auth"),
+        };
+        if let Some(old) = old.filter(|old| !old.is_empty()) {
+            batch.delete(keys::auth(&old));
+        }
+        batch.set_fields(&key, [("auth", session.auth.as_str()), ("apisecret", session.apisecret.as_str())]);
+        batch.set(keys::auth(&session.auth), id.to_string());
+        further(&mut batch);
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(session);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The site as the domain sees it: its store, its rules, its password worker,
+//! and the one way to apply a decision that others may race with.
+
+use super::error::Error;
+use super::passwords::PasswordWorker;
+use super::rules::Rules;
+use crate::keyspace::{Batch, CheckId, CommitError, Committed, Store};
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::AtomicU64;
+use tokio::sync::{Mutex, MutexGuard};
+
+/// Attempts before an action gives up as [`Error::Busy`].
+const ATTEMPTS: usize = 24;
+/// Locks that contended actions spread over.
+const LOCKS: usize = 64;
+
+/// Everything that an action of the domain needs beside its input.
+pub struct Site {
+    /// The store.
+    pub store: Store,
+    /// The rules that the operator chose.
+    pub rules: Rules,
+    /// Where passwords are hashed.
+    pub passwords: PasswordWorker,
+    /// When ranks were refreshed last, in Unix seconds; see [`super::news::top`].
+    pub(super) ranks_refreshed: AtomicU64,
+    locks: Vec<Mutex<()>>,
+}
+
+/// What became of a batch.
+pub enum Applied {
+    /// It was applied.
+    Yes(Committed),
+    /// This check did not hold; nothing was written.
+    No(CheckId),
+}
+
+impl Site {
+    /// A site on a store.
+    #[must_use]
+    pub fn new(store: Store, rules: Rules, passwords: PasswordWorker) -> Self {
+        Self {
+            store,
+            rules,
+            passwords,
+            ranks_refreshed: AtomicU64::new(0),
+            locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
+        }
+    }
+
+    /// Commits a batch whose checks may fail.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn apply(&self, batch: Batch) -> Result<Applied, Error> {
+        match self.store.commit(batch).await {
+            Ok(committed) => Ok(Applied::Yes(committed)),
+            Err(CommitError::Rejected(check)) => Ok(Applied::No(check)),
+            Err(CommitError::Keyspace(error)) => Err(error.into()),
+        }
+    }
+
+    /// The attempts of an action that others may race with: read, decide,
+    /// commit, and all over again when a check did not hold. `home` names what
+    /// they race for.
+    #[must_use]
+    pub fn attempts(&self, home: &str) -> Attempts<'_> {
+        let mut hasher = DefaultHasher::new();
+        home.hash(&mut hasher);
+        let stripe = usize::try_from(hasher.finish() % LOCKS as u64).unwrap_or(0);
+        Attempts { lock: self.locks.get(stripe), turn: None, made: 0 }
+    }
+}
+
+/// The attempts of one action; see [`Site::attempts`].
+pub struct Attempts<'a> {
+    lock: Option<&'a Mutex<()>>,
+    turn: Option<MutexGuard<'a, ()>>,
+    made: usize,
+}
+
+impl Attempts<'_> {
+    /// Waits until the next attempt may begin. The first is optimistic; after
+    /// a conflict those of this server that want the same home take turns, so
+    /// that no crowd starves itself.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] after [`ATTEMPTS`] conflicts.
+    pub async fn next(&mut self) -> Result<(), Error> {
+        if self.made == ATTEMPTS {
+            return Err(Error::Busy);
+        }
+        if self.made > 0 && self.turn.is_none() {
+            self.turn = match self.lock {
+                Some(lock) => Some(lock.lock().await),
+                None => None,
+            };
+        }
+        self.made += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+//! Users as they are stored: the hash `user:<id>`.
+
+use super::clock::Timestamp;
+use super::error::{Error, Refusal};
+use super::ids::UserId;
+use super::keys;
+use super::site::Site;
+use super::visit::Visit;
+use crate::keyspace::{Handle, Hash, Query};
+use std::collections::HashMap;
+
+/// A user, without password and session token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// The number of the account.
+    pub id: UserId,
+    /// The name, in the case it was registered with.
+    pub username: String,
+    /// When the account was created.
+    pub ctime: Timestamp,
+    /// What voting is paid with.
+    pub karma: i64,
+    /// What the user says about themself; plain text, may be empty.
+    pub about: String,
+    /// E-mail address, may be empty. Only for the user's own eyes.
+    pub email: String,
+    /// What the user may do beyond others.
+    pub flags: Flags,
+    /// Secret that every form of the user's session carries; empty for an
+    /// imported user who has not logged in here yet, and then no form is accepted.
+    pub apisecret: ApiSecret,
+    /// When karma for visiting was given last.
+    pub karma_incr_time: Timestamp,
+    /// Answers not seen yet.
+    pub replies: u64,
+}
+
+/// What a user may do beyond others: letters in the field `flags`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// `a`: administrator.
+    pub admin: bool,
+    /// `k`: may vote without enough karma, and go below zero.
+    pub karma_source: bool,
+    /// `n`: links open in new windows.
+    pub new_windows: bool,
+}
+
+impl Flags {
+    fn parse(text: &str) -> Self {
+        Self { admin: text.contains('a'), karma_source: text.contains('k'), new_windows: text.contains('n') }
+    }
+}
+
+/// A secret that never shows in logs.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct ApiSecret(String);
+
+impl ApiSecret {
+    /// The secret itself, to be put into the user's own forms.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether what a form carried is this secret. An empty secret matches nothing.
+    #[must_use]
+    pub fn matches(&self, given: &str) -> bool {
+        super::secrets::same_secret(&self.0, given)
+    }
+}
+
+impl std::fmt::Debug for ApiSecret {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("***")
+    }
+}
+
+impl User {
+    /// Reads a user; `None` when the hash is absent or has no id and name.
+    #[must_use]
+    pub fn from_hash(hash: &Hash) -> Option<Self> {
+        let text = |field: &str| hash.get(field).unwrap_or_default().to_owned();
+        Some(Self {
+            id: hash.get("id")?.parse().ok()?,
+            username: hash.get("username")?.to_owned(),
+            ctime: number(hash, "ctime").map_or_else(Timestamp::default, Timestamp),
+            karma: number(hash, "karma").unwrap_or(0),
+            about: text("about"),
+            email: text("email"),
+            flags: Flags::parse(hash.get("flags").unwrap_or_default()),
+            apisecret: ApiSecret(text("apisecret")),
+            karma_incr_time: number(hash, "karma_incr_time").map_or_else(Timestamp::default, Timestamp),
+            replies: number::<i64>(hash, "replies").map_or(0, |replies| u64::try_from(replies).unwrap_or(0)),
+        })
+    }
+}
+
+/// A number in a hash; `None` when absent or something else.
+pub(super) fn number<N: std::str::FromStr>(hash: &Hash, field: &str) -> Option<N> {
+    hash.get(field)?.parse().ok()
+}
+
+/// A user's page: what everybody may see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// The user. The e-mail address is for avatars and the owner only.
+    pub user: User,
+    /// News posted.
+    pub posted: u64,
+    /// Comments written.
+    pub comments: u64,
+}
+
+/// The profile of the user with a name.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], or the store's. Rounds: 2.
+pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error> {
+    let id = id_of(visit, username).await?;
+    let mut query = Query::new();
+    let user = query.hash(keys::user(id));
+    let posted = query.sorted_count(keys::user_posted(id));
+    let comments = query.sorted_count(keys::user_comments(id));
+    let mut answers = visit.run(query).await?;
+    Ok(Profile {
+        user: User::from_hash(&answers.take(user)).ok_or(Refusal::NoSuchUser)?,
+        posted: answers.take(posted),
+        comments: answers.take(comments),
+    })
+}
+
+/// The id of the user with a name, without regard to case.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], or the store's. Rounds: 1.
+pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId, Error> {
+    let mut query = Query::new();
+    let id = query.string(keys::username_to_id(username));
+    let mut answers = visit.run(query).await?;
+    Ok(answers.take(id).and_then(|id| id.parse().ok()).ok_or(Refusal::NoSuchUser)?)
+}
+
+/// The users' names on their way, one read for each different user.
+pub(super) struct UsernameReads(Vec<(UserId, Handle<Vec<Option<String>>>)>);
+
+/// Asks for the names of users.
+pub(super) fn read_usernames(query: &mut Query, ids: impl IntoIterator<Item = UserId>) -> UsernameReads {
+    let mut wanted: Vec<UserId> = ids.into_iter().collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    UsernameReads(
+        wanted.into_iter().map(|id| (id, query.hash_fields(keys::user(id), ["username"]))).collect(),
+    )
+}
+
+impl UsernameReads {
+    /// The names that were found.
+    pub(super) fn take(self, answers: &mut crate::keyspace::Answers) -> HashMap<UserId, String> {
+        self.0
+            .into_iter()
+            .filter_map(|(id, handle)| Some((id, answers.take(handle).into_iter().next().flatten()?)))
+            .collect()
+    }
+}
+
+/// Gives or takes the flag of an administrator, by the operator.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], or the store's.
+pub async fn set_admin(site: &Site, id: UserId, admin: bool) -> Result<(), Error> {
+    use super::site::Applied;
+    use crate::keyspace::Batch;
+    let key = keys::user(id);
+    let mut attempts = site.attempts(&key);
+    loop {
+        attempts.next().await?;
+        let mut query = Query::new();
+        let fields = query.hash_fields(&key, ["id", "flags"]);
+        let mut answers = site.store.query(query).await?;
+        let mut fields = answers.take(fields).into_iter();
+        let (Some(Some(_)), flags) = (fields.next(), fields.next().flatten()) else {
+            return Err(Refusal::NoSuchUser.into());
+        };
+        let old = flags.clone().unwrap_or_default();
+        let new = match (admin, old.contains('a')) {
+            (true, false) => format!("a{old}"),
+            (false, true) => old.replace('a', ""),
+            _ => return Ok(()),
+        };
+        let mut batch = Batch::new();
+        match flags {
+            Some(flags) => batch.field_equals(&key, "flags", flags),
+            None => batch.field_absent(&key, "flags"),
+        };
+        batch.set_field(&key, "flags", new);
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(());
+        }
+    }
+}

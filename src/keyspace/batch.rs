@@ -1,0 +1,352 @@
+//! Checks and writes that are applied together or not at all.
+
+use super::{COUNTER_LIMIT, KeyspaceError};
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// A condition on the state before the batch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Check {
+    /// The key is absent.
+    KeyAbsent(String),
+    /// The key is present.
+    KeyPresent(String),
+    /// The key is a string with this value.
+    StringEquals(String, String),
+    /// The hash has the field with this value.
+    FieldEquals(String, String, String),
+    /// The hash does not have the field.
+    FieldAbsent(String, String),
+    /// The field, a whole number (absent = 0), is at least this.
+    FieldAtLeast(String, String, i64),
+    /// The set does not have the member.
+    MemberAbsent(String, String),
+    /// The sorted set does not have the member.
+    SortedMemberAbsent(String, String),
+    /// The sorted set has the member.
+    SortedMemberPresent(String, String),
+}
+
+/// A change of one key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    /// Sets a string, whatever the key held; it expires after the time to
+    /// live, or never.
+    Set(String, String, Option<Duration>),
+    /// Deletes a key, whatever it holds.
+    Delete(String),
+    /// Gives a present key a time to live; zero deletes it.
+    Expire(String, Duration),
+    /// Adds to a string counter (absent = 0).
+    Increment(String, i64),
+    /// Sets fields of a hash.
+    SetFields(String, Vec<(String, String)>),
+    /// Deletes a field of a hash.
+    DeleteField(String, String),
+    /// Adds to a whole number in a hash (absent = 0).
+    IncrementField(String, String, i64),
+    /// Adds a member to a set.
+    AddMember(String, String),
+    /// Removes a member of a set.
+    RemoveMember(String, String),
+    /// Adds a member to a sorted set, or gives it a new score.
+    SortedAdd(String, String, f64),
+    /// Removes a member of a sorted set.
+    SortedRemove(String, String),
+    /// Keeps only the given number of members with the highest scores.
+    SortedTrim(String, u64),
+}
+
+impl Check {
+    /// The key that is checked.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        match self {
+            Self::KeyAbsent(key)
+            | Self::KeyPresent(key)
+            | Self::StringEquals(key, _)
+            | Self::FieldEquals(key, _, _)
+            | Self::FieldAbsent(key, _)
+            | Self::FieldAtLeast(key, _, _)
+            | Self::MemberAbsent(key, _)
+            | Self::SortedMemberAbsent(key, _)
+            | Self::SortedMemberPresent(key, _) => key,
+        }
+    }
+}
+
+impl Write {
+    /// The key that is written.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Set(key, _, _)
+            | Self::Delete(key)
+            | Self::Expire(key, _)
+            | Self::Increment(key, _)
+            | Self::SetFields(key, _)
+            | Self::DeleteField(key, _)
+            | Self::IncrementField(key, _, _)
+            | Self::AddMember(key, _)
+            | Self::RemoveMember(key, _)
+            | Self::SortedAdd(key, _, _)
+            | Self::SortedRemove(key, _)
+            | Self::SortedTrim(key, _) => key,
+        }
+    }
+}
+
+/// Which check of a batch: its position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CheckId(pub usize);
+
+/// What a commit gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Committed {
+    /// The new values of the batch's `increment` and `increment_field`
+    /// writes, in their order.
+    pub counters: Vec<i64>,
+}
+
+/// Why a batch was not applied.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// This check does not hold. Nothing has been written.
+    #[error("check {} of the batch does not hold", .0.0)]
+    Rejected(CheckId),
+    /// The store failed or refused.
+    #[error(transparent)]
+    Keyspace(#[from] KeyspaceError),
+}
+
+/// Checks, then writes.
+///
+/// All checks look at the state before the batch. The order of evaluation is
+/// fixed: checks in their order (a check on a key of another type is
+/// [`KeyspaceError::WrongType`]), then the types and counters of all writes,
+/// then the writes in their order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Batch {
+    checks: Vec<Check>,
+    writes: Vec<Write>,
+}
+
+impl Batch {
+    /// A batch without checks and writes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The checks, in order.
+    #[must_use]
+    pub fn checks(&self) -> &[Check] {
+        &self.checks
+    }
+
+    /// The writes, in order.
+    #[must_use]
+    pub fn writes(&self) -> &[Write] {
+        &self.writes
+    }
+
+    fn check(&mut self, check: Check) -> CheckId {
+        self.checks.push(check);
+        CheckId(self.checks.len() - 1)
+    }
+
+    /// Demands that a key is absent.
+    pub fn key_absent(&mut self, key: impl Into<String>) -> CheckId {
+        self.check(Check::KeyAbsent(key.into()))
+    }
+
+    /// Demands that a key is present.
+    pub fn key_present(&mut self, key: impl Into<String>) -> CheckId {
+        self.check(Check::KeyPresent(key.into()))
+    }
+
+    /// Demands that a key is a string with this value.
+    pub fn string_equals(&mut self, key: impl Into<String>, value: impl Into<String>) -> CheckId {
+        self.check(Check::StringEquals(key.into(), value.into()))
+    }
+
+    /// Demands that a hash has a field with this value.
+    pub fn field_equals(
+        &mut self,
+        key: impl Into<String>,
+        field: impl Into<String>,
+        value: impl Into<String>,
+    ) -> CheckId {
+        self.check(Check::FieldEquals(key.into(), field.into(), value.into()))
+    }
+
+    /// Demands that a hash does not have a field.
+    pub fn field_absent(&mut self, key: impl Into<String>, field: impl Into<String>) -> CheckId {
+        self.check(Check::FieldAbsent(key.into(), field.into()))
+    }
+
+    /// Demands that a field, a whole number (absent = 0), is at least `least`.
+    pub fn field_at_least(
+        &mut self,
+        key: impl Into<String>,
+        field: impl Into<String>,
+        least: i64,
+    ) -> CheckId {
+        self.check(Check::FieldAtLeast(key.into(), field.into(), least))
+    }
+
+    /// Demands that a set does not have a member.
+    pub fn member_absent(&mut self, key: impl Into<String>, member: impl Into<String>) -> CheckId {
+        self.check(Check::MemberAbsent(key.into(), member.into()))
+    }
+
+    /// Demands that a sorted set does not have a member.
+    pub fn sorted_member_absent(&mut self, key: impl Into<String>, member: impl Into<String>) -> CheckId {
+        self.check(Check::SortedMemberAbsent(key.into(), member.into()))
+    }
+
+    /// Demands that a sorted set has a member.
+    pub fn sorted_member_present(&mut self, key: impl Into<String>, member: impl Into<String>) -> CheckId {
+        self.check(Check::SortedMemberPresent(key.into(), member.into()))
+    }
+
+    /// Adds a write that is already made.
+    pub fn write(&mut self, write: Write) {
+        self.writes.push(write);
+    }
+
+    /// Sets a string for good (SET).
+    pub fn set(&mut self, key: impl Into<String>, value: impl Into<String>) {
+        self.write(Write::Set(key.into(), value.into(), None));
+    }
+
+    /// Sets a string that expires (SET PX).
+    pub fn set_expiring(&mut self, key: impl Into<String>, value: impl Into<String>, time_to_live: Duration) {
+        self.write(Write::Set(key.into(), value.into(), Some(time_to_live)));
+    }
+
+    /// Deletes a key (DEL).
+    pub fn delete(&mut self, key: impl Into<String>) {
+        self.write(Write::Delete(key.into()));
+    }
+
+    /// Gives a key a time to live (PEXPIRE).
+    pub fn expire(&mut self, key: impl Into<String>, time_to_live: Duration) {
+        self.write(Write::Expire(key.into(), time_to_live));
+    }
+
+    /// Adds to a string counter (INCRBY).
+    pub fn increment(&mut self, key: impl Into<String>, by: i64) {
+        self.write(Write::Increment(key.into(), by));
+    }
+
+    /// Sets a field of a hash (HSET).
+    pub fn set_field(&mut self, key: impl Into<String>, field: impl Into<String>, value: impl Into<String>) {
+        self.write(Write::SetFields(key.into(), vec![(field.into(), value.into())]));
+    }
+
+    /// Sets several fields of a hash (HSET).
+    pub fn set_fields<F: Into<String>, V: Into<String>>(
+        &mut self,
+        key: impl Into<String>,
+        fields: impl IntoIterator<Item = (F, V)>,
+    ) {
+        let fields = fields
+            .into_iter()
+            .map(|(field, value)| (field.into(), value.into()))
+            .collect();
+        self.write(Write::SetFields(key.into(), fields));
+    }
+
+    /// Deletes a field of a hash (HDEL).
+    pub fn delete_field(&mut self, key: impl Into<String>, field: impl Into<String>) {
+        self.write(Write::DeleteField(key.into(), field.into()));
+    }
+
+    /// Adds to a whole number in a hash (HINCRBY).
+    pub fn increment_field(&mut self, key: impl Into<String>, field: impl Into<String>, by: i64) {
+        self.write(Write::IncrementField(key.into(), field.into(), by));
+    }
+
+    /// Adds a member to a set (SADD).
+    pub fn add_member(&mut self, key: impl Into<String>, member: impl Into<String>) {
+        self.write(Write::AddMember(key.into(), member.into()));
+    }
+
+    /// Removes a member of a set (SREM).
+    pub fn remove_member(&mut self, key: impl Into<String>, member: impl Into<String>) {
+        self.write(Write::RemoveMember(key.into(), member.into()));
+    }
+
+    /// Adds a member to a sorted set, or gives it a new score (ZADD).
+    pub fn sorted_add(&mut self, key: impl Into<String>, member: impl Into<String>, score: f64) {
+        self.write(Write::SortedAdd(key.into(), member.into(), score));
+    }
+
+    /// Removes a member of a sorted set (ZREM).
+    pub fn sorted_remove(&mut self, key: impl Into<String>, member: impl Into<String>) {
+        self.write(Write::SortedRemove(key.into(), member.into()));
+    }
+
+    /// Keeps the `keep` members with the highest scores (ZREMRANGEBYRANK).
+    pub fn sorted_trim(&mut self, key: impl Into<String>, keep: u64) {
+        self.write(Write::SortedTrim(key.into(), keep));
+    }
+
+    /// Refuses what no engine could apply all or nothing.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::Invalid`]: a score that is not finite, a time to live
+    /// of zero on a set string or of more than a century, an increment beyond [`COUNTER_LIMIT`], a hash write
+    /// without fields, or a counter written twice in one batch (its second
+    /// write could fail after the first was applied).
+    pub fn validate(&self) -> Result<(), KeyspaceError> {
+        let century = Duration::from_secs(100 * 366 * 86_400);
+        let mut written: HashSet<(&str, Option<&str>)> = HashSet::new();
+        for write in &self.writes {
+            let sound = match write {
+                Write::Set(_, _, Some(time_to_live)) => {
+                    time_to_live.as_millis() > 0 && *time_to_live <= century
+                }
+                Write::Expire(_, time_to_live) => *time_to_live <= century,
+                Write::SetFields(_, fields) => !fields.is_empty(),
+                Write::SortedAdd(_, _, score) => score.is_finite(),
+                Write::Increment(key, by) => in_range(*by) && !written.contains(&(key.as_str(), None)),
+                Write::IncrementField(key, field, by) => {
+                    in_range(*by) && !written.contains(&(key.as_str(), Some(field.as_str())))
+                }
+                _ => true,
+            };
+            if !sound {
+                return Err(KeyspaceError::Invalid(format!("{write:?}")));
+            }
+            match write {
+                Write::Set(key, _, _) | Write::Increment(key, _) => {
+                    written.insert((key, None));
+                }
+                Write::SetFields(key, fields) => written.extend(
+                    fields
+                        .iter()
+                        .map(|(field, _)| (key.as_str(), Some(field.as_str()))),
+                ),
+                Write::IncrementField(key, field, _) => {
+                    written.insert((key, Some(field)));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn in_range(number: i64) -> bool {
+    (-COUNTER_LIMIT..=COUNTER_LIMIT).contains(&number)
+}
+
+/// Reads a counter as Redis does: canonical decimal digits, within
+/// [`COUNTER_LIMIT`].
+#[must_use]
+pub fn parse_counter(text: &str) -> Option<i64> {
+    let number: i64 = text.parse().ok()?;
+    (in_range(number) && number.to_string() == text).then_some(number)
+}

@@ -1,0 +1,285 @@
+//! The embedded engine, on redb: one file, no service.
+//!
+//! Reads run inline on the caller's thread, in one read transaction for a whole
+//! query. They come from the page cache in a few microseconds each, which is
+//! less than handing them to another thread and back would cost; and redb's
+//! readers wait for nobody. Writes queue for the one writer thread (see
+//! [`writer`]) and are acknowledged when they are on disk.
+//!
+//! The tables are in [`tables`].
+
+mod apply;
+mod database;
+mod read;
+mod tables;
+mod writer;
+
+use super::batch::{Batch, CommitError, Committed, Write};
+use super::query::{Answers, Order, Query};
+use super::{EngineClock, Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value};
+use database::{Opener, Slot};
+use redb::ReadableTableMetadata;
+use std::ops::Bound;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tables::{Header, Tables, Type};
+use tokio::sync::{Semaphore, oneshot};
+use writer::{Job, Writer};
+
+/// The most batches that wait for the writer; further ones wait for a place.
+const QUEUE_LENGTH: usize = 1024;
+
+/// The most writes that a restore puts into one transaction.
+const RESTORE_WRITES: usize = 1000;
+
+/// An open embedded store. Clones share it; the last one to go closes it.
+#[derive(Clone)]
+pub(super) struct Redb {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    slot: Arc<Slot>,
+    clock: EngineClock,
+    timeout: Duration,
+    places: Arc<Semaphore>,
+    /// Where jobs go; gone when the store is closed, which stops the writer.
+    jobs: Mutex<Option<Sender<Job>>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Redb {
+    /// Opens the store at a path, or in memory.
+    pub(super) fn open(path: &str, options: &StoreOptions) -> Result<Self, OpenError> {
+        let opener = database::opener(path, options.cache_bytes);
+        Self::open_with(opener, options).map_err(|reason| OpenError::Engine {
+            url: format!("redb:{path}"),
+            reason,
+        })
+    }
+
+    fn open_with(opener: Opener, options: &StoreOptions) -> Result<Self, String> {
+        let slot = Arc::new(Slot::open(opener)?);
+        let (jobs, receiver) = std::sync::mpsc::channel();
+        let writer = Writer {
+            slot: slot.clone(),
+            clock: options.clock.clone(),
+            jobs: receiver,
+        };
+        let thread = std::thread::Builder::new()
+            .name("keyspace-writer".to_owned())
+            .spawn(move || writer.run())
+            .map_err(|error| format!("cannot start the writer thread: {error}"))?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                slot,
+                clock: options.clock.clone(),
+                timeout: options.timeout,
+                places: Arc::new(Semaphore::new(QUEUE_LENGTH)),
+                jobs: Mutex::new(Some(jobs)),
+                writer: Mutex::new(Some(thread)),
+            }),
+        })
+    }
+
+    /// Answers a query from one snapshot.
+    pub(super) fn query(&self, query: Query) -> Result<Answers, KeyspaceError> {
+        let tables = self.read()?;
+        let now = self.inner.clock.now_ms();
+        let answers = query.reads().iter().map(|read| tables.answer(read, now));
+        Ok(Answers::new(answers.collect::<Result<_, _>>()?))
+    }
+
+    /// Hands a batch to the writer and waits until it is on disk.
+    pub(super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+        match tokio::time::timeout(self.inner.timeout, self.submit(batch)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(unavailable("the disk did not answer in time")),
+        }
+    }
+
+    async fn submit(&self, batch: Batch) -> Result<Committed, CommitError> {
+        let Ok(place) = self.inner.places.clone().acquire_owned().await else {
+            return Err(unavailable("the store is closed"));
+        };
+        let (reply, outcome) = oneshot::channel();
+        let Some(jobs) = self
+            .inner
+            .jobs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+        else {
+            return Err(unavailable("the store is closed"));
+        };
+        if jobs
+            .send(Job {
+                batch,
+                reply,
+                _place: place,
+            })
+            .is_err()
+        {
+            return Err(unavailable("the writer has stopped"));
+        }
+        // The sender goes before the wait: a waiting caller must not keep the
+        // writer from seeing that the store is closed.
+        drop(jobs);
+        outcome
+            .await
+            .unwrap_or_else(|_| Err(unavailable("the writer has stopped")))
+    }
+
+    /// The number of keys that are not expired.
+    pub(super) fn count_keys(&self) -> Result<u64, KeyspaceError> {
+        let tables = self.read()?;
+        let now = self.inner.clock.now_ms();
+        let end = now.saturating_add(1).to_be_bytes();
+        let mut expired: u64 = 0;
+        for entry in tables.expiries.range(..end.as_slice())? {
+            entry?;
+            expired += 1;
+        }
+        Ok(tables.keys.len()?.saturating_sub(expired))
+    }
+
+    /// Reads keys in the order of their bytes; the cursor is the last key read.
+    pub(super) fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
+        let tables = self.read()?;
+        let now = self.inner.clock.now_ms();
+        let start = cursor
+            .as_deref()
+            .map_or(Bound::Unbounded, |key| Bound::Excluded(key.as_bytes()));
+        let mut entries = Vec::new();
+        let mut last = None;
+        for row in tables.keys.range::<&[u8]>((start, Bound::Unbounded))? {
+            if entries.len() >= limit.max(1) {
+                return Ok(ScanPage { entries, next: last });
+            }
+            let (key, row) = row?;
+            let (key, row) = (tables::text(key.value())?, row.value());
+            last = Some(key.to_owned());
+            let header = Header::of(row)?;
+            if header.expired(now) {
+                continue;
+            }
+            let value = match header.kind.to_type() {
+                Type::String => Value::String(tables::text(Header::body(row))?.to_owned()),
+                Type::Hash => Value::Hash(tables.hash(key, row)?),
+                Type::Set => Value::Set(tables.set_members(key)?),
+                Type::SortedSet => {
+                    Value::SortedSet(tables.sorted_range(key, Order::Ascending, 0, u64::MAX)?)
+                }
+            };
+            let remaining = header.expires_at.saturating_sub(now);
+            let time_to_live = (header.expires_at != 0).then(|| Duration::from_millis(remaining));
+            entries.push(Entry {
+                key: key.to_owned(),
+                value,
+                time_to_live,
+            });
+        }
+        Ok(ScanPage { entries, next: None })
+    }
+
+    /// Replaces keys whole, in batches of bounded size. It takes as long as it
+    /// takes: what is restored is not an answer that someone waits for.
+    pub(super) async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
+        let mut batch = Batch::new();
+        for write in entries.into_iter().flat_map(writes_of) {
+            batch.write(write);
+            if batch.writes().len() >= RESTORE_WRITES {
+                self.submit_restored(std::mem::take(&mut batch)).await?;
+            }
+        }
+        if batch.writes().is_empty() {
+            Ok(())
+        } else {
+            self.submit_restored(batch).await
+        }
+    }
+
+    async fn submit_restored(&self, batch: Batch) -> Result<(), KeyspaceError> {
+        match self.submit(batch).await {
+            Ok(_) => Ok(()),
+            Err(CommitError::Keyspace(error)) => Err(error),
+            Err(CommitError::Rejected(_)) => {
+                Err(KeyspaceError::Invalid("a restore has no checks".to_owned()))
+            }
+        }
+    }
+
+    /// Waits until all queued batches are answered, and closes the file.
+    pub(super) async fn close(&self) {
+        let inner = self.inner.clone();
+        let stopped = tokio::task::spawn_blocking(move || inner.stop()).await;
+        if let Err(error) = stopped {
+            tracing::error!(%error, "the store did not close in order");
+        }
+    }
+
+    fn read(&self) -> Result<Tables<tables::ReadTable>, KeyspaceError> {
+        Ok(Tables::read(&self.inner.slot.begin_read()?)?)
+    }
+}
+
+impl Inner {
+    /// Lets the writer finish its queue and waits for it. The writer needs no
+    /// runtime, so this may be called on a runtime's thread.
+    fn stop(&self) {
+        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the writer thread had failed");
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn unavailable(reason: &str) -> CommitError {
+    KeyspaceError::Unavailable(reason.to_owned()).into()
+}
+
+/// The writes that put an entry in place of what its key holds.
+fn writes_of(entry: Entry) -> Vec<Write> {
+    let Entry {
+        key,
+        value,
+        time_to_live,
+    } = entry;
+    let mut writes = vec![Write::Delete(key.clone())];
+    if time_to_live.is_some_and(|left| left.as_millis() == 0) {
+        return writes;
+    }
+    match value {
+        Value::String(text) => writes.push(Write::Set(key.clone(), text, None)),
+        Value::Hash(fields) => {
+            let chunks = fields.chunks(RESTORE_WRITES);
+            writes.extend(chunks.map(|chunk| Write::SetFields(key.clone(), chunk.to_vec())));
+        }
+        Value::Set(members) => {
+            writes.extend(
+                members
+                    .into_iter()
+                    .map(|member| Write::AddMember(key.clone(), member)),
+            );
+        }
+        Value::SortedSet(members) => {
+            let adds = members
+                .into_iter()
+                .map(|(member, score)| Write::SortedAdd(key.clone(), member, score));
+            writes.extend(adds);
+        }
+    }
+    if let Some(time_to_live) = time_to_live {
+        writes.push(Write::Expire(key, time_to_live));
+    }
+    writes
+}

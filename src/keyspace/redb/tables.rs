@@ -1,0 +1,397 @@
+//! What is on disk: the tables of the embedded engine and their bytes.
+//!
+//! Every table maps bytes to bytes, so that keys are compared by `memcmp`.
+//!
+//! | table | key | value |
+//! | --- | --- | --- |
+//! | `keys` | key | [`Header`], then the string, or the fields of a packed hash |
+//! | `fields` | key, field | value, for hashes that outgrew their row |
+//! | `members` | key, member | nothing |
+//! | `scores` | key, member | score, big-endian bits |
+//! | `order` | key, ordered score, member | nothing |
+//! | `expiries` | Unix milliseconds, key | nothing |
+//!
+//! A row of a collection starts with the length of its key and the key, so that
+//! a collection is one contiguous range and no key can be mistaken for another.
+//!
+//! A hash lives inside its row in `keys` until it is larger than
+//! [`PACKED_BYTES`]: most hashes (an account, a news item) are small and read
+//! whole, and one lookup is several times faster than a range of rows. A large
+//! one (the comments of a thread) has a row for each field, so that a change
+//! does not rewrite all of it.
+
+use redb::{ReadableTable, StorageError, TableDefinition, TableError};
+
+/// The layout that this code reads and writes. A change of the tables' bytes
+/// raises it.
+pub(super) const LAYOUT_VERSION: u64 = 1;
+
+/// The size beyond which a hash gets a row for each field.
+pub(super) const PACKED_BYTES: usize = 2048;
+
+/// Where the layout's version is kept.
+pub(super) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
+/// The key of the version in [`META`].
+pub(super) const META_LAYOUT: &str = "layout";
+
+/// All tables have the same type: bytes to bytes.
+pub(super) type Bytes = &'static [u8];
+
+const KEYS: TableDefinition<Bytes, Bytes> = TableDefinition::new("keys");
+const FIELDS: TableDefinition<Bytes, Bytes> = TableDefinition::new("fields");
+const MEMBERS: TableDefinition<Bytes, Bytes> = TableDefinition::new("members");
+const SCORES: TableDefinition<Bytes, Bytes> = TableDefinition::new("scores");
+const ORDER: TableDefinition<Bytes, Bytes> = TableDefinition::new("order");
+const EXPIRIES: TableDefinition<Bytes, Bytes> = TableDefinition::new("expiries");
+
+/// The tables, open in one transaction: read-only or to be written.
+pub(super) struct Tables<T> {
+    pub(super) keys: T,
+    pub(super) fields: T,
+    pub(super) members: T,
+    pub(super) scores: T,
+    pub(super) order: T,
+    pub(super) expiries: T,
+}
+
+/// A table open for reading.
+pub(super) type ReadTable = redb::ReadOnlyTable<Bytes, Bytes>;
+/// A table open for writing.
+pub(super) type WriteTable<'txn> = redb::Table<'txn, Bytes, Bytes>;
+
+impl Tables<ReadTable> {
+    /// Opens the tables in a read transaction.
+    pub(super) fn read(transaction: &redb::ReadTransaction) -> Result<Self, TableError> {
+        Ok(Self {
+            keys: transaction.open_table(KEYS)?,
+            fields: transaction.open_table(FIELDS)?,
+            members: transaction.open_table(MEMBERS)?,
+            scores: transaction.open_table(SCORES)?,
+            order: transaction.open_table(ORDER)?,
+            expiries: transaction.open_table(EXPIRIES)?,
+        })
+    }
+}
+
+impl<'txn> Tables<WriteTable<'txn>> {
+    /// Opens the tables in a write transaction; creates those that are missing.
+    pub(super) fn write(transaction: &'txn redb::WriteTransaction) -> Result<Self, TableError> {
+        Ok(Self {
+            keys: transaction.open_table(KEYS)?,
+            fields: transaction.open_table(FIELDS)?,
+            members: transaction.open_table(MEMBERS)?,
+            scores: transaction.open_table(SCORES)?,
+            order: transaction.open_table(ORDER)?,
+            expiries: transaction.open_table(EXPIRIES)?,
+        })
+    }
+}
+
+impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
+    /// The row of a key that is not expired.
+    pub(super) fn live_row(
+        &self,
+        key: &str,
+        now: u64,
+    ) -> Result<Option<redb::AccessGuard<'_, Bytes>>, StorageError> {
+        let Some(row) = self.keys.get(key.as_bytes())? else {
+            return Ok(None);
+        };
+        let expired = Header::of(row.value())?.expired(now);
+        Ok((!expired).then_some(row))
+    }
+}
+
+/// What a key holds, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    String,
+    /// A hash inside its row.
+    PackedHash,
+    /// A hash with a row for each field.
+    WideHash,
+    Set,
+    SortedSet,
+}
+
+/// The four types that callers know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Type {
+    String,
+    Hash,
+    Set,
+    SortedSet,
+}
+
+impl Kind {
+    /// The type as callers know it.
+    pub(super) fn to_type(self) -> Type {
+        match self {
+            Self::String => Type::String,
+            Self::PackedHash | Self::WideHash => Type::Hash,
+            Self::Set => Type::Set,
+            Self::SortedSet => Type::SortedSet,
+        }
+    }
+}
+
+/// The start of every row in `keys`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) kind: Kind,
+    /// Unix milliseconds from which on the key is absent; 0 means never.
+    pub(super) expires_at: u64,
+    /// The number of fields or members; 1 for a string.
+    pub(super) count: u64,
+}
+
+const HEADER_BYTES: usize = 17;
+
+impl Header {
+    /// Reads the header of a row.
+    pub(super) fn of(row: &[u8]) -> Result<Self, StorageError> {
+        let (header, _) = row
+            .split_at_checked(HEADER_BYTES)
+            .ok_or_else(|| corrupted("a key's row is short"))?;
+        let kind = match header[0] {
+            b's' => Kind::String,
+            b'h' => Kind::PackedHash,
+            b'H' => Kind::WideHash,
+            b'S' => Kind::Set,
+            b'Z' => Kind::SortedSet,
+            other => return Err(corrupted(&format!("a key's row has the unknown kind {other}"))),
+        };
+        Ok(Self {
+            kind,
+            expires_at: number(&header[1..9])?,
+            count: number(&header[9..])?,
+        })
+    }
+
+    /// What follows the header in a row.
+    pub(super) fn body(row: &[u8]) -> &[u8] {
+        row.get(HEADER_BYTES..).unwrap_or_default()
+    }
+
+    /// A row of this header and a body.
+    pub(super) fn row(&self, body: &[u8]) -> Vec<u8> {
+        let kind = match self.kind {
+            Kind::String => b's',
+            Kind::PackedHash => b'h',
+            Kind::WideHash => b'H',
+            Kind::Set => b'S',
+            Kind::SortedSet => b'Z',
+        };
+        let mut row = Vec::with_capacity(HEADER_BYTES + body.len());
+        row.push(kind);
+        row.extend_from_slice(&self.expires_at.to_be_bytes());
+        row.extend_from_slice(&self.count.to_be_bytes());
+        row.extend_from_slice(body);
+        row
+    }
+
+    /// Whether the key is absent at this time.
+    pub(super) fn expired(&self, now: u64) -> bool {
+        self.expires_at != 0 && self.expires_at <= now
+    }
+}
+
+/// The start of all rows of a collection.
+pub(super) fn prefix(key: &str) -> Vec<u8> {
+    let length = u32::try_from(key.len()).unwrap_or(u32::MAX);
+    let mut prefix = Vec::with_capacity(4 + key.len() + 40);
+    prefix.extend_from_slice(&length.to_be_bytes());
+    prefix.extend_from_slice(key.as_bytes());
+    prefix
+}
+
+/// The key of one row of a collection.
+pub(super) fn joined(prefix: &[u8], rest: &[u8]) -> Vec<u8> {
+    [prefix, rest].concat()
+}
+
+/// The first key after all rows of a collection.
+pub(super) fn after(prefix: &[u8]) -> Vec<u8> {
+    // No carry: the last byte is that of a UTF-8 text, which is never 255, or
+    // that of the length of the empty key, which is 0.
+    let mut after = prefix.to_vec();
+    if let Some(last) = after.last_mut() {
+        *last = last.saturating_add(1);
+    }
+    after
+}
+
+/// The key of a row in `expiries`.
+pub(super) fn expiry_key(expires_at: u64, key: &str) -> Vec<u8> {
+    joined(&expires_at.to_be_bytes(), key.as_bytes())
+}
+
+/// The time and the key of a row in `expiries`.
+pub(super) fn split_expiry_key(row: &[u8]) -> Result<(u64, &str), StorageError> {
+    let (time, key) = row
+        .split_at_checked(8)
+        .ok_or_else(|| corrupted("an expiry's row is short"))?;
+    Ok((number(time)?, text(key)?))
+}
+
+/// The key of a row in `order`.
+pub(super) fn order_key(prefix: &[u8], score: f64, member: &[u8]) -> Vec<u8> {
+    [prefix, &ordered_bits(score).to_be_bytes(), member].concat()
+}
+
+/// The score and the member of a row in `order`, after its prefix.
+pub(super) fn split_order_key<'a>(prefix: &[u8], row: &'a [u8]) -> Result<(f64, &'a str), StorageError> {
+    let rest = row.get(prefix.len()..).unwrap_or_default();
+    let (bits, member) = rest
+        .split_at_checked(8)
+        .ok_or_else(|| corrupted("a sorted set's row is short"))?;
+    Ok((score_of_ordered_bits(number(bits)?), text(member)?))
+}
+
+/// The bytes of a row in `scores`.
+pub(super) fn score_bytes(score: f64) -> [u8; 8] {
+    score.to_bits().to_be_bytes()
+}
+
+/// The score of a row in `scores`.
+pub(super) fn score_of(row: &[u8]) -> Result<f64, StorageError> {
+    number(row).map(f64::from_bits)
+}
+
+const SIGN: u64 = 1 << 63;
+
+/// Bits that order as unsigned numbers as the scores do.
+fn ordered_bits(score: f64) -> u64 {
+    let bits = score.to_bits();
+    if bits & SIGN == 0 { bits | SIGN } else { !bits }
+}
+
+fn score_of_ordered_bits(bits: u64) -> f64 {
+    f64::from_bits(if bits & SIGN == 0 { !bits } else { bits & !SIGN })
+}
+
+/// The fields and values of a packed hash, in no particular order.
+pub(super) struct PackedFields<'a>(&'a [u8]);
+
+impl<'a> PackedFields<'a> {
+    /// Reads the body of a packed hash.
+    pub(super) fn of(body: &'a [u8]) -> Self {
+        Self(body)
+    }
+
+    fn split(&mut self) -> Option<&'a [u8]> {
+        let (length, rest) = self.0.split_first_chunk::<4>()?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        let (bytes, rest) = rest.split_at_checked(length)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+}
+
+impl<'a> Iterator for PackedFields<'a> {
+    type Item = Result<(&'a [u8], &'a [u8]), StorageError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let pair = self.split().zip(self.split());
+        if pair.is_none() {
+            self.0 = &[];
+        }
+        Some(pair.ok_or_else(|| corrupted("a packed hash is cut off")))
+    }
+}
+
+/// Adds a field to the body of a packed hash.
+pub(super) fn pack_field(body: &mut Vec<u8>, field: &[u8], value: &[u8]) {
+    for bytes in [field, value] {
+        // A longer text would not fit into a packed hash anyway.
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        body.extend_from_slice(&length.to_be_bytes());
+        body.extend_from_slice(bytes);
+    }
+}
+
+/// Text that was written as text.
+pub(super) fn text(bytes: &[u8]) -> Result<&str, StorageError> {
+    std::str::from_utf8(bytes).map_err(|_| corrupted("a text is not UTF-8"))
+}
+
+fn number(bytes: &[u8]) -> Result<u64, StorageError> {
+    bytes
+        .try_into()
+        .map(u64::from_be_bytes)
+        .map_err(|_| corrupted("a number is not eight bytes"))
+}
+
+/// The error of a store file whose bytes make no sense.
+pub(super) fn corrupted(what: &str) -> StorageError {
+    StorageError::Corrupted(what.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn ordered_bits_order_as_scores_do_and_come_back() {
+        let scores = [
+            f64::NEG_INFINITY,
+            f64::MIN,
+            -1.5,
+            -1.0,
+            -f64::MIN_POSITIVE,
+            0.0,
+            f64::MIN_POSITIVE,
+            0.1,
+            1.0,
+            1e15,
+            f64::MAX,
+            f64::INFINITY,
+        ];
+        for pair in scores.windows(2) {
+            assert!(ordered_bits(pair[0]) < ordered_bits(pair[1]), "{pair:?}");
+        }
+        for score in scores {
+            assert_eq!(
+                score_of_ordered_bits(ordered_bits(score)).to_bits(),
+                score.to_bits()
+            );
+        }
+    }
+
+    #[test]
+    fn a_collection_ends_before_its_neighbours_start() {
+        for (key, other) in [
+            ("", "\0"),
+            ("a", "b"),
+            ("a", "a\0"),
+            ("\u{10ffff}", "z"),
+            ("ab", "a"),
+        ] {
+            let prefix = prefix(key);
+            let inside = joined(&prefix, "\u{10ffff}".as_bytes());
+            assert!(inside < after(&prefix), "{key:?}");
+            let neighbour = joined(&super::prefix(other), b"x");
+            assert!(
+                neighbour < prefix || neighbour >= after(&prefix),
+                "{key:?} {other:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_cut_off_packed_hash_is_an_error_and_not_a_panic() {
+        let mut body = Vec::new();
+        pack_field(&mut body, b"field", b"value");
+        for end in 1..body.len() {
+            assert!(PackedFields::of(&body[..end]).next().unwrap().is_err(), "{end}");
+        }
+        assert_eq!(
+            PackedFields::of(&body).next().unwrap().unwrap(),
+            (&b"field"[..], &b"value"[..])
+        );
+    }
+}

@@ -1,0 +1,476 @@
+//! The engine on a Redis or Valkey server.
+//!
+//! A query is one pipeline, without MULTI: a page may see two reads a
+//! microsecond apart, as it would with two pages. A batch is one call of
+//! `commit.lua`. When the outcome of a batch is unknown (the connection was
+//! lost, or no answer came in time) it is reported as such and never repeated
+//! here: the server may have applied it.
+
+mod connection;
+mod wire;
+
+use super::batch::{Batch, CommitError, Committed};
+use super::query::{Answers, Expiry, Query};
+use super::{Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value as EntryValue};
+use connection::{Connection, Failure, Manner};
+use redis::{Client, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError, Value, cmd};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The script that applies a batch.
+const COMMIT: &str = include_str!("redis/commit.lua");
+
+/// How many times longer than one round a page of a copy may take: it may
+/// carry a key of a million members, and no visitor waits for it.
+const BULK_PATIENCE: u32 = 15;
+
+/// The most bytes and the most commands that a restore puts into one pipeline.
+const RESTORE_BYTES: usize = 1024 * 1024;
+const RESTORE_COMMANDS: usize = 1000;
+
+/// The most fields or members in one command of a restore.
+const RESTORE_ARGUMENTS: usize = 1000;
+
+/// An open connection to a server. Clones share it.
+#[derive(Clone)]
+pub(super) struct Redis {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    connection: Connection,
+    timeout: Duration,
+    /// The digest by which the server knows [`COMMIT`].
+    commit_digest: String,
+}
+
+impl Redis {
+    /// Connects to the server that a URL names.
+    pub(super) async fn open(url: &str, options: &StoreOptions) -> Result<Self, OpenError> {
+        let failed = |reason: String| OpenError::Engine {
+            url: super::without_password(url),
+            reason,
+        };
+        let client = client(url, options.timeout).map_err(|error| failed(advice(&error)))?;
+        let redis = Self {
+            inner: Arc::new(Inner {
+                connection: Connection::new(client, options.timeout),
+                timeout: options.timeout,
+                commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
+            }),
+        };
+        redis.check_server().await.map_err(failed)?;
+        Ok(redis)
+    }
+
+    /// Refuses a server that cannot serve, with what the operator can do.
+    async fn check_server(&self) -> Result<(), String> {
+        let mut pipeline = Pipeline::new();
+        pipeline.add_command(cmd("INFO"));
+        let sent = self.inner.connection.send(&pipeline, self.reading()).await;
+        let info = match sent.map(|mut values| values.pop()) {
+            Err(Failure::TimedOut) => return Err(NO_ANSWER.to_owned()),
+            Err(Failure::Redis(error)) => return Err(advice(&error)),
+            Ok(Some(Value::ServerError(error))) => return Err(advice(&error.into())),
+            Ok(Some(value)) => wire::bytes(value).unwrap_or_default(),
+            Ok(None) => Vec::new(),
+        };
+        check_info(&String::from_utf8_lossy(&info))
+    }
+
+    /// Reads in one pipeline.
+    pub(super) async fn query(&self, query: Query) -> Result<Answers, KeyspaceError> {
+        let mut pipeline = Pipeline::with_capacity(query.reads().len());
+        for read in query.reads() {
+            pipeline.add_command(wire::command_of(read));
+        }
+        let values = self.send(&pipeline, self.reading()).await?;
+        let answers = query
+            .reads()
+            .iter()
+            .zip(values)
+            .map(|(read, value)| wire::answer_of(read, value));
+        Ok(Answers::new(answers.collect::<Result<_, _>>()?))
+    }
+
+    /// Applies a batch in one call of the script.
+    pub(super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+        let by_digest = self
+            .call_script("EVALSHA", &self.inner.commit_digest, &batch)
+            .await?;
+        let value = match by_digest {
+            // The server has not run the script yet, or has been restarted: it
+            // has done nothing, so the batch is sent again with the script.
+            Value::ServerError(error) if error.code() == "NOSCRIPT" => {
+                self.call_script("EVAL", COMMIT, &batch).await?
+            }
+            value => value,
+        };
+        if let Value::ServerError(error) = &value {
+            return Err(wire::server_error("", error).into());
+        }
+        wire::outcome_of(&batch, value)
+    }
+
+    async fn call_script(&self, name: &str, script: &str, batch: &Batch) -> Result<Value, KeyspaceError> {
+        let mut command = cmd(name);
+        command.arg(script);
+        wire::add_batch(&mut command, batch);
+        self.one(
+            command,
+            Manner {
+                timeout: self.inner.timeout,
+                reads: false,
+            },
+        )
+        .await
+    }
+
+    /// The number of keys of the database.
+    pub(super) async fn count_keys(&self) -> Result<u64, KeyspaceError> {
+        let value = self.one(cmd("DBSIZE"), self.reading()).await?;
+        let count = wire::integer(&value).and_then(|count| u64::try_from(count).ok());
+        count.ok_or_else(|| match &value {
+            Value::ServerError(error) => wire::server_error("", error),
+            _ => wire::unexpected(""),
+        })
+    }
+
+    /// Reads one page of keys. The cursor is the server's own.
+    pub(super) async fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
+        let mut scan = cmd("SCAN");
+        scan.arg(cursor.unwrap_or_else(|| "0".to_owned()))
+            .arg("COUNT")
+            .arg(limit.max(1));
+        let page = self.one(scan, self.patient(true)).await?;
+        if let Value::ServerError(error) = &page {
+            return Err(wire::server_error("", error));
+        }
+        let mut page = wire::items(page).ok_or_else(|| wire::unexpected(""))?.into_iter();
+        let next = page
+            .next()
+            .and_then(wire::bytes)
+            .ok_or_else(|| wire::unexpected(""))?;
+        let next = exact_text("", next)?;
+        let keys = page
+            .next()
+            .and_then(wire::items)
+            .ok_or_else(|| wire::unexpected(""))?;
+        let keys: Vec<String> = keys
+            .into_iter()
+            .map(|key| exact_text("", wire::bytes(key).ok_or_else(|| wire::unexpected(""))?))
+            .collect::<Result<_, _>>()?;
+        let entries = self.entries(keys).await?;
+        Ok(ScanPage {
+            entries,
+            next: (next != "0").then_some(next),
+        })
+    }
+
+    /// Reads keys whole; those that are gone by now are left out.
+    async fn entries(&self, keys: Vec<String>) -> Result<Vec<Entry>, KeyspaceError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut types = Pipeline::with_capacity(keys.len());
+        for key in &keys {
+            types.cmd("TYPE").arg(key);
+        }
+        let types = self.send(&types, self.patient(true)).await?;
+        let mut present = Vec::with_capacity(keys.len());
+        let mut reads = Pipeline::with_capacity(keys.len() * 2);
+        for (key, held) in keys.into_iter().zip(types) {
+            if let Value::ServerError(error) = &held {
+                return Err(wire::server_error(&key, error));
+            }
+            let held = wire::bytes(held).ok_or_else(|| wire::unexpected(&key))?;
+            match held.as_slice() {
+                b"none" => continue,
+                b"string" => reads.cmd("GET").arg(&key),
+                b"hash" => reads.cmd("HGETALL").arg(&key),
+                b"set" => reads.cmd("SMEMBERS").arg(&key),
+                b"zset" => reads.cmd("ZRANGE").arg(&key).arg(0).arg(-1).arg("WITHSCORES"),
+                other => {
+                    let held = String::from_utf8_lossy(other);
+                    return Err(KeyspaceError::Invalid(format!(
+                        "the key {key:?} holds a {held}, which is not one of the four types"
+                    )));
+                }
+            };
+            reads.cmd("PTTL").arg(&key);
+            present.push((key, held));
+        }
+        if present.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut values = self.send(&reads, self.patient(true)).await?.into_iter();
+        let mut entries = Vec::with_capacity(present.len());
+        for (key, held) in present {
+            let (value, expiry) = (
+                values.next().unwrap_or_default(),
+                values.next().unwrap_or_default(),
+            );
+            let expiry = wire::integer(&expiry).ok_or_else(|| wire::unexpected(&key))?;
+            let value = entry_value(&key, &held, value)?;
+            let time_to_live = match wire::expiry(expiry) {
+                Expiry::Absent => continue,
+                Expiry::Never => None,
+                Expiry::In(time_to_live) => Some(time_to_live),
+            };
+            if let Some(value) = value {
+                entries.push(Entry {
+                    key,
+                    value,
+                    time_to_live,
+                });
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Replaces keys whole, in pipelines of bounded size.
+    pub(super) async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
+        let mut pipeline = Pipeline::new();
+        let mut bytes = 0;
+        for command in entries.into_iter().flat_map(restoring) {
+            bytes += command.get_packed_command().len();
+            pipeline.add_command(command);
+            if bytes >= RESTORE_BYTES || pipeline.len() >= RESTORE_COMMANDS {
+                self.send_restoring(&pipeline).await?;
+                pipeline.clear();
+                bytes = 0;
+            }
+        }
+        if pipeline.is_empty() {
+            Ok(())
+        } else {
+            self.send_restoring(&pipeline).await
+        }
+    }
+
+    async fn send_restoring(&self, pipeline: &Pipeline) -> Result<(), KeyspaceError> {
+        let values = self.send(pipeline, self.patient(false)).await?;
+        let failed = values.iter().find_map(|value| match value {
+            Value::ServerError(error) => Some(wire::server_error("", error)),
+            _ => None,
+        });
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn reading(&self) -> Manner {
+        Manner {
+            timeout: self.inner.timeout,
+            reads: true,
+        }
+    }
+
+    fn patient(&self, reads: bool) -> Manner {
+        Manner {
+            timeout: self.inner.timeout * BULK_PATIENCE,
+            reads,
+        }
+    }
+
+    /// Sends one command.
+    async fn one(&self, command: redis::Cmd, manner: Manner) -> Result<Value, KeyspaceError> {
+        let mut pipeline = Pipeline::with_capacity(1);
+        pipeline.add_command(command);
+        Ok(self.send(&pipeline, manner).await?.pop().unwrap_or_default())
+    }
+
+    async fn send(&self, pipeline: &Pipeline, manner: Manner) -> Result<Vec<Value>, KeyspaceError> {
+        self.inner
+            .connection
+            .send(pipeline, manner)
+            .await
+            .map_err(|failure| {
+                KeyspaceError::Unavailable(match failure {
+                    Failure::TimedOut => format!("Redis did not answer within {:?}", manner.timeout),
+                    Failure::Redis(error) => format!("Redis cannot be reached: {error}"),
+                })
+            })
+    }
+}
+
+const NO_ANSWER: &str = "the server did not answer in time; check that it runs, and that the address and a firewall between are right";
+
+fn client(url: &str, timeout: Duration) -> Result<Client, RedisError> {
+    let info = url.into_connection_info()?;
+    let tcp = info.tcp_settings().clone().set_nodelay(true);
+    // The kernel gives up on a peer that has vanished, instead of after a
+    // quarter of an hour.
+    #[cfg(target_os = "linux")]
+    let tcp = tcp.set_user_timeout(timeout);
+    // The answers are read as those of the older protocol, which every server speaks.
+    let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP2);
+    Client::open(info.set_tcp_settings(tcp).set_redis_settings(settings))
+}
+
+/// What went wrong on connecting, and what the operator can do.
+fn advice(error: &RedisError) -> String {
+    let refused_login = error.kind() == ErrorKind::AuthenticationFailed
+        || matches!(error.code(), Some("NOAUTH" | "WRONGPASS"));
+    if refused_login {
+        return format!(
+            "the server refuses the user name or the password ({error}); \
+             put the right ones into the URL: redis://USER:PASSWORD@HOST"
+        );
+    }
+    if error.code() == Some("NOPERM") {
+        return format!("the user may not do what is needed ({error}); allow it all commands and all keys");
+    }
+    match error.kind() {
+        ErrorKind::InvalidClientConfig => format!("the URL is not right: {error}"),
+        ErrorKind::Io if error.is_timeout() => NO_ANSWER.to_owned(),
+        ErrorKind::Io => format!("{error}; check that the server runs and that the address is right"),
+        _ => error.to_string(),
+    }
+}
+
+/// The oldest version that knows all commands: ZMSCORE and ZRANGE ... REV came with it.
+const OLDEST_VERSION: (u32, u32) = (6, 2);
+
+/// Looks at what a server tells of itself.
+fn check_info(info: &str) -> Result<(), String> {
+    let field = |name: &str| {
+        info.lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+            .map(str::trim)
+    };
+    let version = field("redis_version").unwrap_or("unknown");
+    let mut numbers = version
+        .split('.')
+        .map(|number| number.parse::<u32>().unwrap_or(0));
+    let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if found < OLDEST_VERSION {
+        return Err(format!(
+            "the server has version {version}; Redis 6.2 or newer, or Valkey, is needed"
+        ));
+    }
+    if field("redis_mode") == Some("cluster") {
+        return Err("the server is part of a cluster; name a single server".to_owned());
+    }
+    if field("role") == Some("slave") {
+        return Err("the server is a read-only replica; name its primary".to_owned());
+    }
+    if field("loading") == Some("1") {
+        return Err("the server is still loading its data; try again when it is done".to_owned());
+    }
+    let policy = field("maxmemory_policy").unwrap_or("noeviction");
+    if policy != "noeviction" && field("maxmemory").is_some_and(|limit| limit != "0") {
+        tracing::warn!(
+            policy,
+            "the server throws keys away when its memory is full; set maxmemory-policy to noeviction"
+        );
+    }
+    Ok(())
+}
+
+/// The value of a key as it is copied: what is not UTF-8 cannot be copied
+/// unchanged, and is not copied changed.
+fn entry_value(key: &str, held: &[u8], value: Value) -> Result<Option<EntryValue>, KeyspaceError> {
+    if let Value::ServerError(error) = &value {
+        return Err(wire::server_error(key, error));
+    }
+    if held == b"string" {
+        return match value {
+            Value::Nil => Ok(None),
+            value => Ok(Some(EntryValue::String(value_text(key, value)?))),
+        };
+    }
+    let items = wire::items(value).ok_or_else(|| wire::unexpected(key))?;
+    if items.is_empty() {
+        return Ok(None);
+    }
+    let mut items = items.into_iter();
+    let value = match held {
+        b"set" => EntryValue::Set(
+            items
+                .map(|member| value_text(key, member))
+                .collect::<Result<_, _>>()?,
+        ),
+        b"hash" => {
+            let mut fields = Vec::with_capacity(items.len() / 2);
+            while let (Some(field), Some(value)) = (items.next(), items.next()) {
+                fields.push((value_text(key, field)?, value_text(key, value)?));
+            }
+            EntryValue::Hash(fields)
+        }
+        _ => {
+            let mut members = Vec::with_capacity(items.len() / 2);
+            while let (Some(member), Some(score)) = (items.next(), items.next()) {
+                let score = wire::score(&score).ok_or_else(|| wire::unexpected(key))?;
+                members.push((value_text(key, member)?, score));
+            }
+            EntryValue::SortedSet(members)
+        }
+    };
+    Ok(Some(value))
+}
+
+fn value_text(key: &str, value: Value) -> Result<String, KeyspaceError> {
+    exact_text(key, wire::bytes(value).ok_or_else(|| wire::unexpected(key))?)
+}
+
+/// Bytes as text, if they are; the error names the key, or the bytes when they
+/// are the key.
+fn exact_text(key: &str, bytes: Vec<u8>) -> Result<String, KeyspaceError> {
+    String::from_utf8(bytes).map_err(|error| {
+        let shown = String::from_utf8_lossy(error.as_bytes());
+        KeyspaceError::Invalid(if key.is_empty() {
+            format!("the key {shown:?} is not UTF-8")
+        } else {
+            format!("the key {key:?} holds {shown:?}, which is not UTF-8")
+        })
+    })
+}
+
+/// The commands that put an entry in place of what its key holds.
+fn restoring(entry: Entry) -> Vec<redis::Cmd> {
+    let Entry {
+        key,
+        value,
+        time_to_live,
+    } = entry;
+    let command = |name: &str| {
+        let mut command = cmd(name);
+        command.arg(&key);
+        command
+    };
+    let mut commands = vec![command("DEL")];
+    if time_to_live.is_some_and(|left| left.as_millis() == 0) {
+        return commands;
+    }
+    match value {
+        EntryValue::String(text) => {
+            let mut set = command("SET");
+            set.arg(text);
+            commands.push(set);
+        }
+        EntryValue::Hash(fields) => commands.extend(fields.chunks(RESTORE_ARGUMENTS).map(|chunk| {
+            let mut set = command("HSET");
+            for (field, value) in chunk {
+                set.arg(field).arg(value);
+            }
+            set
+        })),
+        EntryValue::Set(members) => commands.extend(members.chunks(RESTORE_ARGUMENTS).map(|chunk| {
+            let mut add = command("SADD");
+            add.arg(chunk);
+            add
+        })),
+        EntryValue::SortedSet(members) => commands.extend(members.chunks(RESTORE_ARGUMENTS).map(|chunk| {
+            let mut add = command("ZADD");
+            for (member, score) in chunk {
+                add.arg(wire::score_text(*score)).arg(member);
+            }
+            add
+        })),
+    }
+    if let Some(time_to_live) = time_to_live {
+        let mut expire = command("PEXPIRE");
+        expire.arg(u64::try_from(time_to_live.as_millis()).unwrap_or(u64::MAX));
+        commands.push(expire);
+    }
+    commands
+}

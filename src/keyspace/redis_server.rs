@@ -1,0 +1,138 @@
+//! A real `redis-server` for one test: on a free port, in a temporary folder,
+//! without persistence, gone when dropped.
+//!
+//! The integration tests include this file too, so it uses nothing of the crate.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code, unreachable_pub)]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long the server may take to answer after its start.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A running server.
+pub struct RedisServer {
+    process: Child,
+    port: u16,
+    options: Vec<String>,
+    folder: tempfile::TempDir,
+}
+
+impl RedisServer {
+    /// Starts a server.
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts a server with further options, such as `["--requirepass", "secret"]`.
+    pub fn start_with(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+        // Another process may take the free port before the server does.
+        for _ in 0..10 {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+            let port = listener.local_addr().expect("it has an address").port();
+            drop(listener);
+            if let Some(process) = launch(port, &options, &folder) {
+                return Self { process, port, options, folder };
+            }
+        }
+        panic!("redis-server does not start on any free port");
+    }
+
+    /// The URL of the store on this server.
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// The port of the server.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Stops the server at once; its data is lost.
+    pub fn stop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+
+    /// Starts the stopped server again, on the same port, empty.
+    pub fn start_again(&mut self) {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(process) = launch(self.port, &self.options, &self.folder) {
+                self.process = process;
+                return;
+            }
+        }
+        panic!("redis-server does not start again on port {}", self.port);
+    }
+
+    /// Makes the server hang: it accepts connections and does not answer.
+    pub fn pause(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Ends a [`RedisServer::pause`].
+    pub fn resume(&self) {
+        self.signal("-CONT");
+    }
+
+    /// Sends a command, written as one line; answers what came back, raw.
+    pub fn send(&self, line: &[u8]) -> String {
+        send(self.port, line).expect("the server answers")
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.process.id().to_string()]).status();
+        assert!(status.expect("there is a kill command").success());
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A server that answers, or nothing when it has stopped by itself.
+fn launch(port: u16, options: &[String], folder: &tempfile::TempDir) -> Option<Child> {
+    let mut process = Command::new("redis-server")
+        .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
+        .args(["--save", "", "--appendonly", "no", "--loglevel", "warning"])
+        .arg("--dir")
+        .arg(folder.path())
+        .args(options)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| panic!("redis-server cannot be run ({error}); install it: apt-get install redis-server"));
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        if process.try_wait().expect("the server's state is known").is_some() {
+            return None;
+        }
+        if send(port, b"PING").is_ok_and(|answer| answer.starts_with("+PONG") || answer.starts_with("-NOAUTH")) {
+            return Some(process);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let _ = process.kill();
+    let _ = process.wait();
+    panic!("redis-server does not answer on port {port} within {PATIENCE:?}");
+}
+
+fn send(port: u16, line: &[u8]) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+    stream.write_all(line)?;
+    stream.write_all(b"\r\n")?;
+    let mut answer = vec![0; 4096];
+    let length = stream.read(&mut answer)?;
+    answer.truncate(length);
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}

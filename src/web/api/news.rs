@@ -1,0 +1,102 @@
+//! News: submitting, voting, listing.
+
+use super::{id_or_none, ok, vote_type};
+use crate::domain::ids::NewsId;
+use crate::domain::news::{self, Direction, NewsLine};
+use crate::domain::submissions::{self, Submission};
+use crate::domain::visit::Visit;
+use crate::domain::{limits, votes};
+use crate::web::App;
+use crate::web::error::Failure;
+use crate::web::form::Fields;
+use crate::web::path::{PathOf, Start};
+use crate::web::viewer::SignedForm;
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
+
+/// POST /api/submit: title, url, text, news_id (-1 = new), apisecret.
+pub async fn submit(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
+    let id = submit_or_edit(&app, &form).await?;
+    Ok(ok([("news_id", id.0.into())]))
+}
+
+/// What both faces of the submission form do.
+pub(in crate::web) async fn submit_or_edit(app: &App, form: &SignedForm) -> Result<NewsId, Failure> {
+    let SignedForm { user, fields, .. } = form;
+    let edited: Option<NewsId> = id_or_none(fields, "news_id")?;
+    let submission = Submission::parse(fields.required("title")?, fields.text("url"), fields.text("text"))?;
+    match edited {
+        None => Ok(submissions::submit_news(&app.site, app.now(), user, &submission).await?.id()),
+        Some(id) => {
+            submissions::edit_news(&app.site, app.now(), user, id, &submission).await?;
+            Ok(id)
+        }
+    }
+}
+
+/// POST /api/delnews: news_id, apisecret.
+pub async fn delete(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
+    let id = news_id(&form.fields)?;
+    submissions::delete_news(&app.site, app.now(), &form.user, id).await?;
+    Ok(ok([("news_id", (-1).into())]))
+}
+
+/// POST /api/votenews: news_id, vote_type, apisecret.
+pub async fn vote(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
+    let (id, direction) = (news_id(&form.fields)?, vote_type(&form.fields)?);
+    votes::vote_news(&app.site, app.now(), form.user.id, id, direction).await?;
+    Ok(ok([]))
+}
+
+/// The field `news_id`.
+pub(in crate::web) fn news_id(fields: &Fields) -> Result<NewsId, Failure> {
+    fields.parsed("news_id", "it must be the number of a news item")
+}
+
+/// GET /api/getnews/:sort/:start/:count.
+pub async fn list(
+    PathOf((sort, start, count)): PathOf<(String, String, String)>,
+    mut visit: Visit,
+) -> Result<Json<Value>, Failure> {
+    let start = Start::try_from(start)
+        .map_err(|_| Failure::Field { name: "start", expected: "it must be a whole number from 0 on" })?;
+    let count = count
+        .parse()
+        .ok()
+        .filter(|count| (1..=limits::MAX_API_NEWS).contains(count))
+        .ok_or(Failure::Field { name: "count", expected: "it must be a whole number from 1 to 32" })?;
+    let page = match sort.as_str() {
+        "latest" => news::latest(&mut visit, start.0, count).await?,
+        "top" => news::top(&mut visit, start.0, count).await?,
+        _ => return Err(Failure::Field { name: "sort", expected: "it must be latest or top" }),
+    };
+    let items: Vec<Value> = page.lines.iter().map(|line| item(line, visit.viewer_id().is_some())).collect();
+    Ok(ok([("news", items.into()), ("count", page.total.into())]))
+}
+
+fn item(line: &NewsLine, with_vote: bool) -> Value {
+    let NewsLine { news, username, my_vote } = line;
+    let mut item = json!({
+        "id": news.id,
+        "title": news.title,
+        "url": news.url,
+        "ctime": news.ctime,
+        "up": news.up,
+        "down": news.down,
+        "comments": news.comments,
+        "username": username,
+    });
+    if with_vote && let Some(vote) = my_vote {
+        item["voted"] = vote_name(*vote).into();
+    }
+    item
+}
+
+/// A vote as the API writes it.
+pub(super) const fn vote_name(vote: Direction) -> &'static str {
+    match vote {
+        Direction::Up => "up",
+        Direction::Down => "down",
+    }
+}

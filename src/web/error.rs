@@ -1,0 +1,237 @@
+//! Every failure of a request, and how it is answered: the one place where an
+//! error becomes a status, a page or JSON.
+//!
+//! A handler returns a [`Failure`]; the [`answer`] layer, which knows the
+//! request, turns it into JSON below `/api/` and into a page elsewhere.
+
+use super::App;
+use super::form::Malformed;
+use super::pages;
+use crate::domain::{Error, Refusal};
+use crate::keyspace::KeyspaceError;
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use std::sync::Arc;
+
+/// Why a request was not answered as asked.
+#[derive(Debug, Clone)]
+pub enum Failure {
+    /// The domain said no, or failed.
+    Domain(Arc<Error>),
+    /// A field is missing or is not what it must be.
+    Field {
+        /// The field.
+        name: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// The body or query string is not a form as it must be.
+    Malformed(Malformed),
+    /// The body is larger than anything the site takes.
+    TooLarge,
+    /// There is nothing at this address.
+    NotFound,
+    /// The address does not take this method.
+    MethodNotAllowed,
+    /// The visitor must log in first.
+    LoginRequired,
+    /// The form does not carry the secret of the viewer's session.
+    WrongSecret,
+    /// The form was sent by a page of another site.
+    CrossSite,
+    /// The answer took too long.
+    Timeout,
+    /// A defect of ours.
+    Panic,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Domain(Arc::new(error))
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Error::from(refusal).into()
+    }
+}
+
+impl From<Malformed> for Failure {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}
+
+/// What a page's form may show beside its fields: the message of a failure
+/// that the user can mend. Others are returned as they are.
+///
+/// # Errors
+/// The failure itself, when it is not the user's to mend.
+pub fn mendable(failure: Failure) -> Result<String, Failure> {
+    let mend = match &failure {
+        Failure::Domain(error) => {
+            matches!(**error, Error::Input(_) | Error::Url(_) | Error::Refused(_) | Error::Busy)
+        }
+        Failure::Field { .. } => true,
+        _ => false,
+    };
+    if mend { Ok(failure.message()) } else { Err(failure) }
+}
+
+impl Failure {
+    /// The status of the answer for a page.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Input(_) | Error::Url(_) => StatusCode::UNPROCESSABLE_ENTITY,
+                Error::Refused(refusal) => refusal_status(refusal),
+                Error::Store(KeyspaceError::Unavailable(_)) | Error::Busy => StatusCode::SERVICE_UNAVAILABLE,
+                Error::Store(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            },
+            Self::Field { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::LoginRequired => StatusCode::UNAUTHORIZED,
+            Self::WrongSecret | Self::CrossSite => StatusCode::FORBIDDEN,
+            Self::Timeout => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Panic => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The status of the answer for a program: a rule that says no is an
+    /// answer like any other there, HTTP 200, as the clients expect.
+    fn api_status(&self) -> StatusCode {
+        match self {
+            Self::Domain(error) if matches!(**error, Error::Input(_) | Error::Url(_) | Error::Refused(_)) => {
+                StatusCode::OK
+            }
+            Self::Field { .. } | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
+            _ => self.status(),
+        }
+    }
+
+    /// What the user is told.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Store(KeyspaceError::Unavailable(_)) => UNAVAILABLE.to_owned(),
+                Error::Store(_) | Error::Internal(_) => INTERNAL.to_owned(),
+                told => told.to_string(),
+            },
+            Self::Field { name, expected } => format!("the field {name} is wrong: {expected}"),
+            Self::Malformed(malformed) => malformed.to_string(),
+            Self::TooLarge => "the request is too large".to_owned(),
+            Self::NotFound => "there is nothing at this address".to_owned(),
+            Self::MethodNotAllowed => "this address does not take this kind of request".to_owned(),
+            Self::LoginRequired => "you must be logged in".to_owned(),
+            Self::WrongSecret => {
+                "the form is not from your current session, please go back, reload the page and try again"
+                    .to_owned()
+            }
+            Self::CrossSite => "the form was sent from another site".to_owned(),
+            Self::Timeout => "the answer took too long, please try again".to_owned(),
+            Self::Panic => INTERNAL.to_owned(),
+        }
+    }
+
+    /// Logs what an operator should know. Visitors' mistakes are not logged.
+    fn log(&self, method: &Method, path: &str, request_id: Option<&str>) {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Store(KeyspaceError::Unavailable(reason)) => {
+                    tracing::warn!(%method, path, reason, "store unavailable");
+                }
+                Error::Busy => tracing::warn!(%method, path, "too busy"),
+                Error::Store(_) | Error::Internal(_) => {
+                    tracing::error!(%method, path, request_id, %error, "request failed");
+                }
+                Error::Input(_) | Error::Url(_) | Error::Refused(_) => {}
+            },
+            Self::Timeout => tracing::warn!(%method, path, "request timed out"),
+            Self::Panic => tracing::error!(%method, path, request_id, "request panicked"),
+            _ => {}
+        }
+    }
+}
+
+const UNAVAILABLE: &str = "the site cannot reach its database at the moment, please try again in a minute";
+const INTERNAL: &str = "something went wrong on our side";
+
+fn refusal_status(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::NoSuchNews | Refusal::NoSuchComment | Refusal::NoSuchUser | Refusal::ResetLinkInvalid => {
+            StatusCode::NOT_FOUND
+        }
+        Refusal::AccountCreatedRecently { .. }
+        | Refusal::TooManyFailedLogins { .. }
+        | Refusal::SubmittedRecently { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Refusal::UsernameTaken | Refusal::UrlPostedRecently | Refusal::VotedAlready => StatusCode::CONFLICT,
+        Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::WrongCredentials => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+        Refusal::MailIsOff
+        | Refusal::NewsDeleted
+        | Refusal::NotYourNews
+        | Refusal::TooLateToChange { .. }
+        | Refusal::NotEnoughKarma { .. }
+        | Refusal::CommentDeleted
+        | Refusal::NoSuchParent
+        | Refusal::NotYourComment
+        | Refusal::ThreadFull { .. }
+        | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
+    }
+}
+
+impl IntoResponse for Failure {
+    /// A bare status that carries the failure to the [`answer`] layer.
+    fn into_response(self) -> Response {
+        let mut response = self.status().into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// The layer that turns failures into pages or JSON.
+pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let wanted = request.uri().path_and_query().map_or_else(|| path.clone(), ToString::to_string);
+    let mut response = next.run(request).await;
+    let Some(failure) = response.extensions_mut().remove::<Failure>() else {
+        return response;
+    };
+    let is_api = path.starts_with("/api/");
+    if matches!(failure, Failure::LoginRequired) && !is_api {
+        let back = if method == Method::GET { wanted } else { "/".to_owned() };
+        return Redirect::to(&pages::login_address(&back)).into_response();
+    }
+    let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
+    let request_id = internal.then(request_id);
+    failure.log(&method, &path, request_id.as_deref());
+    let mut message = failure.message();
+    if let Some(request_id) = &request_id {
+        message = format!("{message} (request {request_id})");
+    }
+    let mut answer = if is_api {
+        let body = serde_json::json!({"status": "err", "error": message});
+        (failure.api_status(), Json(body)).into_response()
+    } else {
+        (failure.status(), pages::error_page(&app.config.site, failure.status(), &message)).into_response()
+    };
+    if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
+        answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+    }
+    answer
+}
+
+/// What joins an error page with its line in the log.
+fn request_id() -> String {
+    crate::domain::secrets::random_token()
+        .map_or_else(|_| "unknown".to_owned(), |token| token.chars().take(12).collect())
+}

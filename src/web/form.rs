@@ -1,0 +1,147 @@
+//! The fields of a form or a query string, read strictly.
+//!
+//! A field may come once. Names with brackets, which other frameworks turn
+//! into arrays and objects, are refused, and so is everything that is not
+//! UTF-8: nobody downstream has to think of them.
+
+use super::error::Failure;
+use percent_encoding::percent_decode;
+
+/// The most fields in one form.
+const MAX_FIELDS: usize = 32;
+
+/// The fields of a form, in their order.
+#[derive(Default)]
+pub struct Fields(Vec<(String, String)>);
+
+/// Why a body is no form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// A name or a value is not UTF-8 after decoding.
+    #[error("the form is not UTF-8")]
+    NotUtf8,
+    /// The field came more than once.
+    #[error("the field {0:?} came more than once")]
+    Repeated(String),
+    /// The field's name has brackets.
+    #[error("the field {0:?} looks like an array; fields are plain names")]
+    Array(String),
+    /// More fields than any form has.
+    #[error("the form has more than {MAX_FIELDS} fields")]
+    TooManyFields,
+    /// The body is of another content type than a form.
+    #[error("the body must be application/x-www-form-urlencoded")]
+    NotAForm,
+}
+
+impl Fields {
+    /// Reads an `application/x-www-form-urlencoded` text.
+    ///
+    /// # Errors
+    /// When it is malformed; see [`Malformed`].
+    pub fn parse(encoded: &[u8]) -> Result<Self, Malformed> {
+        let mut fields: Vec<(String, String)> = Vec::new();
+        for pair in encoded.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
+            let mut halves = pair.splitn(2, |byte| *byte == b'=');
+            let name = decode(halves.next().unwrap_or_default())?;
+            let value = decode(halves.next().unwrap_or_default())?;
+            if name.contains(['[', ']']) {
+                return Err(Malformed::Array(shown(&name)));
+            }
+            if fields.iter().any(|(known, _)| *known == name) {
+                return Err(Malformed::Repeated(shown(&name)));
+            }
+            if fields.len() == MAX_FIELDS {
+                return Err(Malformed::TooManyFields);
+            }
+            fields.push((name, value));
+        }
+        Ok(Self(fields))
+    }
+
+    /// A field's value, if the field came.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A field's value, empty when the field did not come.
+    #[must_use]
+    pub fn text(&self, name: &str) -> &str {
+        self.get(name).unwrap_or_default()
+    }
+
+    /// A field that must come.
+    ///
+    /// # Errors
+    /// A failure that names the field.
+    pub fn required(&self, name: &'static str) -> Result<&str, Failure> {
+        self.get(name).ok_or(Failure::Field { name, expected: "it is missing" })
+    }
+
+    /// A field that must come and be of a kind.
+    ///
+    /// # Errors
+    /// A failure that names the field and says what is expected.
+    pub fn parsed<T: std::str::FromStr>(
+        &self,
+        name: &'static str,
+        expected: &'static str,
+    ) -> Result<T, Failure> {
+        self.required(name)?.parse().map_err(|_| Failure::Field { name, expected })
+    }
+}
+
+impl std::fmt::Debug for Fields {
+    /// Names only: values may be passwords.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+fn decode(encoded: &[u8]) -> Result<String, Malformed> {
+    let spaced: Vec<u8> = encoded.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    String::from_utf8(percent_decode(&spaced).collect()).map_err(|_| Malformed::NotUtf8)
+}
+
+/// A name from outside, short enough for an error message.
+fn shown(name: &str) -> String {
+    name.chars().take(40).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_is_names_and_values() {
+        let fields = Fields::parse(b"title=a+b%26c&url=&empty&text=1%0D%0A2=3").unwrap();
+        assert_eq!(fields.get("title"), Some("a b&c"));
+        assert_eq!(fields.get("url"), Some(""));
+        assert_eq!(fields.get("empty"), Some(""));
+        assert_eq!(fields.get("text"), Some("1\r\n2=3"));
+        assert_eq!(fields.get("absent"), None);
+    }
+
+    #[test]
+    fn what_is_no_plain_form_is_refused() {
+        let check = |encoded: &[u8], expected: Malformed| {
+            assert_eq!(Fields::parse(encoded).unwrap_err(), expected);
+        };
+        check(b"a=1&a=2", Malformed::Repeated("a".to_owned()));
+        check(b"a=1&%61=2", Malformed::Repeated("a".to_owned()));
+        check(b"user[flags]=a", Malformed::Array("user[flags]".to_owned()));
+        check(b"a%5B%5D=1", Malformed::Array("a[]".to_owned()));
+        check(b"a=%FF", Malformed::NotUtf8);
+        check(b"\xFF=1", Malformed::NotUtf8);
+        let many: String = (0..33).map(|number| format!("f{number}=1&")).collect();
+        check(many.as_bytes(), Malformed::TooManyFields);
+    }
+
+    #[test]
+    fn values_do_not_show_in_debug_output() {
+        let fields = Fields::parse(b"password=hunter22").unwrap();
+        assert_eq!(format!("{fields:?}"), r#"["password"]"#);
+    }
+}

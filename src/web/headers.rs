@@ -1,0 +1,36 @@
+//! Headers that every answer carries.
+
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+/// Only our own style, script and images (and avatars from Gravatar), no
+/// inline script, no framing, forms to ourselves.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
+     img-src 'self' data: https://www.gravatar.com; connect-src 'self'; form-action 'self'; \
+     base-uri 'none'; frame-ancestors 'none'";
+
+/// The headers, each set unless the handler has set it.
+const HEADERS: [(HeaderName, HeaderValue); 7] = [
+    (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY)),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("strict-origin-when-cross-origin")),
+    (
+        HeaderName::from_static("permissions-policy"),
+        HeaderValue::from_static("camera=(), geolocation=(), microphone=()"),
+    ),
+    // A page shows who is logged in: a shared cache must not keep it.
+    (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
+    (header::VARY, HeaderValue::from_static("cookie")),
+];
+
+/// The layer that sets them.
+pub async fn set_headers(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    for (name, value) in HEADERS {
+        response.headers_mut().entry(name).or_insert(value);
+    }
+    response
+}

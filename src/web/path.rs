@@ -1,0 +1,40 @@
+//! The variable parts of an address. What cannot be read leads nowhere: 404.
+
+use super::error::Failure;
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// The variable parts of an address, as a value or a tuple of values.
+pub struct PathOf<T>(pub T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathOf<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let Path(value) = Path::from_request_parts(parts, state).await.map_err(|_| Failure::NotFound)?;
+        Ok(Self(value))
+    }
+}
+
+/// The farthest that a list can be paged to.
+const FARTHEST: u64 = 1_000_000_000;
+
+/// How many lines of a list come before the page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Start(pub u64);
+
+impl TryFrom<String> for Start {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        match text.parse() {
+            Ok(start) if start <= FARTHEST && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Ok(Self(start))
+            }
+            _ => Err("not a position in a list"),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Every address of the site.
+
+use super::error::{self, Failure};
+use super::{App, api, headers};
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use std::time::Duration;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+
+/// The largest body that any form of the site needs: the longest text, each
+/// character of four bytes and percent-encoded.
+const BODY_LIMIT: usize = 64 * 1024;
+
+/// The whole site as a service.
+pub fn router(app: App) -> Router {
+    Router::new()
+        .merge(api_routes())
+        .fallback(async || Failure::NotFound)
+        .method_not_allowed_fallback(async || Failure::MethodNotAllowed)
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(CatchPanicLayer::custom(|_| Failure::Panic.into_response()))
+        .layer(from_fn_with_state(app.clone(), in_time))
+        .layer(from_fn_with_state(app.clone(), error::answer))
+        .layer(CompressionLayer::new())
+        .layer(from_fn(headers::set_headers))
+        .with_state(app)
+}
+
+/// The JSON faces; `docs/api.md` describes them.
+fn api_routes() -> Router<App> {
+    Router::new()
+        .route("/api/create_account", post(api::accounts::create_account))
+        .route("/api/login", get(api::accounts::log_in).post(api::accounts::log_in))
+        .route("/api/logout", post(api::accounts::log_out))
+        .route("/api/reset-password", get(api::accounts::reset_password).post(api::accounts::reset_password))
+        .route("/api/updateprofile", post(api::accounts::update_profile))
+        .route("/api/submit", post(api::news::submit))
+        .route("/api/delnews", post(api::news::delete))
+        .route("/api/votenews", post(api::news::vote))
+        .route("/api/getnews/{sort}/{start}/{count}", get(api::news::list))
+        .route("/api/postcomment", post(api::comments::post))
+        .route("/api/votecomment", post(api::comments::vote))
+        .route("/api/getcomments/{news_id}", get(api::comments::thread))
+}
+
+/// Ends requests that take too long.
+async fn in_time(State(app): State<App>, request: Request, next: Next) -> Response {
+    let limit = Duration::from_secs(app.config.server.request_timeout_seconds);
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Failure::Timeout.into_response(),
+    }
+}
