@@ -1,3 +1,123 @@
-//! The commands.
+//! The commands: what `tidings` can be asked to do, one file for each.
 
 pub mod config;
+pub mod copy;
+pub mod import;
+pub mod serve;
+pub mod user;
+
+use crate::config::{Config, Flags, environment};
+use crate::keyspace::{Store, StoreOptions};
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+use tracing_subscriber::EnvFilter;
+
+/// One self-hosted server for a community: links, votes and threaded comments.
+///
+/// Without a command it serves the site.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    options: Options,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Args)]
+struct Options {
+    /// The settings, a TOML file.
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    /// The address and port to listen on [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "ADDR", global = true)]
+    listen: Option<String>,
+    /// The store: redb:PATH, redis://HOST or rediss://HOST [default: redb:tidings.redb].
+    #[arg(long, value_name = "URL", global = true)]
+    store: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the site.
+    Serve,
+    /// Print every setting with its value, its origin and its meaning.
+    Config,
+    /// Bring data from elsewhere.
+    #[command(subcommand)]
+    Import(Import),
+    /// Copy every key with its expiry from one store to another.
+    Copy(copy::Copy),
+    /// Manage accounts.
+    #[command(subcommand)]
+    User(user::User),
+}
+
+#[derive(Debug, Subcommand)]
+enum Import {
+    /// Load a CSV file of submissions as users, news and votes.
+    Links(import::Links),
+}
+
+impl Cli {
+    /// Loads the settings and runs the command.
+    ///
+    /// # Errors
+    /// What the operator should read.
+    pub async fn run(self) -> anyhow::Result<()> {
+        let Options { config, listen, store } = self.options;
+        let config = Config::load(config.as_deref(), environment(), &Flags { listen, store })?;
+        match self.command.unwrap_or(Command::Serve) {
+            Command::Serve => serve::run(config).await,
+            Command::Config => print_settings(&config),
+            Command::Import(Import::Links(links)) => links.run(&config).await,
+            Command::Copy(copy) => copy.run(&config).await,
+            Command::User(user) => user.run(&config).await,
+        }
+    }
+}
+
+fn print_settings(config: &Config) -> anyhow::Result<()> {
+    match config::run(config, &mut io::stdout().lock()) {
+        // The reader has seen enough, as with `tidings config | head`.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed.context("cannot print the settings"),
+    }
+}
+
+/// Logs to standard error: warnings and what the server does; more or less by
+/// `TIDINGS_LOG`, for example `TIDINGS_LOG=debug`.
+pub fn log_to_stderr() {
+    let filter = EnvFilter::builder().with_env_var("TIDINGS_LOG").try_from_env();
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+}
+
+/// Opens the configured store.
+async fn open_store(config: &Config) -> anyhow::Result<Store> {
+    Ok(Store::open(config.server.store.as_str(), &store_options(config)).await?)
+}
+
+fn store_options(config: &Config) -> StoreOptions {
+    StoreOptions {
+        timeout: Duration::from_secs(config.server.store_timeout_seconds),
+        cache_bytes: usize::try_from(config.server.cache_mebibytes.saturating_mul(1024 * 1024))
+            .unwrap_or(usize::MAX),
+        ..StoreOptions::default()
+    }
+}
+
+/// A progress bar on standard error; silent where that is no terminal.
+fn progress_bar(total: u64, what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new(total).with_message(what);
+    // The template is a constant that parses.
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta}") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod comments;
 pub mod error;
 pub mod ids;
+pub mod imports;
 pub mod karma;
 pub mod keys;
 pub mod limits;

@@ -1,1 +1,18 @@
-fn main() {}
+//! The `tidings` program: parse, load the settings, run the command.
+
+use clap::Parser;
+use std::process::ExitCode;
+use tidings::cli::Cli;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let cli = Cli::parse();
+    tidings::cli::log_to_stderr();
+    match cli.run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("tidings: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -15,6 +15,11 @@ pub const NEWS_TOP: &str = "news.top";
 /// Sorted set: news ids by time of posting.
 pub const NEWS_CRON: &str = "news.cron";
 
+/// Hash: the news id of each imported submission, by its id in the source.
+pub const IMPORTED_LINKS: &str = "import:links";
+/// Hash: the user id of each imported person, by the name in the source.
+pub const IMPORTED_ACCOUNTS: &str = "import:accounts";
+
 /// Hash: a user.
 #[must_use]
 pub fn user(id: UserId) -> String {

@@ -69,7 +69,9 @@ impl Content {
     }
 }
 
-fn url_keys(url: &NewsUrl) -> Vec<String> {
+/// The keys under which a URL may have been posted: ours first, then the
+/// exact URL, which is what the original used.
+pub(super) fn url_keys(url: &NewsUrl) -> Vec<String> {
     let mut keys = vec![keys::url(&url.normalised())];
     let exact = keys::url(url.as_str());
     if !keys.contains(&exact) {

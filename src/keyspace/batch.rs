@@ -251,10 +251,7 @@ impl Batch {
         key: impl Into<String>,
         fields: impl IntoIterator<Item = (F, V)>,
     ) {
-        let fields = fields
-            .into_iter()
-            .map(|(field, value)| (field.into(), value.into()))
-            .collect();
+        let fields = fields.into_iter().map(|(field, value)| (field.into(), value.into())).collect();
         self.write(Write::SetFields(key.into(), fields));
     }
 
@@ -324,11 +321,9 @@ impl Batch {
                 Write::Set(key, _, _) | Write::Increment(key, _) => {
                     written.insert((key, None));
                 }
-                Write::SetFields(key, fields) => written.extend(
-                    fields
-                        .iter()
-                        .map(|(field, _)| (key.as_str(), Some(field.as_str()))),
-                ),
+                Write::SetFields(key, fields) => {
+                    written.extend(fields.iter().map(|(field, _)| (key.as_str(), Some(field.as_str()))))
+                }
                 Write::IncrementField(key, field, _) => {
                     written.insert((key, Some(field)));
                 }

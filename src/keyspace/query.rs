@@ -43,10 +43,7 @@ impl Hash {
     /// The value of a field.
     #[must_use]
     pub fn get(&self, field: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|(name, _)| name == field)
-            .map(|(_, value)| value.as_str())
+        self.0.iter().find(|(name, _)| name == field).map(|(_, value)| value.as_str())
     }
 
     /// Whether the key is absent.
@@ -166,10 +163,7 @@ impl Query {
 
     fn push<T>(&mut self, read: Read) -> Handle<T> {
         self.reads.push(read);
-        Handle {
-            index: self.reads.len() - 1,
-            answer: PhantomData,
-        }
+        Handle { index: self.reads.len() - 1, answer: PhantomData }
     }
 
     /// The string at a key (GET).
@@ -193,10 +187,7 @@ impl Query {
         key: impl Into<String>,
         fields: impl IntoIterator<Item = F>,
     ) -> Handle<Vec<Option<String>>> {
-        self.push(Read::HashFields(
-            key.into(),
-            fields.into_iter().map(Into::into).collect(),
-        ))
+        self.push(Read::HashFields(key.into(), fields.into_iter().map(Into::into).collect()))
     }
 
     /// The members of a set (SMEMBERS).
@@ -220,10 +211,7 @@ impl Query {
         key: impl Into<String>,
         members: impl IntoIterator<Item = M>,
     ) -> Handle<Vec<Option<f64>>> {
-        self.push(Read::Scores(
-            key.into(),
-            members.into_iter().map(Into::into).collect(),
-        ))
+        self.push(Read::Scores(key.into(), members.into_iter().map(Into::into).collect()))
     }
 
     /// The number of members of a sorted set (ZCARD).
@@ -240,12 +228,7 @@ impl Query {
         offset: u64,
         count: u64,
     ) -> Handle<Vec<(String, f64)>> {
-        self.push(Read::SortedRange {
-            key: key.into(),
-            order,
-            offset,
-            count,
-        })
+        self.push(Read::SortedRange { key: key.into(), order, offset, count })
     }
 }
 

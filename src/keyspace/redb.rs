@@ -54,20 +54,14 @@ impl Redb {
     /// Opens the store at a path, or in memory.
     pub(super) fn open(path: &str, options: &StoreOptions) -> Result<Self, OpenError> {
         let opener = database::opener(path, options.cache_bytes);
-        Self::open_with(opener, options).map_err(|reason| OpenError::Engine {
-            url: format!("redb:{path}"),
-            reason,
-        })
+        Self::open_with(opener, options)
+            .map_err(|reason| OpenError::Engine { url: format!("redb:{path}"), reason })
     }
 
     fn open_with(opener: Opener, options: &StoreOptions) -> Result<Self, String> {
         let slot = Arc::new(Slot::open(opener)?);
         let (jobs, receiver) = std::sync::mpsc::channel();
-        let writer = Writer {
-            slot: slot.clone(),
-            clock: options.clock.clone(),
-            jobs: receiver,
-        };
+        let writer = Writer { slot: slot.clone(), clock: options.clock.clone(), jobs: receiver };
         let thread = std::thread::Builder::new()
             .name("keyspace-writer".to_owned())
             .spawn(move || writer.run())
@@ -105,31 +99,16 @@ impl Redb {
             return Err(unavailable("the store is closed"));
         };
         let (reply, outcome) = oneshot::channel();
-        let Some(jobs) = self
-            .inner
-            .jobs
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-        else {
+        let Some(jobs) = self.inner.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
             return Err(unavailable("the store is closed"));
         };
-        if jobs
-            .send(Job {
-                batch,
-                reply,
-                _place: place,
-            })
-            .is_err()
-        {
+        if jobs.send(Job { batch, reply, _place: place }).is_err() {
             return Err(unavailable("the writer has stopped"));
         }
         // The sender goes before the wait: a waiting caller must not keep the
         // writer from seeing that the store is closed.
         drop(jobs);
-        outcome
-            .await
-            .unwrap_or_else(|_| Err(unavailable("the writer has stopped")))
+        outcome.await.unwrap_or_else(|_| Err(unavailable("the writer has stopped")))
     }
 
     /// The number of keys that are not expired.
@@ -149,9 +128,7 @@ impl Redb {
     pub(super) fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
         let tables = self.read()?;
         let now = self.inner.clock.now_ms();
-        let start = cursor
-            .as_deref()
-            .map_or(Bound::Unbounded, |key| Bound::Excluded(key.as_bytes()));
+        let start = cursor.as_deref().map_or(Bound::Unbounded, |key| Bound::Excluded(key.as_bytes()));
         let mut entries = Vec::new();
         let mut last = None;
         for row in tables.keys.range::<&[u8]>((start, Bound::Unbounded))? {
@@ -175,11 +152,7 @@ impl Redb {
             };
             let remaining = header.expires_at.saturating_sub(now);
             let time_to_live = (header.expires_at != 0).then(|| Duration::from_millis(remaining));
-            entries.push(Entry {
-                key: key.to_owned(),
-                value,
-                time_to_live,
-            });
+            entries.push(Entry { key: key.to_owned(), value, time_to_live });
         }
         Ok(ScanPage { entries, next: None })
     }
@@ -194,11 +167,7 @@ impl Redb {
                 self.submit_restored(std::mem::take(&mut batch)).await?;
             }
         }
-        if batch.writes().is_empty() {
-            Ok(())
-        } else {
-            self.submit_restored(batch).await
-        }
+        if batch.writes().is_empty() { Ok(()) } else { self.submit_restored(batch).await }
     }
 
     async fn submit_restored(&self, batch: Batch) -> Result<(), KeyspaceError> {
@@ -249,11 +218,7 @@ fn unavailable(reason: &str) -> CommitError {
 
 /// The writes that put an entry in place of what its key holds.
 fn writes_of(entry: Entry) -> Vec<Write> {
-    let Entry {
-        key,
-        value,
-        time_to_live,
-    } = entry;
+    let Entry { key, value, time_to_live } = entry;
     let mut writes = vec![Write::Delete(key.clone())];
     if time_to_live.is_some_and(|left| left.as_millis() == 0) {
         return writes;
@@ -265,16 +230,11 @@ fn writes_of(entry: Entry) -> Vec<Write> {
             writes.extend(chunks.map(|chunk| Write::SetFields(key.clone(), chunk.to_vec())));
         }
         Value::Set(members) => {
-            writes.extend(
-                members
-                    .into_iter()
-                    .map(|member| Write::AddMember(key.clone(), member)),
-            );
+            writes.extend(members.into_iter().map(|member| Write::AddMember(key.clone(), member)));
         }
         Value::SortedSet(members) => {
-            let adds = members
-                .into_iter()
-                .map(|(member, score)| Write::SortedAdd(key.clone(), member, score));
+            let adds =
+                members.into_iter().map(|(member, score)| Write::SortedAdd(key.clone(), member, score));
             writes.extend(adds);
         }
     }

@@ -47,10 +47,7 @@ struct Inner {
 impl Redis {
     /// Connects to the server that a URL names.
     pub(super) async fn open(url: &str, options: &StoreOptions) -> Result<Self, OpenError> {
-        let failed = |reason: String| OpenError::Engine {
-            url: super::without_password(url),
-            reason,
-        };
+        let failed = |reason: String| OpenError::Engine { url: super::without_password(url), reason };
         let client = client(url, options.timeout).map_err(|error| failed(advice(&error)))?;
         let redis = Self {
             inner: Arc::new(Inner {
@@ -85,19 +82,13 @@ impl Redis {
             pipeline.add_command(wire::command_of(read));
         }
         let values = self.send(&pipeline, self.reading()).await?;
-        let answers = query
-            .reads()
-            .iter()
-            .zip(values)
-            .map(|(read, value)| wire::answer_of(read, value));
+        let answers = query.reads().iter().zip(values).map(|(read, value)| wire::answer_of(read, value));
         Ok(Answers::new(answers.collect::<Result<_, _>>()?))
     }
 
     /// Applies a batch in one call of the script.
     pub(super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
-        let by_digest = self
-            .call_script("EVALSHA", &self.inner.commit_digest, &batch)
-            .await?;
+        let by_digest = self.call_script("EVALSHA", &self.inner.commit_digest, &batch).await?;
         let value = match by_digest {
             // The server has not run the script yet, or has been restarted: it
             // has done nothing, so the batch is sent again with the script.
@@ -116,14 +107,7 @@ impl Redis {
         let mut command = cmd(name);
         command.arg(script);
         wire::add_batch(&mut command, batch);
-        self.one(
-            command,
-            Manner {
-                timeout: self.inner.timeout,
-                reads: false,
-            },
-        )
-        .await
+        self.one(command, Manner { timeout: self.inner.timeout, reads: false }).await
     }
 
     /// The number of keys of the database.
@@ -139,32 +123,21 @@ impl Redis {
     /// Reads one page of keys. The cursor is the server's own.
     pub(super) async fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
         let mut scan = cmd("SCAN");
-        scan.arg(cursor.unwrap_or_else(|| "0".to_owned()))
-            .arg("COUNT")
-            .arg(limit.max(1));
+        scan.arg(cursor.unwrap_or_else(|| "0".to_owned())).arg("COUNT").arg(limit.max(1));
         let page = self.one(scan, self.patient(true)).await?;
         if let Value::ServerError(error) = &page {
             return Err(wire::server_error("", error));
         }
         let mut page = wire::items(page).ok_or_else(|| wire::unexpected(""))?.into_iter();
-        let next = page
-            .next()
-            .and_then(wire::bytes)
-            .ok_or_else(|| wire::unexpected(""))?;
+        let next = page.next().and_then(wire::bytes).ok_or_else(|| wire::unexpected(""))?;
         let next = exact_text("", next)?;
-        let keys = page
-            .next()
-            .and_then(wire::items)
-            .ok_or_else(|| wire::unexpected(""))?;
+        let keys = page.next().and_then(wire::items).ok_or_else(|| wire::unexpected(""))?;
         let keys: Vec<String> = keys
             .into_iter()
             .map(|key| exact_text("", wire::bytes(key).ok_or_else(|| wire::unexpected(""))?))
             .collect::<Result<_, _>>()?;
         let entries = self.entries(keys).await?;
-        Ok(ScanPage {
-            entries,
-            next: (next != "0").then_some(next),
-        })
+        Ok(ScanPage { entries, next: (next != "0").then_some(next) })
     }
 
     /// Reads keys whole; those that are gone by now are left out.
@@ -206,10 +179,7 @@ impl Redis {
         let mut values = self.send(&reads, self.patient(true)).await?.into_iter();
         let mut entries = Vec::with_capacity(present.len());
         for (key, held) in present {
-            let (value, expiry) = (
-                values.next().unwrap_or_default(),
-                values.next().unwrap_or_default(),
-            );
+            let (value, expiry) = (values.next().unwrap_or_default(), values.next().unwrap_or_default());
             let expiry = wire::integer(&expiry).ok_or_else(|| wire::unexpected(&key))?;
             let value = entry_value(&key, &held, value)?;
             let time_to_live = match wire::expiry(expiry) {
@@ -218,11 +188,7 @@ impl Redis {
                 Expiry::In(time_to_live) => Some(time_to_live),
             };
             if let Some(value) = value {
-                entries.push(Entry {
-                    key,
-                    value,
-                    time_to_live,
-                });
+                entries.push(Entry { key, value, time_to_live });
             }
         }
         Ok(entries)
@@ -241,11 +207,7 @@ impl Redis {
                 bytes = 0;
             }
         }
-        if pipeline.is_empty() {
-            Ok(())
-        } else {
-            self.send_restoring(&pipeline).await
-        }
+        if pipeline.is_empty() { Ok(()) } else { self.send_restoring(&pipeline).await }
     }
 
     async fn send_restoring(&self, pipeline: &Pipeline) -> Result<(), KeyspaceError> {
@@ -258,17 +220,11 @@ impl Redis {
     }
 
     fn reading(&self) -> Manner {
-        Manner {
-            timeout: self.inner.timeout,
-            reads: true,
-        }
+        Manner { timeout: self.inner.timeout, reads: true }
     }
 
     fn patient(&self, reads: bool) -> Manner {
-        Manner {
-            timeout: self.inner.timeout * BULK_PATIENCE,
-            reads,
-        }
+        Manner { timeout: self.inner.timeout * BULK_PATIENCE, reads }
     }
 
     /// Sends one command.
@@ -279,16 +235,12 @@ impl Redis {
     }
 
     async fn send(&self, pipeline: &Pipeline, manner: Manner) -> Result<Vec<Value>, KeyspaceError> {
-        self.inner
-            .connection
-            .send(pipeline, manner)
-            .await
-            .map_err(|failure| {
-                KeyspaceError::Unavailable(match failure {
-                    Failure::TimedOut => format!("Redis did not answer within {:?}", manner.timeout),
-                    Failure::Redis(error) => format!("Redis cannot be reached: {error}"),
-                })
+        self.inner.connection.send(pipeline, manner).await.map_err(|failure| {
+            KeyspaceError::Unavailable(match failure {
+                Failure::TimedOut => format!("Redis did not answer within {:?}", manner.timeout),
+                Failure::Redis(error) => format!("Redis cannot be reached: {error}"),
             })
+        })
     }
 }
 
@@ -332,20 +284,13 @@ const OLDEST_VERSION: (u32, u32) = (6, 2);
 
 /// Looks at what a server tells of itself.
 fn check_info(info: &str) -> Result<(), String> {
-    let field = |name: &str| {
-        info.lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-            .map(str::trim)
-    };
+    let field =
+        |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
     let version = field("redis_version").unwrap_or("unknown");
-    let mut numbers = version
-        .split('.')
-        .map(|number| number.parse::<u32>().unwrap_or(0));
+    let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
     let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     if found < OLDEST_VERSION {
-        return Err(format!(
-            "the server has version {version}; Redis 6.2 or newer, or Valkey, is needed"
-        ));
+        return Err(format!("the server has version {version}; Redis 6.2 or newer, or Valkey, is needed"));
     }
     if field("redis_mode") == Some("cluster") {
         return Err("the server is part of a cluster; name a single server".to_owned());
@@ -384,11 +329,7 @@ fn entry_value(key: &str, held: &[u8], value: Value) -> Result<Option<EntryValue
     }
     let mut items = items.into_iter();
     let value = match held {
-        b"set" => EntryValue::Set(
-            items
-                .map(|member| value_text(key, member))
-                .collect::<Result<_, _>>()?,
-        ),
+        b"set" => EntryValue::Set(items.map(|member| value_text(key, member)).collect::<Result<_, _>>()?),
         b"hash" => {
             let mut fields = Vec::with_capacity(items.len() / 2);
             while let (Some(field), Some(value)) = (items.next(), items.next()) {
@@ -427,11 +368,7 @@ fn exact_text(key: &str, bytes: Vec<u8>) -> Result<String, KeyspaceError> {
 
 /// The commands that put an entry in place of what its key holds.
 fn restoring(entry: Entry) -> Vec<redis::Cmd> {
-    let Entry {
-        key,
-        value,
-        time_to_live,
-    } = entry;
+    let Entry { key, value, time_to_live } = entry;
     let command = |name: &str| {
         let mut command = cmd(name);
         command.arg(&key);

@@ -35,18 +35,11 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
             std::collections::hash_map::Entry::Vacant(plan) => {
                 let row = tables.live_row(key, now)?;
                 let header = row.map(|row| Header::of(row.value())).transpose()?;
-                plan.insert(Plan {
-                    holds: header.map(|header| header.kind.to_type()),
-                    ..Plan::default()
-                })
+                plan.insert(Plan { holds: header.map(|header| header.kind.to_type()), ..Plan::default() })
             }
         };
         let stored = |plan: &Plan| -> Result<_, KeyspaceError> {
-            Ok(if plan.cleared {
-                None
-            } else {
-                tables.live_row(key, now)?
-            })
+            Ok(if plan.cleared { None } else { tables.live_row(key, now)? })
         };
         match write {
             Write::Set(..) => plan.replace(Some(Type::String)),
@@ -185,10 +178,7 @@ impl Tables<WriteTable<'_>> {
             let Some((expires_at, key)) = self.first_expired(now)? else {
                 return Ok(false);
             };
-            if let Some(row) = self
-                .stored_row(&key)?
-                .filter(|row| row.header.expires_at == expires_at)
-            {
+            if let Some(row) = self.stored_row(&key)?.filter(|row| row.header.expires_at == expires_at) {
                 self.clear(&key, &row.header)?;
                 removed = removed.saturating_add(row.header.count);
             }
@@ -218,54 +208,29 @@ impl Tables<WriteTable<'_>> {
             return Ok(None);
         };
         let header = Header::of(row.value())?;
-        Ok(Some(Row {
-            header,
-            body: Header::body(row.value()).to_vec(),
-        }))
+        Ok(Some(Row { header, body: Header::body(row.value()).to_vec() }))
     }
 
     fn row_or_new(&mut self, key: &str, kind: Kind, now: u64) -> Result<Row, StorageError> {
-        let new = || Row {
-            header: Header {
-                kind,
-                expires_at: 0,
-                count: 0,
-            },
-            body: Vec::new(),
-        };
+        let new = || Row { header: Header { kind, expires_at: 0, count: 0 }, body: Vec::new() };
         Ok(self.row(key, now)?.unwrap_or_else(new))
     }
 
     fn store(&mut self, key: &str, row: &Row) -> Result<(), StorageError> {
-        self.keys
-            .insert(key.as_bytes(), row.header.row(&row.body).as_slice())?;
+        self.keys.insert(key.as_bytes(), row.header.row(&row.body).as_slice())?;
         Ok(())
     }
 
     /// Stores a collection's row, or clears it away with its last entry.
     fn store_or_clear(&mut self, key: &str, row: &Row) -> Result<(), StorageError> {
-        if row.header.count == 0 {
-            self.clear(key, &row.header)
-        } else {
-            self.store(key, row)
-        }
+        if row.header.count == 0 { self.clear(key, &row.header) } else { self.store(key, row) }
     }
 
     fn set(&mut self, key: &str, value: &str, expires_at: u64) -> Result<(), StorageError> {
         self.delete(key)?;
-        let header = Header {
-            kind: Kind::String,
-            expires_at,
-            count: 1,
-        };
+        let header = Header { kind: Kind::String, expires_at, count: 1 };
         self.note_expiry(key, expires_at)?;
-        self.store(
-            key,
-            &Row {
-                header,
-                body: value.as_bytes().to_vec(),
-            },
-        )
+        self.store(key, &Row { header, body: value.as_bytes().to_vec() })
     }
 
     fn delete(&mut self, key: &str) -> Result<(), StorageError> {
@@ -279,8 +244,7 @@ impl Tables<WriteTable<'_>> {
     fn clear(&mut self, key: &str, header: &Header) -> Result<(), StorageError> {
         self.keys.remove(key.as_bytes())?;
         if header.expires_at != 0 {
-            self.expiries
-                .remove(expiry_key(header.expires_at, key).as_slice())?;
+            self.expiries.remove(expiry_key(header.expires_at, key).as_slice())?;
         }
         match header.kind {
             Kind::String | Kind::PackedHash => Ok(()),
@@ -298,8 +262,7 @@ impl Tables<WriteTable<'_>> {
             return Ok(());
         };
         if row.header.expires_at != 0 {
-            self.expiries
-                .remove(expiry_key(row.header.expires_at, key).as_slice())?;
+            self.expiries.remove(expiry_key(row.header.expires_at, key).as_slice())?;
         }
         row.header.expires_at = expires_at;
         self.note_expiry(key, expires_at)?;
@@ -308,8 +271,7 @@ impl Tables<WriteTable<'_>> {
 
     fn note_expiry(&mut self, key: &str, expires_at: u64) -> Result<(), StorageError> {
         if expires_at != 0 {
-            self.expiries
-                .insert(expiry_key(expires_at, key).as_slice(), &[][..])?;
+            self.expiries.insert(expiry_key(expires_at, key).as_slice(), &[][..])?;
         }
         Ok(())
     }
@@ -325,10 +287,7 @@ impl Tables<WriteTable<'_>> {
                     None => values.push((field, value)),
                 }
             }
-            let size: usize = values
-                .iter()
-                .map(|(field, value)| 8 + field.len() + value.len())
-                .sum();
+            let size: usize = values.iter().map(|(field, value)| 8 + field.len() + value.len()).sum();
             if size <= PACKED_BYTES {
                 row = packed_row(row.header, &values);
                 return self.store(key, &row);
@@ -338,25 +297,14 @@ impl Tables<WriteTable<'_>> {
                 self.fields.insert(joined(&prefix, field).as_slice(), *value)?;
             }
             let count = count_of(values.len());
-            row = Row {
-                header: Header {
-                    kind: Kind::WideHash,
-                    count,
-                    ..row.header
-                },
-                body: Vec::new(),
-            };
+            row = Row { header: Header { kind: Kind::WideHash, count, ..row.header }, body: Vec::new() };
             return self.store(key, &row);
         }
         let prefix = prefix(key);
         let mut added = 0;
         for (field, value) in fields {
             let row_key = joined(&prefix, field.as_bytes());
-            if self
-                .fields
-                .insert(row_key.as_slice(), value.as_bytes())?
-                .is_none()
-            {
+            if self.fields.insert(row_key.as_slice(), value.as_bytes())?.is_none() {
                 added += 1;
             }
         }
@@ -376,10 +324,7 @@ impl Tables<WriteTable<'_>> {
             values.retain(|(name, _)| *name != field.as_bytes());
             row = packed_row(row.header, &values);
         } else {
-            let gone = self
-                .fields
-                .remove(joined(&prefix(key), field.as_bytes()).as_slice())?
-                .is_some();
+            let gone = self.fields.remove(joined(&prefix(key), field.as_bytes()).as_slice())?.is_some();
             row.header.count = row.header.count.saturating_sub(u64::from(gone));
         }
         self.store_or_clear(key, &row)
@@ -399,11 +344,7 @@ impl Tables<WriteTable<'_>> {
         let Some(mut row) = self.row(key, now)? else {
             return Ok(());
         };
-        if self
-            .members
-            .remove(joined(&prefix(key), member.as_bytes()).as_slice())?
-            .is_none()
-        {
+        if self.members.remove(joined(&prefix(key), member.as_bytes()).as_slice())?.is_none() {
             return Ok(());
         }
         row.header.count = row.header.count.saturating_sub(1);
@@ -418,20 +359,15 @@ impl Tables<WriteTable<'_>> {
         let prefix = prefix(key);
         let member = member.as_bytes();
         let row_key = joined(&prefix, member);
-        let before = self
-            .scores
-            .insert(row_key.as_slice(), score_bytes(score).as_slice())?;
-        let before = before
-            .map(|guard| super::tables::score_of(guard.value()))
-            .transpose()?;
+        let before = self.scores.insert(row_key.as_slice(), score_bytes(score).as_slice())?;
+        let before = before.map(|guard| super::tables::score_of(guard.value())).transpose()?;
         if before == Some(score) {
             return Ok(());
         }
         if let Some(before) = before {
             self.order.remove(order_key(&prefix, before, member).as_slice())?;
         }
-        self.order
-            .insert(order_key(&prefix, score, member).as_slice(), &[][..])?;
+        self.order.insert(order_key(&prefix, score, member).as_slice(), &[][..])?;
         if before.is_none() {
             row.header.count += 1;
             self.store(key, &row)?;
@@ -447,10 +383,8 @@ impl Tables<WriteTable<'_>> {
         let Some(score) = self.score(key, member)? else {
             return Ok(());
         };
-        self.scores
-            .remove(joined(&prefix, member.as_bytes()).as_slice())?;
-        self.order
-            .remove(order_key(&prefix, score, member.as_bytes()).as_slice())?;
+        self.scores.remove(joined(&prefix, member.as_bytes()).as_slice())?;
+        self.order.remove(order_key(&prefix, score, member.as_bytes()).as_slice())?;
         row.header.count = row.header.count.saturating_sub(1);
         self.store_or_clear(key, &row)
     }
@@ -464,16 +398,13 @@ impl Tables<WriteTable<'_>> {
         while row.header.count > keep {
             let lowest = {
                 let mut rows = self.order.range(prefix.as_slice()..end.as_slice())?;
-                rows.next()
-                    .transpose()?
-                    .map(|(row_key, _)| row_key.value().to_vec())
+                rows.next().transpose()?.map(|(row_key, _)| row_key.value().to_vec())
             };
             let Some(row_key) = lowest else {
                 break;
             };
             let (_, member) = split_order_key(&prefix, &row_key)?;
-            self.scores
-                .remove(joined(&prefix, member.as_bytes()).as_slice())?;
+            self.scores.remove(joined(&prefix, member.as_bytes()).as_slice())?;
             self.order.remove(row_key.as_slice())?;
             row.header.count = row.header.count.saturating_sub(1);
         }
@@ -506,14 +437,7 @@ fn packed_row(header: Header, values: &[(&[u8], &[u8])]) -> Row {
     for (field, value) in values {
         pack_field(&mut body, field, value);
     }
-    Row {
-        header: Header {
-            kind: Kind::PackedHash,
-            count: count_of(values.len()),
-            ..header
-        },
-        body,
-    }
+    Row { header: Header { kind: Kind::PackedHash, count: count_of(values.len()), ..header }, body }
 }
 
 fn count_of(length: usize) -> u64 {

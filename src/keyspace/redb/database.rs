@@ -23,10 +23,7 @@ impl Slot {
     /// Opens the database for the first time.
     pub(super) fn open(opener: Opener) -> Result<Self, String> {
         let database = opener()?;
-        Ok(Self {
-            database: RwLock::new(Some(database)),
-            opener,
-        })
+        Ok(Self { database: RwLock::new(Some(database)), opener })
     }
 
     /// Begins a read transaction.
@@ -47,10 +44,7 @@ impl Slot {
 
     /// Opens the file anew if a failure has made the database unusable.
     pub(super) fn recover(&self) {
-        if self
-            .begin_write()
-            .is_ok_and(|transaction| transaction.abort().is_ok())
-        {
+        if self.begin_write().is_ok_and(|transaction| transaction.abort().is_ok()) {
             return;
         }
         let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
@@ -82,9 +76,7 @@ pub(super) fn opener(path: &str, cache_bytes: usize) -> Opener {
                 return Err("a store in memory cannot be opened again".to_owned());
             }
             let backend = redb::backends::InMemoryBackend::new();
-            let database = redb::Builder::new()
-                .set_cache_size(cache_bytes)
-                .create_with_backend(backend);
+            let database = redb::Builder::new().set_cache_size(cache_bytes).create_with_backend(backend);
             prepared(database.map_err(|error| error.to_string())?)
         });
     }
@@ -121,10 +113,7 @@ fn open_file(path: &Path) -> Result<std::fs::File, String> {
     })?;
     if new {
         // A new file is only safe from a power cut when its folder knows it.
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if let Err(error) = std::fs::File::open(folder).and_then(|folder| folder.sync_all()) {
             tracing::warn!(%error, "the folder of the new store file could not be flushed");
         }
@@ -201,9 +190,7 @@ fn layout(database: &Database) -> Result<Layout, redb::Error> {
 fn lay_out(database: &Database) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
     Tables::write(&transaction)?;
-    transaction
-        .open_table(META)?
-        .insert(META_LAYOUT, LAYOUT_VERSION)?;
+    transaction.open_table(META)?.insert(META_LAYOUT, LAYOUT_VERSION)?;
     transaction.commit()?;
     Ok(())
 }

@@ -29,10 +29,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
             }),
             Read::String(_) => {
                 typed(Type::String)?;
-                Answer::Text(
-                    row.map(|row| text(Header::body(row)).map(str::to_owned))
-                        .transpose()?,
-                )
+                Answer::Text(row.map(|row| text(Header::body(row)).map(str::to_owned)).transpose()?)
             }
             Read::Hash(_) => {
                 typed(Type::Hash)?;
@@ -62,9 +59,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
                 None => Answer::Scores(vec![None; members.len()]),
             },
             Read::SortedCount(_) => Answer::Count(count(typed(Type::SortedSet)?)),
-            Read::SortedRange {
-                order, offset, count, ..
-            } => match typed(Type::SortedSet)? {
+            Read::SortedRange { order, offset, count, .. } => match typed(Type::SortedSet)? {
                 Some(header) if *offset < header.count => {
                     Answer::Scored(self.sorted_range(key, *order, *offset, *count)?)
                 }
@@ -105,9 +100,9 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
             Check::KeyAbsent(_) => false,
             Check::KeyPresent(_) => true,
             Check::StringEquals(_, value) => Header::body(row) == value.as_bytes(),
-            Check::FieldEquals(_, field, value) => self
-                .field(key, row, field)?
-                .is_some_and(|bytes| bytes == value.as_bytes()),
+            Check::FieldEquals(_, field, value) => {
+                self.field(key, row, field)?.is_some_and(|bytes| bytes == value.as_bytes())
+            }
             Check::FieldAbsent(_, field) => self.field(key, row, field)?.is_none(),
             Check::FieldAtLeast(_, field, least) => self.field_number(key, row, field)? >= *least,
             Check::MemberAbsent(_, member) => !self.has_member(key, member)?,
@@ -129,9 +124,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     /// One field of a hash, given the hash's row.
     fn field(&self, key: &str, row: &[u8], field: &str) -> Result<Option<Vec<u8>>, StorageError> {
         if Header::of(row)?.kind == Kind::WideHash {
-            let value = self
-                .fields
-                .get(joined(&prefix(key), field.as_bytes()).as_slice())?;
+            let value = self.fields.get(joined(&prefix(key), field.as_bytes()).as_slice())?;
             return Ok(value.map(|guard| guard.value().to_vec()));
         }
         for pair in PackedFields::of(Header::body(row)) {
@@ -172,17 +165,12 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
 
     /// Whether a set has a member.
     pub(super) fn has_member(&self, key: &str, member: &str) -> Result<bool, StorageError> {
-        Ok(self
-            .members
-            .get(joined(&prefix(key), member.as_bytes()).as_slice())?
-            .is_some())
+        Ok(self.members.get(joined(&prefix(key), member.as_bytes()).as_slice())?.is_some())
     }
 
     /// The score of a member of a sorted set.
     pub(super) fn score(&self, key: &str, member: &str) -> Result<Option<f64>, StorageError> {
-        let row = self
-            .scores
-            .get(joined(&prefix(key), member.as_bytes()).as_slice())?;
+        let row = self.scores.get(joined(&prefix(key), member.as_bytes()).as_slice())?;
         row.map(|guard| score_of(guard.value())).transpose()
     }
 

@@ -150,9 +150,8 @@ const HEADER_BYTES: usize = 17;
 impl Header {
     /// Reads the header of a row.
     pub(super) fn of(row: &[u8]) -> Result<Self, StorageError> {
-        let (header, _) = row
-            .split_at_checked(HEADER_BYTES)
-            .ok_or_else(|| corrupted("a key's row is short"))?;
+        let (header, _) =
+            row.split_at_checked(HEADER_BYTES).ok_or_else(|| corrupted("a key's row is short"))?;
         let kind = match header[0] {
             b's' => Kind::String,
             b'h' => Kind::PackedHash,
@@ -161,11 +160,7 @@ impl Header {
             b'Z' => Kind::SortedSet,
             other => return Err(corrupted(&format!("a key's row has the unknown kind {other}"))),
         };
-        Ok(Self {
-            kind,
-            expires_at: number(&header[1..9])?,
-            count: number(&header[9..])?,
-        })
+        Ok(Self { kind, expires_at: number(&header[1..9])?, count: number(&header[9..])? })
     }
 
     /// What follows the header in a row.
@@ -228,9 +223,7 @@ pub(super) fn expiry_key(expires_at: u64, key: &str) -> Vec<u8> {
 
 /// The time and the key of a row in `expiries`.
 pub(super) fn split_expiry_key(row: &[u8]) -> Result<(u64, &str), StorageError> {
-    let (time, key) = row
-        .split_at_checked(8)
-        .ok_or_else(|| corrupted("an expiry's row is short"))?;
+    let (time, key) = row.split_at_checked(8).ok_or_else(|| corrupted("an expiry's row is short"))?;
     Ok((number(time)?, text(key)?))
 }
 
@@ -242,9 +235,7 @@ pub(super) fn order_key(prefix: &[u8], score: f64, member: &[u8]) -> Vec<u8> {
 /// The score and the member of a row in `order`, after its prefix.
 pub(super) fn split_order_key<'a>(prefix: &[u8], row: &'a [u8]) -> Result<(f64, &'a str), StorageError> {
     let rest = row.get(prefix.len()..).unwrap_or_default();
-    let (bits, member) = rest
-        .split_at_checked(8)
-        .ok_or_else(|| corrupted("a sorted set's row is short"))?;
+    let (bits, member) = rest.split_at_checked(8).ok_or_else(|| corrupted("a sorted set's row is short"))?;
     Ok((score_of_ordered_bits(number(bits)?), text(member)?))
 }
 
@@ -319,10 +310,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<&str, StorageError> {
 }
 
 fn number(bytes: &[u8]) -> Result<u64, StorageError> {
-    bytes
-        .try_into()
-        .map(u64::from_be_bytes)
-        .map_err(|_| corrupted("a number is not eight bytes"))
+    bytes.try_into().map(u64::from_be_bytes).map_err(|_| corrupted("a number is not eight bytes"))
 }
 
 /// The error of a store file whose bytes make no sense.
@@ -355,30 +343,18 @@ mod tests {
             assert!(ordered_bits(pair[0]) < ordered_bits(pair[1]), "{pair:?}");
         }
         for score in scores {
-            assert_eq!(
-                score_of_ordered_bits(ordered_bits(score)).to_bits(),
-                score.to_bits()
-            );
+            assert_eq!(score_of_ordered_bits(ordered_bits(score)).to_bits(), score.to_bits());
         }
     }
 
     #[test]
     fn a_collection_ends_before_its_neighbours_start() {
-        for (key, other) in [
-            ("", "\0"),
-            ("a", "b"),
-            ("a", "a\0"),
-            ("\u{10ffff}", "z"),
-            ("ab", "a"),
-        ] {
+        for (key, other) in [("", "\0"), ("a", "b"), ("a", "a\0"), ("\u{10ffff}", "z"), ("ab", "a")] {
             let prefix = prefix(key);
             let inside = joined(&prefix, "\u{10ffff}".as_bytes());
             assert!(inside < after(&prefix), "{key:?}");
             let neighbour = joined(&super::prefix(other), b"x");
-            assert!(
-                neighbour < prefix || neighbour >= after(&prefix),
-                "{key:?} {other:?}"
-            );
+            assert!(neighbour < prefix || neighbour >= after(&prefix), "{key:?} {other:?}");
         }
     }
 
@@ -389,9 +365,6 @@ mod tests {
         for end in 1..body.len() {
             assert!(PackedFields::of(&body[..end]).next().unwrap().is_err(), "{end}");
         }
-        assert_eq!(
-            PackedFields::of(&body).next().unwrap().unwrap(),
-            (&b"field"[..], &b"value"[..])
-        );
+        assert_eq!(PackedFields::of(&body).next().unwrap().unwrap(), (&b"field"[..], &b"value"[..]));
     }
 }

@@ -49,10 +49,7 @@ impl Writer {
             let patience = next_sweep.saturating_duration_since(Instant::now());
             match self.jobs.recv_timeout(patience) {
                 Ok(first) => {
-                    let group = std::iter::once(first)
-                        .chain(self.jobs.try_iter())
-                        .take(MAX_GROUP)
-                        .collect();
+                    let group = std::iter::once(first).chain(self.jobs.try_iter()).take(MAX_GROUP).collect();
                     self.commit_group(group);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -64,11 +61,7 @@ impl Writer {
                     self.slot.recover();
                     false
                 });
-                next_sweep = if more {
-                    Instant::now()
-                } else {
-                    Instant::now() + SWEEP_EVERY
-                };
+                next_sweep = if more { Instant::now() } else { Instant::now() + SWEEP_EVERY };
             }
         }
         self.slot.close();
@@ -132,10 +125,7 @@ impl Writer {
     fn sweep(&self) -> Result<bool, redb::Error> {
         let now = self.clock.now_ms();
         // Looked at first without writing, so that an idle store stays idle.
-        if Tables::read(&self.slot.begin_read()?)?
-            .first_expired(now)?
-            .is_none()
-        {
+        if Tables::read(&self.slot.begin_read()?)?.first_expired(now)?.is_none() {
             return Ok(false);
         }
         let transaction = self.slot.begin_write()?;

@@ -51,12 +51,7 @@ pub(super) enum Failure {
 impl Connection {
     /// A connection that is made when it is first needed.
     pub(super) fn new(client: Client, timeout: Duration) -> Self {
-        Self {
-            client,
-            timeout,
-            current: Mutex::default(),
-            connecting: tokio::sync::Mutex::default(),
-        }
+        Self { client, timeout, current: Mutex::default(), connecting: tokio::sync::Mutex::default() }
     }
 
     /// Sends commands together. Each is answered by a value, which may be an
@@ -110,10 +105,7 @@ impl Connection {
             // Each request brings its own time-out.
             .set_response_timeout(None)
             .set_pipeline_buffer_size(BUFFERED_REQUESTS);
-        let connection = self
-            .client
-            .get_multiplexed_async_connection_with_config(&config)
-            .await?;
+        let connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.generation += 1;
         current.connection = Some(connection.clone());
@@ -122,10 +114,7 @@ impl Connection {
 
     fn connected(&self) -> Option<(u64, MultiplexedConnection)> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        current
-            .connection
-            .clone()
-            .map(|connection| (current.generation, connection))
+        current.connection.clone().map(|connection| (current.generation, connection))
     }
 
     /// Drops a connection, unless it has been replaced since. Requests that are

@@ -27,9 +27,7 @@ pub(super) fn command_of(read: &Read) -> Cmd {
         Read::Scores(_, members) if members.is_empty() => simple("ZCARD"),
         Read::Scores(_, members) => with(simple("ZMSCORE"), members),
         Read::SortedCount(_) => simple("ZCARD"),
-        Read::SortedRange {
-            order, offset, count, ..
-        } => {
+        Read::SortedRange { order, offset, count, .. } => {
             let (first, last) = positions(*offset, *count);
             let mut command = simple("ZRANGE");
             command.arg(first).arg(last);
@@ -70,9 +68,9 @@ pub(super) fn answer_of(read: &Read, value: Value) -> Result<Answer, KeyspaceErr
             .and_then(|items| items.into_iter().map(optional_text).collect::<Option<_>>())
             .map(Answer::Texts),
         Read::Members(_) => texts(value).map(Answer::Members),
-        Read::MemberCount(_) | Read::SortedCount(_) => integer(&value)
-            .and_then(|count| u64::try_from(count).ok())
-            .map(Answer::Count),
+        Read::MemberCount(_) | Read::SortedCount(_) => {
+            integer(&value).and_then(|count| u64::try_from(count).ok()).map(Answer::Count)
+        }
         Read::HasMember(..) => integer(&value).map(|found| Answer::Bool(found == 1)),
         Read::Scores(_, members) if members.is_empty() => Some(Answer::Scores(Vec::new())),
         Read::Scores(..) => items(value)
@@ -89,11 +87,7 @@ pub(super) fn server_error(key: &str, error: &redis::ServerError) -> KeyspaceErr
         return KeyspaceError::WrongType(key.to_owned());
     }
     let details = error.details().unwrap_or_default();
-    KeyspaceError::Unavailable(
-        format!("Redis answered {} {details}", error.code())
-            .trim_end()
-            .to_owned(),
-    )
+    KeyspaceError::Unavailable(format!("Redis answered {} {details}", error.code()).trim_end().to_owned())
 }
 
 /// The error of an answer that belongs to no such command.
@@ -201,11 +195,7 @@ pub(super) fn score_text(score: f64) -> String {
 
 /// Adds a batch's keys and arguments to a call of `commit.lua`.
 pub(super) fn add_batch(command: &mut Cmd, batch: &Batch) {
-    let keys = batch
-        .checks()
-        .iter()
-        .map(Check::key)
-        .chain(batch.writes().iter().map(Write::key));
+    let keys = batch.checks().iter().map(Check::key).chain(batch.writes().iter().map(Write::key));
     command.arg(batch.checks().len() + batch.writes().len());
     for key in keys {
         command.arg(key);
@@ -251,10 +241,8 @@ fn add_write(command: &mut Cmd, write: &Write) {
         }
         Write::Increment(_, by) => add_operation(command, "increment", &[&by.to_string()]),
         Write::SetFields(_, fields) => {
-            let pairs: Vec<&str> = fields
-                .iter()
-                .flat_map(|(field, value)| [field.as_str(), value.as_str()])
-                .collect();
+            let pairs: Vec<&str> =
+                fields.iter().flat_map(|(field, value)| [field.as_str(), value.as_str()]).collect();
             add_operation(command, "set_fields", &pairs);
         }
         Write::DeleteField(_, field) => add_operation(command, "delete_field", &[field]),
@@ -269,10 +257,7 @@ fn add_write(command: &mut Cmd, write: &Write) {
         Write::SortedRemove(_, member) => add_operation(command, "sorted_remove", &[member]),
         Write::SortedTrim(_, keep) => {
             // All but the last `keep`, counted from the end.
-            let last = i64::try_from(*keep)
-                .unwrap_or(i64::MAX)
-                .saturating_add(1)
-                .saturating_neg();
+            let last = i64::try_from(*keep).unwrap_or(i64::MAX).saturating_add(1).saturating_neg();
             add_operation(command, "sorted_trim", &[&last.to_string()]);
         }
     }
@@ -283,24 +268,16 @@ pub(super) fn outcome_of(batch: &Batch, value: Value) -> Result<Committed, Commi
     let strange = || KeyspaceError::Unavailable("the commit script answered something unexpected".to_owned());
     let mut answer = items(value).ok_or_else(strange)?.into_iter();
     let word = answer.next().and_then(bytes).ok_or_else(strange)?;
-    let numbers: Vec<i64> = answer
-        .map(|value| integer(&value).ok_or_else(strange))
-        .collect::<Result<_, _>>()?;
+    let numbers: Vec<i64> =
+        answer.map(|value| integer(&value).ok_or_else(strange)).collect::<Result<_, _>>()?;
     if word == b"committed" {
         return Ok(Committed { counters: numbers });
     }
     // Lua counts from one.
-    let number = numbers
-        .first()
-        .and_then(|number| usize::try_from(*number - 1).ok())
-        .ok_or_else(strange)?;
+    let number = numbers.first().and_then(|number| usize::try_from(*number - 1).ok()).ok_or_else(strange)?;
     let key = match batch.checks().get(number) {
         Some(check) => check.key(),
-        None => batch
-            .writes()
-            .get(number - batch.checks().len())
-            .ok_or_else(strange)?
-            .key(),
+        None => batch.writes().get(number - batch.checks().len()).ok_or_else(strange)?.key(),
     };
     Err(match word.as_slice() {
         b"rejected" => CommitError::Rejected(CheckId(number)),

@@ -1,0 +1,93 @@
+//! `tidings copy FROM TO`: a store, key by key, into another of any engine.
+
+use super::{progress_bar, store_options};
+use crate::config::Config;
+use crate::keyspace::{Store, without_password};
+use anyhow::{Context, bail};
+use clap::Args;
+use std::collections::HashMap;
+
+/// Keys read and written at a time.
+const PAGE: usize = 200;
+
+/// Copies every key with its expiry. Stop the server first: what changes
+/// meanwhile may be missed.
+#[derive(Debug, Args)]
+pub struct Copy {
+    /// The store to read, a URL as for --store.
+    from: String,
+    /// The store to write, a URL as for --store.
+    to: String,
+    /// Copy into a store that is not empty; its keys of the same names are replaced.
+    #[arg(long)]
+    overwrite: bool,
+}
+
+impl Copy {
+    /// Copies, then compares the number of keys.
+    ///
+    /// # Errors
+    /// When a store cannot be opened, the target is not empty, or the counts differ.
+    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+        if self.from == self.to {
+            bail!("the two stores are the same: {}", without_password(&self.from));
+        }
+        let options = store_options(config);
+        let from = Store::open(&self.from, &options).await?;
+        let to = Store::open(&self.to, &options).await?;
+        let present = to.count_keys().await?;
+        if present > 0 && !self.overwrite {
+            bail!(
+                "{} is not empty ({present} keys); choose another store, or --overwrite to copy into it",
+                without_password(&self.to)
+            );
+        }
+        let copied = copy_all(&from, &to).await?;
+        let found = to.count_keys().await?;
+        to.close().await;
+        from.close().await;
+        copied.compare(present, found)?;
+        println!(
+            "copied {} keys ({} of them expire); the target holds {found} keys",
+            copied.keys, copied.expiring
+        );
+        Ok(())
+    }
+}
+
+struct Copied {
+    keys: u64,
+    expiring: u64,
+}
+
+impl Copied {
+    /// Checks the number of keys in the target; those that expire may be gone.
+    fn compare(&self, present: u64, found: u64) -> anyhow::Result<()> {
+        let fewest = present.max(self.keys) - self.expiring.min(present.max(self.keys));
+        let most = present + self.keys;
+        if !(fewest..=most).contains(&found) {
+            bail!("copied {} keys, but the target holds {found}: the copy is not complete", self.keys);
+        }
+        Ok(())
+    }
+}
+
+async fn copy_all(from: &Store, to: &Store) -> anyhow::Result<Copied> {
+    let bar = progress_bar(from.count_keys().await?, "copying keys");
+    // A walk over Redis may meet a key twice. Whether it expires is remembered.
+    let mut seen: HashMap<String, bool> = HashMap::new();
+    let mut cursor = None;
+    loop {
+        let page = from.scan(cursor, PAGE).await.context("reading failed")?;
+        seen.extend(page.entries.iter().map(|entry| (entry.key.clone(), entry.time_to_live.is_some())));
+        to.restore(page.entries).await.context("writing failed")?;
+        bar.set_position(u64::try_from(seen.len())?);
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+    let expiring = seen.values().filter(|expires| **expires).count();
+    Ok(Copied { keys: u64::try_from(seen.len())?, expiring: u64::try_from(expiring)? })
+}

@@ -1,0 +1,156 @@
+//! `tidings import links FILE.csv`: submissions from elsewhere as users, news
+//! and votes.
+//!
+//! Rows are imported in chunks, each one atomic batch that also notes which
+//! rows it holds. So an import can be stopped at any moment and run again: it
+//! goes on where it was, and a second run of the same file changes nothing.
+
+mod accounts;
+mod rows;
+
+use super::{open_store, progress_bar};
+use crate::config::Config;
+use crate::domain::clock::Timestamp;
+use crate::domain::ids::{NewsId, UserId};
+use crate::domain::imports::{self, ImportedLink};
+use crate::domain::passwords::PasswordWorker;
+use crate::domain::site::Site;
+use crate::keyspace::EngineClock;
+use accounts::Accounts;
+use anyhow::{Context, bail};
+use clap::Args;
+use rows::Row;
+use std::path::PathBuf;
+
+/// Writes in one batch, about: bounds memory and the time that the store is held.
+const BATCH_WRITES: u64 = 4_000;
+
+/// Load a CSV file of submissions.
+///
+/// Columns are found by the names in the first line: id, title, url,
+/// num_points, num_comments, author, created_at (others are passed over).
+#[derive(Debug, Args)]
+pub struct Links {
+    /// The CSV file.
+    file: PathBuf,
+    /// The most up-votes that one item gets. They come from made-up accounts
+    /// that nobody can log in to.
+    #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    max_votes: u64,
+    /// The time zone of dates that tell none [default: America/New_York for
+    /// month/day/year, else UTC].
+    #[arg(long, value_name = "NAME")]
+    time_zone: Option<String>,
+}
+
+impl Links {
+    /// Imports the file and reports what was refused.
+    ///
+    /// # Errors
+    /// When the file cannot be read, has not the columns, or the store fails.
+    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let zone = match &self.time_zone {
+            Some(name) => {
+                Some(jiff::tz::TimeZone::get(name).with_context(|| format!("no time zone {name:?}"))?)
+            }
+            None => None,
+        };
+        let read = rows::read(&self.file, zone.as_ref())?;
+        for refused in &read.refused {
+            eprintln!("line {}: {}", refused.line, refused.reason);
+        }
+        let store = open_store(config).await?;
+        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let imported = self.import(&site, read.rows).await;
+        store.close().await;
+        let Imported { new, known, votes } = imported?;
+        println!(
+            "imported {new} links with {votes} votes; {known} were here already; {} rows refused",
+            read.refused.len()
+        );
+        if new + known == 0 && !read.refused.is_empty() {
+            bail!("every row of {} was refused", self.file.display());
+        }
+        Ok(())
+    }
+
+    async fn import(&self, site: &Site, mut rows: Vec<Row>) -> anyhow::Result<Imported> {
+        let now = Timestamp::now(&EngineClock::System);
+        // Ids follow the time of posting.
+        rows.sort_by_key(|row| row.created_at);
+        let total = u64::try_from(rows.len())?;
+        let voters_needed = rows.iter().map(|row| row.points.saturating_sub(1)).max().unwrap_or(0);
+        let mut accounts = Accounts::new(site, now);
+        let voters = accounts.voters(voters_needed.min(self.max_votes.saturating_sub(1))).await?;
+
+        let bar = progress_bar(total, "importing links");
+        let mut imported = Imported::default();
+        let mut rest = rows.into_iter().peekable();
+        while rest.peek().is_some() {
+            let mut chunk = Vec::new();
+            let mut writes = 0;
+            while writes < BATCH_WRITES
+                && let Some(row) = rest.next()
+            {
+                writes += 10 + 2 * row.points.min(self.max_votes);
+                chunk.push(row);
+            }
+            let taken = u64::try_from(chunk.len())?;
+            self.import_chunk(site, now, &mut accounts, &voters, chunk, &mut imported).await?;
+            bar.inc(taken);
+        }
+        bar.finish_and_clear();
+        Ok(imported)
+    }
+
+    async fn import_chunk(
+        &self,
+        site: &Site,
+        now: Timestamp,
+        accounts: &mut Accounts<'_>,
+        voters: &[UserId],
+        chunk: Vec<Row>,
+        imported: &mut Imported,
+    ) -> anyhow::Result<()> {
+        let known = imports::known_links(site, chunk.iter().map(|row| row.id.as_str())).await?;
+        let (fresh, old): (Vec<Row>, Vec<Row>) = chunk.into_iter().partition(|row| !known.contains(&row.id));
+        imported.known += u64::try_from(old.len())?;
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        let authors = accounts.authors(fresh.iter().map(|row| row.author.as_str())).await?;
+        let links: Vec<ImportedLink> = fresh
+            .into_iter()
+            .filter_map(|row| {
+                let author = authors.get(&row.author).copied()?;
+                let votes = row.points.clamp(1, self.max_votes);
+                Some(ImportedLink {
+                    voters: choose(voters, author, votes - 1, row.line),
+                    source_id: row.id,
+                    title: row.title,
+                    url: row.url,
+                    author,
+                    posted: row.created_at,
+                })
+            })
+            .collect();
+        imported.votes += links.iter().map(|link| 1 + link.voters.len() as u64).sum::<u64>();
+        let ids: Vec<NewsId> = imports::import_links(site, now, links).await?;
+        imported.new += u64::try_from(ids.len())?;
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Imported {
+    new: u64,
+    known: u64,
+    votes: u64,
+}
+
+/// `count` different voters, other ones for other rows, never the author.
+fn choose(voters: &[UserId], author: UserId, count: u64, line: u64) -> Vec<UserId> {
+    let count = usize::try_from(count).unwrap_or(usize::MAX).min(voters.len());
+    let first = usize::try_from(line.wrapping_mul(7_919)).unwrap_or(0) % voters.len().max(1);
+    voters.iter().cycle().skip(first).take(count).copied().filter(|voter| *voter != author).collect()
+}

@@ -1,0 +1,246 @@
+//! Reading submissions from a CSV file.
+
+use crate::domain::clock::Timestamp;
+use crate::domain::imports::{MAX_IMPORTED_TITLE, mend_encoding};
+use crate::domain::urls::NewsUrl;
+use anyhow::{Context, bail};
+use csv::StringRecord;
+use jiff::civil;
+use jiff::tz::TimeZone;
+use std::collections::HashSet;
+use std::path::Path;
+
+/// A submission that can be imported.
+#[derive(Debug, PartialEq)]
+pub(super) struct Row {
+    /// The line in the file that it starts at.
+    pub(super) line: u64,
+    /// What identifies it in the file.
+    pub(super) id: String,
+    pub(super) title: String,
+    /// The link; `None` for a text item, whose text the file does not have.
+    pub(super) url: Option<NewsUrl>,
+    pub(super) points: u64,
+    pub(super) author: String,
+    pub(super) created_at: Timestamp,
+}
+
+/// A row that cannot be imported.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) line: u64,
+    pub(super) reason: String,
+}
+
+/// A file, read.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub(super) rows: Vec<Row>,
+    pub(super) refused: Vec<Refused>,
+}
+
+/// Where each column is.
+struct Columns {
+    id: usize,
+    title: usize,
+    url: usize,
+    points: Option<usize>,
+    author: usize,
+    created_at: usize,
+}
+
+impl Columns {
+    fn find(header: &StringRecord) -> anyhow::Result<Self> {
+        let position = |name: &str| {
+            header
+                .iter()
+                .position(|column| column.trim().trim_start_matches('\u{feff}').eq_ignore_ascii_case(name))
+        };
+        let required = |name: &'static str| {
+            position(name).with_context(|| format!("the first line has no column {name}"))
+        };
+        Ok(Self {
+            id: required("id")?,
+            title: required("title")?,
+            url: required("url")?,
+            points: position("num_points"),
+            author: required("author")?,
+            created_at: required("created_at")?,
+        })
+    }
+}
+
+/// Reads a whole file. `zone` is that of dates which tell none.
+pub(super) fn read(path: &Path, zone: Option<&TimeZone>) -> anyhow::Result<Rows> {
+    let shown = path.display();
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_path(path)
+        .with_context(|| format!("cannot read {shown}"))?;
+    let header = reader.headers().with_context(|| format!("cannot read {shown}"))?.clone();
+    let columns = Columns::find(&header).with_context(|| format!("{shown} is not a file of submissions"))?;
+    let mut read = Rows::default();
+    let mut ids = HashSet::new();
+    let mut record = csv::ByteRecord::new();
+    while reader.read_byte_record(&mut record).with_context(|| format!("cannot read {shown}"))? {
+        let line = record.position().map_or(0, csv::Position::line);
+        let parsed = StringRecord::from_byte_record(record.clone())
+            .map_err(|_| anyhow::anyhow!("the row is not UTF-8"))
+            .and_then(|record| parse(&record, line, header.len(), &columns, zone))
+            .and_then(|row| {
+                if ids.insert(row.id.clone()) { Ok(row) } else { bail!("id {:?} came before", row.id) }
+            });
+        match parsed {
+            Ok(row) => read.rows.push(row),
+            Err(reason) => read.refused.push(Refused { line, reason: format!("{reason:#}") }),
+        }
+    }
+    Ok(read)
+}
+
+fn parse(
+    record: &StringRecord,
+    line: u64,
+    width: usize,
+    columns: &Columns,
+    zone: Option<&TimeZone>,
+) -> anyhow::Result<Row> {
+    if record.len() != width {
+        bail!("the row has {} columns, the first line has {width}", record.len());
+    }
+    let text = |index: usize| record.get(index).unwrap_or_default().trim();
+    let id = text(columns.id);
+    if id.is_empty() || id.len() > 64 || id.chars().any(char::is_control) {
+        bail!("id {:?} is empty, too long, or has control characters", shortened(id));
+    }
+    let title = mend_encoding(text(columns.title));
+    if title.is_empty() {
+        bail!("title is empty");
+    }
+    if title.chars().count() > MAX_IMPORTED_TITLE {
+        bail!("title is longer than {MAX_IMPORTED_TITLE} characters");
+    }
+    if title.chars().any(char::is_control) {
+        bail!("title has a control character");
+    }
+    let url = match mend_encoding(text(columns.url)) {
+        empty if empty.is_empty() => None,
+        url => Some(NewsUrl::parse(&url).with_context(|| format!("url {:?}", shortened(&url)))?),
+    };
+    let points = match columns.points.map(text) {
+        None | Some("") => 1,
+        Some(points) => {
+            points.parse::<i64>().ok().with_context(|| format!("num_points {:?}", shortened(points)))?
+        }
+    };
+    let author = text(columns.author);
+    if author.is_empty() || author.chars().count() > 64 || author.chars().any(char::is_control) {
+        bail!("author {:?} is empty, too long, or has control characters", shortened(author));
+    }
+    Ok(Row {
+        line,
+        id: id.to_owned(),
+        title,
+        url,
+        points: u64::try_from(points.max(1)).unwrap_or(1),
+        author: author.to_owned(),
+        created_at: time(text(columns.created_at), zone)?,
+    })
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+/// Reads a time: Unix seconds, RFC 3339, `2016-08-04 11:52[:30]`, or
+/// `8/4/2016 11:52` (month first). Without a zone of its own it is in `zone`;
+/// by default the last form is New York time, which is what the public Hacker
+/// News data sets use, and the others UTC.
+fn time(text: &str, zone: Option<&TimeZone>) -> anyhow::Result<Timestamp> {
+    let seconds = if let Ok(seconds) = text.parse::<i64>() {
+        seconds
+    } else if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        time.as_second()
+    } else if let Ok(time) = text.parse::<civil::DateTime>() {
+        time.to_zoned(zone.cloned().unwrap_or(TimeZone::UTC))?.timestamp().as_second()
+    } else if let Ok(time) = civil::DateTime::strptime("%m/%d/%Y %H:%M", text)
+        .or_else(|_| civil::DateTime::strptime("%m/%d/%Y %H:%M:%S", text))
+    {
+        let zone = match zone {
+            Some(zone) => zone.clone(),
+            None => TimeZone::get("America/New_York")?,
+        };
+        time.to_zoned(zone)?.timestamp().as_second()
+    } else {
+        bail!(
+            "created_at {:?} is none of Unix seconds, 2016-08-04T11:52:00Z, 2016-08-04 11:52, 8/4/2016 11:52",
+            shortened(text)
+        );
+    };
+    match u64::try_from(seconds) {
+        // The year 2200: a time in other units.
+        Ok(seconds) if seconds < 7_258_118_400 => Ok(Timestamp(seconds)),
+        _ => bail!("created_at {:?} is not between 1970 and 2200", shortened(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str) -> Rows {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("links.csv");
+        std::fs::write(&path, text).unwrap();
+        read(&path, None).unwrap()
+    }
+
+    #[test]
+    fn times_are_read_in_every_form() {
+        for (text, seconds) in [
+            ("1470325920", 1_470_325_920),
+            ("2016-08-04T15:52:00Z", 1_470_325_920),
+            ("2016-08-04T17:52:00+02:00", 1_470_325_920),
+            ("2016-08-04 15:52", 1_470_325_920),
+            ("2016-08-04 15:52:00", 1_470_325_920),
+            // New York, summer and winter time.
+            ("8/4/2016 11:52", 1_470_325_920),
+            ("1/26/2016 19:30", 1_453_854_600),
+        ] {
+            assert_eq!(time(text, None).unwrap(), Timestamp(seconds), "{text}");
+        }
+        assert_eq!(time("8/4/2016 15:52", Some(&TimeZone::UTC)).unwrap(), Timestamp(1_470_325_920));
+        for bad in ["", "yesterday", "13/13/2016 11:52", "-1", "1470325920000"] {
+            assert!(time(bad, None).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn columns_are_found_by_name_and_bad_rows_are_refused_with_their_line() {
+        let read = read_text(
+            "\u{feff}created_at,author,id,extra,title,url,num_points\n\
+             8/4/2016 11:52,ann,1,x,\"A, \"\"quoted\"\" title\",Http://Example.com/,386\n\
+             8/4/2016 11:52,ann,2,x,No host,http://,1\n\
+             8/4/2016 11:52,ann,1,x,Again,http://example.com/,1\n\
+             8/4/2016 11:52,ann,3,x,Ask,,\n\
+             never,ann,4,x,Bad date,http://example.com/,1\n\
+             8/4/2016 11:52,,5,x,No author,http://example.com/,1\n\
+             8/4/2016 11:52,ann,6,x,Short row\n\
+             8/4/2016 11:52,ann,7,x,Points,http://example.com/,many\n",
+        );
+        let titles: Vec<_> =
+            read.rows.iter().map(|row| (row.title.as_str(), row.points, row.url.is_some())).collect();
+        assert_eq!(titles, [("A, \"quoted\" title", 386, true), ("Ask", 1, false)]);
+        let lines: Vec<_> = read.refused.iter().map(|refused| refused.line).collect();
+        assert_eq!(lines, [3, 4, 6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn a_file_without_the_columns_is_an_error_that_names_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("links.csv");
+        std::fs::write(&path, "id,title\n1,x\n").unwrap();
+        let error = format!("{:#}", read(&path, None).unwrap_err());
+        assert!(error.contains("no column url"), "{error}");
+    }
+}

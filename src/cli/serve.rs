@@ -1,0 +1,81 @@
+//! `tidings serve`: the site, until it is told to stop.
+
+use super::open_store;
+use crate::config::Config;
+use crate::domain::passwords::PasswordWorker;
+use crate::domain::site::Site;
+use crate::keyspace::{EngineClock, without_password};
+use crate::mail::Mailer;
+use crate::web::{self, App};
+use anyhow::Context;
+use std::future::Future;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+/// How long requests that are under way may take once the server is told to stop.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
+
+/// Serves the site. Prints the address it listens on, as one line.
+///
+/// # Errors
+/// When the store cannot be opened or the address not listened on.
+pub async fn run(config: Config) -> anyhow::Result<()> {
+    let store = open_store(&config).await?;
+    let mailer = Mailer::from_config(&config.mail)?;
+    let listen = config.server.listen;
+    let listener = TcpListener::bind(listen).await.with_context(|| {
+        format!("cannot listen on {listen}: is another server running there? choose one with --listen ADDR")
+    })?;
+    writeln!(std::io::stdout(), "listening on http://{}", listener.local_addr()?).ok();
+    tracing::info!(
+        store = without_password(config.server.store.as_str()),
+        mail = mailer.is_some(),
+        "serving"
+    );
+
+    let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+    let app = App { site: Arc::new(site), config: Arc::new(config), mailer, clock: EngineClock::System };
+    let served = serve_until(app, listener, stop_signal()?).await;
+    store.close().await;
+    tracing::info!("stopped");
+    served
+}
+
+/// Serves until `stop` completes, then lets requests end, for a while.
+async fn serve_until(app: App, listener: TcpListener, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+    let (tell, mut told) = watch::channel(false);
+    let server = web::serve(app, listener, async move {
+        // An error means that nobody can tell any more: stop as well.
+        told.wait_for(|stop| *stop).await.ok();
+    });
+    tokio::pin!(server);
+    tokio::select! {
+        ended = &mut server => return ended.context("the server failed"),
+        () = stop => {}
+    }
+    tracing::info!("stopping");
+    tell.send(true).ok();
+    match tokio::time::timeout(SHUTDOWN_GRACE, server).await {
+        Ok(ended) => ended.context("the server failed"),
+        Err(_) => {
+            tracing::warn!("some connections were still open");
+            Ok(())
+        }
+    }
+}
+
+/// Completes when the process is asked to end (Ctrl-C, or a service manager).
+fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}

@@ -1,0 +1,99 @@
+//! `tidings user`: accounts, from the operator's side.
+
+use super::open_store;
+use crate::config::Config;
+use crate::domain::clock::Timestamp;
+use crate::domain::ids::UserId;
+use crate::domain::passwords::PasswordWorker;
+use crate::domain::secrets::random_token;
+use crate::domain::site::Site;
+use crate::domain::text::{NewPassword, Username};
+use crate::domain::visit::Visit;
+use crate::domain::{accounts, users};
+use crate::keyspace::EngineClock;
+use anyhow::Context;
+use clap::Subcommand;
+use std::io::{self, BufRead, IsTerminal};
+use std::sync::Arc;
+
+/// Passwords are read from the terminal, or as one line from standard input;
+/// with an empty one, a password is made up and printed.
+#[derive(Debug, Subcommand)]
+pub enum User {
+    /// Create an account.
+    Add {
+        /// The username.
+        name: String,
+    },
+    /// Make a user an administrator.
+    Promote {
+        /// The username.
+        name: String,
+    },
+    /// Set a user's password, and log the user out everywhere.
+    Password {
+        /// The username.
+        name: String,
+    },
+}
+
+impl User {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// What the operator should read.
+    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let store = open_store(config).await?;
+        let site = Arc::new(Site::new(store.clone(), config.rules.clone(), PasswordWorker::default()));
+        let done = self.apply(&site).await;
+        store.close().await;
+        done
+    }
+
+    async fn apply(self, site: &Arc<Site>) -> anyhow::Result<()> {
+        match self {
+            Self::Add { name } => {
+                let username = Username::parse(&name)?;
+                let password = new_password(&name)?;
+                let id = accounts::add_account(site, now(), &username, Some(&password)).await?;
+                println!("created {name}, user {id}");
+            }
+            Self::Promote { name } => {
+                users::set_admin(site, find(site, &name).await?, true).await?;
+                println!("{name} is an administrator");
+            }
+            Self::Password { name } => {
+                let id = find(site, &name).await?;
+                accounts::set_password(site, id, &new_password(&name)?).await?;
+                println!("{name} has a new password and is logged out everywhere");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn now() -> Timestamp {
+    Timestamp::now(&EngineClock::System)
+}
+
+async fn find(site: &Arc<Site>, name: &str) -> anyhow::Result<UserId> {
+    let mut visit = Visit::new(Arc::clone(site), now(), None);
+    users::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))
+}
+
+/// Asks for a password; makes one up when the answer is empty.
+fn new_password(name: &str) -> anyhow::Result<NewPassword> {
+    let typed = if io::stdin().is_terminal() {
+        rpassword::prompt_password(format!("New password for {name} (empty = make one up): "))?
+    } else {
+        let mut line = String::new();
+        io::stdin().lock().read_line(&mut line).context("cannot read the password from standard input")?;
+        line.trim_end_matches(['\r', '\n']).to_owned()
+    };
+    if typed.is_empty() {
+        let made_up: String = random_token()?.chars().take(20).collect();
+        println!("password: {made_up}");
+        return Ok(NewPassword::parse(&made_up)?);
+    }
+    Ok(NewPassword::parse(&typed)?)
+}
