@@ -11,7 +11,7 @@ use crate::keyspace::{Store, StoreOptions};
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
@@ -95,7 +95,11 @@ fn print_settings(config: &Config) -> anyhow::Result<()> {
 pub fn log_to_stderr() {
     let filter = EnvFilter::builder().with_env_var("TIDINGS_LOG").try_from_env();
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .init();
 }
 
 /// Opens the configured store.

@@ -223,7 +223,7 @@ pub async fn replies(visit: &mut Visit, viewer: &users::User, count: u64) -> Res
     let reads: Vec<_> =
         wanted.into_iter().map(|id| (id, query.hash(keys::news(id)), query.hash(keys::thread(id)))).collect();
     let mut answers = visit.run(query).await?;
-    let threads: HashMap<NewsId, (Option<News>, Vec<(usize, Comment)>)> = reads
+    let threads: HashMap<NewsId, _> = reads
         .into_iter()
         .map(|(id, news, thread)| {
             let arranged = arrange(comments_of(&answers.take(thread)));

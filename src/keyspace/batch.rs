@@ -155,6 +155,12 @@ impl Batch {
         CheckId(self.checks.len() - 1)
     }
 
+    /// Adds a check that is already made, for tests that make them at random.
+    #[cfg(test)]
+    pub(super) fn demand(&mut self, check: Check) -> CheckId {
+        self.check(check)
+    }
+
     /// Demands that a key is absent.
     pub fn key_absent(&mut self, key: impl Into<String>) -> CheckId {
         self.check(Check::KeyAbsent(key.into()))

@@ -1,1 +1,269 @@
+//! The rules of the keyspace: one suite, run on every engine.
+//!
+//! A rule is an async function of a [`Subject`], a fresh empty store. The macro
+//! at the end makes each rule a test on each engine, so that a failure names
+//! both. A rule that is written but not listed there is refused by the compiler
+//! as dead code.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod checks;
+mod concurrency;
+mod expiry;
+mod oracle;
+mod reads;
+mod rejection;
+mod sorted;
+mod whole;
+mod writes;
+
+use super::redis_server::RedisServer;
+use super::*;
+
+/// The time to live of keys that are to expire within a test.
+const SHORT: Duration = Duration::from_millis(30);
+
+/// How long to poll for something that must happen.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where the manual clock starts: some day in 2020, in Unix milliseconds.
+const START_MS: u64 = 1_600_000_000_000;
+
+/// A fresh empty store on one of the engines.
+struct Subject {
+    store: Store,
+    clock: Option<Arc<AtomicU64>>,
+    _folder: Option<tempfile::TempDir>,
+    _server: Option<RedisServer>,
+}
+
+impl Subject {
+    async fn redb_memory() -> Self {
+        let clock = Arc::new(AtomicU64::new(START_MS));
+        let options = StoreOptions { clock: EngineClock::Manual(clock.clone()), ..patient() };
+        let store = Store::open("redb::memory:", &options).await.unwrap();
+        Self { store, clock: Some(clock), _folder: None, _server: None }
+    }
+
+    async fn redb_file() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(AtomicU64::new(START_MS));
+        let options = StoreOptions { clock: EngineClock::Manual(clock.clone()), ..patient() };
+        let url = format!("redb:{}", folder.path().join("test.redb").display());
+        let store = Store::open(&url, &options).await.unwrap();
+        Self { store, clock: Some(clock), _folder: Some(folder), _server: None }
+    }
+
+    async fn redis() -> Self {
+        let server = RedisServer::start();
+        let store = Store::open(&server.url(), &patient()).await.unwrap();
+        Self { store, clock: None, _folder: None, _server: Some(server) }
+    }
+
+    /// Lets [`SHORT`] pass, after which the key must be absent.
+    async fn let_expire(&self, key: &str) {
+        if let Some(clock) = &self.clock {
+            clock.fetch_add(u64::try_from(SHORT.as_millis()).unwrap(), Ordering::SeqCst);
+            return;
+        }
+        let deadline = std::time::Instant::now() + PATIENCE;
+        while self.ask(|query| query.expiry(key)).await != Expiry::Absent {
+            assert!(std::time::Instant::now() < deadline, "{key} does not expire");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// The answer to one read.
+    async fn ask<T: query::FromAnswer>(&self, read: impl FnOnce(&mut Query) -> Handle<T>) -> T {
+        let mut query = Query::new();
+        let handle = read(&mut query);
+        self.store.query(query).await.unwrap().take(handle)
+    }
+
+    /// The outcome of a batch.
+    async fn commit(&self, fill: impl FnOnce(&mut Batch)) -> Result<Committed, CommitError> {
+        let mut batch = Batch::new();
+        fill(&mut batch);
+        self.store.commit(batch).await
+    }
+
+    /// Applies a batch that must pass; answers its counters.
+    async fn write(&self, fill: impl FnOnce(&mut Batch)) -> Vec<i64> {
+        self.commit(fill).await.unwrap().counters
+    }
+
+    /// One key of each type.
+    async fn write_one_of_each(&self) {
+        self.write(|batch| {
+            batch.set("string", "text");
+            batch.set_field("hash", "field", "value");
+            batch.add_member("set", "member");
+            batch.sorted_add("sorted", "member", 1.0);
+        })
+        .await;
+    }
+
+    /// Everything that is stored.
+    async fn dump(&self) -> Vec<Entry> {
+        dump(&self.store).await
+    }
+}
+
+/// Options for machines that are busy with other tests.
+fn patient() -> StoreOptions {
+    StoreOptions { timeout: Duration::from_secs(20), ..StoreOptions::default() }
+}
+
+/// Everything in a store, in an order that can be compared.
+async fn dump(store: &Store) -> Vec<Entry> {
+    let mut entries = std::collections::BTreeMap::new();
+    let mut cursor = None;
+    loop {
+        let page = store.scan(cursor, 7).await.unwrap();
+        for mut entry in page.entries {
+            match &mut entry.value {
+                Value::String(_) => {}
+                Value::Hash(fields) => fields.sort(),
+                Value::Set(members) => members.sort(),
+                // The order of a sorted set is part of what is compared.
+                Value::SortedSet(_) => {}
+            }
+            entries.insert(entry.key.clone(), entry);
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            return entries.into_values().collect();
+        }
+    }
+}
+
+/// What refused a batch, in one line that can be compared.
+fn refusal<T: std::fmt::Debug>(outcome: Result<T, CommitError>) -> String {
+    match outcome {
+        Ok(_) => "passed".to_owned(),
+        Err(CommitError::Rejected(CheckId(index))) => format!("rejected {index}"),
+        Err(CommitError::Keyspace(error)) => failure(&error),
+    }
+}
+
+/// What a keyspace error says, without texts that differ between engines.
+fn failure(error: &KeyspaceError) -> String {
+    match error {
+        KeyspaceError::Unavailable(reason) => format!("unavailable: {reason}"),
+        KeyspaceError::WrongType(key) => format!("wrong type {key}"),
+        KeyspaceError::NotAnInteger(key) => format!("not an integer {key}"),
+        KeyspaceError::Invalid(_) => "invalid".to_owned(),
+    }
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn scored(members: &[(&str, f64)]) -> Vec<(String, f64)> {
+    members.iter().map(|(member, score)| ((*member).to_owned(), *score)).collect()
+}
+
+/// Texts that an engine might mistake for something else.
+const STRANGE_TEXTS: [&str; 14] =
+    ["", " ", "\0", "\0\0a", "a\0b", "a", "a:b", "*", "\r\n", "é", "日本語", "🦀", "\u{10ffff}", "nil"];
+
+macro_rules! rules {
+    ($($module:ident: $($rule:ident)*;)*) => {
+        rules!(@engine redb_memory $($module: $($rule)*;)*);
+        rules!(@engine redb_file $($module: $($rule)*;)*);
+        rules!(@engine redis $($module: $($rule)*;)*);
+    };
+    (@engine $engine:ident $($module:ident: $($rule:ident)*;)*) => {
+        mod $engine {
+            $(mod $module {
+                $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $rule() {
+                    super::super::$module::$rule(super::super::Subject::$engine().await).await;
+                })*
+            })*
+        }
+    };
+}
+
+rules! {
+    reads:
+        absent_keys_read_as_empty
+        strings_read_back
+        hashes_read_back
+        fields_are_answered_in_the_order_asked
+        sets_read_back
+        scores_are_answered_in_the_order_asked
+        every_read_refuses_other_types
+        the_first_wrong_type_of_a_query_is_named
+        answers_come_in_the_order_of_the_reads
+        an_empty_query_costs_no_round;
+    checks:
+        every_check_on_an_absent_key
+        every_check_that_holds
+        every_check_that_does_not_hold
+        every_check_refuses_other_types
+        presence_is_checked_for_every_type
+        the_first_failing_check_is_named
+        checks_see_the_state_before_the_batch
+        a_number_is_checked_by_value
+        a_number_check_refuses_what_is_no_number;
+    writes:
+        set_replaces_any_type
+        delete_removes_any_type
+        set_fields_adds_and_replaces
+        a_hash_without_fields_is_absent
+        a_set_without_members_is_absent
+        a_sorted_set_without_members_is_absent
+        removing_what_is_absent_changes_nothing
+        counters_count
+        field_counters_count
+        counters_come_in_the_order_of_the_writes
+        only_whole_numbers_in_range_are_counters
+        a_counter_stays_within_its_limit
+        writes_apply_in_order
+        a_field_can_be_deleted_and_counted_anew
+        a_key_can_be_deleted_and_written_as_another_type
+        a_small_hash_that_grows_keeps_everything
+        strange_texts_are_stored_as_they_are
+        a_batch_without_operations_passes
+        next_id_gives_each_number_once
+        rounds_are_counted;
+    sorted:
+        order_is_by_score_then_member_bytes
+        scores_are_exact
+        both_zeros_are_one_score
+        a_new_score_moves_a_member
+        ranges_end_where_the_set_ends
+        trim_keeps_the_highest
+        neighbours_do_not_mix;
+    rejection:
+        every_write_refuses_other_types
+        a_rejected_batch_leaves_no_trace
+        a_wrong_type_leaves_no_trace
+        a_bad_counter_leaves_no_trace
+        types_are_followed_through_the_batch
+        an_emptied_key_keeps_its_type_within_the_batch
+        senseless_batches_are_refused;
+    expiry:
+        time_to_live_is_told
+        an_expired_key_is_absent_to_every_read_and_check
+        a_write_to_an_expired_key_starts_anew
+        an_expired_key_can_become_another_type
+        expire_of_an_absent_key_does_nothing
+        expire_zero_deletes
+        a_plain_set_stays_for_good
+        other_writes_keep_the_time_to_live
+        expire_replaces_the_time_to_live
+        an_emptied_key_loses_its_time_to_live;
+    concurrency:
+        concurrent_increments_are_all_kept
+        one_of_many_rivals_wins
+        batches_are_seen_whole;
+    whole:
+        scan_and_restore_copy_everything
+        restore_replaces_keys_whole
+        scan_walks_over_many_keys
+        large_collections_are_copied
+        keys_are_counted;
+}

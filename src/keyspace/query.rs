@@ -24,9 +24,10 @@ pub enum Order {
 }
 
 /// Whether and when a key goes away by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Expiry {
     /// There is no such key.
+    #[default]
     Absent,
     /// The key stays.
     Never,
@@ -166,6 +167,12 @@ impl Query {
         Handle { index: self.reads.len() - 1, answer: PhantomData }
     }
 
+    /// Adds a read that is already made, for tests that make them at random.
+    #[cfg(test)]
+    pub(super) fn read(&mut self, read: Read) {
+        self.reads.push(read);
+    }
+
     /// The string at a key (GET).
     pub fn string(&mut self, key: impl Into<String>) -> Handle<Option<String>> {
         self.push(Read::String(key.into()))
@@ -291,9 +298,3 @@ from_answer!(u64, Count);
 from_answer!(bool, Bool);
 from_answer!(Vec<Option<f64>>, Scores);
 from_answer!(Vec<(String, f64)>, Scored);
-
-impl Default for Expiry {
-    fn default() -> Self {
-        Self::Absent
-    }
-}

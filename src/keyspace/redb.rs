@@ -14,6 +14,9 @@ mod read;
 mod tables;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 use super::batch::{Batch, CommitError, Committed, Write};
 use super::query::{Answers, Order, Query};
 use super::{EngineClock, Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value};

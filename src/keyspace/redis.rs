@@ -9,6 +9,9 @@
 mod connection;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use super::batch::{Batch, CommitError, Committed};
 use super::query::{Answers, Expiry, Query};
 use super::{Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value as EntryValue};

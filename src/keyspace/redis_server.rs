@@ -110,15 +110,20 @@ fn launch(port: u16, options: &[String], folder: &tempfile::TempDir) -> Option<C
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap_or_else(|error| panic!("redis-server cannot be run ({error}); install it: apt-get install redis-server"));
+        .unwrap_or_else(|error| {
+            panic!("redis-server cannot be run ({error}); install it: apt-get install redis-server")
+        });
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         if process.try_wait().expect("the server's state is known").is_some() {
             return None;
         }
-        if send(port, b"PING").is_ok_and(|answer| answer.starts_with("+PONG") || answer.starts_with("-NOAUTH")) {
+        if send(port, b"PING")
+            .is_ok_and(|answer| answer.starts_with("+PONG") || answer.starts_with("-NOAUTH"))
+        {
             return Some(process);
         }
+        #[allow(clippy::disallowed_methods)] // A poll of another process, on a test's own thread.
         std::thread::sleep(Duration::from_millis(2));
     }
     let _ = process.kill();

@@ -12,7 +12,7 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; scr
      base-uri 'none'; frame-ancestors 'none'";
 
 /// The headers, each set unless the handler has set it.
-const HEADERS: [(HeaderName, HeaderValue); 7] = [
+const HEADERS: [(HeaderName, HeaderValue); 6] = [
     (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY)),
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
@@ -22,15 +22,19 @@ const HEADERS: [(HeaderName, HeaderValue); 7] = [
         HeaderValue::from_static("camera=(), geolocation=(), microphone=()"),
     ),
     // A page shows who is logged in: a shared cache must not keep it.
-    (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
-    (header::VARY, HeaderValue::from_static("cookie")),
+    (header::CACHE_CONTROL, PRIVATE),
 ];
+
+const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 
 /// The layer that sets them.
 pub async fn set_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     for (name, value) in HEADERS {
         response.headers_mut().entry(name).or_insert(value);
+    }
+    if response.headers().get(header::CACHE_CONTROL) == Some(&PRIVATE) {
+        response.headers_mut().append(header::VARY, HeaderValue::from_static("cookie"));
     }
     response
 }

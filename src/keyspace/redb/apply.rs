@@ -428,11 +428,14 @@ fn clear_range(table: &mut WriteTable<'_>, key: &str) -> Result<(), StorageError
     table.retain_in(prefix.as_slice()..after(&prefix).as_slice(), |_, _| false)
 }
 
-fn packed_fields(body: &[u8]) -> Result<Vec<(&[u8], &[u8])>, StorageError> {
+/// A field and its value.
+type Pair<'a> = (&'a [u8], &'a [u8]);
+
+fn packed_fields(body: &[u8]) -> Result<Vec<Pair<'_>>, StorageError> {
     PackedFields::of(body).collect()
 }
 
-fn packed_row(header: Header, values: &[(&[u8], &[u8])]) -> Row {
+fn packed_row(header: Header, values: &[Pair<'_>]) -> Row {
     let mut body = Vec::new();
     for (field, value) in values {
         pack_field(&mut body, field, value);

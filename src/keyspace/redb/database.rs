@@ -122,7 +122,7 @@ fn open_file(path: &Path) -> Result<std::fs::File, String> {
 }
 
 /// What went wrong on opening, and what the operator can do.
-fn advice(error: &DatabaseError) -> String {
+pub(super) fn advice(error: &DatabaseError) -> String {
     match error {
         DatabaseError::DatabaseAlreadyOpen => {
             "another process has it open; stop that process, or name another store".to_owned()
@@ -151,7 +151,7 @@ fn damaged(what: &str) -> String {
 }
 
 /// Checks the layout of a database, or lays out an empty one.
-fn prepared(database: Database) -> Result<Database, String> {
+pub(super) fn prepared(database: Database) -> Result<Database, String> {
     match layout(&database).map_err(|error| damaged(&error.to_string()))? {
         Layout::Version(LAYOUT_VERSION) => {}
         Layout::Version(version) => {

@@ -122,7 +122,7 @@ impl Writer {
 
     /// Removes some of the keys that expired, if any. Answers whether there
     /// may be more.
-    fn sweep(&self) -> Result<bool, redb::Error> {
+    pub(super) fn sweep(&self) -> Result<bool, redb::Error> {
         let now = self.clock.now_ms();
         // Looked at first without writing, so that an idle store stays idle.
         if Tables::read(&self.slot.begin_read()?)?.first_expired(now)?.is_none() {
