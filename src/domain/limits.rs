@@ -19,6 +19,8 @@ pub const MAX_EMAIL: usize = 255;
 pub const USERNAME_MIN: usize = 2;
 /// The most characters in a username.
 pub const USERNAME_MAX: usize = 32;
+/// The longest name that an account of an older site may have.
+pub const LONGEST_STORED_USERNAME: usize = 64;
 /// The fewest characters in a new password.
 pub const PASSWORD_MIN: usize = 8;
 /// The most bytes in a new password.

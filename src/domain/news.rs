@@ -59,7 +59,7 @@ impl News {
             up: number(hash, "up").unwrap_or(0),
             down: number(hash, "down").unwrap_or(0),
             comments: number::<i64>(hash, "comments").map_or(0, |count| u64::try_from(count).unwrap_or(0)),
-            deleted: hash.get("del").is_some_and(|del| del == "1"),
+            deleted: hash.get("del").is_some(),
             stored_rank: number(hash, "rank"),
         })
     }

@@ -8,6 +8,7 @@ use super::accounts::seconds_left;
 use super::error::{Error, Refusal};
 use super::ids::UserId;
 use super::keys;
+use super::limits;
 use super::passwords::{StoredPassword, Verification};
 use super::site::{Applied, Site};
 use crate::keyspace::{Batch, Expiry, Hash, Query};
@@ -80,8 +81,10 @@ async fn find_unless_slowed_down(
     let limit = site.rules.limits.failed_logins_per_minute;
     let mut query = Query::new();
     let id = query.string(keys::username_to_id(username));
-    let failures = [keys::failed_logins_of_account(username), keys::failed_logins_of_address(address)]
-        .map(|key| (query.string(&key), query.expiry(&key)));
+    let failures: Vec<_> = failure_keys(username, address)
+        .into_iter()
+        .map(|key| (query.string(&key), query.expiry(&key)))
+        .collect();
     let mut answers = site.store.query(query).await?;
     for (count, expiry) in failures {
         let count = answers.take(count).and_then(|count| count.parse().ok()).unwrap_or(0);
@@ -99,12 +102,23 @@ async fn find_unless_slowed_down(
     Ok((!user.is_empty()).then_some(user))
 }
 
+/// Where failed logins are counted. A text that can be nobody's name counts for
+/// its address only: it must not become a key.
+fn failure_keys(username: &str, address: IpAddr) -> Vec<String> {
+    let mut keys = vec![keys::failed_logins_of_address(address)];
+    if username.chars().count() <= limits::LONGEST_STORED_USERNAME && !username.chars().any(char::is_control)
+    {
+        keys.push(keys::failed_logins_of_account(username));
+    }
+    keys
+}
+
 async fn count_failed_login(site: &Site, username: &str, address: IpAddr) -> Result<(), Error> {
     if site.rules.limits.failed_logins_per_minute == 0 {
         return Ok(());
     }
     let mut batch = Batch::new();
-    for key in [keys::failed_logins_of_account(username), keys::failed_logins_of_address(address)] {
+    for key in failure_keys(username, address) {
         batch.increment(&key, 1);
         batch.expire(key, FAILED_LOGIN_WINDOW);
     }

@@ -81,9 +81,9 @@ pub struct Attempts<'a> {
 }
 
 impl Attempts<'_> {
-    /// Waits until the next attempt may begin. The first is optimistic; after
-    /// a conflict those of this server that want the same home take turns, so
-    /// that no crowd starves itself.
+    /// Waits until the next attempt may begin. The first is optimistic, unless
+    /// others are taking turns already; after a conflict those of this server
+    /// that want the same home take turns, so that no crowd starves itself.
     ///
     /// # Errors
     /// [`Error::Busy`] after [`ATTEMPTS`] conflicts.
@@ -91,11 +91,11 @@ impl Attempts<'_> {
         if self.made == ATTEMPTS {
             return Err(Error::Busy);
         }
-        if self.made > 0 && self.turn.is_none() {
-            self.turn = match self.lock {
-                Some(lock) => Some(lock.lock().await),
-                None => None,
-            };
+        if let Some(lock) = self.lock
+            && self.turn.is_none()
+            && (self.made > 0 || lock.try_lock().is_err())
+        {
+            self.turn = Some(lock.lock().await);
         }
         self.made += 1;
         Ok(())

@@ -11,9 +11,9 @@ use std::time::Duration;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 
-/// The largest body that any form of the site needs: the longest text, each
-/// character of four bytes and percent-encoded.
-const BODY_LIMIT: usize = 64 * 1024;
+/// The largest body that any form of the site needs: the longest URL and text,
+/// each character of four bytes and percent-encoded, and some room.
+const BODY_LIMIT: usize = 128 * 1024;
 
 /// The whole site as a service.
 pub fn router(app: App) -> Router {

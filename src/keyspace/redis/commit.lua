@@ -171,6 +171,16 @@ for i = checks + 1, #KEYS do
   end
 end
 
+-- A server whose memory is full refuses writes that need more, but not those
+-- that need none: it could stop in the middle. SETRANGE of nothing needs
+-- memory in the server's eyes and changes nothing.
+if #KEYS > checks then
+  local probe = redis.pcall('SETRANGE', KEYS[#KEYS], 0, '')
+  if type(probe) == 'table' and probe.err and string.find(probe.err, '^%-?OOM') then
+    return probe
+  end
+end
+
 local apply = {
   set = function(key, write)
     if write[2] then

@@ -225,8 +225,9 @@ async fn a_full_server_refuses_batches_whole() {
     increment(&store, "counter").await.unwrap();
     server.send(b"CONFIG SET maxmemory 1");
     let mut batch = Batch::new();
-    batch.increment("counter", 1);
+    // The server would do the first, which frees memory, and refuse the second.
     batch.delete("counter");
+    batch.set("new", "1");
     let written = store.commit(batch).await.unwrap_err();
     assert!(
         matches!(&written, CommitError::Keyspace(KeyspaceError::Unavailable(text)) if text.contains("OOM"))
