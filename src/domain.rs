@@ -6,6 +6,7 @@
 pub mod accounts;
 pub mod clock;
 pub mod comments;
+pub mod counts;
 pub mod error;
 pub mod ids;
 pub mod imports;

@@ -3,12 +3,15 @@
 
 pub mod address;
 pub mod api;
+pub mod assets;
 pub mod autolink;
 pub mod cookies;
 pub mod error;
+pub mod feeds;
 pub mod form;
 pub mod headers;
 pub mod identicon;
+pub mod local_path;
 pub mod pages;
 pub mod path;
 pub mod router;

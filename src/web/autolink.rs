@@ -7,18 +7,20 @@ use linkify::{LinkFinder, LinkKind, Span};
 use maud::{Markup, html};
 use url::Url;
 
-/// Renders plain text with its http and https URLs as links.
+/// Renders plain text with its http and https URLs as links, which open in new
+/// windows for those who want that.
 ///
 /// Punctuation that ends a sentence is not part of a link, nor is a closing
 /// parenthesis that was not opened within it.
 #[must_use]
-pub fn autolink(text: &str) -> Markup {
+pub fn autolink(text: &str, new_windows: bool) -> Markup {
+    let target = new_windows.then_some("_blank");
     let mut finder = LinkFinder::new();
     finder.kinds(&[LinkKind::Url]);
     html! {
         @for span in finder.spans(text) {
             @if is_web_link(&span) {
-                a href=(span.as_str()) rel="nofollow ugc noopener" { (span.as_str()) }
+                a href=(span.as_str()) rel="nofollow ugc noopener" target=[target] { (span.as_str()) }
             } @else {
                 (span.as_str())
             }
@@ -42,7 +44,7 @@ mod tests {
     use super::*;
 
     fn rendered(text: &str) -> String {
-        autolink(text).into_string()
+        autolink(text, false).into_string()
     }
 
     fn link(url: &str) -> String {

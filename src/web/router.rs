@@ -1,7 +1,7 @@
 //! Every address of the site.
 
 use super::error::{self, Failure};
-use super::{App, api, headers};
+use super::{App, api, assets, feeds, headers, pages};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
@@ -18,6 +18,8 @@ const BODY_LIMIT: usize = 128 * 1024;
 /// The whole site as a service.
 pub fn router(app: App) -> Router {
     Router::new()
+        .merge(page_routes())
+        .merge(file_routes())
         .merge(api_routes())
         .fallback(async || Failure::NotFound)
         .method_not_allowed_fallback(async || Failure::MethodNotAllowed)
@@ -28,6 +30,56 @@ pub fn router(app: App) -> Router {
         .layer(CompressionLayer::new())
         .layer(from_fn(headers::set_headers))
         .with_state(app)
+}
+
+/// The pages and the forms on them.
+fn page_routes() -> Router<App> {
+    use pages::{
+        about, admin, comments, front, news_forms, password_reset, profile, sessions, thread, votes,
+    };
+    Router::new()
+        .route("/", get(front::top))
+        .route("/latest", get(front::latest_from_start))
+        .route("/latest/{start}", get(front::latest))
+        .route("/saved/{start}", get(front::saved))
+        .route("/random", get(front::random))
+        .route("/news/{id}", get(thread::thread))
+        .route("/submit", get(news_forms::submit_form).post(news_forms::submit))
+        .route("/editnews/{id}", get(news_forms::edit_form).post(news_forms::edit))
+        .route("/delnews/{id}", get(news_forms::delete_form).post(news_forms::delete))
+        .route("/votenews", post(votes::news))
+        .route("/votecomment", post(votes::comment))
+        .route("/comment/{news}/{comment}", get(thread::one_comment))
+        .route("/reply/{news}/{comment}", get(comments::reply))
+        .route("/editcomment/{news}/{comment}", get(comments::edit))
+        .route("/postcomment", post(comments::post))
+        .route("/replies", get(comments::replies))
+        .route("/user/{name}", get(profile::profile))
+        .route("/usernews/{name}/{start}", get(front::of_user))
+        .route("/usercomments/{name}/{start}", get(comments::of_user))
+        .route("/profile", post(profile::change))
+        .route("/login", get(sessions::login_form).post(sessions::log_in))
+        .route("/register", get(sessions::register_form).post(sessions::register))
+        .route("/logout", get(sessions::logout_form).post(sessions::log_out))
+        .route("/reset-password", get(password_reset::request_form).post(password_reset::request))
+        .route(
+            "/reset-password/{token}",
+            get(password_reset::new_password_form).post(password_reset::set_password),
+        )
+        .route("/about", get(about::about))
+        .route("/ranking", get(about::ranking_page))
+        .route("/admin", get(admin::admin))
+        .route("/admin/recompute", post(admin::recompute))
+}
+
+/// What is not for reading on the site: feeds, style, script, icons.
+fn file_routes() -> Router<App> {
+    Router::new()
+        .route("/rss", get(feeds::rss))
+        .route("/atom", get(feeds::atom))
+        .route("/robots.txt", get(assets::robots))
+        .route("/favicon.ico", get(assets::favicon))
+        .route("/assets/{file}", get(assets::file))
 }
 
 /// The JSON faces; `docs/api.md` describes them.

@@ -62,11 +62,16 @@ pub(in crate::web) async fn post_or_edit(app: &App, form: &SignedForm) -> Result
 
 /// POST /api/votecomment: comment_id as `<news>-<comment>`, vote_type, apisecret.
 pub async fn vote(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    let address: CommentAddress =
-        form.fields.parsed("comment_id", "it must be two numbers, <news id>-<comment id>")?;
+    let address = cast_vote(&app, &form).await?;
+    Ok(ok([("comment_id", address.to_string().into())]))
+}
+
+/// What both faces of the vote do.
+pub(in crate::web) async fn cast_vote(app: &App, form: &SignedForm) -> Result<CommentAddress, Failure> {
+    let address = form.fields.parsed("comment_id", "it must be two numbers, <news id>-<comment id>")?;
     let direction = vote_type(&form.fields)?;
     votes::vote_comment(&app.site, form.user.id, address, direction).await?;
-    Ok(ok([("comment_id", address.to_string().into())]))
+    Ok(address)
 }
 
 /// GET /api/getcomments/:news_id.

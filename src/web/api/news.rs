@@ -44,9 +44,14 @@ pub async fn delete(State(app): State<App>, form: SignedForm) -> Result<Json<Val
 
 /// POST /api/votenews: news_id, vote_type, apisecret.
 pub async fn vote(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    let (id, direction) = (news_id(&form.fields)?, vote_type(&form.fields)?);
-    votes::vote_news(&app.site, app.now(), form.user.id, id, direction).await?;
+    cast_vote(&app, &form).await?;
     Ok(ok([]))
+}
+
+/// What both faces of the vote do.
+pub(in crate::web) async fn cast_vote(app: &App, form: &SignedForm) -> Result<(), Failure> {
+    let (id, direction) = (news_id(&form.fields)?, vote_type(&form.fields)?);
+    Ok(votes::vote_news(&app.site, app.now(), form.user.id, id, direction).await?)
 }
 
 /// The field `news_id`.

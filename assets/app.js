@@ -1,0 +1,147 @@
+// Votes in place and keyboard navigation. Every page works without this file.
+
+const CONNECTION = "the site cannot be reached at the moment, please try again";
+
+// Votes
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.matches("form[data-api]") || !event.submitter) return;
+  event.preventDefault();
+  vote(form, event.submitter);
+});
+
+async function vote(form, button) {
+  if (form.dataset.busy) return;
+  form.dataset.busy = "yes";
+  const fields = new URLSearchParams(new FormData(form));
+  fields.delete("next");
+  fields.set(button.name, button.value);
+  const item = form.closest("[data-item]");
+  item.querySelector(".refusal")?.remove();
+  const refusal = await post(form.dataset.api, fields);
+  delete form.dataset.busy;
+  if (refusal) {
+    showRefusal(item, refusal);
+    return;
+  }
+  const count = item.querySelector(`[data-count="${button.value}"]`);
+  if (count) count.textContent = String(Number(count.textContent) + 1);
+  for (const each of form.querySelectorAll("button")) {
+    each.setAttribute("aria-pressed", String(each === button));
+    each.disabled = true;
+  }
+}
+
+// The reason why it was refused, or nothing when all is well.
+async function post(address, fields) {
+  try {
+    const response = await fetch(address, { method: "POST", body: fields });
+    const answer = await response.json();
+    return answer.status === "ok" ? undefined : answer.error || CONNECTION;
+  } catch {
+    return CONNECTION;
+  }
+}
+
+function showRefusal(item, text) {
+  const message = document.createElement("p");
+  message.className = "refusal";
+  message.setAttribute("role", "alert");
+  item.querySelector(".meta").append(message);
+  message.textContent = text;
+}
+
+// Keyboard
+
+const HELP = [
+  ["j", "next item"],
+  ["k", "previous item"],
+  ["Enter", "open it"],
+  ["a", "vote it up"],
+  ["z", "vote it down"],
+  ["?", "this help"],
+];
+
+let current;
+let dialog;
+
+const commands = {
+  j: () => move(1),
+  k: () => move(-1),
+  a: () => press("up"),
+  z: () => press("down"),
+  "?": showHelp,
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
+  if (event.target.closest("input, textarea, select, dialog, [contenteditable]")) return;
+  if (event.key === "Enter" && current && !event.target.closest("a, button")) {
+    event.preventDefault();
+    opener(current)?.click();
+    return;
+  }
+  const command = Object.hasOwn(commands, event.key) ? commands[event.key] : undefined;
+  if (!command) return;
+  event.preventDefault();
+  command();
+});
+
+function opener(item) {
+  return item.querySelector("[data-open]");
+}
+
+function move(step) {
+  const items = [...document.querySelectorAll("[data-item]")];
+  const at = items.indexOf(current);
+  const next = items[at < 0 ? (step > 0 ? 0 : -1) : at + step];
+  if (!next) return;
+  current?.classList.remove("current");
+  current = next;
+  current.classList.add("current");
+  opener(current)?.focus({ preventScroll: true });
+  current.scrollIntoView({ block: "nearest" });
+}
+
+function press(direction) {
+  const button = current?.querySelector(`.vote button.${direction}`);
+  if (button && !button.disabled) button.click();
+}
+
+function showHelp() {
+  dialog ??= makeHelp();
+  if (!dialog.open) dialog.showModal();
+}
+
+function makeHelp() {
+  const made = document.createElement("dialog");
+  const heading = document.createElement("h2");
+  heading.id = "help-title";
+  heading.textContent = "Keyboard shortcuts";
+  made.setAttribute("aria-labelledby", heading.id);
+  const list = document.createElement("dl");
+  for (const [key, meaning] of HELP) {
+    const term = document.createElement("dt");
+    const kbd = document.createElement("kbd");
+    const description = document.createElement("dd");
+    kbd.textContent = key;
+    description.textContent = meaning;
+    term.append(kbd);
+    list.append(term, description);
+  }
+  const close = document.createElement("button");
+  close.className = "button";
+  close.type = "button";
+  close.textContent = "Close";
+  close.addEventListener("click", () => made.close());
+  made.append(heading, list, close);
+  document.body.append(made);
+  return made;
+}
+
+const helpButton = document.querySelector("[data-help]");
+if (helpButton) {
+  helpButton.closest("[hidden]")?.removeAttribute("hidden");
+  helpButton.addEventListener("click", showHelp);
+}

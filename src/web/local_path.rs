@@ -1,0 +1,103 @@
+//! Addresses within this site, to go on to after a form.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use std::convert::Infallible;
+use std::fmt;
+
+/// The longest address that is gone back to: a bookmarklet's is the longest.
+const MAX_LENGTH: usize = 8_192;
+
+/// An address within this site: a path, with or without query and fragment.
+/// What is none is the front page, so that no form leads a visitor away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalPath(String);
+
+impl LocalPath {
+    /// Reads an address that came from outside.
+    ///
+    /// It must begin with one slash. Browsers take backslashes for slashes and
+    /// drop tabs and line ends, so none of these may be in it; an address is
+    /// plain ASCII, the rest of it percent-encoded.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+        if plain && text.len() <= MAX_LENGTH && text.starts_with('/') && !text.starts_with("//") {
+            Self(text.to_owned())
+        } else {
+            Self("/".to_owned())
+        }
+    }
+
+    /// The address as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The address without query and fragment.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.0.split(['?', '#']).next().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for LocalPath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// As an argument of a handler: the address that is asked for.
+impl<S: Send + Sync> FromRequestParts<S> for LocalPath {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::parse(parts.uri.path_and_query().map_or("/", |asked| asked.as_str())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_this_site_are_gone_on_to() {
+        for good in [
+            "/",
+            "/news/1",
+            "/news/1#comment-2",
+            "/submit?u=http%3A%2F%2Fa.com&t=x",
+            "/latest/0?next=//a.com",
+        ] {
+            assert_eq!(LocalPath::parse(good).as_str(), good);
+        }
+        for bad in [
+            "",
+            "news",
+            "//evil.example",
+            "///evil.example",
+            "/\\evil.example",
+            "\\/evil.example",
+            "/\t/evil.example",
+            "/\n/evil.example",
+            "/a\r\nSet-Cookie: a=b",
+            " /",
+            "/ü",
+            "/a b",
+            "/\u{202e}",
+            "http://evil.example",
+            "javascript:alert(1)",
+        ] {
+            assert_eq!(LocalPath::parse(bad).as_str(), "/", "{bad:?}");
+        }
+        assert_eq!(LocalPath::parse(&format!("/{}", "a".repeat(MAX_LENGTH))).as_str(), "/");
+    }
+
+    #[test]
+    fn a_path_ends_where_the_query_begins() {
+        for (address, path) in [("/latest/0?a=b#c", "/latest/0"), ("/news/1#c?", "/news/1"), ("/", "/")] {
+            assert_eq!(LocalPath::parse(address).path(), path);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What administrators see and do.
+
+use super::layout::Frame;
+use super::parts::{age, author, title_link};
+use crate::domain::Refusal;
+use crate::domain::counts::{self, Counts};
+use crate::domain::news::{self, NewsLine};
+use crate::web::App;
+use crate::web::error::Failure;
+use crate::web::form::Fields;
+use crate::web::local_path::LocalPath;
+use crate::web::viewer::{SignedForm, SignedIn};
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, html};
+
+/// Items in the debug view.
+const TOP: u64 = 30;
+
+/// The page of administrators.
+struct AdminPage<'a> {
+    counts: Counts,
+    top: &'a [NewsLine],
+    /// Ranks stored, right after a recomputation.
+    recomputed: Option<u64>,
+}
+
+impl AdminPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1 { "Administration" }
+            @if let Some(recomputed) = self.recomputed {
+                p.notice role="status" { "Score and rank of " (recomputed) " items are recomputed." }
+            }
+            dl.facts {
+                div { dt { "users" } dd { (self.counts.users) } }
+                div { dt { "news submitted" } dd { (self.counts.news) } }
+                div { dt { "news listed" } dd { (self.counts.listed) } }
+            }
+            form.form method="post" action="/admin/recompute" {
+                (frame.secret_field())
+                p.hint {
+                    "Ranks follow votes and time by themselves. After a change of the ranking's constants this \
+                     brings every item up to date at once."
+                }
+                button.button { "Recompute all ranks" }
+            }
+            h2 { "The front page in numbers" }
+            (self.table(frame))
+        };
+        frame.page("Administration", &content)
+    }
+
+    fn table(&self, frame: &Frame<'_>) -> Markup {
+        let rules = &frame.config.rules.ranking;
+        html! {
+            div.scroll tabindex="0" role="region" aria-label="The front page in numbers" {
+                table {
+                    thead {
+                        tr {
+                            th.number scope="col" { "id" }
+                            th.number scope="col" { "rank" }
+                            th.number scope="col" { "score" }
+                            th.number scope="col" { "up" }
+                            th.number scope="col" { "down" }
+                            th scope="col" { "age" }
+                            th scope="col" { "author" }
+                            th scope="col" { "title" }
+                        }
+                    }
+                    tbody {
+                        @for NewsLine { news, username, .. } in self.top {
+                            tr {
+                                td.number { (news.id) }
+                                td.number { (format!("{:.4}", news.rank(frame.now, rules))) }
+                                td.number { (format!("{:.2}", news.score(rules))) }
+                                td.number { (news.up) }
+                                td.number { (news.down) }
+                                td { (age(frame, news.ctime)) }
+                                td { (author(username.as_deref())) }
+                                td { (title_link(frame, news)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// GET /admin.
+pub async fn admin(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    if !user.flags.admin {
+        return Err(Refusal::AdministratorsOnly.into());
+    }
+    let counts = counts::counts(&mut visit).await?;
+    let top = news::top(&mut visit, 0, TOP).await?.lines;
+    let recomputed = fields.text("recomputed").parse().ok();
+    Ok(AdminPage { counts, top: &top, recomputed }.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// POST /admin/recompute: apisecret.
+pub async fn recompute(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+    let stored = news::recompute_ranks(&app.site, app.now(), &form.user).await?;
+    Ok(Redirect::to(&format!("/admin?recomputed={stored}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, line, news, user};
+    use super::*;
+
+    #[test]
+    fn the_page_counts_and_shows_score_and_rank() {
+        let admin = user("1", "alice", "a");
+        let top = [line(news("<b>", "http://a.com/", false), None)];
+        let page = AdminPage {
+            counts: Counts { users: 12, news: 345, listed: 340 },
+            top: &top,
+            recomputed: Some(340),
+        };
+        let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
+        for part in
+            ["<dd>12</dd>", "<dd>345</dd>", "340 items", "2.00", r#"action="/admin/recompute""#, "&lt;b&gt;"]
+        {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Submitting, editing and deleting news.
+
+use super::Refused;
+use super::layout::Frame;
+use super::parts::{alert, news_address};
+use super::thread::thread_link;
+use crate::domain::ids::NewsId;
+use crate::domain::limits::MAX_TITLE;
+use crate::domain::news::{self, News};
+use crate::domain::submissions;
+use crate::web::App;
+use crate::web::api::news::{news_id, submit_or_edit};
+use crate::web::error::Failure;
+use crate::web::form::Fields;
+use crate::web::local_path::LocalPath;
+use crate::web::path::PathOf;
+use crate::web::viewer::{SignedForm, SignedIn};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+
+/// The form that submits or edits an item.
+#[derive(Default)]
+struct NewsForm<'a> {
+    /// The item that is edited; `None` for a new one.
+    edited: Option<NewsId>,
+    title: &'a str,
+    url: &'a str,
+    text: &'a str,
+    message: Option<&'a str>,
+}
+
+impl NewsForm<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let heading = if self.edited.is_some() { "Edit" } else { "Submit" };
+        let content = html! {
+            h1 { (heading) }
+            (alert(self.message))
+            (self.form(frame))
+            @if self.edited.is_none() { (bookmarklet(frame)) }
+        };
+        frame.page(heading, &content)
+    }
+
+    fn form(&self, frame: &Frame<'_>) -> Markup {
+        let action = self.edited.map_or_else(|| "/submit".to_owned(), |id| format!("/editnews/{id}"));
+        let id = self.edited.map_or_else(|| "-1".to_owned(), |id| id.to_string());
+        html! {
+            form.form method="post" action=(action) {
+                input type="hidden" name="news_id" value=(id);
+                (frame.secret_field())
+                div {
+                    label for="title" { "Title" }
+                    input #title name="title" value=(self.title) required autocomplete="off"
+                        aria-describedby="title-hint";
+                    p.hint #title-hint { "At most " (MAX_TITLE) " characters." }
+                }
+                div {
+                    label for="url" { "URL" }
+                    input #url name="url" value=(self.url) inputmode="url" autocomplete="off"
+                        autocapitalize="none" spellcheck="false";
+                }
+                div {
+                    label for="text" { "Text" }
+                    textarea #text name="text" aria-describedby="text-hint" { "\n" (self.text) }
+                    p.hint #text-hint {
+                        @if self.edited.is_some() {
+                            "An item has a URL or a text, not both."
+                        } @else {
+                            "Without a URL this is the item itself. With one it becomes your first comment."
+                        }
+                    }
+                }
+                button.button { @if self.edited.is_some() { "Save" } @else { "Submit" } }
+            }
+        }
+    }
+}
+
+/// The link to be dragged to the browser's bookmarks.
+fn bookmarklet(frame: &Frame<'_>) -> Markup {
+    let script = bookmarklet_script(&frame.config.site.link("/submit"));
+    html! {
+        h2 { "From any page" }
+        p { "Drag this to your bookmarks. A click on it submits the page that you are on." }
+        p { a.bookmarklet href=(script) { "Submit to " (frame.config.site.name) } }
+    }
+}
+
+/// The address of the form as a JavaScript string within a URL: what would
+/// end either is percent-encoded.
+fn bookmarklet_script(form: &str) -> String {
+    let form = form.replace('%', "%25").replace('"', "%22").replace('\'', "%27").replace('\\', "%5C");
+    format!(
+        "javascript:location.href='{form}?u='+encodeURIComponent(location.href)+'&t='+encodeURIComponent(document.title)"
+    )
+}
+
+/// GET /submit, filled with `u` and `t` by the bookmarklet.
+pub async fn submit_form(
+    State(app): State<App>,
+    SignedIn { user, .. }: SignedIn,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    let form = NewsForm { title: fields.text("t"), url: fields.text("u"), ..NewsForm::default() };
+    Ok(form.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// POST /submit: title, url, text, news_id (-1), apisecret.
+pub async fn submit(State(app): State<App>, here: LocalPath, form: SignedForm) -> Result<Response, Failure> {
+    send(&app, &here, &form, form.fields.text("news_id").parse().ok()).await
+}
+
+/// POST /editnews/:id: as [`submit`], `news_id` being the number in the address.
+pub async fn edit(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    here: LocalPath,
+    form: SignedForm,
+) -> Result<Response, Failure> {
+    if news_id(&form.fields)? != id {
+        return Err(Failure::Field { name: "news_id", expected: "it must be the number in the address" });
+    }
+    send(&app, &here, &form, Some(id)).await
+}
+
+async fn send(
+    app: &App,
+    here: &LocalPath,
+    form: &SignedForm,
+    edited: Option<NewsId>,
+) -> Result<Response, Failure> {
+    match submit_or_edit(app, form).await {
+        Ok(id) => Ok(Redirect::to(&news_address(id)).into_response()),
+        Err(failure) => {
+            let refused = Refused::from_failure(failure)?;
+            let (fields, message) = (&form.fields, Some(refused.message.as_str()));
+            let (title, url, text) = (fields.text("title"), fields.text("url"), fields.text("text"));
+            let filled = NewsForm { edited, title, url, text, message };
+            Ok(refused.answer(filled.render(&Frame::for_user(app, here, &form.user))))
+        }
+    }
+}
+
+/// The item, if the viewer may change it.
+async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<News, Failure> {
+    let news = news::get(&mut signed_in.visit, id).await?.news;
+    news.may_change(&signed_in.user, app.now(), app.config.rules.limits.news_edit_seconds)?;
+    Ok(news)
+}
+
+/// GET /editnews/:id.
+pub async fn edit_form(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    mut signed_in: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let news = changeable(&app, &mut signed_in, id).await?;
+    let text = news.text();
+    let url = if text.is_some() { "" } else { &news.url };
+    let form =
+        NewsForm { edited: Some(id), title: &news.title, url, text: text.unwrap_or_default(), message: None };
+    Ok(form.render(&Frame::for_user(&app, &here, &signed_in.user)))
+}
+
+/// GET /delnews/:id: asks again.
+pub async fn delete_form(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    mut signed_in: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let news = changeable(&app, &mut signed_in, id).await?;
+    let frame = Frame::for_user(&app, &here, &signed_in.user);
+    let content = html! {
+        h1 { "Delete this item?" }
+        p { (thread_link(&news)) }
+        p.hint { "It leaves all lists for good. Its comments stay readable." }
+        form.form method="post" action={ "/delnews/" (id) } {
+            input type="hidden" name="news_id" value=(id);
+            (frame.secret_field())
+            button.button.grave { "Delete" }
+        }
+        p { a.action href=(news_address(id)) { "Keep it" } }
+    };
+    Ok(frame.page("Delete", &content))
+}
+
+/// POST /delnews/:id.
+pub async fn delete(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    form: SignedForm,
+) -> Result<Redirect, Failure> {
+    submissions::delete_news(&app.site, app.now(), &form.user, id).await?;
+    Ok(Redirect::to("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, user};
+    use super::*;
+
+    #[test]
+    fn the_form_comes_back_filled_in_with_the_message() {
+        let alice = user("1", "alice", "");
+        let form = NewsForm {
+            edited: None,
+            title: "\"><script>",
+            url: "javascript:alert(1)",
+            text: "</textarea>",
+            message: Some("url is <wrong>"),
+        };
+        let html = framed(Some(&alice), |frame| form.render(frame)).into_string();
+        for part in [
+            r#"value="&quot;&gt;&lt;script&gt;""#,
+            r#"value="javascript:alert(1)""#,
+            "&lt;/textarea&gt;</textarea>",
+            r#"<p class="alert" role="alert">url is &lt;wrong&gt;</p>"#,
+            r#"name="news_id" value="-1""#,
+            r#"name="apisecret" value="secret""#,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert_eq!(html.matches("<h1").count(), 1);
+    }
+
+    #[test]
+    fn the_bookmarklet_cannot_be_broken_by_the_address_of_the_site() {
+        let script = bookmarklet_script("http://a.example/x'\"\\%27/submit");
+        assert!(script.starts_with("javascript:location.href='http://a.example/x%27%22%5C%2527/submit?u='"));
+    }
+}

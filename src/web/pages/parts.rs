@@ -1,0 +1,368 @@
+//! What several pages show: ages, votes, authors, items in lists.
+
+use super::layout::Frame;
+use super::user_address;
+use crate::domain::clock::Timestamp;
+use crate::domain::ids::{CommentAddress, NewsId};
+use crate::domain::news::{Direction, News, NewsLine};
+use maud::{Markup, html};
+
+/// What links to other sites tell search engines and the other site.
+pub const OUTSIDE: &str = "nofollow ugc noopener";
+
+/// How long ago something was, as a person says it.
+#[must_use]
+pub fn age_text(seconds: u64) -> String {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
+    const MONTH: u64 = 30 * DAY;
+    const YEAR: u64 = 365 * DAY;
+    let (amount, unit) = match seconds {
+        0..MINUTE => return "just now".to_owned(),
+        MINUTE..HOUR => (seconds / MINUTE, "minute"),
+        HOUR..DAY => (seconds / HOUR, "hour"),
+        DAY..MONTH => (seconds / DAY, "day"),
+        MONTH..YEAR => (seconds / MONTH, "month"),
+        _ => (seconds / YEAR, "year"),
+    };
+    format!("{amount} {unit}{} ago", if amount == 1 { "" } else { "s" })
+}
+
+/// A moment as the rest of the world writes it; 1970 for one out of range.
+#[must_use]
+pub fn moment(time: Timestamp) -> jiff::Timestamp {
+    let seconds = i64::try_from(time.0).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+}
+
+/// The age of something, with its time for programs and for who points at it.
+#[must_use]
+pub fn age(frame: &Frame<'_>, time: Timestamp) -> Markup {
+    let moment = moment(time);
+    html! {
+        time datetime=(moment) title=(moment.strftime("%Y-%m-%d %H:%M UTC")) {
+            (age_text(frame.now.seconds_since(time)))
+        }
+    }
+}
+
+/// The author's name as a link to the profile.
+#[must_use]
+pub fn author(username: Option<&str>) -> Markup {
+    html! {
+        @match username {
+            Some(name) => { a.author href=(user_address("user", name, "")) { (name) } }
+            None => { span { "[deleted user]" } }
+        }
+    }
+}
+
+/// "1 comment", "2 comments".
+#[must_use]
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// What a pair of vote buttons votes on.
+#[derive(Debug, Clone, Copy)]
+pub enum Ballot {
+    /// A news item.
+    News(NewsId),
+    /// A comment.
+    Comment(CommentAddress),
+}
+
+/// The buttons to vote up and down. Who has voted sees the vote; who is not
+/// logged in is led there and back.
+#[must_use]
+pub fn vote_buttons(frame: &Frame<'_>, ballot: Ballot, my_vote: Option<Direction>) -> Markup {
+    let (action, api, name, value, anchor) = match ballot {
+        Ballot::News(id) => ("/votenews", "/api/votenews", "news_id", id.to_string(), format!("news-{id}")),
+        Ballot::Comment(address) => (
+            "/votecomment",
+            "/api/votecomment",
+            "comment_id",
+            address.to_string(),
+            format!("comment-{}", address.comment),
+        ),
+    };
+    let next = format!("{}#{anchor}", frame.here);
+    html! {
+        @if my_vote.is_some() {
+            div.vote {
+                (vote_button(Direction::Up, my_vote))
+                (vote_button(Direction::Down, my_vote))
+            }
+        } @else if frame.viewer.is_some() {
+            form.vote method="post" action=(action) data-api=(api) {
+                input type="hidden" name=(name) value=(value);
+                (frame.secret_field())
+                input type="hidden" name="next" value=(next);
+                (vote_button(Direction::Up, None))
+                (vote_button(Direction::Down, None))
+            }
+        } @else {
+            form.vote action="/login" {
+                input type="hidden" name="next" value=(next);
+                button.up { span.hidden { "up" } }
+                button.down { span.hidden { "down" } }
+            }
+        }
+    }
+}
+
+fn vote_button(direction: Direction, my_vote: Option<Direction>) -> Markup {
+    let name = match direction {
+        Direction::Up => "up",
+        Direction::Down => "down",
+    };
+    let pressed = if my_vote == Some(direction) { "true" } else { "false" };
+    html! {
+        button class=(name) name="vote_type" value=(name) aria-pressed=(pressed) disabled[my_vote.is_some()] {
+            span.hidden { (name) }
+        }
+    }
+}
+
+/// How many votes up and down.
+#[must_use]
+pub fn vote_counts(up: impl std::fmt::Display, down: impl std::fmt::Display) -> Markup {
+    html! {
+        span { span data-count="up" { (up) } " up" } " "
+        span { span data-count="down" { (down) } " down" }
+    }
+}
+
+/// Where an item's title leads to.
+#[must_use]
+pub fn title_link(frame: &Frame<'_>, news: &News) -> Markup {
+    html! {
+        @if news.deleted {
+            span.gone { "[deleted news]" }
+        } @else if let Some((url, host)) = news.link() {
+            @let target = frame.new_windows().then_some("_blank");
+            a href=(url) rel=(OUTSIDE) target=[target] data-open { (news.title) }
+            " " span.host { (host) }
+        } @else {
+            a href=(news_address(news.id)) data-open { (news.title) }
+        }
+    }
+}
+
+/// The address of an item's thread.
+#[must_use]
+pub fn news_address(id: NewsId) -> String {
+    format!("/news/{id}")
+}
+
+/// The line below an item's title: votes, author, age, comments, changes.
+#[must_use]
+pub fn news_meta(frame: &Frame<'_>, line: &NewsLine) -> Markup {
+    let NewsLine { news, username, .. } = line;
+    let window = frame.config.rules.limits.news_edit_seconds;
+    let may_change = frame.viewer.is_some_and(|viewer| news.may_change(viewer, frame.now, window).is_ok());
+    html! {
+        div.meta {
+            (vote_counts(news.up, news.down)) " "
+            (author(username.as_deref())) " "
+            (age(frame, news.ctime)) " "
+            a href=(news_address(news.id)) {
+                @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
+            }
+            @if may_change {
+                " " a href={ "/editnews/" (news.id) } { "edit" }
+                " " a href={ "/delnews/" (news.id) } { "delete" }
+            }
+        }
+    }
+}
+
+/// Items one below the other, counted from `start`.
+#[must_use]
+pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> Markup {
+    html! {
+        ol.news role="list" {
+            @for (number, line) in (start + 1..).zip(lines) {
+                li.item #{ "news-" (line.news.id) } data-item {
+                    span.rank aria-hidden="true" { (number) }
+                    @if line.news.deleted {
+                        span {}
+                    } @else {
+                        (vote_buttons(frame, Ballot::News(line.news.id), line.my_vote))
+                    }
+                    div.story {
+                        h2 dir="auto" { (title_link(frame, &line.news)) }
+                        (news_meta(frame, line))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The links to the pages of a list before and after this one.
+#[must_use]
+pub fn paging(base: &str, start: u64, size: u64, total: u64) -> Markup {
+    html! {
+        @if start > 0 || start.saturating_add(size) < total {
+            nav.more aria-label="Pages" {
+                @if start > 0 {
+                    a href={ (base) (start.saturating_sub(size)) } rel="prev" { "back" }
+                }
+                @if start.saturating_add(size) < total {
+                    a href={ (base) (start + size) } rel="next" { "more" }
+                }
+            }
+        }
+    }
+}
+
+/// The message of a form that came back.
+#[must_use]
+pub fn alert(message: Option<&str>) -> Markup {
+    html! {
+        @if let Some(message) = message {
+            p.alert role="alert" { (message) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, line, news, user};
+    use super::*;
+
+    fn listed(url: &str, title: &str, deleted: bool, my_vote: Option<Direction>) -> String {
+        let bob = user("2", "bob", "");
+        let lines = [line(news(title, url, deleted), my_vote)];
+        framed(Some(&bob), |frame| news_list(frame, &lines, 0)).into_string()
+    }
+
+    #[test]
+    fn ages_are_told_in_the_largest_whole_unit() {
+        for (seconds, text) in [
+            (0, "just now"),
+            (60, "1 minute ago"),
+            (7_199, "1 hour ago"),
+            (7_200, "2 hours ago"),
+            (86_400 * 29, "29 days ago"),
+            (86_400 * 364, "12 months ago"),
+            (86_400 * 800, "2 years ago"),
+        ] {
+            assert_eq!(age_text(seconds), text);
+        }
+    }
+
+    #[test]
+    fn a_time_out_of_range_is_no_surprise() {
+        assert_eq!(moment(Timestamp(0)).to_string(), "1970-01-01T00:00:00Z");
+        assert_eq!(moment(Timestamp(u64::MAX)).to_string(), "1970-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn markup_in_titles_and_addresses_is_text() {
+        let html = listed("http://a.com/\"><script>x</script>", "<script>alert(1)</script>", false, None);
+        assert!(!html.contains("<script"), "{html}");
+        assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{html}");
+    }
+
+    #[test]
+    fn only_web_addresses_are_linked() {
+        for url in ["javascript:alert(1)", "data:text/html,x", "text://javascript:alert(1)", ""] {
+            let html = listed(url, "title", false, None);
+            assert!(!html.contains("javascript:") && !html.contains("data:text"), "{html}");
+            assert!(html.contains(r#"<a href="/news/5" data-open>title</a>"#), "{html}");
+        }
+        let html = listed("https://Example.com/a?b=c&d", "title", false, None);
+        let link =
+            r#"<a href="https://Example.com/a?b=c&amp;d" rel="nofollow ugc noopener" data-open>title</a>"#;
+        assert!(html.contains(link), "{html}");
+        assert!(html.contains(r#"<span class="host">example.com</span>"#), "{html}");
+    }
+
+    #[test]
+    fn new_windows_are_opened_for_those_who_want_them() {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        for (flags, expected) in [("", false), ("n", true)] {
+            let bob = user("2", "bob", flags);
+            let html = framed(Some(&bob), |frame| news_list(frame, &lines, 0)).into_string();
+            assert_eq!(html.contains(r#"target="_blank""#), expected, "{html}");
+        }
+    }
+
+    fn buttons(html: &str, name: &str) -> usize {
+        html.matches(&format!("<span class=\"hidden\">{name}</span></button>")).count()
+    }
+
+    #[test]
+    fn an_item_has_one_button_up_and_one_down() {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        let anonymous = framed(None, |frame| news_list(frame, &lines, 0)).into_string();
+        for html in [
+            listed("http://a.com/", "t", false, None),
+            listed("http://a.com/", "t", false, Some(Direction::Up)),
+            anonymous,
+        ] {
+            assert_eq!((buttons(&html, "up"), buttons(&html, "down")), (1, 1), "{html}");
+        }
+        let html = listed("http://a.com/", "t", false, None);
+        for part in [
+            r#"method="post" action="/votenews""#,
+            r#"name="news_id" value="5""#,
+            r#"name="apisecret" value="secret""#,
+            r##"name="next" value="/latest/0#news-5""##,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+    }
+
+    #[test]
+    fn ones_own_vote_is_marked_and_final() {
+        let html = listed("http://a.com/", "t", false, Some(Direction::Down));
+        assert!(html.contains(r#"value="down" aria-pressed="true" disabled"#), "{html}");
+        assert!(html.contains(r#"value="up" aria-pressed="false" disabled"#), "{html}");
+        assert!(!html.contains("<form"), "{html}");
+    }
+
+    #[test]
+    fn visitors_are_led_to_the_login_and_back() {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        let html = framed(None, |frame| news_list(frame, &lines, 0)).into_string();
+        assert!(html.contains(r#"action="/login""#) && !html.contains("apisecret"), "{html}");
+    }
+
+    #[test]
+    fn deleted_news_show_nothing_of_what_they_were() {
+        let html = listed("http://secret.example/", "hidden title", true, Some(Direction::Up));
+        assert!(html.contains("[deleted news]"), "{html}");
+        assert!(!html.contains("hidden title") && !html.contains("secret.example"), "{html}");
+        assert!(!html.contains("<button"), "{html}");
+    }
+
+    #[test]
+    fn changes_are_offered_to_those_who_may_make_them() {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        for (id, flags, expected) in [("1", "", true), ("2", "", false), ("2", "a", true)] {
+            let viewer = user(id, "someone", flags);
+            let html = framed(Some(&viewer), |frame| news_list(frame, &lines, 0)).into_string();
+            assert_eq!(html.contains("/editnews/5"), expected, "{html}");
+            assert_eq!(html.contains("/delnews/5"), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn names_are_text_and_gone_users_are_called_that() {
+        let html = author(Some("a<b")).into_string();
+        assert_eq!(html, r#"<a class="author" href="/user/a%3Cb">a&lt;b</a>"#);
+        assert!(author(None).into_string().contains("[deleted user]"));
+    }
+
+    #[test]
+    fn pages_of_a_list_lead_to_their_neighbours() {
+        let links = |start, total| paging("/latest/", start, 100, total).into_string();
+        assert_eq!(links(0, 100), "");
+        assert!(links(0, 101).contains(r#"href="/latest/100""#) && !links(0, 101).contains("back"));
+        assert!(links(150, 151).contains(r#"href="/latest/50""#) && !links(150, 151).contains("more"));
+    }
+}

@@ -1,0 +1,23 @@
+//! The forms that vote: as the API, and back to where the button was.
+
+use crate::web::App;
+use crate::web::api;
+use crate::web::error::Failure;
+use crate::web::local_path::LocalPath;
+use crate::web::viewer::SignedForm;
+use axum::extract::State;
+use axum::response::Redirect;
+
+/// POST /votenews: news_id, vote_type, apisecret, next.
+pub async fn news(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+    let next = LocalPath::parse(form.fields.text("next"));
+    api::news::cast_vote(&app, &form).await?;
+    Ok(Redirect::to(next.as_str()))
+}
+
+/// POST /votecomment: comment_id as `<news>-<comment>`, vote_type, apisecret, next.
+pub async fn comment(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+    let next = LocalPath::parse(form.fields.text("next"));
+    api::comments::cast_vote(&app, &form).await?;
+    Ok(Redirect::to(next.as_str()))
+}
