@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// How long failed logins count.
 const FAILED_LOGIN_WINDOW: Duration = Duration::from_secs(60);
+/// How often a login looks again when the account changes under it.
+const LOGIN_ATTEMPTS: usize = 4;
 
 /// A user's session: what a browser or a client needs to act as the user.
 #[derive(Clone, PartialEq, Eq)]
@@ -43,7 +45,34 @@ impl std::fmt::Debug for Session {
 /// after the same time; [`Refusal::TooManyFailedLogins`], even for the right
 /// password; or the store's.
 pub async fn log_in(site: &Site, username: &str, password: &str, address: IpAddr) -> Result<Session, Error> {
-    let user = find_unless_slowed_down(site, username, address).await?;
+    let counted_by = failure_keys(username, address);
+    for _ in 0..LOGIN_ATTEMPTS {
+        let (user, stored, verification) = verify(site, username, password, &counted_by).await?;
+        let upgraded = match verification {
+            Verification::RightButOld => Some(site.passwords.hash(password.to_owned()).await?),
+            _ => None,
+        };
+        if let Some(session) = open_session(site, &user, &stored, upgraded).await? {
+            return Ok(session);
+        }
+        // The account has changed meanwhile, perhaps by another first login of
+        // an imported user: look at it again.
+    }
+    Err(Error::Busy)
+}
+
+/// Finds the user with a name and compares the password; a wrong one counts.
+async fn verify(
+    site: &Site,
+    username: &str,
+    password: &str,
+    counted_by: &[String],
+) -> Result<(Hash, StoredPassword, Verification), Error> {
+    let _turns = match site.rules.limits.failed_logins_per_minute {
+        0 => Vec::new(),
+        _ => site.login_turns(counted_by).await,
+    };
+    let user = find_unless_slowed_down(site, username, counted_by).await?;
     let stored = user.as_ref().map(|user| StoredPassword {
         hash: user.get("password").unwrap_or_default().to_owned(),
         salt: user.get("salt").filter(|salt| !salt.is_empty()).map(str::to_owned),
@@ -59,32 +88,27 @@ pub async fn log_in(site: &Site, username: &str, password: &str, address: IpAddr
             Verification::Wrong
         }
     };
-    let (Some(user), Some(stored), Verification::Right | Verification::RightButOld) =
-        (user, stored, verification)
-    else {
-        count_failed_login(site, username, address).await?;
-        return Err(Refusal::WrongCredentials.into());
-    };
-    let upgraded = match verification {
-        Verification::RightButOld => Some(site.passwords.hash(password.to_owned()).await?),
-        _ => None,
-    };
-    open_session(site, &user, &stored, upgraded).await
+    match (user, stored, verification) {
+        (Some(user), Some(stored), Verification::Right | Verification::RightButOld) => {
+            Ok((user, stored, verification))
+        }
+        _ => {
+            count_failed_login(site, counted_by).await?;
+            Err(Refusal::WrongCredentials.into())
+        }
+    }
 }
 
 /// Reads the user with a name, unless too many logins failed lately.
 async fn find_unless_slowed_down(
     site: &Site,
     username: &str,
-    address: IpAddr,
+    counted_by: &[String],
 ) -> Result<Option<Hash>, Error> {
     let limit = site.rules.limits.failed_logins_per_minute;
     let mut query = Query::new();
     let id = query.string(keys::username_to_id(username));
-    let failures: Vec<_> = failure_keys(username, address)
-        .into_iter()
-        .map(|key| (query.string(&key), query.expiry(&key)))
-        .collect();
+    let failures: Vec<_> = counted_by.iter().map(|key| (query.string(key), query.expiry(key))).collect();
     let mut answers = site.store.query(query).await?;
     for (count, expiry) in failures {
         let count = answers.take(count).and_then(|count| count.parse().ok()).unwrap_or(0);
@@ -113,26 +137,27 @@ fn failure_keys(username: &str, address: IpAddr) -> Vec<String> {
     keys
 }
 
-async fn count_failed_login(site: &Site, username: &str, address: IpAddr) -> Result<(), Error> {
+async fn count_failed_login(site: &Site, counted_by: &[String]) -> Result<(), Error> {
     if site.rules.limits.failed_logins_per_minute == 0 {
         return Ok(());
     }
     let mut batch = Batch::new();
-    for key in failure_keys(username, address) {
-        batch.increment(&key, 1);
+    for key in counted_by {
+        batch.increment(key, 1);
         batch.expire(key, FAILED_LOGIN_WINDOW);
     }
     site.store.commit(batch).await?;
     Ok(())
 }
 
-/// Completes what an imported account may lack, and hands out its session.
+/// Completes what an imported account may lack, and hands out its session;
+/// `None` when the account has changed since it was read.
 async fn open_session(
     site: &Site,
     user: &Hash,
     stored: &StoredPassword,
     upgraded: Option<String>,
-) -> Result<Session, Error> {
+) -> Result<Option<Session>, Error> {
     let id: UserId = user.get("id").and_then(|id| id.parse().ok()).ok_or(Refusal::WrongCredentials)?;
     let key = keys::user(id);
     let auth = user.get("auth").filter(|auth| !auth.is_empty());
@@ -146,24 +171,22 @@ async fn open_session(
     let mut batch = Batch::new();
     // Whoever changes the password meanwhile wins: this login was with the old one.
     batch.field_equals(&key, "password", &stored.hash);
-    for (field, value, secret) in
-        [("auth", auth, &session.auth), ("apisecret", apisecret, &session.apisecret)]
-    {
-        match value {
+    for (field, secret) in [("auth", &session.auth), ("apisecret", &session.apisecret)] {
+        match user.get(field) {
             Some(value) => batch.field_equals(&key, field, value),
-            None => {
-                batch.set_field(&key, field, secret);
-                batch.key_present(&key)
-            }
+            None => batch.field_absent(&key, field),
         };
+        if user.get(field) != Some(secret) {
+            batch.set_field(&key, field, secret);
+        }
     }
     if let Some(hash) = &upgraded {
         set_password(&mut batch, id, hash);
     }
     batch.set(keys::auth(&session.auth), id.to_string());
     match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(session),
-        Applied::No(_) => Err(Error::Busy),
+        Applied::Yes(_) => Ok(Some(session)),
+        Applied::No(_) => Ok(None),
     }
 }
 

@@ -26,6 +26,7 @@ pub struct Site {
     /// When ranks were refreshed last, in Unix seconds; see [`super::news::top`].
     pub(super) ranks_refreshed: AtomicU64,
     locks: Vec<Mutex<()>>,
+    login_locks: Vec<Mutex<()>>,
 }
 
 /// What became of a batch.
@@ -46,6 +47,7 @@ impl Site {
             passwords,
             ranks_refreshed: AtomicU64::new(0),
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
+            login_locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
         }
     }
 
@@ -66,11 +68,31 @@ impl Site {
     /// they race for.
     #[must_use]
     pub fn attempts(&self, home: &str) -> Attempts<'_> {
-        let mut hasher = DefaultHasher::new();
-        home.hash(&mut hasher);
-        let stripe = usize::try_from(hasher.finish() % LOCKS as u64).unwrap_or(0);
-        Attempts { lock: self.locks.get(stripe), turn: None, made: 0 }
+        Attempts { lock: self.locks.get(stripe(home)), turn: None, made: 0 }
     }
+
+    /// Waits for one's turn at everything that a login is counted by. While
+    /// the turns are held, no other login of this server that is counted by
+    /// the same is between looking at the count and adding to it: a crowd of
+    /// concurrent guesses gets no more answers than a patient one.
+    pub(super) async fn login_turns(&self, counted_by: &[String]) -> Vec<MutexGuard<'_, ()>> {
+        let mut stripes: Vec<usize> = counted_by.iter().map(|key| stripe(key)).collect();
+        // Everybody takes the locks in the same order, and each once: nobody waits in a circle.
+        stripes.sort_unstable();
+        stripes.dedup();
+        let mut turns = Vec::with_capacity(stripes.len());
+        for lock in stripes.into_iter().filter_map(|stripe| self.login_locks.get(stripe)) {
+            turns.push(lock.lock().await);
+        }
+        turns
+    }
+}
+
+/// Which of the locks guards a key.
+fn stripe(key: &str) -> usize {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    usize::try_from(hasher.finish() % LOCKS as u64).unwrap_or(0)
 }
 
 /// The attempts of one action; see [`Site::attempts`].

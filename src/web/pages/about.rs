@@ -140,7 +140,7 @@ fn karma(rules: &KarmaRules) -> Markup {
         ul {
             li { "A new account begins with " (rules.initial) "." }
             @if rules.visit_increment > 0 && rules.visit_seconds > 0 {
-                li { "Visiting earns " (rules.visit_increment) ", once in " (duration(rules.visit_seconds)) "." }
+                li { "Visiting earns " (rules.visit_increment) ", at most once every " (duration(rules.visit_seconds)) "." }
             }
             li {
                 "A vote up needs " (rules.upvote_minimum.max(rules.upvote_cost)) ", costs you "
@@ -160,7 +160,7 @@ fn limits(rules: &LimitRules) -> Markup {
         h2 { "Time limits" }
         ul {
             @if rules.submission_seconds > 0 {
-                li { "You may submit one item in " (duration(rules.submission_seconds)) "." }
+                li { "You may submit one item every " (duration(rules.submission_seconds)) "." }
             }
             @if rules.repost_seconds > 0 {
                 li { "A link submitted again within " (duration(rules.repost_seconds)) " leads to the earlier item." }
@@ -179,7 +179,7 @@ fn window(seconds: u64) -> String {
 fn duration(seconds: u64) -> String {
     let (size, unit) = [(86_400, "day"), (3_600, "hour"), (60, "minute")]
         .into_iter()
-        .find(|(size, _)| seconds >= *size && seconds % size == 0)
+        .find(|(size, _)| seconds >= *size && seconds.is_multiple_of(*size))
         .unwrap_or((1, "second"));
     super::parts::counted(seconds / size, unit, &format!("{unit}s"))
 }

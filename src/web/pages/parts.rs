@@ -362,7 +362,7 @@ mod tests {
     fn pages_of_a_list_lead_to_their_neighbours() {
         let links = |start, total| paging("/latest/", start, 100, total).into_string();
         assert_eq!(links(0, 100), "");
-        assert!(links(0, 101).contains(r#"href="/latest/100""#) && !links(0, 101).contains("back"));
-        assert!(links(150, 151).contains(r#"href="/latest/50""#) && !links(150, 151).contains("more"));
+        assert!(links(0, 101).contains(r#"href="/latest/100""#) && !links(0, 101).contains("prev"));
+        assert!(links(150, 151).contains(r#"href="/latest/50""#) && !links(150, 151).contains("next"));
     }
 }

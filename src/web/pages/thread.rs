@@ -39,7 +39,7 @@ impl ThreadPage<'_> {
             @match self.only {
                 None => {
                     (news_head(frame, self.news))
-                    (self.comment_form(frame))
+                    div.under { (self.comment_form(frame)) }
                     h2.hidden { (counted(news.comments, "comment", "comments")) }
                 }
                 Some(_) => {

@@ -1,0 +1,289 @@
+//! Creating accounts, their profiles, and the karma of visiting.
+
+use std::time::Duration;
+
+use tidings::keyspace::Expiry;
+
+use crate::client::{Client, PASSWORD, ok, refused};
+use crate::server::{Engine, Server, each_engine};
+
+const CREATION_LIMIT: (&str, &str) = ("limits.account_creation_seconds", "54000");
+const BEHIND_A_PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.0/8");
+const LIMIT_KEY: &str = "limit:create_user:127.0.0.1";
+
+async fn try_register(client: &Client, username: &str, password: &str) -> serde_json::Value {
+    client.api_post("/api/create_account", &[("username", username), ("password", password)]).await
+}
+
+#[tokio::test]
+async fn an_account_is_stored_under_the_documented_keys() {
+    each_engine(&[], async |server| {
+        let alice = server.register("Alice").await;
+        let user = server.hash("user:1").await;
+        let (auth, secret) = (alice.auth.unwrap(), alice.apisecret.unwrap());
+        let now = server.now().to_string();
+        for (field, expected) in [
+            ("id", "1"),
+            ("username", "Alice"),
+            ("ctime", &now),
+            ("karma", "1"),
+            ("about", ""),
+            ("email", ""),
+            ("auth", &auth),
+            ("apisecret", &secret),
+            ("karma_incr_time", &now),
+        ] {
+            assert_eq!(user.get(field).map(String::as_str), Some(expected), "{field}");
+        }
+        assert_eq!(server.string("username.to.id:alice").await.as_deref(), Some("1"));
+        assert_eq!(server.string(&format!("auth:{auth}")).await.as_deref(), Some("1"));
+        for secret in [&auth, &secret] {
+            let is_token =
+                secret.len() == 40 && secret.bytes().all(|byte| b"0123456789abcdef".contains(&byte));
+            assert!(is_token, "{secret}");
+        }
+        assert_ne!(auth, secret);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn users_and_news_are_counted_in_strings() {
+    each_engine(&[], async |server| {
+        server.register("alice").await;
+        let bob = server.register("bob").await;
+        bob.submit_text("One", "text").await;
+        assert_eq!(server.string("users.count").await.as_deref(), Some("2"));
+        assert_eq!(server.string("news.count").await.as_deref(), Some("1"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_username_is_a_letter_then_letters_digits_underscores_or_dashes_2_to_32_of_them() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let visitor = server.visitor();
+    let (longest, too_long) = ("x".repeat(32), "x".repeat(33));
+    for good in ["ab", "A-_9z", "Zz", &longest] {
+        ok(try_register(&visitor, good, PASSWORD).await);
+    }
+    let before = server.dump().await;
+    for bad in [
+        "",
+        "a",
+        &too_long,
+        "1ab",
+        "_ab",
+        "-ab",
+        "ab c",
+        " ab2",
+        "ab2 ",
+        "ab\n",
+        "ab\nadmin",
+        "\nab2",
+        "ab\0",
+        "abé",
+        "\u{430}bc",
+        "<script>",
+        "a[b]",
+        "ab\u{202e}",
+    ] {
+        let error = refused(try_register(&visitor, bad, PASSWORD).await);
+        assert!(error.starts_with("username "), "{bad:?}: {error}");
+    }
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn a_username_is_unique_without_regard_to_case() {
+    each_engine(&[], async |server| {
+        server.register("Alice").await;
+        let before = server.dump().await;
+        for taken in ["Alice", "alice", "ALICE", "aLiCe"] {
+            let error = refused(try_register(&server.visitor(), taken, PASSWORD).await);
+            assert_eq!(error, "username is already taken, please choose another");
+        }
+        assert_eq!(server.dump().await, before);
+        server.visitor().log_in("aLICE", PASSWORD).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_password_has_8_characters_at_least_and_1024_bytes_at_most() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let visitor = server.visitor();
+    let (longest, too_long) = ("é".repeat(512), "é".repeat(512) + "x");
+    for (password, expected) in [
+        ("", "password is shorter than 8 characters"),
+        ("1234567", "password is shorter than 8 characters"),
+        ("ééééééé", "password is shorter than 8 characters"),
+        (&too_long, "password is longer than 1024 bytes"),
+    ] {
+        assert_eq!(refused(try_register(&visitor, "alice", password).await), expected);
+    }
+    assert!(server.dump().await.is_empty());
+    ok(try_register(&visitor, "alice", "éééééééé").await);
+    ok(try_register(&visitor, "bob", &longest).await);
+    visitor.log_in("bob", &longest).await;
+}
+
+#[tokio::test]
+async fn the_first_account_ever_is_the_administrator() {
+    each_engine(&[], async |server| {
+        server.register("alice").await;
+        server.register("bob").await;
+        assert_eq!(server.field("user:1", "flags").await.as_deref(), Some("a"));
+        assert_eq!(server.field("user:2", "flags").await.as_deref(), Some(""));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn new_and_changed_passwords_are_stored_as_argon2id() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        let first = server.field("user:1", "password").await.unwrap();
+        ok(alice.update_profile("", "", "a new password").await);
+        let second = server.field("user:1", "password").await.unwrap();
+        for hash in [&first, &second] {
+            assert!(hash.starts_with("$argon2id$v=19$"), "{hash}");
+        }
+        assert_ne!(first, second);
+        assert_eq!(server.field("user:1", "salt").await, None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_account_per_address_may_be_created_in_15_hours() {
+    let server = Server::start(Engine::Memory, &[CREATION_LIMIT]).await;
+    let visitor = server.visitor();
+    visitor.register("alice").await;
+    assert_eq!(server.expiry(LIMIT_KEY).await, Expiry::In(Duration::from_secs(54_000)));
+    let before = server.dump().await;
+    let error = refused(try_register(&visitor, "bob", PASSWORD).await);
+    assert!(error.ends_with("15 hours (54000 seconds)"), "{error}");
+    server.advance(53_999);
+    let error = refused(try_register(&visitor, "bob", PASSWORD).await);
+    assert!(error.ends_with(" 1 second"), "{error}");
+    assert_eq!(server.dump().await, before);
+    server.advance(1);
+    visitor.register("bob").await;
+}
+
+#[tokio::test]
+async fn a_refused_registration_does_not_use_up_the_addresses_turn() {
+    let server = Server::start(Engine::Memory, &[CREATION_LIMIT, BEHIND_A_PROXY]).await;
+    server.visitor().forwarded_for("203.0.113.1").register("alice").await;
+    let bob = server.visitor().forwarded_for("203.0.113.2");
+    refused(try_register(&bob, "alice", PASSWORD).await);
+    refused(try_register(&bob, "b b", PASSWORD).await);
+    refused(try_register(&bob, "bob", "short").await);
+    bob.register("bob").await;
+    refused(try_register(&bob, "carol", PASSWORD).await);
+}
+
+#[tokio::test]
+async fn what_a_stranger_says_about_its_address_is_not_believed() {
+    let server = Server::start(Engine::Memory, &[CREATION_LIMIT]).await;
+    server.visitor().forwarded_for("203.0.113.1").register("alice").await;
+    assert_ne!(server.expiry(LIMIT_KEY).await, Expiry::Absent);
+    for claim in ["203.0.113.2", "::1", "nonsense", ""] {
+        let client = server.visitor().forwarded_for(claim);
+        refused(try_register(&client, "bob", PASSWORD).await);
+    }
+}
+
+#[tokio::test]
+async fn behind_a_trusted_proxy_the_client_is_the_rightmost_untrusted_address() {
+    let server = Server::start(Engine::Memory, &[CREATION_LIMIT, BEHIND_A_PROXY]).await;
+    server.visitor().forwarded_for("198.51.100.7, 203.0.113.1, 127.0.0.2").register("alice").await;
+    assert_ne!(server.expiry("limit:create_user:203.0.113.1").await, Expiry::Absent);
+    let spoofed = server.visitor().forwarded_for("192.0.2.99, 203.0.113.1");
+    refused(try_register(&spoofed, "bob", PASSWORD).await);
+    server.visitor().forwarded_for("203.0.113.2").register("bob").await;
+}
+
+#[tokio::test]
+async fn a_profile_has_a_text_an_email_address_and_a_password() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        ok(alice.update_profile("I am\r\nAlice <b>", " alice@example.com ", "").await);
+        let user = server.hash("user:1").await;
+        assert_eq!((&*user["about"], &*user["email"]), ("I am\nAlice <b>", "alice@example.com"));
+        assert!(alice.is_logged_in().await);
+        ok(alice.update_profile("", "", "").await);
+        let user = server.hash("user:1").await;
+        assert_eq!((&*user["about"], &*user["email"]), ("", ""));
+        server.visitor().log_in("alice", PASSWORD).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_profile_that_is_not_acceptable_changes_nothing() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    let longest_email = format!("{}@example.com", "a".repeat(243));
+    ok(alice.update_profile(&"é".repeat(4096), &longest_email, "").await);
+    let before = server.dump().await;
+    let (long_about, long_email) = ("x".repeat(4097), format!("a{longest_email}"));
+    for (about, email, password, field) in [
+        (&*long_about, "", "", "about"),
+        ("bell \u{7}", "", "", "about"),
+        ("new", &*long_email, "", "email"),
+        ("new", "alice", "", "email"),
+        ("new", "alice@example", "", "email"),
+        ("new", "a@b.c\r\nBcc: d@e.f", "", "email"),
+        ("new", "a@b.c,d@e.f", "", "email"),
+        ("new", "a@b.c", "short", "password"),
+    ] {
+        let error = refused(alice.update_profile(about, email, password).await);
+        assert!(error.starts_with(field), "{error}");
+    }
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn fields_of_a_profile_form_cannot_set_other_fields_of_the_user() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    server.member("alice").await;
+    let bob = server.member("bob").await;
+    let fields =
+        [("about", "x"), ("email", ""), ("password", ""), ("flags", "a"), ("karma", "1000"), ("id", "1")];
+    ok(bob.api_post("/api/updateprofile", &fields).await);
+    let user = server.hash("user:2").await;
+    assert_eq!((&*user["flags"], &*user["karma"], &*user["id"]), ("", "1", "2"));
+}
+
+#[tokio::test]
+async fn an_hour_of_visiting_earns_one_karma() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    assert_eq!(server.karma(&alice).await, 1);
+    for (seconds, karma) in [(3_599, 1), (1, 2), (0, 2), (3_599, 2), (1, 3), (36_000, 4)] {
+        server.advance(seconds);
+        assert!(alice.is_logged_in().await);
+        assert_eq!(server.karma(&alice).await, karma, "{}", server.now());
+    }
+    let rewarded = server.field("user:1", "karma_incr_time").await;
+    assert_eq!(rewarded, Some(server.now().to_string()));
+}
+
+#[tokio::test]
+async fn concurrent_visits_earn_their_karma_once() {
+    each_engine(&[], async |server| {
+        let alice = server.member("alice").await;
+        server.advance(3_600);
+        let visits = (0..32).map(|_| {
+            let alice = alice.clone();
+            tokio::spawn(async move { assert!(alice.is_logged_in().await) })
+        });
+        for visit in visits.collect::<Vec<_>>() {
+            visit.await.unwrap();
+        }
+        assert_eq!(server.karma(&alice).await, 2);
+    })
+    .await;
+}

@@ -1,0 +1,217 @@
+//! The answers of the API, member by member, as existing clients expect them.
+
+use std::collections::BTreeSet;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::client::{PASSWORD, ok, refused};
+use crate::server::{Engine, Server, each_engine};
+
+#[track_caller]
+fn check_members(answer: &Value, expected: &[&str]) {
+    let members: BTreeSet<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(members, expected.iter().copied().collect(), "{answer}");
+}
+
+#[tokio::test]
+async fn every_call_answers_its_documented_members() {
+    each_engine(&[], async |server| {
+        let account = [("username", "alice"), ("password", PASSWORD)];
+        let visitor = server.visitor();
+        for path in ["/api/create_account", "/api/login"] {
+            check_members(&ok(visitor.api_post(path, &account).await), &["status", "auth", "apisecret"]);
+        }
+        let alice = visitor.log_in("alice", PASSWORD).await;
+        let bob = server.member("bob").await;
+        assert_eq!(alice.submit("One", "", "text").await, json!({"status": "ok", "news_id": 1}));
+        assert_eq!(alice.edit(1, "Two", "", "text").await, json!({"status": "ok", "news_id": 1}));
+        assert_eq!(bob.vote(1, "up").await, json!({"status": "ok"}));
+        for (parent, id) in [(None, 1), (Some(1), 2)] {
+            let expected = json!({
+                "status": "ok", "op": "insert", "news_id": 1, "comment_id": id,
+                "parent_id": parent.map_or(-1, |parent| i64::try_from(parent).unwrap()),
+            });
+            assert_eq!(bob.try_comment(1, parent, "text").await, expected);
+        }
+        for (text, op) in [("new text", "update"), ("", "delete")] {
+            let expected = json!({"status": "ok", "op": op, "news_id": 1, "comment_id": 2, "parent_id": 1});
+            assert_eq!(bob.edit_comment(1, 2, text).await, expected);
+        }
+        let expected = json!({"status": "ok", "comment_id": "1-1"});
+        assert_eq!(alice.vote_comment(1, 1, "up").await, expected);
+        assert_eq!(alice.update_profile("", "", "").await, json!({"status": "ok"}));
+        assert_eq!(alice.delete(1).await, json!({"status": "ok", "news_id": -1}));
+        assert_eq!(alice.api_post("/api/logout", &[]).await, json!({"status": "ok"}));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_listed_item_has_no_rank_score_and_user_id_but_a_username() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = (server.member("alice").await, server.member("Bob").await);
+        alice.submit_text("Text", "the text").await;
+        ok(bob.submit("Link", "http://example.com/", "a comment").await);
+        let mut expected = json!({
+            "id": 2, "title": "Link", "url": "http://example.com/", "ctime": server.now(),
+            "up": 1, "down": 0, "comments": 1, "username": "Bob",
+        });
+        for sort in ["top", "latest"] {
+            let answer = ok(server.visitor().api_get(&format!("/api/getnews/{sort}/0/1")).await);
+            check_members(&answer, &["status", "news", "count"]);
+            assert_eq!((&answer["news"], &answer["count"]), (&json!([expected]), &json!(2)), "{sort}");
+        }
+        ok(alice.vote(2, "up").await);
+        expected["up"] = 2.into();
+        expected["voted"] = "up".into();
+        assert_eq!(alice.list("latest").await[0], expected);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_comment_has_counts_of_votes_the_viewers_own_vote_and_its_replies() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+        alice.submit_text("One", "text").await;
+        alice.comment(1, "Top").await;
+        bob.reply(1, 1, "Reply").await;
+        ok(bob.vote_comment(1, 1, "down").await);
+        let thread = |top: Value, reply: Value| {
+            json!({"status": "ok", "comments": [{
+                "id": 1, "body": "Top", "ctime": server.now(), "username": "alice",
+                "up": 1, "down": 1, "voted": top,
+                "replies": [{
+                    "id": 2, "body": "Reply", "ctime": server.now(), "username": "bob",
+                    "up": 1, "down": 0, "voted": reply, "replies": [],
+                }],
+            }]})
+        };
+        let path = "/api/getcomments/1";
+        assert_eq!(server.visitor().api_get(path).await, thread(Value::Null, Value::Null));
+        assert_eq!(alice.api_get(path).await, thread("up".into(), Value::Null));
+        assert_eq!(bob.api_get(path).await, thread("down".into(), "up".into()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn texts_come_back_as_they_were_sent() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let odd = "<script>alert('x')</script> & \"quotes\" \\ \u{2028} 日本 🦀 </textarea>\n\ttab";
+    alice.submit_text("A <b>title</b> & \"more\"", odd).await;
+    alice.comment(1, odd).await;
+    assert_eq!(alice.news(1).await["title"], "A <b>title</b> & \"more\"");
+    assert_eq!(alice.news(1).await["url"], format!("text://{odd}"));
+    assert_eq!(alice.thread(1).await[0]["body"], odd);
+}
+
+#[tokio::test]
+async fn getnews_gives_1_to_32_items_and_never_the_whole_site() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    for number in 0..40 {
+        alice.submit_text(&format!("Number {number}"), "text").await;
+    }
+    for (part, count) in [("0/1", 1), ("0/32", 32), ("39/32", 1), ("40/32", 0), ("1000000000/32", 0)] {
+        let answer = ok(alice.api_get(&format!("/api/getnews/latest/{part}")).await);
+        assert_eq!(answer["news"].as_array().unwrap().len(), count, "{part}");
+        assert_eq!(answer["count"], 40, "{part}");
+    }
+    for part in [
+        "0/0",
+        "0/33",
+        "0/-1",
+        "0/100",
+        "-1/30",
+        "-10/5",
+        "0/1.5",
+        "a/30",
+        "0/a",
+        "+1/30",
+        "0x1/30",
+        "99999999999999999999/30",
+        "0/99999999999999999999",
+        "1e3/30",
+        "%20/30",
+        "0/%00",
+    ] {
+        for sort in ["latest", "top"] {
+            let error = refused(alice.api_get(&format!("/api/getnews/{sort}/{part}")).await);
+            assert!(error.starts_with("the field "), "{part}: {error}");
+        }
+    }
+    for sort in ["hot", "LATEST", "top%00", "random"] {
+        let error = refused(alice.api_get(&format!("/api/getnews/{sort}/0/30")).await);
+        assert!(error.starts_with("the field sort"), "{sort}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_404_and_what_takes_no_such_method_is_405() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let visitor = server.visitor();
+    for path in [
+        "/api",
+        "/api/",
+        "/api/nothing",
+        "/api/getnews",
+        "/api/getnews/top",
+        "/api/getcomments/",
+        "/api/getcomments/0",
+        "/api/getcomments/-1",
+        "/api/getcomments/nextid",
+        "/api/getcomments/1.0",
+        "/api/getcomments/%FF",
+        "/api/getcomments/99999999999999999999",
+        "/api/getcomments/1%0A",
+    ] {
+        let answer = visitor.get(path).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+        if path != "/api" {
+            refused(answer.json());
+        }
+    }
+    for path in [
+        "/api/create_account",
+        "/api/logout",
+        "/api/updateprofile",
+        "/api/submit",
+        "/api/delnews",
+        "/api/votenews",
+        "/api/postcomment",
+        "/api/votecomment",
+    ] {
+        let answer = visitor.get(path).await;
+        assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
+        refused(answer.json());
+    }
+    for path in ["/api/getnews/top/0/30", "/api/getcomments/1"] {
+        assert_eq!(visitor.post(path, &[]).await.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
+        let put = visitor.request(Method::PUT, path).send().await.unwrap();
+        assert_eq!(put.status(), StatusCode::METHOD_NOT_ALLOWED, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn every_answer_carries_the_security_headers() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    for path in ["/api/getnews/top/0/30", "/api/nothing", "/nothing", "/api/getnews/top/0/-1"] {
+        let headers = server.visitor().get(path).await.headers;
+        for (name, expected) in [
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+            ("cache-control", "private, no-cache"),
+        ] {
+            assert_eq!(headers.get(name).map(|value| value.to_str().unwrap()), Some(expected), "{path}");
+        }
+        let policy = headers["content-security-policy"].to_str().unwrap();
+        assert!(
+            policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"),
+            "{policy}"
+        );
+        assert!(!policy.contains("unsafe-"), "{policy}");
+    }
+}

@@ -1,0 +1,323 @@
+//! A client of the API that carries its session itself.
+
+use std::net::SocketAddr;
+
+use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue};
+use reqwest::{Method, StatusCode};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// The password of every account that [`Client::register`] makes.
+pub const PASSWORD: &str = "correct horse";
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A form's fields.
+pub type Fields<'a> = &'a [(&'a str, &'a str)];
+
+/// Somebody who uses the site; without a session at first.
+#[derive(Clone)]
+pub struct Client {
+    pub user_id: u64,
+    pub username: String,
+    pub auth: Option<String>,
+    pub apisecret: Option<String>,
+    /// Headers of every request.
+    pub headers: HeaderMap,
+    http: reqwest::Client,
+    address: SocketAddr,
+}
+
+/// An answer as it came.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The body as JSON; the type must say so.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        let content_type = self.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap());
+        assert_eq!(content_type, Some("application/json"), "{self:?}");
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+/// The answer, which must be of success.
+#[track_caller]
+pub fn ok(answer: Value) -> Value {
+    assert_eq!(answer["status"], "ok", "{answer}");
+    answer
+}
+
+/// Why the site said no, which it must have done.
+#[track_caller]
+pub fn refused(answer: Value) -> String {
+    assert_eq!(answer["status"], "err", "{answer}");
+    assert_eq!(answer.as_object().unwrap().len(), 2, "{answer}");
+    let error = answer["error"].as_str().unwrap();
+    assert!(!error.is_empty());
+    error.to_owned()
+}
+
+/// A form's fields, encoded.
+pub fn encoded(fields: Fields<'_>) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+}
+
+impl Client {
+    pub fn new(http: reqwest::Client, address: SocketAddr) -> Self {
+        Self {
+            user_id: 0,
+            username: String::new(),
+            auth: None,
+            apisecret: None,
+            headers: HeaderMap::new(),
+            http,
+            address,
+        }
+    }
+
+    /// The same client with another session.
+    pub fn with_secrets(&self, auth: Option<&str>, apisecret: Option<&str>) -> Self {
+        Self { auth: auth.map(str::to_owned), apisecret: apisecret.map(str::to_owned), ..self.clone() }
+    }
+
+    /// The same client with one more header.
+    pub fn with_header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.insert(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        self
+    }
+
+    /// The same client, coming through a proxy that writes this header.
+    pub fn forwarded_for(self, addresses: &str) -> Self {
+        self.with_header("x-forwarded-for", addresses)
+    }
+
+    /// Registers an account and takes its session.
+    pub async fn register(&self, username: &str) -> Self {
+        let fields = [("username", username), ("password", PASSWORD)];
+        self.clone().with_session(username, self.api_post("/api/create_account", &fields).await)
+    }
+
+    /// Logs in and takes the session.
+    pub async fn log_in(&self, username: &str, password: &str) -> Self {
+        self.clone().with_session(username, self.try_log_in(username, password).await)
+    }
+
+    /// The answer to a login.
+    pub async fn try_log_in(&self, username: &str, password: &str) -> Value {
+        self.api_post("/api/login", &[("username", username), ("password", password)]).await
+    }
+
+    #[track_caller]
+    fn with_session(mut self, username: &str, answer: Value) -> Self {
+        let answer = ok(answer);
+        username.clone_into(&mut self.username);
+        self.auth = Some(answer["auth"].as_str().unwrap().to_owned());
+        self.apisecret = Some(answer["apisecret"].as_str().unwrap().to_owned());
+        self
+    }
+
+    /// Calls the API; the session's secret is added unless it is given.
+    pub async fn api_post(&self, path: &str, fields: Fields<'_>) -> Value {
+        answered(self.post(path, fields).await)
+    }
+
+    /// Reads from the API.
+    pub async fn api_get(&self, path: &str) -> Value {
+        answered(self.get(path).await)
+    }
+
+    /// Sends a form; the session's secret is added unless it is given.
+    pub async fn post(&self, path: &str, fields: Fields<'_>) -> Answer {
+        self.try_post(path, fields).await.expect("the site answers")
+    }
+
+    /// As [`Client::post`]; `None` when no whole answer comes.
+    pub async fn try_post(&self, path: &str, fields: Fields<'_>) -> Option<Answer> {
+        let mut fields = fields.to_vec();
+        if let Some(secret) = &self.apisecret
+            && fields.iter().all(|(name, _)| *name != "apisecret")
+        {
+            fields.push(("apisecret", secret));
+        }
+        let request = self.request(Method::POST, path).header(CONTENT_TYPE, FORM);
+        try_receive(request.body(encoded(&fields))).await.ok()
+    }
+
+    /// Sends a body as it is.
+    pub async fn post_bytes(&self, path: &str, content_type: &str, body: Vec<u8>) -> Answer {
+        let request = self.request(Method::POST, path).header(CONTENT_TYPE, content_type).body(body);
+        receive(request).await
+    }
+
+    /// Gets an address.
+    pub async fn get(&self, path: &str) -> Answer {
+        receive(self.request(Method::GET, path)).await
+    }
+
+    /// A request with the session's cookie.
+    pub fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        let mut request =
+            self.http.request(method, format!("http://{}{path}", self.address)).headers(self.headers.clone());
+        if let Some(auth) = &self.auth {
+            request = request.header(COOKIE, format!("auth={auth}"));
+        }
+        request
+    }
+
+    /// Submits a link; answers the item's id.
+    pub async fn submit_link(&self, title: &str, url: &str) -> u64 {
+        news_id(self.submit(title, url, "").await)
+    }
+
+    /// Submits a text; answers the item's id.
+    pub async fn submit_text(&self, title: &str, text: &str) -> u64 {
+        news_id(self.submit(title, "", text).await)
+    }
+
+    /// The answer to a submission.
+    pub async fn submit(&self, title: &str, url: &str, text: &str) -> Value {
+        let fields = [("news_id", "-1"), ("title", title), ("url", url), ("text", text)];
+        self.api_post("/api/submit", &fields).await
+    }
+
+    /// The answer to an edit.
+    pub async fn edit(&self, news: u64, title: &str, url: &str, text: &str) -> Value {
+        let fields = [("news_id", &*news.to_string()), ("title", title), ("url", url), ("text", text)];
+        self.api_post("/api/submit", &fields).await
+    }
+
+    /// The answer to the deletion of an item.
+    pub async fn delete(&self, news: u64) -> Value {
+        self.api_post("/api/delnews", &[("news_id", &news.to_string())]).await
+    }
+
+    /// The answer to a vote on an item.
+    pub async fn vote(&self, news: u64, direction: &str) -> Value {
+        let fields = [("news_id", &*news.to_string()), ("vote_type", direction)];
+        self.api_post("/api/votenews", &fields).await
+    }
+
+    /// Comments on an item; answers the comment's id.
+    pub async fn comment(&self, news: u64, text: &str) -> u64 {
+        comment_id(self.try_comment(news, None, text).await)
+    }
+
+    /// Replies to a comment; answers the new comment's id.
+    pub async fn reply(&self, news: u64, parent: u64, text: &str) -> u64 {
+        comment_id(self.try_comment(news, Some(parent), text).await)
+    }
+
+    /// The answer to a comment.
+    pub async fn try_comment(&self, news: u64, parent: Option<u64>, text: &str) -> Value {
+        let parent = parent.map_or_else(|| "-1".to_owned(), |parent| parent.to_string());
+        self.post_comment(news, "-1", &parent, text).await
+    }
+
+    /// The answer to an edit of a comment; an empty text deletes it.
+    pub async fn edit_comment(&self, news: u64, comment: u64, text: &str) -> Value {
+        self.post_comment(news, &comment.to_string(), "-1", text).await
+    }
+
+    async fn post_comment(&self, news: u64, comment: &str, parent: &str, text: &str) -> Value {
+        let news = news.to_string();
+        let fields = [("news_id", &*news), ("comment_id", comment), ("parent_id", parent), ("comment", text)];
+        self.api_post("/api/postcomment", &fields).await
+    }
+
+    /// The answer to a vote on a comment.
+    pub async fn vote_comment(&self, news: u64, comment: u64, direction: &str) -> Value {
+        let fields = [("comment_id", &*format!("{news}-{comment}")), ("vote_type", direction)];
+        self.api_post("/api/votecomment", &fields).await
+    }
+
+    /// The answer to a change of the profile.
+    pub async fn update_profile(&self, about: &str, email: &str, password: &str) -> Value {
+        let fields = [("about", about), ("email", email), ("password", password)];
+        self.api_post("/api/updateprofile", &fields).await
+    }
+
+    /// Items of a list, `top` or `latest`.
+    pub async fn list(&self, sort: &str) -> Vec<Value> {
+        let answer = ok(self.api_get(&format!("/api/getnews/{sort}/0/32")).await);
+        answer["news"].as_array().unwrap().clone()
+    }
+
+    /// The ids of the items of a list, in order.
+    pub async fn listed(&self, sort: &str) -> Vec<u64> {
+        self.list(sort).await.iter().map(|item| item["id"].as_u64().unwrap()).collect()
+    }
+
+    /// One item as the lists show it.
+    pub async fn news(&self, id: u64) -> Value {
+        let list = self.list("latest").await;
+        list.into_iter().find(|item| item["id"] == id).unwrap()
+    }
+
+    /// The comments of an item.
+    pub async fn thread(&self, news: u64) -> Vec<Value> {
+        let answer = ok(self.api_get(&format!("/api/getcomments/{news}")).await);
+        answer["comments"].as_array().unwrap().clone()
+    }
+
+    /// Whether the session is good: tries an action that changes nothing.
+    pub async fn is_logged_in(&self) -> bool {
+        let answer = self.api_post("/api/votenews", &[("news_id", "1")]).await;
+        refused(answer) == "the field vote_type is wrong: it is missing"
+    }
+
+    /// Sends bytes as they are over a connection of their own; answers the
+    /// status and the body. For what no decent client would send.
+    pub async fn send_raw(&self, request: &[u8]) -> Answer {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(request).await.unwrap();
+        let mut received = Vec::new();
+        stream.read_to_end(&mut received).await.unwrap();
+        let split = received.windows(4).position(|window| window == b"\r\n\r\n").expect("a head and a body");
+        let head = String::from_utf8(received[..split].to_vec()).unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut headers = HeaderMap::new();
+        if let Some(content_type) = head
+            .lines()
+            .find_map(|line| line.to_lowercase().strip_prefix("content-type: ").map(str::to_owned))
+        {
+            headers.insert(CONTENT_TYPE, content_type.parse().unwrap());
+        }
+        Answer { status, headers, body: received[split + 4..].to_vec() }
+    }
+}
+
+async fn receive(request: reqwest::RequestBuilder) -> Answer {
+    try_receive(request).await.unwrap()
+}
+
+async fn try_receive(request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
+    let response = request.send().await?;
+    let (status, headers) = (response.status(), response.headers().clone());
+    Ok(Answer { status, headers, body: response.bytes().await?.to_vec() })
+}
+
+/// The JSON of an answer of the API, with HTTP 200 as its clients expect.
+#[track_caller]
+fn answered(answer: Answer) -> Value {
+    assert_eq!(answer.status, StatusCode::OK, "{}", String::from_utf8_lossy(&answer.body));
+    answer.json()
+}
+
+#[track_caller]
+fn news_id(answer: Value) -> u64 {
+    ok(answer)["news_id"].as_u64().unwrap()
+}
+
+#[track_caller]
+fn comment_id(answer: Value) -> u64 {
+    let answer = ok(answer);
+    assert_eq!(answer["op"], "insert", "{answer}");
+    answer["comment_id"].as_u64().unwrap()
+}

@@ -1,0 +1,252 @@
+//! The embedded store when the program is killed: what was acknowledged is
+//! there, and nothing is half there.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+use serde_json::Value;
+use tidings::keyspace::{Batch, Store, StoreOptions};
+
+use crate::client::{Client, Fields, ok};
+use crate::consistency::{self, Dump, hash, members};
+use crate::server::{dump, http_client};
+
+const KILLS: usize = 20;
+const CLIENTS: usize = 6;
+/// How long to wait for something that must happen.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The program as an operator runs it. Killed without warning when dropped.
+struct Program {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Program {
+    /// Starts `tidings serve` on a store file and waits until it listens.
+    fn start(store: &Path) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_tidings"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--store", &format!("redb:{}", store.display())])
+            .env("TIDINGS_LIMITS__SUBMISSION_SECONDS", "0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address =
+            line.trim().strip_prefix("listening on http://").map(|address| address.parse().unwrap());
+        Self { process, address: address.unwrap_or_else(|| panic!("the program says {line:?}")) }
+    }
+
+    /// SIGKILL.
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have been killed before.
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+/// A write that the site has acknowledged.
+#[derive(Debug)]
+enum Acknowledged {
+    News(u64, String),
+    Vote(u64, u64),
+    Comment(u64, u64, String),
+    Edit(u64, u64, String),
+    Deletion(u64),
+}
+
+/// One client's stream of writes, until the connection breaks; answers what
+/// was acknowledged, in order.
+async fn write_until_killed(client: Client, round: usize, count: Arc<AtomicUsize>) -> Vec<Acknowledged> {
+    let mut acknowledged = Vec::new();
+    for number in 0.. {
+        let text = format!("round {round} user {} number {number}", client.user_id);
+        let Some(item) = submit(&client, &text).await else { return acknowledged };
+        acknowledged.push(Acknowledged::News(item, text.clone()));
+        // Somebody else's item, so that clients meet; item 1 is there from the start.
+        let votes = [("news_id", "1"), ("vote_type", "up")];
+        if number == 0
+            && try_post(&client, "/api/votenews", &votes).await.is_some_and(|vote| vote["status"] == "ok")
+        {
+            acknowledged.push(Acknowledged::Vote(1, client.user_id));
+        }
+        let Some(comment) = post_comment(&client, 1, "-1", &text).await else { return acknowledged };
+        acknowledged.push(Acknowledged::Comment(1, comment, text.clone()));
+        let edited = format!("{text}, edited");
+        if post_comment(&client, 1, &comment.to_string(), &edited).await.is_none() {
+            // It may have been written all the same: nothing was promised.
+            return acknowledged;
+        }
+        acknowledged.push(Acknowledged::Edit(1, comment, edited));
+        if number % 5 == 4 {
+            let deletion = [("news_id", &*item.to_string())];
+            if try_post(&client, "/api/delnews", &deletion).await.is_none() {
+                return acknowledged;
+            }
+            acknowledged.push(Acknowledged::Deletion(item));
+        }
+        count.fetch_add(1, Ordering::SeqCst);
+    }
+    acknowledged
+}
+
+/// The answer to a form; `None` when the site is gone.
+async fn try_post(client: &Client, path: &str, fields: Fields<'_>) -> Option<Value> {
+    let answer = client.try_post(path, fields).await?;
+    Some(answer.json())
+}
+
+async fn submit(client: &Client, text: &str) -> Option<u64> {
+    let answer =
+        try_post(client, "/api/submit", &[("news_id", "-1"), ("title", text), ("text", text)]).await?;
+    ok(answer)["news_id"].as_u64()
+}
+
+async fn post_comment(client: &Client, news: u64, comment: &str, text: &str) -> Option<u64> {
+    let news = news.to_string();
+    let fields = [("news_id", &*news), ("comment_id", comment), ("parent_id", "-1"), ("comment", text)];
+    ok(try_post(client, "/api/postcomment", &fields).await?)["comment_id"].as_u64()
+}
+
+/// Everything that was acknowledged must be in the store.
+fn check_acknowledged(dump: &Dump, acknowledged: &[Acknowledged]) {
+    for write in acknowledged {
+        match write {
+            Acknowledged::News(id, text) => {
+                let news = hash(dump, &format!("news:{id}"));
+                assert_eq!(news.get("title"), Some(text), "{write:?}");
+                assert_eq!(news.get("url"), Some(&format!("text://{text}")), "{write:?}");
+            }
+            Acknowledged::Vote(id, voter) => {
+                assert!(members(dump, &format!("news.up:{id}")).contains(&voter.to_string()), "{write:?}");
+            }
+            // Its edit may have been written without an answer.
+            Acknowledged::Comment(news, id, text) => {
+                let body = body_of(dump, *news, *id);
+                assert!(body.starts_with(text), "{write:?}: {body}");
+            }
+            Acknowledged::Edit(news, id, text) => assert_eq!(body_of(dump, *news, *id), *text),
+            Acknowledged::Deletion(id) => {
+                assert_eq!(
+                    hash(dump, &format!("news:{id}")).get("del").map(String::as_str),
+                    Some("1"),
+                    "{write:?}"
+                );
+            }
+        }
+    }
+}
+
+/// The text of a comment that must be there.
+fn body_of(dump: &Dump, news: u64, comment: u64) -> String {
+    let thread = hash(dump, &format!("thread:comment:{news}"));
+    let json = thread.get(&comment.to_string()).unwrap_or_else(|| panic!("no comment {news}-{comment}"));
+    let comment: Value = serde_json::from_str(json).unwrap();
+    comment["body"].as_str().unwrap().to_owned()
+}
+
+/// Makes the accounts that write, without the costs of a registration.
+async fn prepare(path: &Path) {
+    let store = open(path).await;
+    let mut batch = Batch::new();
+    batch.set("users.count", CLIENTS.to_string());
+    for id in 1..=CLIENTS {
+        let (name, secret) = (format!("user-{id}"), format!("{id:040}"));
+        let fields = [
+            ("id", id.to_string()),
+            ("username", name.clone()),
+            ("password", String::new()),
+            ("karma", "1000000".to_owned()),
+            ("auth", secret.clone()),
+            ("apisecret", secret.clone()),
+            ("karma_incr_time", "4000000000".to_owned()),
+        ];
+        batch.set_fields(format!("user:{id}"), fields);
+        batch.set(format!("username.to.id:{name}"), id.to_string());
+        batch.set(format!("auth:{secret}"), id.to_string());
+    }
+    store.commit(batch).await.unwrap();
+    store.close().await;
+}
+
+async fn open(path: &Path) -> Store {
+    let url = format!("redb:{}", path.display());
+    // The file is free again only when the last of the killed program is gone.
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match Store::open(&url, &StoreOptions::default()).await {
+            Ok(store) => return store,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+    }
+}
+
+/// How many writes to let pass before each kill, and how many microseconds more.
+fn moments() -> Vec<(usize, u64)> {
+    let moment = (1..40_usize, 0..20_000_u64);
+    proptest::collection::vec(moment, KILLS).new_tree(&mut TestRunner::deterministic()).unwrap().current()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_kill_during_a_stream_of_writes_every_acknowledged_write_is_there_and_none_is_half_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.redb");
+    prepare(&path).await;
+    let mut acknowledged = Vec::new();
+    for (round, (writes, microseconds)) in moments().into_iter().enumerate() {
+        let mut program = Program::start(&path);
+        let clients: Vec<Client> = (1..=CLIENTS)
+            .map(|id| {
+                let secret = format!("{id:040}");
+                let mut client =
+                    Client::new(http_client(), program.address).with_secrets(Some(&secret), Some(&secret));
+                client.user_id = u64::try_from(id).unwrap();
+                client
+            })
+            .collect();
+        if round == 0 {
+            assert_eq!(submit(&clients[0], "The first").await, Some(1));
+            acknowledged.push(Acknowledged::News(1, "The first".to_owned()));
+        }
+        let count = Arc::new(AtomicUsize::new(0));
+        let streams: Vec<_> = clients
+            .into_iter()
+            .map(|client| tokio::spawn(write_until_killed(client, round, count.clone())))
+            .collect();
+        let deadline = Instant::now() + PATIENCE;
+        while count.load(Ordering::SeqCst) < writes {
+            assert!(Instant::now() < deadline, "no {writes} writes within {PATIENCE:?}");
+            tokio::task::yield_now().await;
+        }
+        // Not synchronisation: a moment of its own for every kill.
+        tokio::time::sleep(Duration::from_micros(microseconds)).await;
+        program.kill();
+        for stream in streams {
+            acknowledged.extend(stream.await.unwrap());
+        }
+
+        let store = open(&path).await;
+        let dump = dump(&store).await;
+        check_acknowledged(&dump, &acknowledged);
+        consistency::check(&dump);
+        store.close().await;
+    }
+    assert!(acknowledged.len() > KILLS * 10, "{}", acknowledged.len());
+}

@@ -1,0 +1,31 @@
+//! The site as its users meet it: a real server on a free port, requests over
+//! HTTP, and a look into the store. One binary, one file for each area.
+//!
+//! A test is a rule of the site. Rules about time run on the embedded engine
+//! with a clock that the test moves; the others run on every engine where the
+//! engine could matter.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod client;
+mod consistency;
+mod redis_commands;
+#[path = "../../src/keyspace/redis_server.rs"]
+mod redis_server;
+mod server;
+mod smtp_server;
+
+mod accounts;
+mod api_shapes;
+mod comments;
+mod concurrency;
+mod crash;
+mod imported;
+mod malformed;
+mod news;
+mod original;
+mod outage;
+mod password_reset;
+mod rounds;
+mod sessions;
+mod votes;

@@ -1,0 +1,553 @@
+//! What no form of ours would send: answered as documented, and never written.
+
+use proptest::strategy::{Just, Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+use reqwest::StatusCode;
+
+use crate::client::{Answer, Client, PASSWORD, encoded, ok, refused};
+use crate::consistency::Dump;
+use crate::server::{Engine, Server};
+use crate::smtp_server::SmtpServer;
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A call of the API with good values for all of its fields.
+struct Call {
+    path: &'static str,
+    /// Name, a good value, and whether the field may be left out.
+    fields: &'static [(&'static str, &'static str, bool)],
+    /// Whether the call takes its fields from the query string of a GET too.
+    takes_get: bool,
+    /// Whether it needs a session.
+    signed: bool,
+}
+
+const REQUIRED: bool = false;
+const OPTIONAL: bool = true;
+
+const CALLS: [Call; 10] = [
+    Call {
+        path: "/api/create_account",
+        fields: &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)],
+        takes_get: false,
+        signed: false,
+    },
+    Call {
+        path: "/api/login",
+        fields: &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)],
+        takes_get: true,
+        signed: false,
+    },
+    Call { path: "/api/logout", fields: &[], takes_get: false, signed: true },
+    Call {
+        path: "/api/reset-password",
+        fields: &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)],
+        takes_get: true,
+        signed: false,
+    },
+    Call {
+        path: "/api/updateprofile",
+        fields: &[
+            ("about", "new", REQUIRED),
+            ("email", "new@example.org", REQUIRED),
+            ("password", "a new password", OPTIONAL),
+        ],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
+        path: "/api/submit",
+        fields: &[
+            ("news_id", "-1", REQUIRED),
+            ("title", "A title", REQUIRED),
+            ("url", "http://example.com/new", OPTIONAL),
+            ("text", "A text", OPTIONAL),
+        ],
+        takes_get: false,
+        signed: true,
+    },
+    Call { path: "/api/delnews", fields: &[("news_id", "1", REQUIRED)], takes_get: false, signed: true },
+    Call {
+        path: "/api/votenews",
+        fields: &[("news_id", "2", REQUIRED), ("vote_type", "up", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
+        path: "/api/postcomment",
+        fields: &[
+            ("news_id", "1", REQUIRED),
+            ("comment_id", "-1", REQUIRED),
+            ("parent_id", "1", REQUIRED),
+            ("comment", "text", REQUIRED),
+        ],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
+        path: "/api/votecomment",
+        fields: &[("comment_id", "1-1", REQUIRED), ("vote_type", "up", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
+];
+
+/// A site with alice, who is about to be misused, an item of hers, one of
+/// bob's, and a comment of bob's. Alice is the administrator.
+struct Target {
+    server: Server,
+    alice: Client,
+    _relay: SmtpServer,
+}
+
+impl Target {
+    async fn new() -> Self {
+        let relay = SmtpServer::start().await;
+        let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
+        let alice = server.register("alice").await;
+        ok(alice.update_profile("", "alice@example.org", "").await);
+        let bob = server.member("bob").await;
+        alice.submit_text("Alice's", "text").await;
+        bob.submit_text("Bob's", "text").await;
+        bob.comment(1, "text").await;
+        Self { server, alice, _relay: relay }
+    }
+
+    async fn dump(&self) -> Dump {
+        self.server.dump().await
+    }
+
+    /// Whoever makes a call.
+    fn client(&self, call: &Call) -> Client {
+        if call.signed { self.alice.clone() } else { self.server.visitor() }
+    }
+
+    /// The good fields of a call, as a form, without one field.
+    fn form_without(&self, call: &Call, left_out: &str) -> String {
+        let mut fields: Vec<(&str, &str)> =
+            call.fields.iter().map(|(name, value, _)| (*name, *value)).collect();
+        if call.signed {
+            fields.push(("apisecret", self.alice.apisecret.as_deref().unwrap()));
+        }
+        fields.retain(|(name, _)| *name != left_out);
+        encoded(&fields)
+    }
+
+    /// The names of all fields of a call.
+    fn names(call: &Call) -> Vec<&'static str> {
+        let secret = call.signed.then_some("apisecret");
+        call.fields.iter().map(|(name, _, _)| *name).chain(secret).collect()
+    }
+
+    /// Sends a form; by GET too where that is taken.
+    async fn send(&self, call: &Call, form: &str) -> Vec<Answer> {
+        let client = self.client(call);
+        let mut answers = vec![client.post_bytes(call.path, FORM, form.as_bytes().to_vec()).await];
+        if call.takes_get && form.len() < 8_000 {
+            answers.push(client.get(&format!("{}?{form}", call.path)).await);
+        }
+        answers
+    }
+}
+
+/// The answer must be a refusal as JSON, with this status.
+#[track_caller]
+fn check_refused(answer: &Answer, status: StatusCode, what: &str) {
+    assert_eq!(answer.status, status, "{what}: {}", String::from_utf8_lossy(&answer.body));
+    refused(answer.json());
+}
+
+#[tokio::test]
+async fn good_calls_are_accepted_so_that_the_others_could_be() {
+    for call in &CALLS {
+        let target = Target::new().await;
+        for answer in target.send(call, &target.form_without(call, "")).await {
+            assert_eq!(answer.status, StatusCode::OK);
+            ok(answer.json());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_missing_field_is_refused_and_named() {
+    let target = Target::new().await;
+    let before = target.dump().await;
+    for call in &CALLS {
+        for (name, _, _) in call.fields.iter().filter(|(_, _, optional)| *optional == REQUIRED) {
+            for answer in target.send(call, &target.form_without(call, name)).await {
+                assert_eq!(answer.status, StatusCode::OK);
+                let error = refused(answer.json());
+                assert_eq!(error, format!("the field {name} is wrong: it is missing"), "{}", call.path);
+            }
+        }
+        if call.signed {
+            let answers = target.send(call, &target.form_without(call, "apisecret")).await;
+            check_refused(&answers[0], StatusCode::OK, call.path);
+        }
+        if !call.fields.is_empty() {
+            for answer in target.send(call, "").await {
+                check_refused(&answer, StatusCode::OK, call.path);
+            }
+        }
+    }
+    assert_eq!(target.dump().await, before);
+}
+
+#[tokio::test]
+async fn repeated_fields_arrays_and_what_is_not_utf_8_are_bad_requests() {
+    let target = Target::new().await;
+    let before = target.dump().await;
+    for call in &CALLS {
+        let whole = target.form_without(call, "");
+        for name in Target::names(call).into_iter().chain(["unknown"]) {
+            let others = target.form_without(call, name);
+            for form in [
+                format!("{whole}&{name}=1&{name}=2"),
+                format!("{whole}&{name}=1&{name}=1"),
+                format!("{whole}&{name}[]=1"),
+                format!("{others}&{name}[]=1"),
+                format!("{others}&{name}[a]=1"),
+                format!("{others}&{name}%5B%5D=1"),
+                format!("{whole}&user[flags]=a"),
+                format!("{others}&{name}=%FF%FE"),
+                format!("{others}&{name}=%C0%80"),
+                format!("{others}&{name}=%ED%A0%80"),
+                format!("{whole}&%FF=1"),
+            ] {
+                for answer in target.send(call, &form).await {
+                    check_refused(&answer, StatusCode::BAD_REQUEST, &format!("{} {form}", call.path));
+                }
+            }
+        }
+        let many: String = (0..40).map(|number| format!("&f{number}=1")).collect();
+        for answer in target.send(call, &(whole + &many)).await {
+            check_refused(&answer, StatusCode::BAD_REQUEST, call.path);
+        }
+    }
+    assert_eq!(target.dump().await, before);
+}
+
+#[tokio::test]
+async fn raw_bytes_that_are_not_utf_8_are_a_bad_request() {
+    let target = Target::new().await;
+    let before = target.dump().await;
+    for call in &CALLS {
+        for bytes in [&b"\xff\xfe\xfd"[..], b"\x80=\x80", b"a=1&\xc3\x28=2"] {
+            let answer = target.client(call).post_bytes(call.path, FORM, bytes.to_vec()).await;
+            check_refused(&answer, StatusCode::BAD_REQUEST, call.path);
+        }
+    }
+    assert_eq!(target.dump().await, before);
+}
+
+#[tokio::test]
+async fn a_body_larger_than_any_form_is_too_large() {
+    let target = Target::new().await;
+    let before = target.dump().await;
+    for call in &CALLS {
+        let form = format!("{}&unknown={}", target.form_without(call, ""), "x".repeat(1_000_000));
+        for answer in target.send(call, &form).await {
+            check_refused(&answer, StatusCode::PAYLOAD_TOO_LARGE, call.path);
+        }
+    }
+    assert_eq!(target.dump().await, before);
+}
+
+#[tokio::test]
+async fn a_body_of_another_type_is_a_bad_request() {
+    let target = Target::new().await;
+    let before = target.dump().await;
+    for call in &CALLS {
+        let form = target.form_without(call, "");
+        for content_type in [
+            "application/json",
+            "text/plain",
+            "multipart/form-data; boundary=x",
+            "application/x-www-form-urlencodedx",
+            "x/y; application/x-www-form-urlencoded",
+            "",
+            ";",
+            "\u{fc}",
+        ] {
+            let answer =
+                target.client(call).post_bytes(call.path, content_type, form.clone().into_bytes()).await;
+            check_refused(&answer, StatusCode::BAD_REQUEST, &format!("{} {content_type:?}", call.path));
+        }
+    }
+    assert_eq!(target.dump().await, before);
+}
+
+#[tokio::test]
+async fn a_form_may_name_its_type_in_any_case_and_with_parameters() {
+    let target = Target::new().await;
+    let call = CALLS.iter().find(|call| call.path == "/api/votenews").unwrap();
+    let form = target.form_without(call, "").into_bytes();
+    let content_type = "Application/X-WWW-Form-URLEncoded; charset=utf-8";
+    ok(target.alice.post_bytes(call.path, content_type, form).await.json());
+}
+
+/// A field, and what must never be accepted in it.
+const BAD_VALUES: [(&str, &[&str]); 6] = [
+    (
+        "news_id",
+        &[
+            "",
+            "0",
+            "-2",
+            "--1",
+            "+1",
+            "01",
+            "1.0",
+            "1e0",
+            " 1",
+            "1 ",
+            "1\n",
+            "1\0",
+            "one",
+            "nextid",
+            "1;2",
+            "1,2",
+            "١",
+            "9223372036854775807",
+            "9223372036854775808",
+            "-9223372036854775808",
+            "99999999999999999999999999999999999999",
+            "NaN",
+            "Infinity",
+            "1-1",
+            "*",
+            "../1",
+            "' or 1=1 --",
+        ],
+    ),
+    (
+        "comment_id",
+        &[
+            "",
+            "1",
+            "1-",
+            "-1-1",
+            "1-0",
+            "1--1",
+            "1-nextid",
+            "0-1",
+            "1-1-1",
+            "1:1",
+            "99999999999999999999-1",
+            "1-99999999999999999999",
+            "1-1\0",
+            "1-1 ",
+            "nextid",
+        ],
+    ),
+    ("parent_id", &["", "0", "-2", "nextid", "1.0", "1-1", "99999999999999999999", "1\0"]),
+    ("vote_type", &["", "UP", "up ", "up\0", "sideways", "1", "down\n", "updown", "<script>"]),
+    (
+        "url",
+        &[
+            "javascript:alert(1)",
+            "JAVASCRIPT://example.com/%0aalert(1)",
+            "data:text/html,x",
+            "vbscript:x",
+            "file:///etc/passwd",
+            "text://x",
+            "//example.com",
+            "http:",
+            "http://",
+            "http://?",
+            "http://#",
+            "http://\0",
+            "http://a b",
+            "http://[::1",
+            "http://example.com:99999/",
+            "\u{1}javascript:alert(1)",
+            "java\nscript:alert(1)",
+            "http://example.com/\u{202e}gpj",
+            "http://exa\0mple.com/",
+        ],
+    ),
+    ("title", &["", " ", "\0", "a\0b", "a\nb", "a\r\nSet-Cookie: x=y", "\u{202e}", "\u{feff}", "a\u{7f}"]),
+];
+
+#[tokio::test]
+async fn ids_directions_and_urls_out_of_this_world_are_refused_and_write_nothing() {
+    let target = Target::new().await;
+    let before = target.dump().await;
+    let mut tried = 0;
+    for call in &CALLS {
+        for (name, values) in BAD_VALUES {
+            if !Target::names(call).contains(&name) {
+                continue;
+            }
+            let others = target.form_without(call, name);
+            for value in values {
+                // An empty id of a comment is no address, but one number alone is an edit of that comment.
+                if (call.path, name, *value) == ("/api/postcomment", "comment_id", "1") {
+                    continue;
+                }
+                // Without a URL the text is the item.
+                let form = format!("{others}&{}", encoded(&[(name, value)]));
+                for answer in target.send(call, &form).await {
+                    check_refused(&answer, StatusCode::OK, &format!("{} {name}={value:?}", call.path));
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(target.dump().await, before);
+    assert!(tried > 150, "{tried}");
+}
+
+#[tokio::test]
+async fn long_values_and_control_characters_never_make_an_error_of_ours() {
+    let long = "x".repeat(60_000);
+    let four_bytes = "%F0%9F%A6%80".repeat(5_000);
+    for call in &CALLS {
+        // Some of these are harmless in some fields: a new site for each call.
+        let target = Target::new().await;
+        for name in Target::names(call) {
+            let others = target.form_without(call, name);
+            for value in
+                [&*long, &four_bytes, "%00", "a%00b", "%1B%5B31m", "%0D%0A", "%E2%80%AE", "%2A", "%7B%7D"]
+            {
+                for answer in target.send(call, &format!("{others}&{name}={value}")).await {
+                    assert_eq!(answer.status, StatusCode::OK, "{} {name}", call.path);
+                    let answer = answer.json();
+                    assert!(["ok", "err"].contains(&answer["status"].as_str().unwrap()), "{answer}");
+                }
+            }
+        }
+        crate::consistency::check(&target.dump().await);
+    }
+}
+
+/// Bodies that look a little like forms.
+fn bodies() -> impl Strategy<Value = Vec<u8>> {
+    let name = |call: &Call| Target::names(call);
+    let names: Vec<&'static str> = CALLS.iter().flat_map(name).chain(["", "a[]", "nextid"]).collect();
+    let values =
+        vec!["", "-1", "0", "1", "2", "1-1", "up", "down", "%00", "%FF", "alice", "x", "a=b", "%", "%4", "+"];
+    let pair = (proptest::sample::select(names), proptest::sample::select(values))
+        .prop_map(|(name, value)| format!("{name}={value}").into_bytes());
+    let part = proptest::prop_oneof![
+        4 => pair,
+        1 => proptest::collection::vec(proptest::num::u8::ANY, 0..12),
+        1 => Just(b"&&".to_vec()),
+    ];
+    proptest::collection::vec(part, 0..8).prop_map(|parts| parts.join(&b'&'))
+}
+
+#[tokio::test]
+async fn random_bodies_without_the_secret_write_nothing_and_fail_nothing() {
+    let target = Target::new().await;
+    let before = target.dump().await;
+    let mut runner = TestRunner::deterministic();
+    for round in 0..60 {
+        for call in &CALLS {
+            let body = bodies().new_tree(&mut runner).unwrap().current();
+            let answer = target.client(call).post_bytes(call.path, FORM, body.clone()).await;
+            let shown = format!("round {round} {}: {}", call.path, body.escape_ascii());
+            assert!([StatusCode::OK, StatusCode::BAD_REQUEST].contains(&answer.status), "{shown}");
+            let answer = answer.json();
+            // An unknown pair of user and address gets an answer like a known one.
+            if call.path != "/api/reset-password" {
+                assert_eq!(answer["status"], "err", "{shown}");
+            }
+        }
+    }
+    assert_eq!(target.dump().await, before);
+}
+
+#[tokio::test]
+async fn odd_cookies_log_nobody_in_and_break_nothing() {
+    let target = Target::new().await;
+    let before = target.dump().await;
+    let auth = target.alice.auth.clone().unwrap();
+    for cookie in [
+        "auth",
+        "auth=",
+        "=",
+        ";;;",
+        "auth=;auth=",
+        "auth=%00",
+        "auth=../../etc/passwd",
+        "auth=*",
+        "AUTH=0000000000000000000000000000000000000000",
+        "auth=0000000000000000000000000000000000000000",
+        "auth=zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz",
+        "auth[]=0000000000000000000000000000000000000000",
+        &format!("auth={auth}0"),
+        &format!("auth={}", &auth[1..]),
+        &format!("notauth={auth}"),
+        &format!("auth = nonsense; xauth={auth}"),
+        &format!("a={}", "x".repeat(8_000)),
+        "auth=\u{fc}\u{1f980}",
+    ] {
+        let client = target.server.visitor().with_header("cookie", cookie);
+        ok(client.api_get("/api/getnews/top/0/30").await);
+        let secret = target.alice.apisecret.as_deref().unwrap();
+        let fields = [("news_id", "2"), ("vote_type", "up"), ("apisecret", secret)];
+        assert_eq!(
+            refused(client.api_post("/api/votenews", &fields).await),
+            "you must be logged in",
+            "{cookie}"
+        );
+    }
+    assert_eq!(target.dump().await, before);
+}
+
+#[tokio::test]
+async fn odd_requests_are_answered() {
+    let target = Target::new().await;
+    let before = target.dump().await;
+    let visitor = target.server.visitor();
+    for (request, status) in [
+        ("GET /api/getnews/top/0/30 HTTP/1.1\r\nHost: \r\nConnection: close\r\n\r\n", 200),
+        ("GET /api/getnews/top/0/30 HTTP/1.0\r\n\r\n", 200),
+        ("GET /api/getnews/top/0/30 HTTP/1.1\r\nHost: evil\"><script>\r\nConnection: close\r\n\r\n", 200),
+        (
+            "GET http://evil.example/api/getnews/top/0/30 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+            200,
+        ),
+        ("GET /api/login?username=%zz&password=%q HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 200),
+        ("GET /api//getnews/top/0/30 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 404),
+        ("GET /api/getnews/top/0/30/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 404),
+        ("GET /api/../api/getnews HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 404),
+        ("OPTIONS /api/login HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 405),
+        ("BREW /api/login HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 405),
+        ("POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", 200),
+    ] {
+        let answer = visitor.send_raw(request.as_bytes()).await;
+        assert_eq!(answer.status.as_u16(), status, "{request}");
+        let text = String::from_utf8_lossy(&answer.body);
+        assert!(text.contains(r#""status":"#), "{request}: {text}");
+    }
+    for request in
+        [&b"GET /api/\xff HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"[..], b"nonsense\r\n\r\n"]
+    {
+        let status = visitor.send_raw(request).await.status;
+        assert!(status.is_client_error(), "{status}");
+    }
+    assert_eq!(target.dump().await, before);
+}
+
+#[tokio::test]
+async fn failed_logins_write_their_two_counters_and_nothing_else() {
+    let server = Server::start(Engine::Memory, &[("limits.failed_logins_per_minute", "10")]).await;
+    server.register("alice").await;
+    let before = server.dump().await;
+    let long = "x".repeat(10_000);
+    for username in ["alice", "ALICE", "nobody", "a\0b", &long, ""] {
+        refused(server.visitor().try_log_in(username, "wrong horse").await);
+    }
+    let after = server.dump().await;
+    let new: Vec<&str> = after.keys().filter(|key| !before.contains_key(*key)).map(String::as_str).collect();
+    assert!(before.iter().all(|(key, value)| after.get(key) == Some(value)));
+    let prefix = "limit:failed_login:";
+    assert!(new.iter().all(|key| key.starts_with(prefix) && key.len() < 128), "{new:?}");
+    let address = server.string("limit:failed_login:address:127.0.0.1").await;
+    assert_eq!(address.as_deref(), Some("6"));
+    assert_eq!(server.string("limit:failed_login:account:alice").await.as_deref(), Some("2"));
+    server.advance(60);
+    assert_eq!(server.dump().await, before);
+}

@@ -1,0 +1,157 @@
+//! Setting a new password with a link sent by mail.
+
+use std::time::Duration;
+
+use tidings::domain::password_reset::{check_link, set_new_password};
+use tidings::domain::text::NewPassword;
+use tidings::keyspace::Expiry;
+
+use crate::client::{PASSWORD, ok, refused};
+use crate::server::{Engine, Server};
+use crate::smtp_server::SmtpServer;
+
+const SITE: &str = "https://news.example.com";
+const NEW_PASSWORD: &str = "battery staple";
+
+/// A site with a mail relay, and an account `alice` with an address.
+async fn site_with_mail() -> (Server, SmtpServer) {
+    let relay = SmtpServer::start().await;
+    let settings = [("mail.relay", &*relay.relay()), ("mail.from", "news@example.com"), ("site.url", SITE)];
+    let server = Server::start(Engine::Memory, &settings).await;
+    ok(server.register("alice").await.update_profile("", "alice@example.org", "").await);
+    (server, relay)
+}
+
+async fn ask(server: &Server, username: &str, email: &str) {
+    let fields = [("username", username), ("email", email)];
+    ok(server.visitor().api_post("/api/reset-password", &fields).await);
+}
+
+/// The token in the next mail, which must be for alice.
+async fn mailed_token(relay: &mut SmtpServer) -> String {
+    let mail = relay.next_message().await;
+    assert_eq!(mail.to, ["alice@example.org"]);
+    let text = mail.text();
+    let prefix = format!("{SITE}/reset-password/");
+    let link = text.lines().find(|line| line.starts_with(&prefix)).expect("a line with the link");
+    link[prefix.len()..].to_owned()
+}
+
+async fn use_link(server: &Server, token: &str) -> Result<(), String> {
+    let password = NewPassword::parse(NEW_PASSWORD).unwrap();
+    set_new_password(&server.app.site, token, &password).await.map_err(|error| error.to_string())
+}
+
+async fn count_links(server: &Server) -> usize {
+    server.dump().await.keys().filter(|key| key.starts_with("password_reset:")).count()
+}
+
+#[tokio::test]
+async fn the_mailed_link_sets_a_new_password_once_and_ends_the_sessions() {
+    let (server, mut relay) = site_with_mail().await;
+    let alice = server.visitor().log_in("alice", PASSWORD).await;
+    ask(&server, "ALICE", " Alice@Example.org ").await;
+    let token = mailed_token(&mut relay).await;
+    assert_eq!(token.len(), 40);
+    assert_ne!(Some(&token), alice.auth.as_ref());
+    assert!(alice.is_logged_in().await);
+
+    use_link(&server, &token).await.unwrap();
+    assert!(!alice.is_logged_in().await);
+    refused(server.visitor().try_log_in("alice", PASSWORD).await);
+    server.visitor().log_in("alice", NEW_PASSWORD).await;
+    assert!(use_link(&server, &token).await.unwrap_err().contains("not valid"));
+    assert_eq!(count_links(&server).await, 0);
+}
+
+#[tokio::test]
+async fn of_concurrent_uses_of_one_link_one_succeeds() {
+    let (server, mut relay) = site_with_mail().await;
+    ask(&server, "alice", "alice@example.org").await;
+    let token = mailed_token(&mut relay).await;
+    let (first, second, third) =
+        tokio::join!(use_link(&server, &token), use_link(&server, &token), use_link(&server, &token));
+    let outcomes = [first, second, third];
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{outcomes:?}");
+    let refusals: Vec<&String> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
+    assert!(refusals.iter().all(|refusal| refusal.contains("not valid")), "{refusals:?}");
+}
+
+#[tokio::test]
+async fn the_link_expires_after_an_hour() {
+    let (server, mut relay) = site_with_mail().await;
+    ask(&server, "alice", "alice@example.org").await;
+    let token = mailed_token(&mut relay).await;
+    let key = format!("password_reset:{token}");
+    assert_eq!(server.expiry(&key).await, Expiry::In(Duration::from_secs(3_600)));
+    server.advance(3_599);
+    check_link(&server.app.site, &token).await.unwrap();
+    server.advance(1);
+    assert!(use_link(&server, &token).await.is_err());
+    server.visitor().log_in("alice", PASSWORD).await;
+}
+
+#[tokio::test]
+async fn a_user_gets_one_mail_in_24_hours() {
+    let (server, mut relay) = site_with_mail().await;
+    ask(&server, "alice", "alice@example.org").await;
+    let first = mailed_token(&mut relay).await;
+    assert_eq!(server.field("user:1", "pwd_reset").await, Some(server.now().to_string()));
+    server.advance(86_399);
+    ask(&server, "alice", "alice@example.org").await;
+    assert_eq!(count_links(&server).await, 0);
+    server.advance(1);
+    ask(&server, "alice", "alice@example.org").await;
+    assert_ne!(mailed_token(&mut relay).await, first);
+}
+
+#[tokio::test]
+async fn the_answer_does_not_tell_whether_user_and_address_belong_together() {
+    let (server, _relay) = site_with_mail().await;
+    server.register("bob").await;
+    let before = server.dump().await;
+    for (username, email) in [
+        ("alice", "bob@example.org"),
+        ("bob", "alice@example.org"),
+        ("bob", ""),
+        ("nobody", "alice@example.org"),
+        ("", ""),
+        ("alice", "alice@example.org\r\nBcc: eve@example.org"),
+    ] {
+        ask(&server, username, email).await;
+    }
+    // Without a stored token no mail can have a link.
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn the_link_is_made_from_the_configured_address_and_not_from_the_requests_headers() {
+    let (server, mut relay) = site_with_mail().await;
+    let liar = server
+        .visitor()
+        .with_header("host", "evil.example")
+        .with_header("x-forwarded-host", "evil.example")
+        .with_header("x-forwarded-proto", "ftp");
+    let fields = [("username", "alice"), ("email", "alice@example.org")];
+    ok(liar.api_post("/api/reset-password", &fields).await);
+    mailed_token(&mut relay).await;
+}
+
+#[tokio::test]
+async fn without_a_relay_the_answer_says_so_and_nothing_happens() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    ok(server.register("alice").await.update_profile("", "alice@example.org", "").await);
+    let before = server.dump().await;
+    let fields = [("username", "alice"), ("email", "alice@example.org")];
+    let answer = server.visitor().api_post("/api/reset-password", &fields).await;
+    assert!(refused(answer).contains("not available"));
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn a_reset_may_be_asked_for_with_get_as_well() {
+    let (server, mut relay) = site_with_mail().await;
+    let path = "/api/reset-password?username=alice&email=alice%40example.org";
+    ok(server.visitor().api_get(path).await);
+    mailed_token(&mut relay).await;
+}

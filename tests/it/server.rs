@@ -1,0 +1,284 @@
+//! The real site in this process: its own store, clock, settings and port.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tidings::config::{Config, Flags};
+use tidings::domain::accounts::add_account;
+use tidings::domain::passwords::PasswordWorker;
+use tidings::domain::site::Site;
+use tidings::domain::text::Username;
+use tidings::keyspace::{Batch, EngineClock, Expiry, Order, Query, Store, StoreOptions, Value};
+use tidings::mail::Mailer;
+use tidings::web::App;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use crate::client::Client;
+use crate::redis_server::RedisServer;
+
+/// Where every clock starts: some day in 2027, in Unix seconds.
+pub const START: u64 = 1_800_000_000;
+
+/// Limits that would disturb tests about something else.
+const UNDISTURBED: [(&str, &str); 3] = [
+    ("limits.account_creation_seconds", "0"),
+    ("limits.submission_seconds", "0"),
+    ("limits.failed_logins_per_minute", "0"),
+];
+
+/// Settings by their names, as in `limits.submission_seconds`.
+pub type Settings<'a> = &'a [(&'a str, &'a str)];
+
+/// Which engine holds the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// `redb::memory:`
+    Memory,
+    /// `redb:PATH` in a temporary folder.
+    File,
+    /// A `redis-server` of the test's own.
+    Redis,
+}
+
+/// A running site. It stops when it is dropped.
+pub struct Server {
+    pub app: App,
+    /// The server below the store, on [`Engine::Redis`].
+    pub redis: Option<RedisServer>,
+    clock: Arc<AtomicU64>,
+    address: SocketAddr,
+    http: reqwest::Client,
+    _shutdown: oneshot::Sender<()>,
+    _folder: Option<TempDir>,
+}
+
+/// Tells a story on the embedded engine and on Redis.
+pub async fn each_engine(settings: Settings<'_>, story: impl AsyncFn(Server)) {
+    for engine in [Engine::Memory, Engine::Redis] {
+        println!("on {engine:?}");
+        story(Server::start(engine, settings).await).await;
+    }
+}
+
+/// The settings that a server starts with, read as the program reads them.
+pub fn config(settings: Settings<'_>) -> Config {
+    let variables = UNDISTURBED.iter().chain(settings).map(|(name, value)| {
+        let variable = format!("TIDINGS_{}", name.replace('.', "__").to_uppercase());
+        (variable, (*value).to_owned())
+    });
+    Config::load(None, variables, &Flags::default()).unwrap()
+}
+
+impl Server {
+    /// Starts a site on a fresh store.
+    pub async fn start(engine: Engine, settings: Settings<'_>) -> Self {
+        match engine {
+            Engine::Memory => Self::open("redb::memory:", settings, None, None).await,
+            Engine::File => {
+                let folder = tempfile::tempdir().unwrap();
+                let url = format!("redb:{}", folder.path().join("site.redb").display());
+                Self::open(&url, settings, None, Some(folder)).await
+            }
+            Engine::Redis => Self::on_redis(RedisServer::start(), settings).await,
+        }
+    }
+
+    /// Starts a site on what a Redis server holds.
+    pub async fn on_redis(redis: RedisServer, settings: Settings<'_>) -> Self {
+        let url = redis.url();
+        Self::open(&url, settings, Some(redis), None).await
+    }
+
+    async fn open(
+        url: &str,
+        settings: Settings<'_>,
+        redis: Option<RedisServer>,
+        folder: Option<TempDir>,
+    ) -> Self {
+        let config = Arc::new(config(settings));
+        let clock = Arc::new(AtomicU64::new(START * 1_000));
+        let engine_clock = EngineClock::Manual(clock.clone());
+        let options = StoreOptions {
+            timeout: Duration::from_secs(config.server.store_timeout_seconds),
+            cache_bytes: 8 * 1024 * 1024,
+            clock: engine_clock.clone(),
+        };
+        let store = Store::open(url, &options).await.unwrap();
+        let app = App {
+            site: Arc::new(Site::new(store, config.rules.clone(), PasswordWorker::new(2, 1_000))),
+            mailer: Mailer::from_config(&config.mail).unwrap(),
+            config,
+            clock: engine_clock,
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (shutdown, stopped) = oneshot::channel::<()>();
+        tokio::spawn(tidings::web::serve(app.clone(), listener, async {
+            // The sender is dropped with the server; that is the signal.
+            stopped.await.ok();
+        }));
+        Self { app, redis, clock, address, http: http_client(), _shutdown: shutdown, _folder: folder }
+    }
+
+    /// The store below the site.
+    pub fn store(&self) -> &Store {
+        &self.app.site.store
+    }
+
+    /// The time of the site, in Unix seconds.
+    pub fn now(&self) -> u64 {
+        self.clock.load(Ordering::SeqCst) / 1_000
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, seconds: u64) {
+        self.clock.fetch_add(seconds * 1_000, Ordering::SeqCst);
+    }
+
+    /// Somebody without a session.
+    pub fn visitor(&self) -> Client {
+        Client::new(self.http.clone(), self.address)
+    }
+
+    /// Registers an account over the API.
+    pub async fn register(&self, username: &str) -> Client {
+        self.visitor().register(username).await
+    }
+
+    /// A client of a new account without a password: costs no hashing.
+    pub async fn member(&self, username: &str) -> Client {
+        let name = Username::parse(username).unwrap();
+        let id = add_account(&self.app.site, self.app.now(), &name, None).await.unwrap();
+        self.client_of(id.0).await
+    }
+
+    /// As many members as asked for.
+    pub async fn members(&self, count: usize) -> Vec<Client> {
+        let mut members = Vec::with_capacity(count);
+        for number in 0..count {
+            members.push(self.member(&format!("member-{number}")).await);
+        }
+        members
+    }
+
+    /// A client with the session that an account has in the store.
+    pub async fn client_of(&self, user: u64) -> Client {
+        let key = format!("user:{user}");
+        let mut client = self.visitor();
+        client.user_id = user;
+        client.username = self.field(&key, "username").await.unwrap();
+        client.auth = self.field(&key, "auth").await;
+        client.apisecret = self.field(&key, "apisecret").await;
+        client
+    }
+
+    /// The string at a key.
+    pub async fn string(&self, key: &str) -> Option<String> {
+        let mut query = Query::new();
+        let string = query.string(key);
+        self.store().query(query).await.unwrap().take(string)
+    }
+
+    /// A hash, by field.
+    pub async fn hash(&self, key: &str) -> BTreeMap<String, String> {
+        let mut query = Query::new();
+        let hash = query.hash(key);
+        self.store().query(query).await.unwrap().take(hash).0.into_iter().collect()
+    }
+
+    /// One field of a hash.
+    pub async fn field(&self, key: &str, field: &str) -> Option<String> {
+        self.hash(key).await.remove(field)
+    }
+
+    /// One field of a hash, as a number; absent is 0.
+    pub async fn number(&self, key: &str, field: &str) -> i64 {
+        self.field(key, field).await.map_or(0, |text| text.parse().unwrap())
+    }
+
+    /// The karma of a user.
+    pub async fn karma(&self, user: &Client) -> i64 {
+        self.number(&format!("user:{}", user.user_id), "karma").await
+    }
+
+    /// Gives a user some karma.
+    pub async fn set_karma(&self, user: &Client, karma: i64) {
+        self.set_field(&format!("user:{}", user.user_id), "karma", &karma.to_string()).await;
+    }
+
+    /// Writes a field of a hash.
+    pub async fn set_field(&self, key: &str, field: &str, value: &str) {
+        self.write(|batch| batch.set_field(key, field, value)).await;
+    }
+
+    /// Writes to the store behind the site's back.
+    pub async fn write(&self, fill: impl FnOnce(&mut Batch)) {
+        let mut batch = Batch::new();
+        fill(&mut batch);
+        self.store().commit(batch).await.unwrap();
+    }
+
+    /// The members of a sorted set, lowest score first.
+    pub async fn sorted(&self, key: &str) -> Vec<(String, f64)> {
+        let mut query = Query::new();
+        let range = query.sorted_range(key, Order::Ascending, 0, 1_000_000);
+        self.store().query(query).await.unwrap().take(range)
+    }
+
+    /// The members of a sorted set that holds ids, in no particular order.
+    pub async fn ids(&self, key: &str) -> Vec<u64> {
+        let mut ids: Vec<u64> =
+            self.sorted(key).await.into_iter().map(|(id, _)| id.parse().unwrap()).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Whether and when a key expires.
+    pub async fn expiry(&self, key: &str) -> Expiry {
+        let mut query = Query::new();
+        let expiry = query.expiry(key);
+        self.store().query(query).await.unwrap().take(expiry)
+    }
+
+    /// Everything that is stored, in a form that can be compared.
+    pub async fn dump(&self) -> BTreeMap<String, Value> {
+        dump(self.store()).await
+    }
+}
+
+/// Everything that a store holds, in a form that can be compared.
+pub async fn dump(store: &Store) -> BTreeMap<String, Value> {
+    let mut dump = BTreeMap::new();
+    let mut cursor = None;
+    loop {
+        let page = store.scan(cursor, 500).await.unwrap();
+        for mut entry in page.entries {
+            match &mut entry.value {
+                Value::String(_) => {}
+                Value::Hash(fields) => fields.sort(),
+                Value::Set(members) => members.sort(),
+                Value::SortedSet(members) => members.sort_by(|left, right| left.0.cmp(&right.0)),
+            }
+            dump.insert(entry.key, entry.value);
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            return dump;
+        }
+    }
+}
+
+/// What all clients of a server share.
+pub fn http_client() -> reqwest::Client {
+    reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(Duration::from_secs(60))
+        .build()
+        .unwrap()
+}

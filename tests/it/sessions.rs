@@ -1,0 +1,234 @@
+//! Logging in and out, and the secrets of a session.
+
+use serde_json::Value;
+
+use crate::client::{Client, PASSWORD, ok, refused};
+use crate::server::{Engine, Server, each_engine};
+
+const WRONG: &str = "no account has this username and password";
+const TEN_FAILURES: (&str, &str) = ("limits.failed_logins_per_minute", "10");
+const BEHIND_A_PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.0/8");
+
+#[tokio::test]
+async fn a_login_gives_the_session_of_the_account() {
+    each_engine(&[], async |server| {
+        let alice = server.register("Alice").await;
+        let again = server.visitor().log_in("alice", PASSWORD).await;
+        assert_eq!((&again.auth, &again.apisecret), (&alice.auth, &alice.apisecret));
+        let path = format!("/api/login?username=alice&password={}", PASSWORD.replace(' ', "+"));
+        let answer = ok(server.visitor().api_get(&path).await);
+        assert_eq!(answer["auth"].as_str(), alice.auth.as_deref());
+        assert!(alice.is_logged_in().await && again.is_logged_in().await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_unknown_user_and_a_wrong_password_get_the_same_answer() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    server.register("alice").await;
+    server.member("imported").await;
+    let before = server.dump().await;
+    for (username, password) in [
+        ("nobody", PASSWORD),
+        ("alice", "wrong horse"),
+        ("alice", ""),
+        ("", ""),
+        ("alice", "CORRECT HORSE"),
+        ("alice", "correct horse "),
+        ("alice\0", PASSWORD),
+        ("imported", ""),
+        ("imported", PASSWORD),
+    ] {
+        let answer = server.visitor().try_log_in(username, password).await;
+        assert_eq!(refused(answer), WRONG, "{username:?} {password:?}");
+    }
+    assert_eq!(server.dump().await, before);
+}
+
+/// The old session must be over and a new, different one in its place.
+async fn check_rotated(server: &Server, old: &Client, password: &str) {
+    assert!(!old.is_logged_in().await);
+    let old_key = format!("auth:{}", old.auth.as_deref().unwrap());
+    assert_eq!(server.string(&old_key).await, None);
+    let new = server.visitor().log_in(&old.username, password).await;
+    assert_ne!(new.auth, old.auth);
+    assert_ne!(new.apisecret, old.apisecret);
+    assert!(new.is_logged_in().await);
+    let with_old_secret = new.with_secrets(new.auth.as_deref(), old.apisecret.as_deref());
+    assert!(!with_old_secret.is_logged_in().await);
+}
+
+#[tokio::test]
+async fn logging_out_replaces_token_and_secret_everywhere() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        let elsewhere = server.visitor().log_in("alice", PASSWORD).await;
+        ok(alice.api_post("/api/logout", &[]).await);
+        assert!(!elsewhere.is_logged_in().await);
+        check_rotated(&server, &alice, PASSWORD).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn changing_the_password_replaces_token_and_secret() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        ok(alice.update_profile("", "", "battery staple").await);
+        check_rotated(&server, &alice, "battery staple").await;
+        assert_eq!(refused(server.visitor().try_log_in("alice", PASSWORD).await), WRONG);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_browser_that_changed_the_password_stays_logged_in() {
+    let server = Server::start(Engine::Memory, &[("site.url", "https://news.example.com")]).await;
+    let alice = server.register("alice").await;
+    let fields = [("about", ""), ("email", ""), ("password", "battery staple")];
+    let answer = alice.post("/api/updateprofile", &fields).await;
+    let cookie = answer.headers["set-cookie"].to_str().unwrap();
+    let auth = server.field("user:1", "auth").await.unwrap();
+    let mut parts: Vec<&str> = cookie.split("; ").collect();
+    assert_eq!(parts.remove(0), format!("auth={auth}"));
+    parts.sort_unstable();
+    assert_eq!(parts, ["HttpOnly", "Max-Age=31536000", "Path=/", "SameSite=Lax", "Secure"]);
+}
+
+#[tokio::test]
+async fn an_action_needs_both_the_session_and_its_secret() {
+    each_engine(&[], async |server| {
+        let alice = server.member("alice").await;
+        let bob = server.member("bob").await;
+        let news = alice.submit_text("One", "text").await;
+        let before = server.dump().await;
+        let with = |auth, apisecret| server.visitor().with_secrets(auth, apisecret);
+        let (auth, secret) = (bob.auth.as_deref(), bob.apisecret.as_deref());
+        let other_secret = alice.apisecret.as_deref();
+        let unknown = "0".repeat(40);
+        for (client, expected) in [
+            (with(None, None), "you must be logged in"),
+            (with(None, secret), "you must be logged in"),
+            (with(Some(&unknown), secret), "you must be logged in"),
+            (with(Some(""), secret), "you must be logged in"),
+            (with(secret, secret), "you must be logged in"),
+            (with(auth, None), "the form is not from your current session"),
+            (with(auth, Some("")), "the form is not from your current session"),
+            (with(auth, other_secret), "the form is not from your current session"),
+        ] {
+            let error = refused(client.vote(news, "up").await);
+            assert!(error.starts_with(expected), "{error}");
+        }
+        assert_eq!(server.dump().await, before);
+        ok(bob.vote(news, "up").await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_empty_secret_is_never_accepted() {
+    each_engine(&[], async |server| {
+        let alice = server.member("alice").await;
+        for erase in [true, false] {
+            server
+                .write(|batch| match erase {
+                    true => batch.set_field("user:1", "apisecret", ""),
+                    false => batch.delete_field("user:1", "apisecret"),
+                })
+                .await;
+            for secret in [None, Some(""), alice.apisecret.as_deref()] {
+                assert!(!alice.with_secrets(alice.auth.as_deref(), secret).is_logged_in().await);
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_account_without_session_fields_gets_them_at_login() {
+    each_engine(&[], async |server| {
+        server.register("alice").await;
+        let old_auth = server.field("user:1", "auth").await.unwrap();
+        server
+            .write(|batch| {
+                batch.delete_field("user:1", "apisecret");
+                batch.set_field("user:1", "auth", "");
+                batch.delete(format!("auth:{old_auth}"));
+            })
+            .await;
+        let alice = server.visitor().log_in("alice", PASSWORD).await;
+        assert!(alice.is_logged_in().await);
+        let user = server.hash("user:1").await;
+        assert_eq!(user.get("apisecret"), alice.apisecret.as_ref());
+        assert_eq!(user.get("auth"), alice.auth.as_ref());
+    })
+    .await;
+}
+
+async fn fail_times(client: &Client, username: &str, times: usize) {
+    for _ in 0..times {
+        assert_eq!(refused(client.try_log_in(username, "wrong horse").await), WRONG);
+    }
+}
+
+/// The answer must be to wait for as long as said.
+#[track_caller]
+fn check_slowed_down(answer: Value, wait: &str) {
+    assert_eq!(refused(answer), format!("too many failed logins, please try again in {wait}"));
+}
+
+#[tokio::test]
+async fn after_10_failed_logins_an_account_has_to_wait_a_minute_even_with_the_right_password() {
+    let server = Server::start(Engine::Memory, &[TEN_FAILURES, BEHIND_A_PROXY]).await;
+    let from = |address: u8| server.visitor().forwarded_for(&format!("203.0.113.{address}"));
+    server.register("alice").await;
+    server.register("bob").await;
+    for address in 0..9 {
+        fail_times(&from(address), if address % 2 == 0 { "alice" } else { "ALICE" }, 1).await;
+    }
+    ok(from(20).try_log_in("alice", PASSWORD).await);
+    fail_times(&from(9), "alice", 1).await;
+    check_slowed_down(from(20).try_log_in("alice", PASSWORD).await, "60 seconds");
+    ok(from(20).try_log_in("bob", PASSWORD).await);
+    server.advance(59);
+    check_slowed_down(from(20).try_log_in("Alice", PASSWORD).await, "1 second");
+    server.advance(1);
+    ok(from(20).try_log_in("alice", PASSWORD).await);
+}
+
+#[tokio::test]
+async fn after_10_failed_logins_an_address_has_to_wait_a_minute() {
+    let server = Server::start(Engine::Memory, &[TEN_FAILURES, BEHIND_A_PROXY]).await;
+    let (here, elsewhere) =
+        (server.visitor().forwarded_for("203.0.113.1"), server.visitor().forwarded_for("203.0.113.2"));
+    server.register("alice").await;
+    for number in 0..10 {
+        fail_times(&here, &format!("user-{number}"), 1).await;
+    }
+    check_slowed_down(here.try_log_in("alice", PASSWORD).await, "60 seconds");
+    ok(elsewhere.try_log_in("alice", PASSWORD).await);
+    server.advance(60);
+    ok(here.try_log_in("alice", PASSWORD).await);
+}
+
+#[tokio::test]
+async fn a_crowd_of_concurrent_guesses_gets_no_more_than_10_answers() {
+    each_engine(&[TEN_FAILURES], async |server| {
+        server.register("alice").await;
+        let guesses = (0..64).map(|number| {
+            let visitor = server.visitor();
+            tokio::spawn(async move {
+                refused(visitor.try_log_in("alice", &format!("guess number {number}")).await)
+            })
+        });
+        let mut answered = 0;
+        for guess in guesses.collect::<Vec<_>>() {
+            if guess.await.unwrap() == WRONG {
+                answered += 1;
+            }
+        }
+        assert!(answered <= 10, "{answered} guesses were answered");
+    })
+    .await;
+}
