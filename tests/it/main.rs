@@ -28,4 +28,5 @@ mod outage;
 mod password_reset;
 mod rounds;
 mod sessions;
+mod tidy;
 mod votes;

@@ -10,7 +10,7 @@ const MOST_ROUNDS: u64 = 3;
 /// The rounds that one request takes.
 async fn rounds(server: &Server, client: &Client, path: &str) -> u64 {
     let before = server.store().rounds();
-    ok(client.api_get(path).await);
+    assert_eq!(client.get(path).await.status, 200, "{path}");
     server.store().rounds() - before
 }
 
@@ -28,7 +28,7 @@ async fn lists_of_1_and_of_100_news_take_the_same_few_rounds() {
     each_engine(&[], async |server| {
         let users = server.members(10).await;
         users[0].submit_text("The only one", "text").await;
-        let lists = ["/api/getnews/top/0/30", "/api/getnews/latest/0/30"];
+        let lists = ["/", "/latest/0", "/rss", "/api/getnews/top/0/30", "/api/getnews/latest/0/30"];
         let mut few = Vec::new();
         for list in lists {
             few.push(check_rounds(&server, &users[1], list).await);
@@ -61,9 +61,11 @@ async fn threads_of_1_and_of_500_comments_12_deep_take_the_same_few_rounds() {
         let fields: Vec<_> = fields.collect();
         server.write(|batch| batch.set_fields(format!("thread:comment:{long}"), fields)).await;
 
-        let few = check_rounds(&server, &users[2], &format!("/api/getcomments/{short}")).await;
+        for face in ["/news", "/api/getcomments"] {
+            let few = check_rounds(&server, &users[2], &format!("{face}/{short}")).await;
+            assert_eq!(check_rounds(&server, &users[2], &format!("{face}/{long}")).await, few);
+        }
         let path = format!("/api/getcomments/{long}");
-        assert_eq!(check_rounds(&server, &users[2], &path).await, few);
         let text = String::from_utf8(users[2].get(&path).await.body).unwrap();
         assert_eq!(text.matches(r#""username":"member-"#).count(), 500);
     })

@@ -1,0 +1,572 @@
+//! The house rules that no compiler checks: the layering, one place for key
+//! text, and documents that name everything there is.
+//!
+//! Each rule is a function from text to findings. One test runs it over the
+//! project, another shows on bad input that it can fail.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Crates of the web and of the engines: the domain knows neither.
+const FORBIDDEN_IN_DOMAIN: [&str; 10] =
+    ["axum", "maud", "redb", "redis", "hyper", "http", "tower", "tower_http", "web", "cli"];
+/// What the keyspace must not know: the layers above it.
+const FORBIDDEN_IN_KEYSPACE: [&str; 5] = ["domain", "web", "cli", "news", "News"];
+/// The one file that may spell keys.
+const KEYS_FILE: &str = "src/domain/keys.rs";
+
+/// Something that breaks a rule.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    path: String,
+    line: usize,
+    message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+/// A source file, taken apart.
+struct Source {
+    /// The path from the project's root, with `/`.
+    path: String,
+    /// The file as it is.
+    text: String,
+    /// Without tests and comments; lines stay where they are.
+    code: String,
+    /// Like `code`, and string literals are empty.
+    bare: String,
+    /// The string literals of `code`, each with its line.
+    literals: Vec<(usize, String)>,
+}
+
+impl Source {
+    /// Takes a file apart; of a test's file nothing but the text is left.
+    fn new(path: &str, text: &str, is_test: bool) -> Self {
+        let tested = if is_test { "" } else { without_tests(text) };
+        let Scanned { code, bare, literals } = scan(tested);
+        Self { path: path.to_owned(), text: text.to_owned(), code, bare, literals }
+    }
+
+    fn finding(&self, line: usize, message: String) -> Finding {
+        Finding { path: self.path.clone(), line, message }
+    }
+
+    fn is_in(&self, layer: &str) -> bool {
+        self.path == format!("src/{layer}.rs") || self.path.starts_with(&format!("src/{layer}/"))
+    }
+}
+
+/// The part of a file before its test module, which by custom comes last.
+fn without_tests(text: &str) -> &str {
+    let mut start = 0;
+    let mut after_test_attribute = None;
+    for line in text.split_inclusive('\n') {
+        let content = line.trim();
+        if content == "#[cfg(test)]" {
+            after_test_attribute = Some(start);
+        } else if let Some(attribute) = after_test_attribute
+            && !content.starts_with("#[")
+        {
+            if content.contains("mod ") && content.ends_with('{') {
+                return &text[..attribute];
+            }
+            after_test_attribute = None;
+        }
+        start += line.len();
+    }
+    text
+}
+
+/// What [`scan`] finds in a source text.
+#[derive(Default)]
+struct Scanned {
+    code: String,
+    bare: String,
+    literals: Vec<(usize, String)>,
+}
+
+impl Scanned {
+    fn push(&mut self, text: &str) {
+        self.code.push_str(text);
+        self.bare.push_str(text);
+    }
+
+    /// Keeps the lines of a text, and nothing else of it.
+    fn push_lines(into: &mut String, text: &str) {
+        into.extend(text.chars().filter(|character| *character == '\n'));
+    }
+}
+
+/// Tells code, comments and string literals apart.
+fn scan(text: &str) -> Scanned {
+    let mut scanned = Scanned::default();
+    let mut rest = text;
+    let mut line = 1;
+    let mut after_word = false;
+    while let Some(first) = rest.chars().next() {
+        let raw = if after_word { None } else { raw_literal(rest) };
+        let length = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            block_comment(rest)
+        } else if let Some(length) = raw {
+            length
+        } else if first == '"' {
+            quoted(rest)
+        } else if first == '\'' {
+            character_literal(rest)
+        } else {
+            first.len_utf8()
+        };
+        let (token, after) = rest.split_at(length);
+        if token.starts_with("//") || token.starts_with("/*") {
+            Scanned::push_lines(&mut scanned.code, token);
+            Scanned::push_lines(&mut scanned.bare, token);
+        } else if raw.is_some() || first == '"' {
+            let inner = token.trim_start_matches(['b', 'r', '#']).trim_end_matches('#');
+            scanned.literals.push((line, inner.trim_matches('"').to_owned()));
+            scanned.code.push_str(token);
+            scanned.bare.push_str("\"\"");
+            Scanned::push_lines(&mut scanned.bare, token);
+        } else {
+            scanned.push(token);
+        }
+        line += token.matches('\n').count();
+        after_word = first.is_alphanumeric() || first == '_';
+        rest = after;
+    }
+    scanned
+}
+
+/// The length of a block comment, which may hold others.
+fn block_comment(text: &str) -> usize {
+    let mut depth = 0;
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text.as_bytes()[at..];
+        if rest.starts_with(b"/*") {
+            depth += 1;
+            at += 2;
+        } else if rest.starts_with(b"*/") {
+            depth -= 1;
+            at += 2;
+            if depth == 0 {
+                return at;
+            }
+        } else {
+            at += 1;
+        }
+    }
+    text.len()
+}
+
+/// The length of a raw string literal at the start of a text.
+fn raw_literal(text: &str) -> Option<usize> {
+    let after = text.strip_prefix("br").or_else(|| text.strip_prefix('r'))?;
+    let inner = after.trim_start_matches('#');
+    let end = format!("\"{}", "#".repeat(after.len() - inner.len()));
+    let body = inner.strip_prefix('"')?;
+    let length = body.find(&end).map_or(body.len(), |found| found + end.len());
+    Some(text.len() - body.len() + length)
+}
+
+/// The length of a string literal at the start of a text.
+fn quoted(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, character) in text.char_indices().skip(1) {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// The length of a character literal at the start of a text, or of the quote
+/// of a lifetime.
+fn character_literal(text: &str) -> usize {
+    let mut characters = text.char_indices().skip(1);
+    match characters.next() {
+        Some((_, '\\')) => {
+            characters.next();
+            characters.find(|(_, character)| *character == '\'').map_or(1, |(at, _)| at + 1)
+        }
+        Some(_) => match characters.next() {
+            Some((at, '\'')) => at + 1,
+            _ => 1,
+        },
+        None => 1,
+    }
+}
+
+/// The words of a text (letters, digits and `_`), each with its line.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().flat_map(|(index, line)| {
+        let words = line.split(|character: char| !character.is_alphanumeric() && character != '_');
+        words.filter(|word| !word.is_empty()).map(move |word| (index + 1, word))
+    })
+}
+
+/// The domain imports no HTTP, HTML or engine, and no layer above it.
+fn domain_knows_no_web_and_no_engine(source: &Source) -> Vec<Finding> {
+    if !source.is_in("domain") {
+        return Vec::new();
+    }
+    words(&source.bare)
+        .filter(|(_, word)| FORBIDDEN_IN_DOMAIN.contains(word))
+        .map(|(line, word)| {
+            source.finding(line, format!("the domain mentions {word}: move what needs it to web or keyspace"))
+        })
+        .collect()
+}
+
+/// The keyspace knows nothing of what its keys mean.
+fn keyspace_knows_no_news(source: &Source) -> Vec<Finding> {
+    if !source.is_in("keyspace") {
+        return Vec::new();
+    }
+    words(&source.code)
+        .filter(|(_, word)| FORBIDDEN_IN_KEYSPACE.contains(word))
+        .map(|(line, word)| {
+            source
+                .finding(line, format!("the keyspace mentions {word}: what keys mean belongs to the domain"))
+        })
+        .collect()
+}
+
+/// The text of each key in `keys.rs`, with `{...}` where it varies.
+fn key_texts(keys: &Source) -> Vec<(usize, String)> {
+    keys.literals.iter().filter(|(_, text)| text.contains([':', '.'])).cloned().collect()
+}
+
+/// Key text exists in one file only.
+fn keys_are_spelled_in_one_place(source: &Source, keys: &[(usize, String)]) -> Vec<Finding> {
+    if source.path == KEYS_FILE {
+        return Vec::new();
+    }
+    let spells_key = |literal: &str| {
+        keys.iter().map(|(_, key)| key.split('{').next().unwrap_or_default()).find(|start| {
+            // A whole key, as `news.count`, or the start of one, as `news:`.
+            if start.ends_with(':') { literal.starts_with(start) } else { literal == *start }
+        })
+    };
+    source
+        .literals
+        .iter()
+        .filter_map(|(line, literal)| Some((line, spells_key(literal)?)))
+        .map(|(line, start)| {
+            source.finding(
+                *line,
+                format!("a literal spells the key {start}...: make it a function in {KEYS_FILE}"),
+            )
+        })
+        .collect()
+}
+
+/// A file says first what it is for.
+fn files_say_what_they_are_for(source: &Source) -> Vec<Finding> {
+    if source.text.starts_with("//! ") {
+        return Vec::new();
+    }
+    vec![source.finding(1, "the file does not begin with a //! comment that says what it is for".to_owned())]
+}
+
+/// Plans are in issues, not in the code.
+fn nothing_is_left_to_do(source: &Source) -> Vec<Finding> {
+    words(&source.text)
+        .filter(|(_, word)| ["TODO", "FIXME", "XXX"].contains(word))
+        .map(|(line, word)| source.finding(line, format!("{word}: do it now, or write it down elsewhere")))
+        .collect()
+}
+
+/// Every setting is told to operators.
+fn settings_are_documented<'a>(names: impl Iterator<Item = &'a str>, documents: &str) -> Vec<Finding> {
+    names
+        .filter(|name| !documents.contains(&format!("`{name}`")))
+        .map(|name| Finding {
+            path: "src/config/settings.rs".to_owned(),
+            line: 1,
+            message: format!("the setting {name} is neither in docs/operating.md nor in docs/ranking.md"),
+        })
+        .collect()
+}
+
+/// Every call of the API has a heading with its methods, such as
+/// ``### GET or POST `/api/login` ``.
+fn api_routes_are_documented(router: &Source, document: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (line, path) in router.literals.iter().filter(|(_, text)| text.starts_with("/api/")) {
+        let heading =
+            document.lines().find(|line| line.starts_with('#') && line.contains(&format!("`{path}`")));
+        let Some(heading) = heading else {
+            findings.push(router.finding(*line, format!("{path} has no heading in docs/api.md")));
+            continue;
+        };
+        let after = router.code.split_once(&format!("\"{path}\"")).map_or("", |(_, after)| after);
+        let handlers = after.split(".route(").next().unwrap_or_default();
+        for (function, method) in [("get(", "GET"), ("post(", "POST")] {
+            let routed = handlers.contains(function);
+            if routed != words(heading).any(|(_, word)| word == method) {
+                let fault = if routed { "does not mention" } else { "wrongly mentions" };
+                let message = format!("the heading of {path} in docs/api.md {fault} {method}");
+                findings.push(router.finding(*line, message));
+            }
+        }
+    }
+    findings
+}
+
+/// Every key is described: `user:<user id>` in the document for `user:{id}` in the code.
+fn keys_are_documented(keys: &[(usize, String)], document: &str) -> Vec<Finding> {
+    let documented: HashSet<String> = document
+        .lines()
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+        .map(|key| with_stars(key, '<', '>'))
+        .collect();
+    keys.iter()
+        .filter(|(_, key)| !documented.contains(&with_stars(key, '{', '}')))
+        .map(|(line, key)| Finding {
+            path: KEYS_FILE.to_owned(),
+            line: *line,
+            message: format!("the key {} is not in docs/data-layout.md", with_stars(key, '{', '}')),
+        })
+        .collect()
+}
+
+/// A key with `*` for each part between two brackets.
+fn with_stars(key: &str, open: char, close: char) -> String {
+    let mut starred = String::new();
+    let mut inside = false;
+    for character in key.chars() {
+        if character == open {
+            inside = true;
+            starred.push('*');
+        } else if character == close {
+            inside = false;
+        } else if !inside {
+            starred.push(character);
+        }
+    }
+    starred
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn document(name: &str) -> String {
+    let path = root().join("docs").join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every Rust file below `src`, in the order of their paths.
+fn sources() -> Vec<Source> {
+    let mut paths = BTreeSet::new();
+    find_files(&root().join("src"), &mut paths);
+    let texts: Vec<(PathBuf, String)> =
+        paths.into_iter().map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect();
+    let tests: HashSet<PathBuf> = texts.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
+    let is_test = |path: &Path| path.ancestors().any(|part| tests.contains(&part.with_extension("")));
+    texts
+        .iter()
+        .map(|(path, text)| {
+            let shown = path.strip_prefix(root()).unwrap().to_str().unwrap().replace('\\', "/");
+            Source::new(&shown, text, is_test(path))
+        })
+        .collect()
+}
+
+fn find_files(directory: &Path, found: &mut BTreeSet<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            find_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.insert(path);
+        }
+    }
+}
+
+/// The files, without extension, of the modules that a file declares for tests.
+fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
+    let is_root = path.ends_with("src/lib.rs") || path.ends_with("src/main.rs");
+    let folder = if is_root { path.parent().unwrap().to_owned() } else { path.with_extension("") };
+    let mut modules = Vec::new();
+    let mut is_test = false;
+    for line in text.lines().map(str::trim) {
+        let module = line.split_once("mod ").and_then(|(_, name)| name.strip_suffix(';'));
+        match module {
+            Some(name) if is_test => modules.push(folder.join(name)),
+            _ if line.starts_with("#[") => is_test |= line == "#[cfg(test)]",
+            _ => {}
+        }
+        if !line.starts_with("#[") {
+            is_test = false;
+        }
+    }
+    modules
+}
+
+/// Fails with all findings, each with its file and line.
+fn demand_none(rule: &str, findings: Vec<Finding>) {
+    let list: String = findings.iter().map(|finding| format!("\n  {finding}")).collect();
+    assert!(findings.is_empty(), "{rule}:{list}");
+}
+
+fn check_sources(rule: &str, check: impl Fn(&Source) -> Vec<Finding>) {
+    let sources = sources();
+    assert!(sources.len() > 30, "only {} source files were found", sources.len());
+    demand_none(rule, sources.iter().flat_map(check).collect());
+}
+
+fn source_of(path: &str) -> Source {
+    sources().into_iter().find(|source| source.path == path).unwrap_or_else(|| panic!("there is no {path}"))
+}
+
+#[test]
+fn the_layers_are_kept() {
+    check_sources("the domain knows no web and no engine", domain_knows_no_web_and_no_engine);
+    check_sources("the keyspace does not know what keys mean", keyspace_knows_no_news);
+}
+
+#[test]
+fn key_text_is_in_one_file() {
+    let keys = key_texts(&source_of(KEYS_FILE));
+    assert!(keys.len() > 15, "only {} keys were found", keys.len());
+    check_sources("keys are spelled in one place", |source| keys_are_spelled_in_one_place(source, &keys));
+}
+
+#[test]
+fn every_file_says_what_it_is_for_and_leaves_nothing_to_do() {
+    check_sources("a file begins with what it is for", files_say_what_they_are_for);
+    check_sources("nothing is left to do", nothing_is_left_to_do);
+}
+
+#[test]
+fn every_setting_is_documented() {
+    let config =
+        tidings::config::Config::load(None, std::iter::empty(), &tidings::config::Flags::default()).unwrap();
+    let documents = document("operating.md") + &document("ranking.md");
+    let names = config.describe().iter().map(|line| line.name);
+    assert!(names.len() > 20, "only {} settings were found", names.len());
+    demand_none("operators are told every setting", settings_are_documented(names, &documents));
+}
+
+#[test]
+fn every_api_call_is_documented() {
+    let router = source_of("src/web/router.rs");
+    assert!(router.literals.iter().any(|(_, text)| text == "/api/login"), "no routes were found");
+    demand_none("clients are told every call", api_routes_are_documented(&router, &document("api.md")));
+}
+
+#[test]
+fn every_key_is_documented() {
+    let keys = key_texts(&source_of(KEYS_FILE));
+    demand_none("every key is described", keys_are_documented(&keys, &document("data-layout.md")));
+}
+
+mod the_rules_can_fail {
+    use super::*;
+
+    fn lines(findings: &[Finding]) -> Vec<usize> {
+        findings.iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn scanning_tells_code_comments_and_literals_apart() {
+        let text = "let a = 'x'; // one \"quote\n/* two /* nested */ \" */ fn f<'a>() {}\n\
+                    let b = \"three // \\\" four\";\nlet c = r#\"five \" six\"#; let d = '\"'; // end\n";
+        let scanned = scan(text);
+        assert_eq!(
+            scanned.bare,
+            "let a = 'x'; \n fn f<'a>() {}\nlet b = \"\";\nlet c = \"\"; let d = '\"'; \n"
+        );
+        assert_eq!(scanned.literals, [(3, "three // \\\" four".to_owned()), (4, "five \" six".to_owned())]);
+    }
+
+    #[test]
+    fn tests_are_left_out() {
+        let text =
+            "code\n#[cfg(test)]\nmod other;\nmore\n#[cfg(test)]\n#[allow(x)]\nmod tests {\n  axum\n}\n";
+        assert_eq!(without_tests(text), "code\n#[cfg(test)]\nmod other;\nmore\n");
+        let folder = Path::new("/p/src/keyspace");
+        assert_eq!(test_modules(&folder.with_extension("rs"), text), [folder.join("other")]);
+        assert_eq!(test_modules(Path::new("/p/src/lib.rs"), text), [Path::new("/p/src/other")]);
+    }
+
+    #[test]
+    fn layers() {
+        let text =
+            "//! On redis.\nuse axum::Router;\nlet a = \"axum\";\nuse http::StatusCode;\nuse crate::web;\n";
+        let check = |path: &str| lines(&domain_knows_no_web_and_no_engine(&Source::new(path, text, false)));
+        assert_eq!(check("src/domain/news.rs"), [2, 4, 5]);
+        assert_eq!(check("src/domain.rs"), [2, 4, 5]);
+        assert!(check("src/web/news.rs").is_empty());
+
+        let text = "//! No news.\nlet newsletter = 1;\nlet key = \"news:1\";\nuse crate::domain::keys;\n";
+        let check = |path: &str| lines(&keyspace_knows_no_news(&Source::new(path, text, false)));
+        assert_eq!(check("src/keyspace/redis.rs"), [3, 4]);
+        assert!(check("src/domain/news.rs").is_empty());
+        let test = Source::new("src/keyspace/conformance.rs", text, true);
+        assert!(keyspace_knows_no_news(&test).is_empty());
+    }
+
+    fn some_keys() -> Vec<(usize, String)> {
+        let text =
+            "const A: &str = \"news.count\";\nformat!(\"news:{id}\");\nformat!(\"user:{id}:recently\");\n";
+        key_texts(&Source::new(KEYS_FILE, text, false))
+    }
+
+    #[test]
+    fn key_text() {
+        let text =
+            "// \"news:1\"\nlet a = \"news.counter\";\nlet b = \"news.count\";\nlet c = r\"news:{id}\";\n";
+        let check =
+            |path: &str| lines(&keys_are_spelled_in_one_place(&Source::new(path, text, false), &some_keys()));
+        assert_eq!(check("src/web/pages.rs"), [3, 4]);
+        assert!(check(KEYS_FILE).is_empty());
+    }
+
+    #[test]
+    fn first_lines_and_left_work() {
+        let source =
+            Source::new("src/a.rs", "use x;\n// TODO: more\n#[test]\nfn f() { /* FIXME */ }\n", false);
+        assert_eq!(lines(&files_say_what_they_are_for(&source)), [1]);
+        assert_eq!(lines(&nothing_is_left_to_do(&source)), [2, 4]);
+        assert_eq!(
+            nothing_is_left_to_do(&source)[0].to_string(),
+            "src/a.rs:2: TODO: do it now, or write it down elsewhere"
+        );
+        let source = Source::new("src/a.rs", "//! What it is for.\n", false);
+        assert!(files_say_what_they_are_for(&source).is_empty() && nothing_is_left_to_do(&source).is_empty());
+    }
+
+    #[test]
+    fn documents() {
+        let missing =
+            settings_are_documented(["site.name", "site.url"].into_iter(), "| `site.url` | site.name |");
+        assert_eq!(missing.len(), 1);
+        assert!(missing[0].message.contains("site.name"));
+
+        let router = "Router::new()\n.route(\"/api/a/{id}\", get(f).post(f))\n.route(\"/api/b\", post(f))\n\
+                      .route(\"/api/c\", get(f))\n.route(\"/c\", get(f))\n";
+        let router = Source::new("src/web/router.rs", router, false);
+        let document = "### GET `/api/a/{id}`\n### GET or POST `/api/b`\nPOST `/api/c`\n";
+        assert_eq!(lines(&api_routes_are_documented(&router, document)), [2, 3, 4]);
+        let document = "### GET or POST `/api/a/{id}`\n### POST `/api/b`\n## GET `/api/c`\n";
+        assert!(api_routes_are_documented(&router, document).is_empty());
+
+        let document = "| `news:<news id>` | news.count |\n| `user:<id>` | `user:<id>:recent` |\n";
+        assert_eq!(lines(&keys_are_documented(&some_keys(), document)), [1, 3]);
+        let document = "`news.count`, `news:<id>`, `user:<user id>:recently`";
+        assert!(keys_are_documented(&some_keys(), document).is_empty());
+    }
+}
