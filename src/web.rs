@@ -15,17 +15,17 @@ pub mod local_path;
 pub mod pages;
 pub mod path;
 pub mod router;
+pub mod server;
 pub mod viewer;
+
+pub use server::serve;
 
 use crate::config::Config;
 use crate::domain::clock::Timestamp;
 use crate::domain::site::Site;
 use crate::keyspace::EngineClock;
 use crate::mail::Mailer;
-use std::future::Future;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::net::TcpListener;
 
 /// Everything that a request handler needs. Cheap to clone.
 #[derive(Clone)]
@@ -46,18 +46,4 @@ impl App {
     pub fn now(&self) -> Timestamp {
         Timestamp::now(&self.clock)
     }
-}
-
-/// Serves the site on a listener until `shutdown` completes; then finishes
-/// the requests that are under way.
-///
-/// # Errors
-/// When the listener fails.
-pub async fn serve(
-    app: App,
-    listener: TcpListener,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    let service = router::router(app).into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service).with_graceful_shutdown(shutdown).await
 }

@@ -39,14 +39,14 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
 
     let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
     let app = App { site: Arc::new(site), config: Arc::new(config), mailer, clock: EngineClock::System };
-    let served = serve_until(app, listener, stop_signal()?).await;
+    serve_until(app, listener, stop_signal()?).await;
     store.close().await;
     tracing::info!("stopped");
-    served
+    Ok(())
 }
 
 /// Serves until `stop` completes, then lets requests end, for a while.
-async fn serve_until(app: App, listener: TcpListener, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+async fn serve_until(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
     let (tell, mut told) = watch::channel(false);
     let server = web::serve(app, listener, async move {
         // An error means that nobody can tell any more: stop as well.
@@ -54,17 +54,13 @@ async fn serve_until(app: App, listener: TcpListener, stop: impl Future<Output =
     });
     tokio::pin!(server);
     tokio::select! {
-        ended = &mut server => return ended.context("the server failed"),
+        () = &mut server => return,
         () = stop => {}
     }
     tracing::info!("stopping");
     tell.send(true).ok();
-    match tokio::time::timeout(SHUTDOWN_GRACE, server).await {
-        Ok(ended) => ended.context("the server failed"),
-        Err(_) => {
-            tracing::warn!("some connections were still open");
-            Ok(())
-        }
+    if tokio::time::timeout(SHUTDOWN_GRACE, server).await.is_err() {
+        tracing::warn!("some connections were still open");
     }
 }
 

@@ -7,6 +7,9 @@
 use super::error::Failure;
 use percent_encoding::percent_decode;
 
+/// The largest body that any form of the site needs: the longest URL and text,
+/// each character of four bytes and percent-encoded, and some room.
+pub const BODY_LIMIT: usize = 128 * 1024;
 /// The most fields in one form.
 const MAX_FIELDS: usize = 32;
 

@@ -1,6 +1,7 @@
 //! Every address of the site.
 
 use super::error::{self, Failure};
+use super::form::BODY_LIMIT;
 use super::{App, api, assets, feeds, headers, pages};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -10,10 +11,6 @@ use axum::routing::{get, post};
 use std::time::Duration;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-
-/// The largest body that any form of the site needs: the longest URL and text,
-/// each character of four bytes and percent-encoded, and some room.
-const BODY_LIMIT: usize = 128 * 1024;
 
 /// The whole site as a service.
 pub fn router(app: App) -> Router {
