@@ -66,7 +66,7 @@ pub fn refused(answer: Value) -> String {
 
 /// A form's fields, encoded.
 pub fn encoded(fields: Fields<'_>) -> String {
-    form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
 impl Client {
