@@ -102,9 +102,15 @@ pub fn log_to_stderr() {
         .init();
 }
 
-/// Opens the configured store.
+/// Opens the configured store; a new one where there is none.
 async fn open_store(config: &Config) -> anyhow::Result<Store> {
     Ok(Store::open(config.server.store.as_str(), &store_options(config)).await?)
+}
+
+/// Opens a store that must exist: a mistyped path is an error, not an empty store.
+async fn open_existing_store(url: &str, config: &Config) -> anyhow::Result<Store> {
+    let options = StoreOptions { create: false, ..store_options(config) };
+    Ok(Store::open(url, &options).await?)
 }
 
 fn store_options(config: &Config) -> StoreOptions {

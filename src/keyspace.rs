@@ -71,6 +71,8 @@ pub struct StoreOptions {
     pub timeout: Duration,
     /// Memory for cached pages of the embedded engine, in bytes.
     pub cache_bytes: usize,
+    /// Whether the embedded engine may create the file of a new, empty store.
+    pub create: bool,
     /// The clock that expiry is measured by on the embedded engine; a Redis
     /// server has its own.
     pub clock: EngineClock,
@@ -78,7 +80,12 @@ pub struct StoreOptions {
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(2), cache_bytes: 64 * 1024 * 1024, clock: EngineClock::System }
+        Self {
+            timeout: Duration::from_secs(2),
+            cache_bytes: 64 * 1024 * 1024,
+            create: true,
+            clock: EngineClock::System,
+        }
     }
 }
 

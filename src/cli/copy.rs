@@ -1,6 +1,6 @@
 //! `tidings copy FROM TO`: a store, key by key, into another of any engine.
 
-use super::{progress_bar, store_options};
+use super::{open_existing_store, progress_bar, store_options};
 use crate::config::Config;
 use crate::keyspace::{Store, without_password};
 use anyhow::{Context, bail};
@@ -32,9 +32,8 @@ impl Copy {
         if self.from == self.to {
             bail!("the two stores are the same: {}", without_password(&self.from));
         }
-        let options = store_options(config);
-        let from = Store::open(&self.from, &options).await?;
-        let to = Store::open(&self.to, &options).await?;
+        let from = open_existing_store(&self.from, config).await?;
+        let to = Store::open(&self.to, &store_options(config)).await?;
         let present = to.count_keys().await?;
         if present > 0 && !self.overwrite {
             bail!(

@@ -1,6 +1,6 @@
 //! `tidings user`: accounts, from the operator's side.
 
-use super::open_store;
+use super::{open_existing_store, open_store};
 use crate::config::Config;
 use crate::domain::clock::Timestamp;
 use crate::domain::ids::UserId;
@@ -43,7 +43,12 @@ impl User {
     /// # Errors
     /// What the operator should read.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = open_store(config).await?;
+        let store = match &self {
+            Self::Add { .. } => open_store(config).await?,
+            Self::Promote { .. } | Self::Password { .. } => {
+                open_existing_store(config.server.store.as_str(), config).await?
+            }
+        };
         let site = Arc::new(Site::new(store.clone(), config.rules.clone(), PasswordWorker::default()));
         let done = self.apply(&site).await;
         store.close().await;

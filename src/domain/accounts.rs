@@ -84,14 +84,10 @@ async fn insert_account(
     let name_key = keys::username_to_id(username.as_str());
     let creation_seconds = site.rules.limits.account_creation_seconds;
     let address = address.filter(|_| creation_seconds > 0);
-    let mut drawn = None;
     let mut attempts = site.attempts(keys::USERS_COUNT);
     loop {
         attempts.next().await?;
-        let id = match drawn {
-            Some(id) => id,
-            None => draw_id(site).await?,
-        };
+        let id = draw_id(site).await?;
         let session = Session::new(id)?;
         let mut batch = Batch::new();
         let name_free = batch.key_absent(&name_key);
@@ -101,9 +97,9 @@ async fn insert_account(
             // its owner is the administrator.
             batch.key_absent(keys::USERS_COUNT);
             batch.set(keys::USERS_COUNT, id.to_string());
-        } else {
-            drawn = Some(id);
         }
+        // Whatever has become of the counter: no account is written over.
+        batch.key_absent(keys::user(id));
         let admin = id == FIRST_USER && password_hash.is_some();
         batch.set(&name_key, id.to_string());
         batch.set_fields(

@@ -93,8 +93,14 @@ fn any_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<i64, 
 }
 
 fn numbers<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
-    let values = Vec::<serde_json::Value>::deserialize(deserializer)?;
-    Ok(values.iter().filter_map(as_number).filter_map(|number| u64::try_from(number).ok()).collect())
+    let values = serde_json::Value::deserialize(deserializer)?;
+    Ok(values
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(as_number)
+        .filter_map(|number| u64::try_from(number).ok())
+        .collect())
 }
 
 impl Comment {
@@ -405,6 +411,13 @@ mod tests {
         assert_eq!(again, comment);
         assert!(comment.to_json().contains(r#""mood":"fine""#));
         assert!(comment.to_json().contains(r#""score":2"#));
+    }
+
+    #[test]
+    fn votes_that_are_no_list_are_no_votes() {
+        let json = r#"{"body":"b","parent_id":-1,"user_id":1,"ctime":1,"up":null,"down":"x"}"#;
+        let comment = Comment::from_field("1", json).unwrap();
+        assert_eq!((comment.up.len(), comment.down.len()), (0, 0));
     }
 
     #[test]

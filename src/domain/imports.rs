@@ -74,6 +74,7 @@ pub async fn import_links(
     let mut ids = Vec::with_capacity(links.len());
     for (id, link) in (first..).map(NewsId).zip(&links) {
         batch.field_absent(keys::IMPORTED_LINKS, &link.source_id);
+        batch.key_absent(keys::news(id));
         batch.set_field(keys::IMPORTED_LINKS, &link.source_id, id.to_string());
         write_link(&mut batch, site, now, id, link);
         let earned = i64::try_from(link.voters.len()).unwrap_or(i64::MAX);
@@ -159,6 +160,7 @@ pub async fn import_accounts(
         batch.field_absent(keys::IMPORTED_ACCOUNTS, *source);
         batch.set_field(keys::IMPORTED_ACCOUNTS, *source, id.to_string());
         batch.key_absent(keys::username_to_id(&name));
+        batch.key_absent(keys::user(id));
         batch.set(keys::username_to_id(&name), id.to_string());
         batch.set_fields(
             keys::user(id),

@@ -14,21 +14,22 @@ use crate::keyspace::Batch;
 /// When the store fails; the user is unchanged then.
 pub async fn reward_visit(site: &Site, now: Timestamp, user: &mut User) -> Result<(), Error> {
     let karma = &site.rules.karma;
-    if karma.visit_seconds == 0 || now.seconds_since(user.karma_incr_time) < karma.visit_seconds {
+    let last = user.karma_incr_time;
+    if karma.visit_seconds == 0 || last.is_some_and(|last| now.seconds_since(last) < karma.visit_seconds) {
         return Ok(());
     }
     let key = keys::user(user.id);
     let mut batch = Batch::new();
-    if user.karma_incr_time == Timestamp::default() {
-        batch.key_present(&key);
-    } else {
-        batch.field_equals(&key, "karma_incr_time", user.karma_incr_time.to_string());
-    }
+    batch.key_present(&key);
+    match last {
+        Some(last) => batch.field_equals(&key, "karma_incr_time", last.to_string()),
+        None => batch.field_absent(&key, "karma_incr_time"),
+    };
     batch.set_field(&key, "karma_incr_time", now.to_string());
     batch.increment_field(&key, "karma", karma.visit_increment);
     if let Applied::Yes(committed) = site.apply(batch).await? {
         user.karma = committed.counters.first().copied().unwrap_or(user.karma);
-        user.karma_incr_time = now;
+        user.karma_incr_time = Some(now);
     }
     Ok(())
 }

@@ -32,6 +32,8 @@ pub const MAX_WAITING_PASSWORDS: usize = 256;
 pub const MAX_COMMENTS_PER_THREAD: u64 = 20_000;
 /// Items read beyond the front page, to order it by the ranks of the moment.
 pub const TOP_READ_AHEAD: u64 = 15;
+/// Draws for a random item before the latest stands in.
+pub const RANDOM_DRAWS: usize = 16;
 /// Items whose ranks are recomputed in one round.
 pub const RECOMPUTE_CHUNK: u64 = 200;
 /// The most items in one answer of the API.

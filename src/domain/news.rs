@@ -7,7 +7,7 @@ use super::keys;
 use super::limits;
 use super::ranking;
 use super::rules::RankingRules;
-use super::site::Site;
+use super::site::{Applied, Site};
 use super::urls::NewsUrl;
 use super::users::{self, number};
 use super::visit::Visit;
@@ -146,29 +146,35 @@ pub struct NewsPage {
 /// One item on its way, with the viewer's own vote.
 pub(super) struct NewsRead {
     hash: Handle<Hash>,
-    votes: Option<[Handle<Vec<Option<f64>>>; 2]>,
+    vote: Option<VoteRead>,
+}
+
+/// A user's vote on an item on its way.
+pub(super) struct VoteRead([Handle<Vec<Option<f64>>>; 2]);
+
+impl VoteRead {
+    pub(super) fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
+        Self([keys::news_up(id), keys::news_down(id)].map(|key| query.scores(key, [voter.to_string()])))
+    }
+
+    pub(super) fn take(self, answers: &mut Answers) -> Option<Direction> {
+        let [up, down] = self.0.map(|voted| answers.take(voted).first().copied().flatten().is_some());
+        match (up, down) {
+            (true, _) => Some(Direction::Up),
+            (false, true) => Some(Direction::Down),
+            (false, false) => None,
+        }
+    }
 }
 
 impl NewsRead {
     pub(super) fn ask(query: &mut Query, id: NewsId, viewer: Option<UserId>) -> Self {
-        Self {
-            hash: query.hash(keys::news(id)),
-            votes: viewer.map(|viewer| {
-                [keys::news_up(id), keys::news_down(id)].map(|key| query.scores(key, [viewer.to_string()]))
-            }),
-        }
+        Self { hash: query.hash(keys::news(id)), vote: viewer.map(|viewer| VoteRead::ask(query, id, viewer)) }
     }
 
     pub(super) fn take(self, answers: &mut Answers) -> Option<(News, Option<Direction>)> {
-        let news = News::from_hash(&answers.take(self.hash))?;
-        let mut voted =
-            |handle: Handle<Vec<Option<f64>>>| answers.take(handle).first().copied().flatten().is_some();
-        let my_vote = self.votes.and_then(|[up, down]| match (voted(up), voted(down)) {
-            (true, _) => Some(Direction::Up),
-            (false, true) => Some(Direction::Down),
-            (false, false) => None,
-        });
-        Some((news, my_vote))
+        let my_vote = self.vote.and_then(|vote| vote.take(answers));
+        Some((News::from_hash(&answers.take(self.hash))?, my_vote))
     }
 }
 
@@ -255,7 +261,8 @@ fn is_stale(news: &News, now: Timestamp, rules: &RankingRules) -> bool {
     news.stored_rank.is_none_or(|stored| (stored - rank).abs() > rank.abs() * RANK_TOLERANCE)
 }
 
-/// Stores score and rank of items. An item deleted meanwhile stays deleted.
+/// Stores score and rank of items; returns how many. When one of them is
+/// deleted meanwhile none is stored.
 async fn store_ranks<'a>(
     site: &Site,
     now: Timestamp,
@@ -270,8 +277,10 @@ async fn store_ranks<'a>(
         write_rank(&mut batch, news.id, news.score(rules), news.rank(now, rules));
         stored += 1;
     }
-    if stored > 0 {
-        site.apply(batch).await?;
+    if stored > 0
+        && let Applied::No(_) = site.apply(batch).await?
+    {
+        return Ok(0);
     }
     Ok(stored)
 }
@@ -371,18 +380,35 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<NewsLine, Error> {
 }
 
 /// An item drawn at random by `dice`, any number; `None` on an empty site.
+/// Draws among all ids ever given, a few times, since some were deleted or
+/// lost; the latest item stands in when all these draws were blanks. Rounds: 2.
 ///
 /// # Errors
-/// When the store fails. Rounds: 2.
+/// When the store fails.
 pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>, Error> {
     let mut query = Query::new();
-    let count = query.sorted_count(keys::NEWS_CRON);
+    let count = query.string(keys::NEWS_COUNT);
     let count = visit.run(query).await?.take(count);
-    if count == 0 {
+    let count = count.and_then(|count| count.parse::<u64>().ok()).filter(|count| *count > 0);
+    let Some(count) = count else {
         return Ok(None);
-    }
+    };
     let mut query = Query::new();
-    let drawn = query.sorted_range(keys::NEWS_CRON, Order::Ascending, dice % count, 1);
-    let drawn = visit.run(query).await?.take(drawn);
-    Ok(drawn.first().and_then(|(id, _)| id.parse().ok()))
+    let mut drawn = dice;
+    let draws: Vec<_> = (0..limits::RANDOM_DRAWS)
+        .map(|_| {
+            let id = NewsId(drawn % count + 1);
+            // The next number of a linear congruential generator (Knuth's MMIX).
+            drawn =
+                drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) >> 1;
+            (id, query.hash_fields(keys::news(id), ["id", "del"]))
+        })
+        .collect();
+    let latest = query.sorted_range(keys::NEWS_CRON, Order::Descending, 0, 1);
+    let mut answers = visit.run(query).await?;
+    let listed = draws.into_iter().find_map(|(id, fields)| match answers.take(fields).as_slice() {
+        [Some(_), None] => Some(id),
+        _ => None,
+    });
+    Ok(listed.or_else(|| answers.take(latest).first().and_then(|(id, _)| id.parse().ok())))
 }

@@ -1,6 +1,6 @@
 //! The rules of a site that its operator can change, with their defaults.
 //!
-//! The defaults are those of Lamer News. [`crate::config`] fills them from the
+//! `docs/ranking.md` and `docs/operating.md` explain them. [`crate::config`] fills them from the
 //! settings of the same names.
 
 /// Everything an operator may set about how the site behaves.

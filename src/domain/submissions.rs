@@ -111,18 +111,13 @@ pub async fn submit_news(
 ) -> Result<Submitted, Error> {
     let url_keys = posted_recently_keys(site, &submission.content);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
-    let mut drawn = None;
     let mut attempts = site.attempts(&home);
     loop {
         attempts.next().await?;
         if let Some(earlier) = refuse_or_find_earlier(site, author, &url_keys).await? {
             return Ok(Submitted::Earlier(earlier));
         }
-        let id = match drawn {
-            Some(id) => id,
-            None => draw_id(site).await?,
-        };
-        drawn = Some(id);
+        let id = draw_id(site).await?;
         let batch = insertion(site, now, author, id, submission, &url_keys);
         if let Applied::Yes(_) = site.apply(batch).await? {
             return Ok(Submitted::New(id));
@@ -179,6 +174,8 @@ fn insertion(
     for key in url_keys {
         batch.key_absent(key);
     }
+    // Whatever has become of the counter: no item is written over.
+    batch.key_absent(keys::news(id));
     if is_limited(site, author) {
         let recent = keys::submitted_recently(author.id);
         batch.key_absent(&recent);

@@ -4,7 +4,7 @@ use super::comments::Comment;
 use super::error::{Error, Refusal};
 use super::ids::{CommentAddress, CommentId, NewsId, UserId};
 use super::keys;
-use super::news::{Direction, News, NewsLine, NewsRead};
+use super::news::{Direction, News, NewsLine, VoteRead};
 use super::site::Applied;
 use super::users;
 use super::visit::Visit;
@@ -94,11 +94,11 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
 
     let viewer = visit.viewer_id();
     let mut query = Query::new();
-    let own = viewer.map(|_| NewsRead::ask(&mut query, id, viewer));
+    let own = viewer.map(|viewer| VoteRead::ask(&mut query, id, viewer));
     let authors = arranged.iter().map(|(_, comment)| comment.user_id).chain([news.user_id]);
     let names = users::read_usernames(&mut query, authors);
     let mut answers = visit.run(query).await?;
-    let my_vote = own.and_then(|own| own.take(&mut answers)).and_then(|(_, my_vote)| my_vote);
+    let my_vote = own.and_then(|own| own.take(&mut answers));
     let names = names.take(&mut answers);
     Ok(Thread {
         news: NewsLine { username: names.get(&news.user_id).cloned(), news, my_vote },

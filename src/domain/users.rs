@@ -29,8 +29,8 @@ pub struct User {
     /// Secret that every form of the user's session carries; empty for an
     /// imported user who has not logged in here yet, and then no form is accepted.
     pub apisecret: ApiSecret,
-    /// When karma for visiting was given last.
-    pub karma_incr_time: Timestamp,
+    /// When karma for visiting was given last, if it is known.
+    pub karma_incr_time: Option<Timestamp>,
     /// Answers not seen yet.
     pub replies: u64,
 }
@@ -90,7 +90,7 @@ impl User {
             email: text("email"),
             flags: Flags::parse(hash.get("flags").unwrap_or_default()),
             apisecret: ApiSecret(text("apisecret")),
-            karma_incr_time: number(hash, "karma_incr_time").map_or_else(Timestamp::default, Timestamp),
+            karma_incr_time: number(hash, "karma_incr_time").map(Timestamp),
             replies: number::<i64>(hash, "replies").map_or(0, |replies| u64::try_from(replies).unwrap_or(0)),
         })
     }

@@ -42,12 +42,9 @@ pub async fn vote_news(
         let price = price(site, &news, &user, direction)?;
         let author_exists = price.transfer != 0 && exists(site, news.user_id).await?;
         let batch = vote_batch(site, now, &news, &user, direction, &price, author_exists);
-        let counted = match direction {
-            Direction::Up => news.up + 1,
-            Direction::Down => news.down + 1,
-        };
+        let expected = counters_after(&news, direction);
         if let Applied::Yes(committed) = site.apply(batch).await? {
-            if committed.counters.first() != Some(&counted) {
+            if committed.counters.get(..2) != Some(&expected) {
                 // Others voted between our read and our commit.
                 news::refresh_rank(site, now, id).await?;
             }
@@ -90,6 +87,14 @@ async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
     Ok(site.store.query(query).await?.take(found).into_iter().flatten().next().is_some())
 }
 
+/// The votes up and down on an item after one more.
+const fn counters_after(news: &News, direction: Direction) -> [i64; 2] {
+    match direction {
+        Direction::Up => [news.up + 1, news.down],
+        Direction::Down => [news.up, news.down + 1],
+    }
+}
+
 fn vote_batch(
     site: &Site,
     now: Timestamp,
@@ -108,19 +113,17 @@ fn vote_batch(
     if let Some(needed) = price.needed {
         batch.field_at_least(&voter_key, "karma", needed);
     }
-    let (up, down) = match direction {
+    let [up, down] = counters_after(news, direction);
+    // Both, so that the commit tells what both have become.
+    batch.increment_field(&key, "up", up - news.up);
+    batch.increment_field(&key, "down", down - news.down);
+    match direction {
         Direction::Up => {
             batch.sorted_add(keys::news_up(news.id), &member, now.as_score());
             batch.sorted_add(keys::user_saved(voter.id), news.id.to_string(), now.as_score());
-            batch.increment_field(&key, "up", 1);
-            (news.up + 1, news.down)
         }
-        Direction::Down => {
-            batch.sorted_add(keys::news_down(news.id), &member, now.as_score());
-            batch.increment_field(&key, "down", 1);
-            (news.up, news.down + 1)
-        }
-    };
+        Direction::Down => batch.sorted_add(keys::news_down(news.id), &member, now.as_score()),
+    }
     if price.cost != 0 {
         batch.increment_field(voter_key, "karma", -price.cost);
     }

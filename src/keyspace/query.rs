@@ -5,10 +5,10 @@
 //!
 //! ```ignore
 //! let mut query = Query::new();
-//! let news = query.hash("news:1");
-//! let voted = query.score("news.up:1", "7");
+//! let item = query.hash("item:1");
+//! let votes = query.scores("votes:1", ["7"]);
 //! let mut answers = store.query(query).await?;
-//! let (news, voted) = (answers.take(news), answers.take(voted));
+//! let (item, votes) = (answers.take(item), answers.take(votes));
 //! ```
 
 use std::marker::PhantomData;

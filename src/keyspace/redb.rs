@@ -56,7 +56,7 @@ struct Inner {
 impl Redb {
     /// Opens the store at a path, or in memory.
     pub(super) fn open(path: &str, options: &StoreOptions) -> Result<Self, OpenError> {
-        let opener = database::opener(path, options.cache_bytes);
+        let opener = database::opener(path, options.cache_bytes, options.create);
         Self::open_with(opener, options)
             .map_err(|reason| OpenError::Engine { url: format!("redb:{path}"), reason })
     }

@@ -213,7 +213,7 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
     }
     let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
     let request_id = internal.then(request_id);
-    failure.log(&method, &path, request_id.as_deref());
+    failure.log(&method, loggable(&path), request_id.as_deref());
     let mut message = failure.message();
     if let Some(request_id) = &request_id {
         message = format!("{message} (request {request_id})");
@@ -228,6 +228,11 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
         answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
     }
     answer
+}
+
+/// A path as it may be logged: the link that sets a new password is a secret.
+fn loggable(path: &str) -> &str {
+    if path.starts_with("/reset-password/") { "/reset-password/..." } else { path }
 }
 
 /// What joins an error page with its line in the log.

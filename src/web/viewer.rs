@@ -11,7 +11,7 @@ use axum::body::Bytes;
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 impl FromRequestParts<App> for Visit {
     type Rejection = Failure;
@@ -96,7 +96,9 @@ fn is_form(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
-/// The address that a request comes from, seen through trusted proxies.
+/// The address that a request comes from, seen through trusted proxies. Of an
+/// IPv6 address only the network (/64) counts, since that is what one
+/// subscriber gets: limits per address would not limit anybody otherwise.
 pub struct ClientAddress(pub IpAddr);
 
 impl FromRequestParts<App> for ClientAddress {
@@ -108,7 +110,14 @@ impl FromRequestParts<App> for ClientAddress {
             .get::<ConnectInfo<SocketAddr>>()
             .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
         let forwarded = parts.headers.get_all("x-forwarded-for").iter();
-        Ok(Self(client_address(peer, forwarded, &app.config.web.trusted_proxies)))
+        Ok(Self(subscriber(client_address(peer, forwarded, &app.config.web.trusted_proxies))))
+    }
+}
+
+fn subscriber(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
     }
 }
 

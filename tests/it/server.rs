@@ -107,6 +107,7 @@ impl Server {
             timeout: Duration::from_secs(config.server.store_timeout_seconds),
             cache_bytes: 8 * 1024 * 1024,
             clock: engine_clock.clone(),
+            ..StoreOptions::default()
         };
         let store = Store::open(url, &options).await.unwrap();
         let app = App {

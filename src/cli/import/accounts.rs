@@ -27,7 +27,7 @@ impl<'a> Accounts<'a> {
     /// The made-up voters.
     pub(super) async fn voters(&mut self, count: u64) -> anyhow::Result<Vec<UserId>> {
         let names: Vec<String> = (1..=count).map(|number| format!("voter-{number}")).collect();
-        let found = self.authors(names.iter().map(String::as_str)).await?;
+        let found = self.find("voter", names.iter().map(String::as_str)).await?;
         Ok(names.iter().filter_map(|name| found.get(name).copied()).collect())
     }
 
@@ -36,19 +36,30 @@ impl<'a> Accounts<'a> {
         &mut self,
         names: impl Iterator<Item = &str>,
     ) -> anyhow::Result<HashMap<String, UserId>> {
+        self.find("author", names).await
+    }
+
+    /// The accounts of people of one kind: an author who is called like a
+    /// made-up voter is somebody else.
+    async fn find(
+        &mut self,
+        kind: &str,
+        names: impl Iterator<Item = &str>,
+    ) -> anyhow::Result<HashMap<String, UserId>> {
         let wanted: BTreeSet<&str> = names.collect();
+        let source = |name: &str| format!("{kind}/{name}");
         let missing: Vec<&str> =
-            wanted.iter().copied().filter(|name| !self.known.contains_key(*name)).collect();
+            wanted.iter().copied().filter(|name| !self.known.contains_key(&source(name))).collect();
         for chunk in missing.chunks(CHUNK) {
             let names = chunk
                 .iter()
-                .map(|name| Ok(((*name).to_owned(), username(name)?)))
+                .map(|name| Ok((source(name), username(name)?)))
                 .collect::<anyhow::Result<Vec<(String, Username)>>>()?;
             self.known.extend(imports::import_accounts(self.site, self.now, &names).await?);
         }
         Ok(wanted
             .into_iter()
-            .filter_map(|name| Some((name.to_owned(), self.known.get(name).copied()?)))
+            .filter_map(|name| Some((name.to_owned(), self.known.get(&source(name)).copied()?)))
             .collect())
     }
 }

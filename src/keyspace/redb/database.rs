@@ -66,7 +66,7 @@ impl Slot {
 }
 
 /// How to open the store at a path.
-pub(super) fn opener(path: &str, cache_bytes: usize) -> Opener {
+pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
     let path = path.to_owned();
     if path == MEMORY {
         let opened = std::sync::atomic::AtomicBool::new(false);
@@ -82,7 +82,7 @@ pub(super) fn opener(path: &str, cache_bytes: usize) -> Opener {
     }
     Box::new(move || {
         let path = Path::new(&path);
-        let file = open_file(path)?;
+        let file = open_file(path, create)?;
         let database = redb::Builder::new()
             .set_cache_size(cache_bytes)
             .set_repair_callback(|_| {})
@@ -92,13 +92,16 @@ pub(super) fn opener(path: &str, cache_bytes: usize) -> Opener {
     })
 }
 
-/// Opens or creates the store file. Only its owner may read it: it holds
+/// Opens the store file, or creates it if that is wanted. Only its owner may read it: it holds
 /// password hashes and session secrets.
-fn open_file(path: &Path) -> Result<std::fs::File, String> {
+fn open_file(path: &Path, create: bool) -> Result<std::fs::File, String> {
     if path.as_os_str().is_empty() {
         return Err("the path is missing; write redb:tidings.redb, for example".to_owned());
     }
     let new = !path.exists();
+    if new && !create {
+        return Err("there is no such file; check the path".to_owned());
+    }
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]

@@ -13,24 +13,41 @@ use crate::web::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
+use std::time::Duration;
 
 /// Items in the debug view.
 const TOP: u64 = 30;
+
+/// How long the answer waits for a recomputation.
+const RECOMPUTE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What became of a recomputation.
+enum Recomputed {
+    /// It is done, for so many items.
+    Items(u64),
+    /// It goes on.
+    Later,
+}
 
 /// The page of administrators.
 struct AdminPage<'a> {
     counts: Counts,
     top: &'a [NewsLine],
-    /// Ranks stored, right after a recomputation.
-    recomputed: Option<u64>,
+    /// What became of a recomputation that was just asked for.
+    recomputed: Option<Recomputed>,
 }
 
 impl AdminPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "Administration" }
-            @if let Some(recomputed) = self.recomputed {
-                p.notice role="status" { "Score and rank of " (recomputed) " items are recomputed." }
+            @if let Some(recomputed) = &self.recomputed {
+                p.notice role="status" {
+                    @match recomputed {
+                        Recomputed::Items(items) => { "Score and rank of " (items) " items are recomputed." }
+                        Recomputed::Later => { "Score and rank are being recomputed; the log tells when all are." }
+                    }
+                }
             }
             dl.facts {
                 div { dt { "users" } dd { (self.counts.users) } }
@@ -100,14 +117,29 @@ pub async fn admin(
     }
     let counts = counts::counts(&mut visit).await?;
     let top = news::top(&mut visit, 0, TOP).await?.lines;
-    let recomputed = fields.text("recomputed").parse().ok();
+    let recomputed = match fields.text("recomputed") {
+        "later" => Some(Recomputed::Later),
+        items => items.parse().ok().map(Recomputed::Items),
+    };
     Ok(AdminPage { counts, top: &top, recomputed }.render(&Frame::for_user(&app, &here, &user)))
 }
 
-/// POST /admin/recompute: apisecret.
+/// POST /admin/recompute: apisecret. On a large site it goes on after the answer.
 pub async fn recompute(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
-    let stored = news::recompute_ranks(&app.site, app.now(), &form.user).await?;
-    Ok(Redirect::to(&format!("/admin?recomputed={stored}")))
+    let (site, now) = (app.site.clone(), app.now());
+    let recomputing = tokio::spawn(async move {
+        let recomputed = news::recompute_ranks(&site, now, &form.user).await;
+        match &recomputed {
+            Ok(stored) => tracing::info!(stored, "ranks recomputed"),
+            Err(error) => tracing::warn!(%error, "ranks not recomputed"),
+        }
+        recomputed
+    });
+    Ok(Redirect::to(&match tokio::time::timeout(RECOMPUTE_PATIENCE, recomputing).await {
+        Ok(Ok(recomputed)) => format!("/admin?recomputed={}", recomputed?),
+        Ok(Err(_)) => return Err(Failure::Panic),
+        Err(_) => "/admin?recomputed=later".to_owned(),
+    }))
 }
 
 #[cfg(test)]
@@ -122,7 +154,7 @@ mod tests {
         let page = AdminPage {
             counts: Counts { users: 12, news: 345, listed: 340 },
             top: &top,
-            recomputed: Some(340),
+            recomputed: Some(Recomputed::Items(340)),
         };
         let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
         for part in
