@@ -13,10 +13,12 @@ use super::site::{Applied, Site};
 use super::text::Body;
 use super::users::User;
 use crate::keyspace::{Batch, Query};
-use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// The field of a thread that counts its comments.
 pub(super) const NEXT_ID: &str = "nextid";
+/// The parent of a comment that answers the item.
+const NO_PARENT: i64 = -1;
 
 /// A comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,69 +40,25 @@ pub struct Comment {
     /// Whether it was deleted.
     pub deleted: bool,
     /// Fields that other programs added; kept as they are.
-    extra: serde_json::Map<String, serde_json::Value>,
+    extra: Map<String, Value>,
 }
 
-/// A comment as it is stored. Numbers in databases of the original may be
-/// written as strings; we write numbers.
-#[derive(Serialize, Deserialize)]
-struct StoredComment {
-    body: String,
-    #[serde(deserialize_with = "number")]
-    ctime: i64,
-    #[serde(deserialize_with = "number")]
-    user_id: i64,
-    #[serde(default = "no_parent", deserialize_with = "number")]
-    parent_id: i64,
-    #[serde(default, deserialize_with = "any_number")]
-    score: i64,
-    #[serde(default, deserialize_with = "numbers")]
-    up: Vec<u64>,
-    #[serde(default, deserialize_with = "numbers")]
-    down: Vec<u64>,
-    #[serde(default, deserialize_with = "any_number", skip_serializing_if = "is_zero")]
-    del: i64,
-    #[serde(flatten)]
-    extra: serde_json::Map<String, serde_json::Value>,
-}
-
-const fn no_parent() -> i64 {
-    -1
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)]
-const fn is_zero(number: &i64) -> bool {
-    *number == 0
-}
-
-fn as_number(value: &serde_json::Value) -> Option<i64> {
+/// A number. In databases of the original some are written as strings; we
+/// write numbers.
+fn number(value: &Value) -> Option<i64> {
     match value {
-        serde_json::Value::Number(number) => number.as_i64(),
-        serde_json::Value::String(text) => text.parse().ok(),
-        serde_json::Value::Bool(flag) => Some(i64::from(*flag)),
+        Value::Number(number) => number.as_i64(),
+        Value::String(text) => text.parse().ok(),
+        Value::Bool(flag) => Some(i64::from(*flag)),
         _ => None,
     }
 }
 
-fn number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    let value = serde_json::Value::deserialize(deserializer)?;
-    as_number(&value).ok_or_else(|| serde::de::Error::custom("not a whole number"))
-}
-
-/// A number that is not worth refusing a comment for.
-fn any_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    Ok(as_number(&serde_json::Value::deserialize(deserializer)?).unwrap_or(0))
-}
-
-fn numbers<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
-    let values = serde_json::Value::deserialize(deserializer)?;
-    Ok(values
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(as_number)
-        .filter_map(|number| u64::try_from(number).ok())
-        .collect())
+/// The voters in a list; what is no list holds none.
+fn voters(value: Option<Value>) -> Vec<u64> {
+    let value = value.unwrap_or_default();
+    let voters = value.as_array().into_iter().flatten();
+    voters.filter_map(number).filter_map(|voter| u64::try_from(voter).ok()).collect()
 }
 
 impl Comment {
@@ -121,7 +79,7 @@ impl Comment {
             up: vec![author.0],
             down: Vec::new(),
             deleted: false,
-            extra: serde_json::Map::new(),
+            extra: Map::new(),
         }
     }
 
@@ -130,42 +88,54 @@ impl Comment {
     #[must_use]
     pub fn from_field(field: &str, json: &str) -> Option<Self> {
         let id: CommentId = field.parse().ok()?;
-        let stored: StoredComment = match serde_json::from_str(json) {
-            Ok(stored) => stored,
-            Err(error) => {
-                tracing::warn!(comment = field, %error, "unreadable comment passed over");
-                return None;
-            }
+        let comment = Self::from_json(id, json);
+        if comment.is_none() {
+            tracing::warn!(comment = field, "unreadable comment passed over");
+        }
+        comment
+    }
+
+    fn from_json(id: CommentId, json: &str) -> Option<Self> {
+        let mut stored: Map<String, Value> = serde_json::from_str(json).ok()?;
+        let mut take = |name: &str| stored.swap_remove(name);
+        let Some(Value::String(body)) = take("body") else {
+            return None;
         };
+        let ctime = number(&take("ctime")?)?;
+        let user_id = number(&take("user_id")?)?;
+        let parent_id = take("parent_id").as_ref().and_then(number).unwrap_or(NO_PARENT);
+        let (up, down, del) = (voters(take("up")), voters(take("down")), take("del"));
+        // Derived from the votes.
+        take("score");
         Some(Self {
             id,
-            body: stored.body,
-            ctime: Timestamp(u64::try_from(stored.ctime).unwrap_or(0)),
-            user_id: UserId::try_from(stored.user_id).ok()?,
-            parent_id: CommentId::try_from(stored.parent_id).ok(),
-            up: stored.up,
-            down: stored.down,
-            deleted: stored.del != 0,
-            extra: stored.extra,
+            body,
+            ctime: Timestamp(u64::try_from(ctime).unwrap_or(0)),
+            user_id: UserId::try_from(user_id).ok()?,
+            parent_id: CommentId::try_from(parent_id).ok(),
+            up,
+            down,
+            deleted: del.as_ref().and_then(number).unwrap_or(0) != 0,
+            extra: stored,
         })
     }
 
     /// The comment as it is stored.
     fn to_json(&self) -> String {
-        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        let stored = StoredComment {
-            body: self.body.clone(),
-            ctime: signed(self.ctime.0),
-            user_id: signed(self.user_id.0),
-            parent_id: self.parent_id.map_or(-1, |parent| signed(parent.0)),
-            score: self.score(),
-            up: self.up.clone(),
-            down: self.down.clone(),
-            del: i64::from(self.deleted),
-            extra: self.extra.clone(),
-        };
-        // Strings, numbers and JSON values with string keys always serialise.
-        serde_json::to_string(&stored).unwrap_or_default()
+        let mut stored = Map::new();
+        let mut put = |name: &str, value: Value| stored.insert(name.to_owned(), value);
+        put("body", self.body.as_str().into());
+        put("ctime", self.ctime.0.into());
+        put("user_id", self.user_id.0.into());
+        put("parent_id", self.parent_id.map_or_else(|| NO_PARENT.into(), |parent| parent.0.into()));
+        put("score", self.score().into());
+        put("up", self.up.as_slice().into());
+        put("down", self.down.as_slice().into());
+        if self.deleted {
+            put("del", 1.into());
+        }
+        stored.extend(self.extra.clone());
+        Value::Object(stored).to_string()
     }
 
     /// Votes up minus votes down.
