@@ -106,7 +106,7 @@ pub enum Refusal {
     #[error("only its author or an administrator may change this news")]
     NotYourNews,
     /// The author's time for changes is over.
-    #[error("the time to change this is over ({0} after posting)", wait(*.window_seconds))]
+    #[error("the time to change this is over, {0} after posting", wait(*.window_seconds))]
     TooLateToChange {
         /// How long changes are possible.
         window_seconds: u64,

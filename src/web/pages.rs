@@ -54,7 +54,8 @@ pub fn error_page(site: &config::Site, status: StatusCode, message: &str) -> Mar
     let content = html! {
         h1 { (heading) }
         p.trouble role="alert" { (message) }
-        p { a.action href="/" { "To the front page" } " " span.hint { "(" (status.as_u16()) ")" } }
+        p { a.action href="/" { "To the front page" } }
+        p.hint { "Error " (status.as_u16()) }
     };
     bare_page(site, heading, &content)
 }

@@ -95,7 +95,7 @@ impl<'a> Frame<'a> {
                     @let profile = user_address("user", &viewer.username, "");
                     li {
                         a href=(profile) aria-current=[self.is_here(&profile)] {
-                            (viewer.username) " "
+                            span.name { (viewer.username) } " "
                             span.karma title="karma" { "(" (viewer.karma) ")" }
                         }
                     }
@@ -106,7 +106,8 @@ impl<'a> Frame<'a> {
                         }
                     }
                 } @else {
-                    li { a href=(login_address(self.back_from_login())) { "login" } }
+                    @let login = login_address(self.back_from_login());
+                    li { a href=(login) aria-current=[self.is_here("/login")] { "login" } }
                     li { a href="/register" aria-current=[self.is_here("/register")] { "register" } }
                 }
             }

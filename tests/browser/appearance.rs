@@ -1,0 +1,120 @@
+//! Narrow windows and dark colours.
+
+use serde_json::Value;
+
+use crate::browser::Browser;
+use crate::client::{Client, ok};
+use crate::showcase::{Showcase, Viewer};
+
+/// The least side of what is touched, in CSS pixels.
+const LEAST_TARGET: f64 = 24.0;
+/// The least contrast of text, by WCAG 2.2 AA.
+const LEAST_CONTRAST: f64 = 4.5;
+
+/// Adds what hardly fits: long words, long names, deep threads. Answers the pages to see it on.
+async fn add_what_hardly_fits(writer: &Client) -> Vec<String> {
+    let host = format!("https://{}.example.com/{}", "h".repeat(60), "p".repeat(500));
+    writer.submit_link(&"W".repeat(80), &host).await;
+    let news = writer.submit_text("A deep thread", &"x".repeat(4_000)).await;
+    let mut parent = writer.comment(news, &format!("https://example.com/{}", "y".repeat(1_000))).await;
+    for _ in 0..15 {
+        parent = writer.reply(news, parent, &format!("{} {}", "many words".repeat(9), "z".repeat(200))).await;
+    }
+    ok(writer.update_profile(&"a".repeat(4_000), "", "").await);
+    let (user, deepest) = (&writer.username, format!("/comment/{news}/{parent}"));
+    vec![
+        "/latest/0".to_owned(),
+        format!("/news/{news}"),
+        deepest,
+        format!("/user/{user}"),
+        format!("/usernews/{user}/0"),
+        format!("/usercomments/{user}/0"),
+        format!("/{}", "nothing".repeat(100)),
+    ]
+}
+
+async fn check_fit(browser: &Browser, page: &str) {
+    browser.go(page).await;
+    let script =
+        "return [document.documentElement.scrollWidth, innerWidth, document.documentElement.clientWidth]";
+    let widths = browser.run(script).await;
+    assert_eq!(widths, serde_json::json!([390, 390, 390]), "{page}");
+    let script = "return [...document.querySelectorAll('.vote button, .button')].map((button) => {
+        const { width, height } = button.getBoundingClientRect();
+        return Math.min(width, height);
+    })";
+    let sides = browser.run(script).await;
+    let narrowest = sides.as_array().unwrap().iter().filter_map(Value::as_f64).fold(f64::INFINITY, f64::min);
+    assert!(narrowest >= LEAST_TARGET, "{page}: {narrowest}");
+}
+
+#[tokio::test]
+async fn on_a_phone_no_page_scrolls_sideways_and_buttons_suit_fingers() {
+    let showcase = Showcase::start().await;
+    let browser = showcase.open(Viewer::Anonymous).await;
+    browser.become_phone().await;
+    let pages = Showcase::pages();
+    let pages_of = |viewer| pages.iter().filter(move |(who, _)| *who == viewer).map(|(_, page)| page);
+    for page in pages_of(Viewer::Anonymous) {
+        check_fit(&browser, page).await;
+    }
+    browser.become_user(&showcase.member).await;
+    for page in pages_of(Viewer::Member) {
+        check_fit(&browser, page).await;
+    }
+    let usual_head = head_height(&browser, &showcase.member).await;
+    let writer = showcase.server.member(&"w".repeat(32)).await;
+    let crowded = add_what_hardly_fits(&writer).await;
+    browser.become_user(&writer).await;
+    for page in &crowded {
+        check_fit(&browser, page).await;
+    }
+    assert_eq!(head_height(&browser, &writer).await, usual_head, "with the longest name");
+    browser.become_user(&showcase.administrator).await;
+    for page in pages_of(Viewer::Administrator) {
+        check_fit(&browser, page).await;
+    }
+}
+
+async fn head_height(browser: &Browser, user: &Client) -> Value {
+    browser.go("/").await;
+    browser.wait_until_logged_in(&user.username).await;
+    browser.run("return document.querySelector('.site-header').offsetHeight").await
+}
+
+/// The lightness of a computed colour, from 0 to 1, as WCAG has it.
+fn luminance(color: &str) -> f64 {
+    let numbers: Vec<f64> = color
+        .split(|sign: char| !sign.is_ascii_digit() && sign != '.')
+        .filter_map(|number| number.parse().ok())
+        .collect();
+    assert!(numbers.len() == 3 || numbers.get(3) == Some(&1.0), "an opaque colour: {color}");
+    let linear = |value: f64| {
+        let share = value / 255.0;
+        if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * linear(numbers[0]) + 0.7152 * linear(numbers[1]) + 0.0722 * linear(numbers[2])
+}
+
+async fn computed_luminance(browser: &Browser, css: &str, property: &str) -> f64 {
+    luminance(&browser.wait_for(css).await.css_value(property).await.unwrap())
+}
+
+#[tokio::test]
+async fn who_prefers_dark_gets_a_dark_page_with_readable_text() {
+    let showcase = Showcase::start().await;
+    let browser = showcase.open(Viewer::Member).await;
+    browser.go("/").await;
+    for (scheme, is_dark) in [("light", false), ("dark", true)] {
+        browser.prefer(scheme).await;
+        let page = computed_luminance(&browser, "html", "background-color").await;
+        assert_eq!(page < 0.05, is_dark, "{scheme}: {page}");
+        assert_eq!(page > 0.8, !is_dark, "{scheme}: {page}");
+        for text in ["h2 a", ".meta", ".host", ".meta .author", ".rank", ".site-footer a"] {
+            let text_luminance = computed_luminance(&browser, text, "color").await;
+            let (lighter, darker) = (page.max(text_luminance), page.min(text_luminance));
+            let contrast = (lighter + 0.05) / (darker + 0.05);
+            assert!(contrast >= LEAST_CONTRAST, "{scheme}, {text}: {contrast}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Writing, answering, changing and deleting comments.
+
+use crate::browser::Browser;
+use crate::server::{Engine, Server};
+
+#[tokio::test]
+async fn a_comment_is_written_answered_changed_and_deleted() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    server.member("admin").await;
+    let alice = server.member("alice").await;
+    let news = alice.submit_text("The item", "its text").await;
+    let thread = format!("/news/{news}");
+    let browser = Browser::open_as(&server, &alice).await;
+    browser.go(&thread).await;
+    browser.fill("Your comment", "First, with\ntwo lines").await;
+    browser.press("Add comment").await;
+    browser.arrive(&format!("{thread}#comment-1")).await;
+    assert_eq!(browser.text("#comment-1 .text").await, "First, with\ntwo lines");
+
+    browser.follow("reply").await;
+    browser.wait_for_text("h1", "Reply").await;
+    browser.fill("Your reply", "An answer").await;
+    browser.press("Send").await;
+    browser.arrive(&format!("{thread}#comment-2")).await;
+    assert_eq!(browser.text("#comment-2.depth-1 .text").await, "An answer");
+
+    browser.click("#comment-2 a[href='/editcomment/1/2']").await;
+    assert_eq!(browser.filled("Your comment").await, "An answer");
+    browser.fill("Your comment", "A better answer").await;
+    browser.press("Save").await;
+    browser.arrive(&format!("{thread}#comment-2")).await;
+    assert_eq!(browser.text("#comment-2 .text").await, "A better answer");
+
+    browser.click("#comment-2 a[href$='#delete']").await;
+    browser.press("Delete comment").await;
+    browser.arrive(&format!("{thread}#comment-2")).await;
+    browser.wait_until_gone("#comment-2").await;
+    assert_eq!(browser.count("[id^=comment-]").await, 1);
+    assert_eq!(browser.text("article .meta a[href='/news/1']").await, "1 comment");
+}
+
+#[tokio::test]
+async fn a_deleted_comment_leaves_a_gap_only_above_answers() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let news = alice.submit_text("The item", "its text").await;
+    let answered = alice.comment(news, "to be forgotten").await;
+    let answer = alice.reply(news, answered, "the answer").await;
+    let browser = Browser::open_as(&server, &alice).await;
+    let gap = format!("#comment-{answered}");
+    for (comment, left) in [(answered, 2), (answer, 0)] {
+        browser.go(&format!("/editcomment/{news}/{comment}")).await;
+        browser.press("Delete comment").await;
+        browser.arrive(&format!("/news/{news}#comment-{comment}")).await;
+        let gone = async || browser.count("[id^=comment-]").await == left;
+        browser.wait_until(&format!("{left} comments are shown"), gone).await;
+        if comment == answered {
+            assert_eq!(browser.text(&format!("{gap} .gone")).await, "[comment deleted]");
+            assert_eq!(browser.count(&format!("{gap} :is(.vote, .author, .text)")).await, 0);
+            assert_eq!(browser.text(&format!("#comment-{answer} .text")).await, "the answer");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refused_comment_comes_back_as_typed() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let news = alice.submit_text("The item", "its text").await;
+    let browser = Browser::open_as(&server, &alice).await;
+    browser.go(&format!("/news/{news}")).await;
+    let long = "long ".repeat(900);
+    browser.run(&format!("document.querySelector('#comment').value = '{long}'")).await;
+    browser.press("Add comment").await;
+    assert!(browser.text("[role=alert]").await.contains("4096"));
+    assert_eq!(browser.filled("Your comment").await, long);
+}
+
+#[tokio::test]
+async fn the_badge_counts_new_replies_until_they_are_read() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let bob = server.member("bob").await;
+    let news = alice.submit_text("The item", "its text").await;
+    let comment = alice.comment(news, "the comment").await;
+    let browser = Browser::open_as(&server, &alice).await;
+    browser.go("/").await;
+    browser.wait_until_logged_in("alice").await;
+    assert_eq!(browser.count(".badge").await, 0);
+    bob.reply(news, comment, "the first reply").await;
+    let second = bob.reply(news, comment, "the second reply").await;
+    browser.reload().await;
+    assert!(browser.text(".badge").await.starts_with('2'));
+
+    browser.click("a[href='/replies']").await;
+    browser.arrive("/replies").await;
+    assert_eq!(browser.text(&format!("#comment-{second} .text")).await, "the second reply");
+    assert_eq!(browser.count(".badge").await, 0);
+    browser.go("/").await;
+    browser.wait_until_logged_in("alice").await;
+    assert_eq!(browser.count(".badge").await, 0);
+}

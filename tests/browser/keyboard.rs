@@ -1,0 +1,126 @@
+//! The keyboard: next and previous, open, vote, help.
+
+use serde_json::json;
+
+use crate::browser::{Browser, ENTER, ESCAPE};
+use crate::client::Client;
+use crate::server::{Engine, Server};
+
+/// A site with the texts `first` (on top), `second` and `third`; bob may vote down.
+async fn site_with_bob() -> (Server, Client) {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let bob = server.member("bob").await;
+    server.set_karma(&bob, 100).await;
+    for title in ["third", "second", "first"] {
+        alice.submit_text(title, "text").await;
+        server.advance(3_600);
+    }
+    (server, bob)
+}
+
+async fn selected(browser: &Browser) -> String {
+    browser.text(".current h2").await
+}
+
+#[tokio::test]
+async fn j_and_k_go_through_the_list_and_enter_opens_the_item() {
+    let (server, bob) = site_with_bob().await;
+    let browser = Browser::open_as(&server, &bob).await;
+    browser.go("/").await;
+    assert_eq!(browser.count(".current").await, 0);
+    for (key, expected) in
+        [('j', "first"), ('k', "first"), ('j', "second"), ('j', "third"), ('j', "third"), ('k', "second")]
+    {
+        browser.strike(key).await;
+        assert_eq!(selected(&browser).await, expected, "after {key}");
+        assert_eq!(browser.count(".current").await, 1);
+    }
+    browser.strike(ENTER).await;
+    browser.wait_for_text("h1", "second").await;
+    assert_eq!(browser.address().await, "/news/2");
+}
+
+#[tokio::test]
+async fn in_a_thread_the_keys_go_from_comment_to_comment() {
+    let (server, bob) = site_with_bob().await;
+    let comment = bob.comment(1, "a comment").await;
+    bob.reply(1, comment, "an answer").await;
+    let browser = Browser::open_as(&server, &bob).await;
+    browser.go("/news/1").await;
+    for expected in ["news-1", "comment-1", "comment-2"] {
+        browser.strike('j').await;
+        let current = browser.wait_for(".current").await.attr("id").await.unwrap();
+        assert_eq!(current.as_deref(), Some(expected));
+    }
+    browser.strike('k').await;
+    browser.strike(ENTER).await;
+    browser.arrive("/comment/1/1").await;
+}
+
+#[tokio::test]
+async fn a_and_z_vote_on_the_selected_item() {
+    let (server, bob) = site_with_bob().await;
+    let browser = Browser::open_as(&server, &bob).await;
+    browser.go("/").await;
+    browser.mark_page().await;
+    // Nothing is selected: nothing is voted on.
+    browser.strike('a').await;
+    browser.strike('j').await;
+    browser.strike('j').await;
+    browser.strike('a').await;
+    browser.wait_for("#news-2 .up[aria-pressed=true]").await;
+    browser.strike('j').await;
+    browser.strike('z').await;
+    browser.wait_for("#news-1 .down[aria-pressed=true]").await;
+    // There is one vote only.
+    browser.strike('a').await;
+    assert_eq!(browser.text("#news-1 .meta").await.split(' ').next(), Some("1"));
+    assert!(browser.is_marked().await);
+    assert_eq!(server.ids("news.up:1").await, [1]);
+    assert_eq!(server.ids("news.down:1").await, [2]);
+    assert_eq!(server.ids("news.up:2").await, [1, 2]);
+    assert_eq!(server.ids("news.up:3").await, [1]);
+}
+
+#[tokio::test]
+async fn a_question_mark_or_the_button_opens_the_help_and_escape_closes_it() {
+    let (server, bob) = site_with_bob().await;
+    let browser = Browser::open_as(&server, &bob).await;
+    browser.go("/").await;
+    for _ in 0..2 {
+        browser.strike('?').await;
+        browser.wait_for("dialog[open]").await;
+        assert!(browser.text("dialog").await.contains("next item"));
+        // The page behind the dialog does not listen.
+        browser.strike('j').await;
+        assert_eq!(browser.count(".current").await, 0);
+        browser.strike(ESCAPE).await;
+        browser.wait_until_gone("dialog[open]").await;
+    }
+    browser.press("keyboard shortcuts").await;
+    browser.wait_for("dialog[open]").await;
+    browser.press("Close").await;
+    browser.wait_until_gone("dialog[open]").await;
+    assert_eq!(browser.count("dialog").await, 1, "there is one dialog, made once");
+}
+
+#[tokio::test]
+async fn keys_typed_into_a_field_are_text_and_nothing_else() {
+    let (server, bob) = site_with_bob().await;
+    let browser = Browser::open_as(&server, &bob).await;
+    browser.go("/news/1").await;
+    browser.strike('j').await;
+    browser.fill("Your comment", "jazz? ok").await;
+    assert_eq!(browser.filled("Your comment").await, "jazz? ok");
+    assert_eq!(browser.count("dialog").await, 0);
+    let current = browser.wait_for(".current").await.attr("id").await.unwrap();
+    assert_eq!(current.as_deref(), Some("news-1"));
+    assert_eq!(server.ids("news.up:1").await, [1]);
+
+    // Nor do they act while Ctrl is held.
+    browser.go("/").await;
+    let event = "new KeyboardEvent('keydown', { key: 'j', ctrlKey: true, bubbles: true })";
+    browser.run(&format!("document.body.dispatchEvent({event})")).await;
+    assert_eq!(browser.run("return document.querySelectorAll('.current').length").await, json!(0));
+}

@@ -1,0 +1,119 @@
+//! Submitting, changing and deleting news; what is in them stays text.
+
+use crate::browser::Browser;
+use crate::server::{Engine, Server};
+
+#[tokio::test]
+async fn links_and_texts_are_submitted_with_the_form() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let browser = Browser::open_as(&server, &alice).await;
+    browser.go("/").await;
+    browser.follow("submit").await;
+    browser.fill("Title", "A link").await;
+    browser.fill("URL", "https://www.example.com/page?a=1&b=2").await;
+    browser.press("Submit").await;
+    browser.arrive("/news/1").await;
+    assert_eq!(browser.text("h1 a").await, "A link");
+    assert_eq!(browser.text(".host").await, "www.example.com");
+    let target = browser.wait_for("h1 a").await.attr("href").await.unwrap();
+    assert_eq!(target.as_deref(), Some("https://www.example.com/page?a=1&b=2"));
+
+    browser.follow("submit").await;
+    browser.fill("Title", "A text").await;
+    browser.fill("Text", "First line\nand https://example.com/here.").await;
+    browser.press("Submit").await;
+    browser.arrive("/news/2").await;
+    assert_eq!(browser.text("article .text").await, "First line\nand https://example.com/here.");
+    let target = browser.wait_for("article .text a").await.attr("href").await.unwrap();
+    assert_eq!(target.as_deref(), Some("https://example.com/here"), "without the full stop");
+}
+
+#[tokio::test]
+async fn a_refused_submission_comes_back_as_typed() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let browser = Browser::open_as(&server, &alice).await;
+    browser.go("/submit").await;
+    browser.fill("Title", "A \"title\"").await;
+    browser.fill("URL", "javascript:alert(1)").await;
+    browser.fill("Text", "\n two <b>lines</b>").await;
+    browser.press("Submit").await;
+    browser.wait_for("[role=alert]").await;
+    assert_eq!(browser.filled("Title").await, "A \"title\"");
+    assert_eq!(browser.filled("URL").await, "javascript:alert(1)");
+    assert_eq!(browser.filled("Text").await, "\n two <b>lines</b>");
+}
+
+#[tokio::test]
+async fn the_bookmarklet_fills_the_form_and_a_repost_leads_to_the_earlier_item() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let browser = Browser::open_as(&server, &alice).await;
+    let earlier = alice.submit_link("Earlier", "https://example.com/a?b=c&d").await;
+    // As the script of the bookmarklet encodes them.
+    browser.go("/submit?u=https%3A%2F%2Fexample.com%2Fa%3Fb%3Dc%26d&t=Tea%20%26%20%22cake%22").await;
+    assert_eq!(browser.filled("Title").await, "Tea & \"cake\"");
+    assert_eq!(browser.filled("URL").await, "https://example.com/a?b=c&d");
+    browser.press("Submit").await;
+    browser.arrive(&format!("/news/{earlier}")).await;
+    assert_eq!(browser.text("h1 a").await, "Earlier");
+}
+
+#[tokio::test]
+async fn authors_edit_and_delete_their_news() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    server.member("admin").await;
+    let alice = server.member("alice").await;
+    let news = alice.submit_text("Before", "the text").await;
+    let browser = Browser::open_as(&server, &alice).await;
+    browser.go("/").await;
+    browser.follow("edit").await;
+    assert_eq!(browser.filled("Title").await, "Before");
+    assert_eq!(browser.filled("Text").await, "the text");
+    browser.fill("Title", "After").await;
+    browser.press("Save").await;
+    browser.arrive(&format!("/news/{news}")).await;
+    assert_eq!(browser.text("h1").await, "After");
+    assert_eq!(browser.text("article .text").await, "the text");
+
+    browser.follow("delete").await;
+    browser.wait_for_text("h1", "Delete this item?").await;
+    browser.press("Delete").await;
+    browser.arrive("/").await;
+    assert_eq!(browser.count("[data-item]").await, 0);
+    browser.go(&format!("/news/{news}")).await;
+    assert_eq!(browser.text("h1").await, "[deleted news]");
+    assert_eq!(browser.count(".vote, form[action='/postcomment']").await, 0);
+}
+
+#[tokio::test]
+async fn markup_in_titles_texts_comments_and_profiles_is_text() {
+    const MARKUP: &str = "<script>alert(1)</script><img src=x onerror=alert(2)>";
+    const TITLE: &str = "<script>alert(1)</script>";
+    let server = Server::start(Engine::Memory, &[]).await;
+    let mallory = server.member("mallory").await;
+    let link = mallory.submit_link(TITLE, "https://example.com/\"onmouseover=alert(3)").await;
+    let text = mallory.submit_text("A text", MARKUP).await;
+    let comment = mallory.comment(text, MARKUP).await;
+    crate::client::ok(mallory.update_profile(MARKUP, "", "").await);
+    let browser = Browser::open_as(&server, &mallory).await;
+    for (page, place, shown) in [
+        ("/".to_owned(), format!("#news-{link} h2 a"), TITLE),
+        (format!("/news/{link}"), "h1 a".to_owned(), TITLE),
+        (format!("/news/{text}"), "article .text".to_owned(), MARKUP),
+        (format!("/news/{text}"), format!("#comment-{comment} .text"), MARKUP),
+        (format!("/comment/{text}/{comment}"), format!("#comment-{comment} .text"), MARKUP),
+        ("/usercomments/mallory/0".to_owned(), format!("#comment-{comment} .text"), MARKUP),
+        ("/user/mallory".to_owned(), "main .text".to_owned(), MARKUP),
+    ] {
+        browser.go(&page).await;
+        assert_eq!(browser.text(&place).await, shown, "{page}");
+        assert_eq!(browser.count("main script, main img, [onmouseover]").await, 0, "{page}");
+        assert_eq!(browser.script_dialog().await, None, "{page}");
+    }
+    browser.go(&format!("/editnews/{text}")).await;
+    assert_eq!(browser.filled("Text").await, MARKUP);
+    browser.go(&format!("/editcomment/{text}/{comment}")).await;
+    assert_eq!(browser.filled("Your comment").await, MARKUP);
+}
