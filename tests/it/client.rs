@@ -11,7 +11,8 @@ use tokio::net::TcpStream;
 /// The password of every account that [`Client::register`] makes.
 pub const PASSWORD: &str = "correct horse";
 
-const FORM: &str = "application/x-www-form-urlencoded";
+/// The content type of forms.
+pub const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A form's fields.
 pub type Fields<'a> = &'a [(&'a str, &'a str)];

@@ -8,7 +8,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod client;
+mod community;
 mod consistency;
+mod html;
 mod redis_commands;
 #[path = "../../src/keyspace/redis_server.rs"]
 mod redis_server;
@@ -20,11 +22,17 @@ mod api_shapes;
 mod comments;
 mod concurrency;
 mod crash;
+mod escaping;
+mod feeds;
+mod forms;
+mod headers;
 mod imported;
 mod malformed;
+mod malformed_forms;
 mod news;
 mod original;
 mod outage;
+mod pages;
 mod password_reset;
 mod rounds;
 mod sessions;

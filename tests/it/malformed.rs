@@ -4,26 +4,24 @@ use proptest::strategy::{Just, Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use reqwest::StatusCode;
 
-use crate::client::{Answer, Client, PASSWORD, encoded, ok, refused};
+use crate::client::{Answer, Client, FORM, PASSWORD, encoded, ok, refused};
 use crate::consistency::Dump;
 use crate::server::{Engine, Server};
 use crate::smtp_server::SmtpServer;
 
-const FORM: &str = "application/x-www-form-urlencoded";
-
-/// A call of the API with good values for all of its fields.
-struct Call {
-    path: &'static str,
+/// A call of the API, or a form of a page, with good values for all of its fields.
+pub struct Call {
+    pub path: &'static str,
     /// Name, a good value, and whether the field may be left out.
-    fields: &'static [(&'static str, &'static str, bool)],
+    pub fields: &'static [(&'static str, &'static str, bool)],
     /// Whether the call takes its fields from the query string of a GET too.
-    takes_get: bool,
+    pub takes_get: bool,
     /// Whether it needs a session.
-    signed: bool,
+    pub signed: bool,
 }
 
-const REQUIRED: bool = false;
-const OPTIONAL: bool = true;
+pub const REQUIRED: bool = false;
+pub const OPTIONAL: bool = true;
 
 const CALLS: [Call; 10] = [
     Call {
@@ -94,14 +92,14 @@ const CALLS: [Call; 10] = [
 
 /// A site with alice, who is about to be misused, an item of hers, one of
 /// bob's, and a comment of bob's. Alice is the administrator.
-struct Target {
-    server: Server,
+pub struct Target {
+    pub server: Server,
     alice: Client,
     _relay: SmtpServer,
 }
 
 impl Target {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         let relay = SmtpServer::start().await;
         let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
         let alice = server.register("alice").await;
@@ -113,17 +111,17 @@ impl Target {
         Self { server, alice, _relay: relay }
     }
 
-    async fn dump(&self) -> Dump {
+    pub async fn dump(&self) -> Dump {
         self.server.dump().await
     }
 
     /// Whoever makes a call.
-    fn client(&self, call: &Call) -> Client {
+    pub fn client(&self, call: &Call) -> Client {
         if call.signed { self.alice.clone() } else { self.server.visitor() }
     }
 
     /// The good fields of a call, as a form, without one field.
-    fn form_without(&self, call: &Call, left_out: &str) -> String {
+    pub fn form_without(&self, call: &Call, left_out: &str) -> String {
         let mut fields: Vec<(&str, &str)> =
             call.fields.iter().map(|(name, value, _)| (*name, *value)).collect();
         if call.signed {
@@ -134,13 +132,13 @@ impl Target {
     }
 
     /// The names of all fields of a call.
-    fn names(call: &Call) -> Vec<&'static str> {
+    pub fn names(call: &Call) -> Vec<&'static str> {
         let secret = call.signed.then_some("apisecret");
         call.fields.iter().map(|(name, _, _)| *name).chain(secret).collect()
     }
 
     /// Sends a form; by GET too where that is taken.
-    async fn send(&self, call: &Call, form: &str) -> Vec<Answer> {
+    pub async fn send(&self, call: &Call, form: &str) -> Vec<Answer> {
         let client = self.client(call);
         let mut answers = vec![client.post_bytes(call.path, FORM, form.as_bytes().to_vec()).await];
         if call.takes_get && form.len() < 8_000 {
@@ -193,6 +191,24 @@ async fn a_missing_field_is_refused_and_named() {
     assert_eq!(target.dump().await, before);
 }
 
+/// Bodies that are no plain forms because of one field: given the whole form
+/// and the form without the field.
+pub fn no_forms(whole: &str, others: &str, name: &str) -> [String; 11] {
+    [
+        format!("{whole}&{name}=1&{name}=2"),
+        format!("{whole}&{name}=1&{name}=1"),
+        format!("{whole}&{name}[]=1"),
+        format!("{others}&{name}[]=1"),
+        format!("{others}&{name}[a]=1"),
+        format!("{others}&{name}%5B%5D=1"),
+        format!("{whole}&user[flags]=a"),
+        format!("{others}&{name}=%FF%FE"),
+        format!("{others}&{name}=%C0%80"),
+        format!("{others}&{name}=%ED%A0%80"),
+        format!("{whole}&%FF=1"),
+    ]
+}
+
 #[tokio::test]
 async fn repeated_fields_arrays_and_what_is_not_utf_8_are_bad_requests() {
     let target = Target::new().await;
@@ -201,19 +217,7 @@ async fn repeated_fields_arrays_and_what_is_not_utf_8_are_bad_requests() {
         let whole = target.form_without(call, "");
         for name in Target::names(call).into_iter().chain(["unknown"]) {
             let others = target.form_without(call, name);
-            for form in [
-                format!("{whole}&{name}=1&{name}=2"),
-                format!("{whole}&{name}=1&{name}=1"),
-                format!("{whole}&{name}[]=1"),
-                format!("{others}&{name}[]=1"),
-                format!("{others}&{name}[a]=1"),
-                format!("{others}&{name}%5B%5D=1"),
-                format!("{whole}&user[flags]=a"),
-                format!("{others}&{name}=%FF%FE"),
-                format!("{others}&{name}=%C0%80"),
-                format!("{others}&{name}=%ED%A0%80"),
-                format!("{whole}&%FF=1"),
-            ] {
+            for form in no_forms(&whole, &others, name) {
                 for answer in target.send(call, &form).await {
                     check_refused(&answer, StatusCode::BAD_REQUEST, &format!("{} {form}", call.path));
                 }
@@ -227,12 +231,15 @@ async fn repeated_fields_arrays_and_what_is_not_utf_8_are_bad_requests() {
     assert_eq!(target.dump().await, before);
 }
 
+/// Bodies that are not UTF-8.
+pub const NOT_UTF_8: [&[u8]; 3] = [b"\xff\xfe\xfd", b"\x80=\x80", b"a=1&\xc3\x28=2"];
+
 #[tokio::test]
 async fn raw_bytes_that_are_not_utf_8_are_a_bad_request() {
     let target = Target::new().await;
     let before = target.dump().await;
     for call in &CALLS {
-        for bytes in [&b"\xff\xfe\xfd"[..], b"\x80=\x80", b"a=1&\xc3\x28=2"] {
+        for bytes in NOT_UTF_8 {
             let answer = target.client(call).post_bytes(call.path, FORM, bytes.to_vec()).await;
             check_refused(&answer, StatusCode::BAD_REQUEST, call.path);
         }
@@ -253,22 +260,25 @@ async fn a_body_larger_than_any_form_is_too_large() {
     assert_eq!(target.dump().await, before);
 }
 
+/// Content types of bodies that are no forms.
+pub const NO_FORM_TYPES: [&str; 8] = [
+    "application/json",
+    "text/plain",
+    "multipart/form-data; boundary=x",
+    "application/x-www-form-urlencodedx",
+    "x/y; application/x-www-form-urlencoded",
+    "",
+    ";",
+    "\u{fc}",
+];
+
 #[tokio::test]
 async fn a_body_of_another_type_is_a_bad_request() {
     let target = Target::new().await;
     let before = target.dump().await;
     for call in &CALLS {
         let form = target.form_without(call, "");
-        for content_type in [
-            "application/json",
-            "text/plain",
-            "multipart/form-data; boundary=x",
-            "application/x-www-form-urlencodedx",
-            "x/y; application/x-www-form-urlencoded",
-            "",
-            ";",
-            "\u{fc}",
-        ] {
+        for content_type in NO_FORM_TYPES {
             let answer =
                 target.client(call).post_bytes(call.path, content_type, form.clone().into_bytes()).await;
             check_refused(&answer, StatusCode::BAD_REQUEST, &format!("{} {content_type:?}", call.path));
@@ -287,7 +297,7 @@ async fn a_form_may_name_its_type_in_any_case_and_with_parameters() {
 }
 
 /// A field, and what must never be accepted in it.
-const BAD_VALUES: [(&str, &[&str]); 6] = [
+pub const BAD_VALUES: [(&str, &[&str]); 6] = [
     (
         "news_id",
         &[

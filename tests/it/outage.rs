@@ -10,7 +10,7 @@ use crate::client::{Answer, Client, ok, refused};
 use crate::server::{Engine, Server};
 
 /// How long a store may take, in these tests.
-const STORE_TIMEOUT: (&str, &str) = ("server.store_timeout_seconds", "1");
+pub const STORE_TIMEOUT: (&str, &str) = ("server.store_timeout_seconds", "1");
 /// How long a request may take altogether: a store that is away must not use it up.
 const REQUEST_LIMIT: Duration = Duration::from_secs(8);
 /// How long to wait for something that must happen.
@@ -59,7 +59,7 @@ impl Load {
 }
 
 /// Waits until reading the site gives this status.
-async fn wait_for(client: &Client, status: StatusCode) {
+pub async fn wait_for(client: &Client, status: StatusCode) {
     let deadline = Instant::now() + PATIENCE;
     while client.get("/api/getnews/top/0/30").await.status != status {
         assert!(Instant::now() < deadline, "no {status} within {PATIENCE:?}");

@@ -3,7 +3,7 @@
 use super::Refused;
 use super::layout::Frame;
 use super::parts::{alert, news_address, paging};
-use super::thread::{comment, thread_link};
+use super::thread::{Place, comment, thread_link};
 use super::user_address;
 use crate::domain::Refusal;
 use crate::domain::ids::{CommentAddress, CommentId, NewsId};
@@ -86,14 +86,15 @@ struct CommentFormPage<'a> {
 impl CommentFormPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let news = &self.thread.news.news;
+        let place = Place::alone(news);
         let content = html! {
             h1 { (self.heading) }
             (alert(self.message))
             p.about-what { "On " (thread_link(news)) }
             @if let Some(line) = self.about {
                 ol.thread role="list" {
-                    li.item.comment.depth-0 #{ "comment-" (line.comment.id) } data-item {
-                        (comment(frame, news.id, news.deleted, line))
+                    li.item.comment.depth-0 #(place.anchor(line.comment.id)) data-item {
+                        (comment(frame, place, line))
                     }
                 }
             }
@@ -202,11 +203,7 @@ pub async fn edit(
 }
 
 /// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret.
-pub async fn post(
-    State(app): State<App>,
-    here: LocalPath,
-    mut form: SignedForm,
-) -> Result<Response, Failure> {
+pub async fn post(State(app): State<App>, mut form: SignedForm) -> Result<Response, Failure> {
     let failure = match post_or_edit(&app, &form).await {
         Ok(posted) => {
             let CommentAddress { news, comment } = posted.address;
@@ -216,12 +213,19 @@ pub async fn post(
         Err(failure) => failure,
     };
     let refused = Refused::from_failure(failure.clone())?;
-    let thread = threads::get(&mut form.visit, news_id(&form.fields)?).await?;
-    let frame = Frame::for_user(&app, &here, &form.user);
+    let news = news_id(&form.fields)?;
+    let thread = threads::get(&mut form.visit, news).await?;
     let (text, message) = (form.fields.text("comment"), Some(refused.message.as_str()));
-    let page = match id_or_none(&form.fields, "comment_id")? {
-        Some(edited) => edit_page(&frame, &thread, edited, Some(text), message),
-        None => reply_page(&frame, &thread, id_or_none(&form.fields, "parent_id")?, text, message),
+    // Buttons on the page lead back to where the form can be had again.
+    let page = if let Some(edited) = id_or_none::<CommentId>(&form.fields, "comment_id")? {
+        let here = LocalPath::parse(&format!("/editcomment/{news}/{edited}"));
+        edit_page(&Frame::for_user(&app, &here, &form.user), &thread, edited, Some(text), message)
+    } else {
+        let parent: Option<CommentId> = id_or_none(&form.fields, "parent_id")?;
+        let here = LocalPath::parse(
+            &parent.map_or_else(|| news_address(news), |parent| format!("/reply/{news}/{parent}")),
+        );
+        reply_page(&Frame::for_user(&app, &here, &form.user), &thread, parent, text, message)
     };
     // When there is no form to come back to, what went wrong first is the answer.
     page.map(|page| refused.answer(page)).map_err(|_| failure)
@@ -239,11 +243,12 @@ fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
                 }
             }
             ol.thread role="list" {
+                @let news_deleted = news.as_ref().is_none_or(|news| news.deleted);
+                @let place = Place { news: *news_id, news_deleted, among_others: true };
                 @for line in lines {
-                    @let news_deleted = news.as_ref().is_none_or(|news| news.deleted);
                     li class={ "item comment depth-" (line.depth) }
-                        id={ "comment-" (line.comment.id) } data-item {
-                        (comment(frame, *news_id, news_deleted, line))
+                        id=(place.anchor(line.comment.id)) data-item {
+                        (comment(frame, place, line))
                     }
                 }
             }

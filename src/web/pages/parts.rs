@@ -73,19 +73,13 @@ pub enum Ballot {
     Comment(CommentAddress),
 }
 
-/// The buttons to vote up and down. Who has voted sees the vote; who is not
-/// logged in is led there and back.
+/// The buttons to vote up and down, within the element with the id `anchor`.
+/// Who has voted sees the vote; who is not logged in is led there and back.
 #[must_use]
-pub fn vote_buttons(frame: &Frame<'_>, ballot: Ballot, my_vote: Option<Direction>) -> Markup {
-    let (action, api, name, value, anchor) = match ballot {
-        Ballot::News(id) => ("/votenews", "/api/votenews", "news_id", id.to_string(), format!("news-{id}")),
-        Ballot::Comment(address) => (
-            "/votecomment",
-            "/api/votecomment",
-            "comment_id",
-            address.to_string(),
-            format!("comment-{}", address.comment),
-        ),
+pub fn vote_buttons(frame: &Frame<'_>, ballot: Ballot, my_vote: Option<Direction>, anchor: &str) -> Markup {
+    let (action, api, name, value) = match ballot {
+        Ballot::News(id) => ("/votenews", "/api/votenews", "news_id", id.to_string()),
+        Ballot::Comment(address) => ("/votecomment", "/api/votecomment", "comment_id", address.to_string()),
     };
     let next = format!("{}#{anchor}", frame.here);
     html! {
@@ -156,6 +150,12 @@ pub fn news_address(id: NewsId) -> String {
     format!("/news/{id}")
 }
 
+/// The id of the element that shows an item.
+#[must_use]
+pub fn news_anchor(id: NewsId) -> String {
+    format!("news-{id}")
+}
+
 /// The line below an item's title: votes, author, age, comments, changes.
 #[must_use]
 pub fn news_meta(frame: &Frame<'_>, line: &NewsLine) -> Markup {
@@ -184,12 +184,13 @@ pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> Markup {
     html! {
         ol.news role="list" {
             @for (number, line) in (start + 1..).zip(lines) {
-                li.item #{ "news-" (line.news.id) } data-item {
+                @let anchor = news_anchor(line.news.id);
+                li.item #(anchor) data-item {
                     span.rank aria-hidden="true" { (number) }
                     @if line.news.deleted {
                         span {}
                     } @else {
-                        (vote_buttons(frame, Ballot::News(line.news.id), line.my_vote))
+                        (vote_buttons(frame, Ballot::News(line.news.id), line.my_vote, &anchor))
                     }
                     div.story {
                         h2 dir="auto" { (title_link(frame, &line.news)) }

@@ -4,7 +4,7 @@ use super::comments::CommentForm;
 use super::layout::Frame;
 use super::login_address;
 use super::parts::{
-    Ballot, age, author, counted, news_address, news_meta, title_link, vote_buttons, vote_counts,
+    Ballot, age, author, counted, news_address, news_anchor, news_meta, title_link, vote_buttons, vote_counts,
 };
 use crate::domain::Refusal;
 use crate::domain::comments::Comment;
@@ -70,15 +70,15 @@ impl ThreadPage<'_> {
     }
 
     fn comments(&self, frame: &Frame<'_>) -> Markup {
-        let news = &self.news.news;
+        let place = Place::alone(&self.news.news);
         // Of a part of a thread the depth counts from its first comment.
         let above = self.lines.first().map_or(0, |line| line.depth);
         html! {
             ol.thread role="list" {
                 @for line in self.lines {
                     @let indent = line.depth.saturating_sub(above).min(DEEPEST_INDENT);
-                    li class={ "item comment depth-" (indent) } id={ "comment-" (line.comment.id) } data-item {
-                        (comment(frame, news.id, news.deleted, line))
+                    li class={ "item comment depth-" (indent) } id=(place.anchor(line.comment.id)) data-item {
+                        (comment(frame, place, line))
                     }
                 }
             }
@@ -90,12 +90,13 @@ impl ThreadPage<'_> {
 #[must_use]
 pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     let news = &line.news;
+    let anchor = news_anchor(news.id);
     html! {
-        article.item.lead #{ "news-" (news.id) } data-item {
+        article.item.lead #(anchor) data-item {
             @if news.deleted {
                 span {}
             } @else {
-                (vote_buttons(frame, Ballot::News(news.id), line.my_vote))
+                (vote_buttons(frame, Ballot::News(news.id), line.my_vote, &anchor))
             }
             div.story {
                 h1 dir="auto" { (title_link(frame, news)) }
@@ -124,16 +125,47 @@ pub fn comment_address(address: CommentAddress) -> String {
     format!("/comment/{}/{}", address.news, address.comment)
 }
 
+/// Where a page shows comments on an item.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The item.
+    pub news: NewsId,
+    /// Whether it is deleted: then its comments are only read.
+    pub news_deleted: bool,
+    /// Whether the page shows comments on other items too, so that their
+    /// numbers alone may repeat.
+    pub among_others: bool,
+}
+
+impl Place {
+    /// On a page about one item.
+    #[must_use]
+    pub fn alone(news: &News) -> Self {
+        Self { news: news.id, news_deleted: news.deleted, among_others: false }
+    }
+
+    /// The id of the element that shows a comment.
+    #[must_use]
+    pub fn anchor(self, comment: CommentId) -> String {
+        if self.among_others {
+            format!("comment-{}-{comment}", self.news)
+        } else {
+            format!("comment-{comment}")
+        }
+    }
+}
+
 /// What is in a comment's place in its thread.
 #[must_use]
-pub fn comment(frame: &Frame<'_>, news: NewsId, news_deleted: bool, line: &ThreadLine) -> Markup {
+pub fn comment(frame: &Frame<'_>, place: Place, line: &ThreadLine) -> Markup {
     let ThreadLine { comment, username, my_vote, .. } = line;
+    let Place { news, news_deleted, .. } = place;
     let address = CommentAddress { news, comment: comment.id };
     html! {
         @if comment.deleted || news_deleted {
             span {}
         } @else {
-            (vote_buttons(frame, Ballot::Comment(address), *my_vote))
+            (vote_buttons(frame, Ballot::Comment(address), *my_vote, &place.anchor(comment.id)))
         }
         div {
             @if comment.deleted {

@@ -1,0 +1,90 @@
+//! A small community: something to see on every page.
+
+use crate::client::{Client, ok};
+use crate::server::{Engine, Server, Settings};
+
+/// A site with an administrator, alice, with bob, and with what they wrote:
+/// alice's link 1, bob's text 2 and bob's link 3, which is deleted, with a
+/// comment of alice's. On item 1 bob wrote comment 1, which alice answered
+/// with 2; 3, deleted, which alice answered with 4; and 5, deleted.
+pub struct Community {
+    pub server: Server,
+    pub alice: Client,
+    pub bob: Client,
+}
+
+/// What was written and is never to be seen again.
+pub const GONE: [&str; 4] = ["A withdrawn comment", "Another one", "A gone title", "gone.example"];
+
+impl Community {
+    pub async fn new(engine: Engine, settings: Settings<'_>) -> Self {
+        Self::on(Server::start(engine, settings).await).await
+    }
+
+    /// The community on a site that nobody uses yet.
+    pub async fn on(server: Server) -> Self {
+        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+        server.set_field("user:1", "flags", "a").await;
+        alice.submit_link("A link", "http://example.com/one").await;
+        bob.submit_text("A text", "Some text").await;
+        bob.submit_link("A gone title", "http://gone.example/").await;
+        alice.comment(3, "It stays readable").await;
+        ok(bob.delete(3).await);
+        bob.comment(1, "A first comment").await;
+        alice.reply(1, 1, "An answer").await;
+        bob.comment(1, "A withdrawn comment").await;
+        alice.reply(1, 3, "An answer to what was withdrawn").await;
+        bob.comment(1, "Another one").await;
+        for comment in [3, 5] {
+            ok(bob.edit_comment(1, comment, "").await);
+        }
+        Self { server, alice, bob }
+    }
+}
+
+/// Who may see a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody, even while the store is away.
+    Always,
+    /// Everybody.
+    Everybody,
+    /// Who is logged in.
+    Members,
+    /// Alice, for it is about something of hers.
+    Alice,
+}
+
+/// A page of every family there is.
+pub const PAGES: [(&str, Access); 30] = [
+    ("/", Access::Everybody),
+    ("/latest", Access::Everybody),
+    ("/latest/0", Access::Everybody),
+    ("/latest/1", Access::Everybody),
+    ("/saved/0", Access::Members),
+    ("/news/1", Access::Everybody),
+    ("/news/2", Access::Everybody),
+    ("/news/3", Access::Everybody),
+    ("/submit", Access::Members),
+    ("/submit?u=http%3A%2F%2Fexample.com%2F&t=A+%26+b", Access::Members),
+    ("/editnews/1", Access::Alice),
+    ("/delnews/1", Access::Alice),
+    ("/comment/1/1", Access::Everybody),
+    ("/comment/1/3", Access::Everybody),
+    ("/comment/3/1", Access::Everybody),
+    ("/reply/1/1", Access::Members),
+    ("/editcomment/1/2", Access::Alice),
+    ("/replies", Access::Members),
+    ("/user/alice", Access::Everybody),
+    ("/user/BOB", Access::Everybody),
+    ("/usernews/bob/0", Access::Everybody),
+    ("/usercomments/bob/0", Access::Everybody),
+    ("/usercomments/alice/0", Access::Everybody),
+    ("/login", Access::Always),
+    ("/register?next=%2Fnews%2F1", Access::Always),
+    ("/logout", Access::Always),
+    ("/reset-password", Access::Always),
+    ("/about", Access::Always),
+    ("/ranking", Access::Always),
+    ("/admin", Access::Alice),
+];

@@ -1,0 +1,228 @@
+//! What users write is text on every page, and never markup, however it came
+//! into the store. The markup itself is checked by [`Page::of`].
+
+use serde_json::json;
+
+use crate::client::{Client, encoded, ok};
+use crate::community::{Access, Community, PAGES};
+use crate::html::Page;
+use crate::pages::{crawl, page};
+use crate::server::{Engine, Server};
+
+/// What would do harm if it were not escaped, or spoil what was written if it
+/// were escaped twice.
+const HOSTILE: [&str; 9] = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "' onmouseover='alert(1)",
+    "\" onfocus=\"alert(1)\" autofocus=\"",
+    "</title></textarea></script><b>",
+    "&lt;b&gt; &amp; &#60; &quot",
+    "javascript:alert(1)",
+    "<!--<svg/onload=alert(1)>",
+    "`${alert(1)}` {{7*7}}",
+];
+
+/// Web addresses that would break out of an attribute.
+const HOSTILE_LINKS: [&str; 4] = [
+    "http://example.com/\"><script>alert(1)</script>",
+    "http://example.com/' onmouseover='alert(1)",
+    "HTTP://example.com/?a=<b>&lt;&amp;c",
+    "http://\"onmouseover=alert(1)@example.com/<x>",
+];
+
+/// Addresses that no page may link to, whatever an old site has stored.
+const NO_LINKS: [&str; 12] = [
+    "javascript:alert(1)",
+    "JaVaScRiPt://example.com/%0aalert(1)",
+    "\u{1}javascript:alert(1)",
+    " javascript:alert(1)",
+    "java\nscript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "vbscript:msgbox(1)",
+    "//evil.example/",
+    "/\\evil.example/",
+    "http:",
+    "http://<script>alert(1)</script>/",
+    "text://javascript:alert(1)",
+];
+
+#[track_caller]
+fn check_shown(page: &Page, text: &str) {
+    assert!(page.content().contains(text), "{text:?} in {:?}", page.content());
+}
+
+#[tokio::test]
+async fn titles_texts_comments_and_profiles_are_text_on_every_page() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    server.set_field("user:1", "flags", "a").await;
+    for hostile in HOSTILE {
+        let news = bob.submit_text(hostile, hostile).await;
+        let comment = bob.comment(news, hostile).await;
+        alice.reply(news, comment, hostile).await;
+    }
+    ok(bob.update_profile(&HOSTILE.join("\n"), "", "").await);
+    for client in [server.visitor(), alice, bob.clone()] {
+        let pages = crawl(&client).await;
+        for (hostile, id) in HOSTILE.into_iter().zip(1..) {
+            check_shown(&pages["/latest/0"], hostile);
+            let thread = &pages[&format!("/news/{id}")];
+            assert_eq!(thread.content().matches(hostile).count(), 4, "{hostile}");
+            assert_eq!(thread.one("title", &[]).text(), format!("{hostile} - Tidings"));
+            check_shown(&pages[&format!("/comment/{id}/2")], hostile);
+            check_shown(&pages["/usercomments/bob/0"], hostile);
+            check_shown(&pages["/user/bob"], hostile);
+        }
+    }
+    for (hostile, id) in HOSTILE.into_iter().zip(1..) {
+        let form = page(&bob, &format!("/editnews/{id}")).await.form(&format!("/editnews/{id}"));
+        assert_eq!((form.value("title"), form.value("text")), (Some(hostile), Some(hostile)));
+        let forms = page(&bob, &format!("/editcomment/{id}/1")).await.forms();
+        assert!(forms.iter().any(|form| form.value("comment") == Some(hostile)), "{hostile}");
+    }
+}
+
+#[tokio::test]
+async fn links_of_users_lead_where_they_say_and_nowhere_else() {
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    for link in HOSTILE_LINKS {
+        server.set_field("news:1", "url", link).await;
+        for client in [server.visitor(), alice.clone()] {
+            for path in ["/", "/news/1", "/latest/0", "/usernews/alice/0"] {
+                assert!(page(&client, path).await.links_to(link), "{link} at {path}");
+            }
+        }
+        let form = page(&alice, "/editnews/1").await.form("/editnews/1");
+        assert_eq!(form.value("url"), Some(link));
+    }
+    for link in NO_LINKS {
+        server.set_field("news:1", "url", link).await;
+        for client in [server.visitor(), alice.clone()] {
+            for (path, page) in crawl(&client).await {
+                assert!(!page.links_to(link), "{link:?} at {path}");
+            }
+            let title = page(&client, "/latest/0").await;
+            let title = title.one("li", &[("id", "news-1")]).text().to_owned();
+            assert!(title.contains("A link"), "{title}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn links_in_texts_end_where_markup_would_begin() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let text = "http://a.example/\"><script>alert(1)</script> javascript://b.example/%0a \
+                https://c.example/?x=1&lt;y http://d.example/'onclick='x() data://e.example/";
+    let news = alice.submit_text("Links", text).await;
+    alice.comment(news, text).await;
+    ok(alice.update_profile(text, "", "").await);
+    for path in ["/news/1", "/comment/1/1", "/user/alice", "/usercomments/alice/0"] {
+        let page = page(&server.visitor(), path).await;
+        check_shown(&page, text);
+        for link in page.all("a").filter(|link| link.text().contains("example")) {
+            assert_eq!(link.attribute("href"), Some(link.text()), "{path}");
+            assert_eq!(link.attribute("rel"), Some("nofollow ugc noopener"), "{path}");
+            assert!(link.text().starts_with("http"), "{path} {}", link.text());
+        }
+        assert!(page.links_to("http://a.example/"), "{path}");
+    }
+}
+
+/// Gives a user another name, as an import may bring it.
+async fn rename(server: &Server, client: &Client, name: &str) {
+    let id = client.user_id;
+    server
+        .write(|batch| {
+            batch.set_field(format!("user:{id}"), "username", name);
+            batch.set(format!("username.to.id:{}", name.to_lowercase()), id.to_string());
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn odd_names_of_users_are_text_and_lead_to_their_pages() {
+    let Community { server, bob, .. } = Community::new(Engine::Memory, &[]).await;
+    let odd = ["a/b", "a?b#c", "a b%20c", "ünï 🦀", "%FF", "a\\b", "\u{202e}abc", "x:y;z,w=v+u&t"];
+    for name in HOSTILE.into_iter().chain(odd) {
+        rename(&server, &bob, name).await;
+
+        for client in [server.visitor(), bob.clone()] {
+            let pages = crawl(&client).await;
+            for heading in [name.to_owned(), format!("News by {name}"), format!("Comments by {name}")] {
+                let found = pages.values().any(|page| page.heading() == heading.trim());
+                assert!(found, "{heading:?} in {:?}", pages.keys());
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_comes_in_the_address_is_text() {
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    for hostile in HOSTILE.into_iter().chain(NO_LINKS) {
+        let asked = encoded(&[("u", hostile), ("t", hostile)]);
+        let form = page(&alice, &format!("/submit?{asked}")).await.form("/submit");
+        assert_eq!((form.value("url"), form.value("title")), (Some(hostile), Some(hostile)));
+        let asked = encoded(&[("next", hostile), ("username", hostile), ("recomputed", hostile)]);
+        for path in ["/login", "/register"] {
+            let asked = page(&server.visitor(), &format!("{path}?{asked}")).await;
+            assert_eq!(asked.form(path).value("next"), Some("/"));
+        }
+        page(&alice, &format!("/admin?{asked}")).await;
+        page(&alice, &format!("/user/alice?saved={}", encoded(&[("x", hostile)]))).await;
+        // An error repeats names of fields.
+        let twice = format!("/login?{0}&{0}", encoded(&[(hostile, "1")]));
+        let answer = server.visitor().get(&twice).await;
+        assert_eq!(answer.status, 400);
+        let told = Page::of(&answer);
+        assert!(told.alert().unwrap().contains("field"), "{:?}", told.alert());
+    }
+}
+
+#[tokio::test]
+async fn half_written_and_odd_rows_of_an_old_database_break_no_page() {
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    let odd = json!({
+        "body": "\u{0}\u{1b}[31m\u{202e}<b>", "ctime": -5, "user_id": 999, "parent_id": 888,
+        "score": "x", "up": [999], "down": [],
+    });
+    server
+        .write(|batch| {
+            for (field, value) in [
+                ("7", "not json"),
+                ("8", "{}"),
+                ("nextid2", "x"),
+                ("9", odd.to_string().as_str()),
+                ("-3", "{}"),
+            ] {
+                batch.set_field("thread:comment:1", field, value);
+            }
+            batch.set_fields("news:77", [("id", "77"), ("title", "half <b>")]);
+            for list in ["news.cron", "news.top", "user.posted:1", "user.saved:1"] {
+                for id in ["77", "78", "nextid", "-1"] {
+                    batch.sorted_add(list, id, 5.0);
+                }
+            }
+            for entry in ["1-999", "999-1", "x", "1-9", "-"] {
+                batch.sorted_add("user.comments:1", entry, 5.0);
+            }
+            for (field, value) in
+                [("karma", "many"), ("ctime", "-1"), ("replies", "-7"), ("about", "\u{0}<b>")]
+            {
+                batch.set_field("user:2", field, value);
+            }
+        })
+        .await;
+    for (path, access) in PAGES.into_iter().chain([("/comment/1/9", Access::Everybody)]) {
+        page(&alice, path).await;
+        if access == Access::Everybody {
+            page(&server.visitor(), path).await;
+        }
+    }
+    let thread = page(&alice, "/news/1").await;
+    check_shown(&thread, "\u{202e}<b>");
+    check_shown(&thread, "A first comment");
+    check_shown(&page(&alice, "/").await, "A link");
+}

@@ -1,0 +1,581 @@
+//! The forms of the pages: filled in as a browser would, sent, and followed.
+
+use reqwest::StatusCode;
+use reqwest::header::SET_COOKIE;
+
+use crate::client::{Answer, Client, PASSWORD, ok};
+use crate::community::Community;
+use crate::html::{Form, Page};
+use crate::pages::{complaint, leads_to, page, shown};
+use crate::server::{Engine, Server};
+use crate::smtp_server::SmtpServer;
+
+const NEW_PASSWORD: &str = "battery staple";
+
+/// The page of a refused form: the message must be this.
+#[track_caller]
+fn refused_page(answer: &Answer, status: StatusCode, message: &str) -> Page {
+    assert!(complaint(answer, status).contains(message), "{}", String::from_utf8_lossy(&answer.body));
+    assert!(!answer.headers.contains_key(SET_COOKIE));
+    Page::of(answer)
+}
+
+/// The session that an answer gives to the browser.
+#[track_caller]
+fn given_session(server: &Server, answer: &Answer) -> Client {
+    let cookie = answer.headers[SET_COOKIE].to_str().unwrap();
+    let (session, attributes) = cookie.split_once("; ").unwrap();
+    let token = session.strip_prefix("auth=").unwrap();
+    assert_eq!(token.len(), 40, "{cookie}");
+    let mut attributes: Vec<&str> = attributes.split("; ").collect();
+    attributes.sort_unstable();
+    assert_eq!(attributes, ["HttpOnly", "Max-Age=31536000", "Path=/", "SameSite=Lax"]);
+    server.visitor().with_secrets(Some(token), None)
+}
+
+/// A form for a name and a password, filled in.
+async fn credentials(client: &Client, path: &str, username: &str, password: &str) -> Form {
+    let action = path.split('?').next().unwrap();
+    page(client, path).await.form(action).with("username", username).with("password", password)
+}
+
+#[tokio::test]
+async fn registering_logs_in_and_leads_on() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let visitor = server.visitor();
+    let answer =
+        credentials(&visitor, "/register?next=%2Fsubmit", "alice", PASSWORD).await.send(&visitor).await;
+    assert_eq!(leads_to(&answer), "/submit");
+    let alice = given_session(&server, &answer);
+    assert!(page(&alice, "/submit").await.one("nav", &[("aria-label", "Main")]).text().contains("alice"));
+    server.visitor().log_in("alice", PASSWORD).await;
+}
+
+#[tokio::test]
+async fn a_refused_registration_comes_back_without_the_password() {
+    let settings = [("limits.account_creation_seconds", "54000")];
+    let server = Server::start(Engine::Memory, &settings).await;
+    server.member("Taken").await;
+    let before = server.dump().await;
+    let visitor = server.visitor();
+    for (username, password, status, message) in [
+        ("", PASSWORD, StatusCode::UNPROCESSABLE_ENTITY, "username"),
+        ("1x", PASSWORD, StatusCode::UNPROCESSABLE_ENTITY, "username"),
+        ("a\"><b>", PASSWORD, StatusCode::UNPROCESSABLE_ENTITY, "username"),
+        ("alice", "short", StatusCode::UNPROCESSABLE_ENTITY, "password"),
+        ("taken", PASSWORD, StatusCode::CONFLICT, "already taken"),
+    ] {
+        let form = credentials(&visitor, "/register?next=%2Fnews%2F1", username, password).await;
+        let back = refused_page(&form.send(&visitor).await, status, message).form("/register");
+        assert_eq!(back.value("username"), Some(username));
+        assert_eq!(back.value("password"), Some(""));
+        assert_eq!(back.value("next"), Some("/news/1"));
+    }
+    assert_eq!(server.dump().await, before);
+    let form = credentials(&visitor, "/register", "alice", PASSWORD).await;
+    assert_eq!(leads_to(&form.send(&visitor).await), "/");
+    let again = credentials(&visitor, "/register", "bob", PASSWORD).await.send(&visitor).await;
+    let back = refused_page(&again, StatusCode::TOO_MANY_REQUESTS, "recently");
+    assert_eq!(back.form("/register").value("username"), Some("bob"));
+}
+
+#[tokio::test]
+async fn logging_in_leads_back_and_logging_out_ends_the_session() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let visitor = server.visitor();
+    server.register("alice").await;
+    let form = credentials(&visitor, "/login?next=%2Flatest%2F0%3Fa%3Db", "ALICE", PASSWORD).await;
+    let answer = form.send(&visitor).await;
+    assert_eq!(leads_to(&answer), "/latest/0?a=b");
+    let alice = given_session(&server, &answer);
+
+    let form = page(&alice, "/").await.form("/logout");
+    let other = form.clone().with("apisecret", "0000000000000000000000000000000000000000");
+    complaint(&other.send(&alice).await, StatusCode::FORBIDDEN);
+    assert!(page(&alice, "/").await.text().contains("logout"));
+    let answer = form.send(&alice).await;
+    assert_eq!(leads_to(&answer), "/");
+    let cookie = answer.headers[SET_COOKIE].to_str().unwrap();
+    assert!(cookie.starts_with("auth=; ") && cookie.contains("Max-Age=0"), "{cookie}");
+    assert!(page(&alice, "/").await.text().contains("register"));
+    assert_eq!(leads_to(&form.send(&alice).await), "/login?next=%2F");
+}
+
+#[tokio::test]
+async fn a_refused_login_comes_back_and_does_not_tell_whether_the_user_exists() {
+    let server = Server::start(Engine::Memory, &[("limits.failed_logins_per_minute", "2")]).await;
+    let visitor = server.visitor();
+    server.register("alice").await;
+    let mut bodies = Vec::new();
+    for username in ["alice", "nobod"] {
+        let form = credentials(&visitor, "/login?next=%2Fnews%2F1", username, "wrong horse").await;
+        let answer = form.send(&visitor).await;
+        let message = "no account has this username and password";
+        let back = refused_page(&answer, StatusCode::UNPROCESSABLE_ENTITY, message).form("/login");
+        assert_eq!((back.value("username"), back.value("password")), (Some(username), Some("")));
+        assert_eq!(back.value("next"), Some("/news/1"));
+        bodies.push(String::from_utf8(answer.body).unwrap().replace(username, ""));
+    }
+    assert_eq!(bodies[0], bodies[1]);
+    let answer = credentials(&visitor, "/login", "alice", PASSWORD).await.send(&visitor).await;
+    refused_page(&answer, StatusCode::TOO_MANY_REQUESTS, "60 seconds").form("/login");
+}
+
+#[tokio::test]
+async fn the_cookie_is_secure_when_the_site_is() {
+    for (url, secure) in [("https://news.example.com", true), ("http://news.example.com", false)] {
+        let server = Server::start(Engine::Memory, &[("site.url", url)]).await;
+        let visitor = server.visitor();
+        let answer = credentials(&visitor, "/register", "alice", PASSWORD).await.send(&visitor).await;
+        let cookie = answer.headers[SET_COOKIE].to_str().unwrap();
+        assert_eq!(cookie.split("; ").any(|attribute| attribute == "Secure"), secure, "{cookie}");
+    }
+}
+
+#[tokio::test]
+async fn forms_without_a_session_are_not_taken_from_other_sites() {
+    let (server, mut relay) = site_with_mail().await;
+    let token = ask_for_link(&server, &mut relay).await;
+    let before = server.dump().await;
+    let elsewhere = server.visitor().with_header("sec-fetch-site", "cross-site");
+    let fields = [("username", "alice"), ("password", PASSWORD), ("email", "alice@example.org")];
+    let link = format!("/reset-password/{token}");
+    for path in ["/login", "/register", "/reset-password", &link] {
+        let answer = elsewhere.post(path, &fields).await;
+        assert!(complaint(&answer, StatusCode::FORBIDDEN).contains("another site"), "{path}");
+        assert!(!answer.headers.contains_key(SET_COOKIE));
+    }
+    assert_eq!(server.dump().await, before);
+    for here in ["same-origin", "none"] {
+        let here = server.visitor().with_header("sec-fetch-site", here);
+        assert_eq!(leads_to(&here.post("/login", &fields).await), "/");
+    }
+}
+
+/// What leads away from the site, or would, were it not looked at closely.
+const AWAY: [&str; 12] = [
+    "//evil.example",
+    "///evil.example",
+    "/\\evil.example",
+    "\\\\evil.example",
+    "https://evil.example/",
+    "evil.example",
+    "javascript:alert(1)",
+    "/\t/evil.example",
+    "/\r\nSet-Cookie: auth=x",
+    " //evil.example",
+    "/<script>\u{fc}",
+    "",
+];
+
+#[tokio::test]
+async fn no_form_leads_away_from_the_site() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    server.register("carol").await;
+    let fields = [("username", "carol"), ("password", PASSWORD)];
+    for away in AWAY {
+        let visitor = server.visitor();
+        let asked = crate::client::encoded(&[("next", away)]);
+        for path in ["/login", "/register"] {
+            assert_eq!(page(&visitor, &format!("{path}?{asked}")).await.form(path).value("next"), Some("/"));
+        }
+        let logged_in = visitor.post("/login", &[fields[0], fields[1], ("next", away)]).await;
+        assert_eq!(leads_to(&logged_in), "/", "{away:?}");
+        let fields = [("username", "carol"), ("password", "wrong horse"), ("next", away)];
+        let back = visitor.post("/login", &fields).await;
+        let back = refused_page(&back, StatusCode::UNPROCESSABLE_ENTITY, "no account");
+        assert_eq!(back.form("/login").value("next"), Some("/"), "{away:?}");
+    }
+    for (number, away) in AWAY.iter().enumerate() {
+        let id = bob.submit_text(&format!("Number {number}"), "text").await.to_string();
+        let fields = [("news_id", &*id), ("vote_type", "up"), ("next", away)];
+        server.set_karma(&alice, 10).await;
+        assert_eq!(leads_to(&alice.post("/votenews", &fields).await), "/", "{away:?}");
+        let comment = format!("{id}-{}", bob.comment(id.parse().unwrap(), "text").await);
+        let fields = [("comment_id", &*comment), ("vote_type", "up"), ("next", away)];
+        assert_eq!(leads_to(&alice.post("/votecomment", &fields).await), "/", "{away:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_bookmarklet_survives_a_login() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let visitor = server.visitor();
+    server.register("alice").await;
+    let asked = "/submit?u=https%3A%2F%2Fexample.com%2F%3Fa%3D1%26b%3D%2525&t=A%20%26%20%22b%22%20%C3%BC";
+    let login = leads_to(&visitor.get(asked).await).to_owned();
+    let answer = credentials(&visitor, &login, "alice", PASSWORD).await.send(&visitor).await;
+    assert_eq!(leads_to(&answer), asked);
+    let form = page(&given_session(&server, &answer), asked).await.form("/submit");
+    assert_eq!(form.value("url"), Some("https://example.com/?a=1&b=%25"));
+    assert_eq!(form.value("title"), Some("A & \"b\" ü"));
+}
+
+#[tokio::test]
+async fn submitting_leads_to_the_item_and_a_repost_to_the_earlier_one() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let form = page(&bob, "/submit").await.form("/submit").with("title", "News & more");
+    let link = form.clone().with("url", "http://example.com/new").with("text", "My first comment");
+    assert_eq!(leads_to(&link.send(&bob).await), "/news/4");
+    let thread = page(&bob, "/news/4").await;
+    assert_eq!(thread.heading().split(" example").next(), Some("News & more"));
+    assert!(thread.content().contains("My first comment"));
+    let text = form.clone().with("text", "Line one\r\nLine two");
+    assert_eq!(leads_to(&text.send(&bob).await), "/news/5");
+    assert!(page(&server.visitor(), "/news/5").await.content().contains("Line one"));
+    let again = page(&alice, "/submit")
+        .await
+        .form("/submit")
+        .with("title", "x")
+        .with("url", "HTTP://Example.com/new");
+    assert_eq!(leads_to(&again.send(&alice).await), "/news/4");
+    assert_eq!(alice.listed("latest").await, [5, 4, 2, 1]);
+}
+
+#[tokio::test]
+async fn a_refused_submission_comes_back_filled_in() {
+    let server = Server::start(Engine::Memory, &[("limits.submission_seconds", "900")]).await;
+    let bob = server.member("bob").await;
+    bob.submit_text("One", "text").await;
+    let before = server.dump().await;
+    let form = page(&bob, "/submit").await.form("/submit");
+    let long = "x".repeat(81);
+    for (title, url, text, status, message) in [
+        ("", "http://example.com/", "", StatusCode::UNPROCESSABLE_ENTITY, "title"),
+        (&*long, "", "text", StatusCode::UNPROCESSABLE_ENTITY, "title"),
+        ("A \"title\"", "", "", StatusCode::UNPROCESSABLE_ENTITY, "URL or a text"),
+        ("<b>", "javascript:alert(1)", "</textarea>", StatusCode::UNPROCESSABLE_ENTITY, "url"),
+        ("A title", "http://example.com/x", "a\n\n&lt;", StatusCode::TOO_MANY_REQUESTS, "please wait"),
+    ] {
+        let filled = form.clone().with("title", title).with("url", url).with("text", text);
+        let back = refused_page(&filled.send(&bob).await, status, message).form("/submit");
+        for (name, value) in [("title", title), ("url", url), ("text", text), ("news_id", "-1")] {
+            assert_eq!(back.value(name), Some(value));
+        }
+    }
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn an_edit_leads_to_the_item_and_a_refused_one_comes_back() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let form = page(&bob, "/editnews/2").await.form("/editnews/2");
+    for (name, value) in [("title", "A text"), ("url", ""), ("text", "Some text"), ("news_id", "2")] {
+        assert_eq!(form.value(name), Some(value));
+    }
+    let changed = form.clone().with("title", "Another title").with("text", "Other text");
+    assert_eq!(leads_to(&changed.send(&bob).await), "/news/2");
+    assert!(page(&alice, "/news/2").await.content().contains("Other text"));
+
+    let before = server.dump().await;
+    let both = form.clone().with("url", "http://example.com/two");
+    let answer = both.send(&bob).await;
+    let back = refused_page(&answer, StatusCode::UNPROCESSABLE_ENTITY, "not both").form("/editnews/2");
+    assert_eq!(back.value("url"), Some("http://example.com/two"));
+    let taken = form.clone().with("text", "").with("url", "http://example.com/one");
+    refused_page(&taken.send(&bob).await, StatusCode::CONFLICT, "posted recently").form("/editnews/2");
+    complaint(&form.send_to(&bob, "/editnews/1").await, StatusCode::BAD_REQUEST);
+    let of_alice = form.clone().with("news_id", "1");
+    refused_page(&of_alice.send_to(&bob, "/editnews/1").await, StatusCode::FORBIDDEN, "only its author");
+    server.advance(15 * 60 + 1);
+    let late = changed.send(&bob).await;
+    refused_page(&late, StatusCode::FORBIDDEN, "the time to change this is over (15 minutes");
+    complaint(&bob.get("/editnews/2").await, StatusCode::FORBIDDEN);
+    let mut after = server.dump().await;
+    // Time alone earns karma and changes ranks.
+    after.retain(|key, _| before.contains_key(key));
+    assert_eq!(crate::consistency::hash(&after, "news:2")["title"], "Another title");
+    page(&alice, "/editnews/2").await;
+}
+
+#[tokio::test]
+async fn a_deletion_is_asked_for_again_and_leads_to_the_front_page() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let form = page(&bob, "/delnews/2").await.form("/delnews/2");
+    assert!(page(&bob, "/delnews/2").await.links_to("/news/2"));
+    assert_eq!(bob.listed("latest").await, [2, 1]);
+    complaint(&form.send_to(&bob, "/delnews/1").await, StatusCode::FORBIDDEN);
+    assert_eq!(leads_to(&form.send(&bob).await), "/");
+    assert_eq!(page(&alice, "/news/2").await.heading(), "[deleted news]");
+    assert_eq!(complaint(&form.send(&bob).await, StatusCode::FORBIDDEN), "this news was deleted");
+    complaint(&form.send_to(&alice, "/delnews/999").await, StatusCode::FORBIDDEN);
+    assert_eq!(server.field("news:1", "del").await, None);
+}
+
+#[tokio::test]
+async fn votes_lead_back_to_where_the_button_was() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let list = page(&alice, "/latest/0").await;
+    let vote = list.form("/votenews").pressing("up");
+    assert_eq!(leads_to(&vote.send(&alice).await), "/latest/0#news-2");
+    list.one("li", &[("id", "news-2")]);
+    assert_eq!(alice.news(2).await["up"], 2);
+    assert_eq!(complaint(&vote.send(&alice).await, StatusCode::CONFLICT), "you have voted on this already");
+    server.set_karma(&bob, 29).await;
+    let down = page(&bob, "/").await.form("/votenews").pressing("down");
+    assert!(complaint(&down.send(&bob).await, StatusCode::FORBIDDEN).contains("karma of 30"));
+
+    let vote = page(&alice, "/comment/1/1").await;
+    let vote = vote.forms().into_iter().find(|form| form.value("comment_id") == Some("1-1")).unwrap();
+    let vote = vote.pressing("down");
+    assert_eq!(leads_to(&vote.send(&alice).await), "/comment/1/1#comment-1");
+    assert_eq!(alice.thread(1).await.iter().find(|line| line["id"] == 1).unwrap()["down"], 1);
+    complaint(&vote.send(&alice).await, StatusCode::CONFLICT);
+}
+
+#[tokio::test]
+async fn comments_and_replies_lead_to_where_they_stand() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let form = page(&alice, "/news/2").await.form("/postcomment");
+    let comment = form.clone().with("comment", "One\r\ntwo & <three>");
+    assert_eq!(leads_to(&comment.send(&alice).await), "/news/2#comment-1");
+    let reply = page(&bob, "/reply/2/1").await.form("/postcomment").with("comment", "Four");
+    assert_eq!(leads_to(&reply.send(&bob).await), "/news/2#comment-2");
+    let thread = page(&server.visitor(), "/news/2").await;
+    assert!(thread.one("li", &[("id", "comment-1")]).text().contains("two & <three>"));
+    assert_eq!(thread.one("li", &[("id", "comment-2")]).attribute("class"), Some("item comment depth-1"));
+
+    let before = server.dump().await;
+    let long = "x".repeat(4_097);
+    for (path, text) in [("/news/2", ""), ("/news/2", &long), ("/reply/2/1", " \n"), ("/reply/2/1", &long)] {
+        let answer = page(&bob, path).await.form("/postcomment").with("comment", text).send(&bob).await;
+        let page = refused_page(&answer, StatusCode::UNPROCESSABLE_ENTITY, "comment");
+        let back = page.form("/postcomment");
+        // A browser sends line ends as it likes; the text is what was written.
+        assert_eq!(back.value("comment").map(str::trim), Some(text.trim()));
+        assert_eq!(back.value("parent_id"), Some(if path == "/news/2" { "-1" } else { "1" }));
+    }
+    let deleted = form.clone().with("news_id", "3").with("comment", "Too late");
+    refused_page(&deleted.send(&alice).await, StatusCode::FORBIDDEN, "this news was deleted");
+    let absent = form.clone().with("news_id", "999").with("comment", "Nowhere");
+    complaint(&absent.send(&alice).await, StatusCode::NOT_FOUND);
+    let orphan = form.with("parent_id", "999").with("comment", "Nothing above");
+    complaint(&orphan.send(&alice).await, StatusCode::FORBIDDEN);
+    assert_eq!(server.dump().await, before);
+}
+
+/// The addresses that a refused page leads to must be there for a browser.
+#[tokio::test]
+async fn a_refused_reply_leaves_the_buttons_of_the_comment_above_in_order() {
+    let Community { server: _server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    let answer =
+        page(&alice, "/reply/1/1").await.form("/postcomment").with("comment", " ").send(&alice).await;
+    let back = refused_page(&answer, StatusCode::UNPROCESSABLE_ENTITY, "comment");
+    let voted = back.form("/votecomment").pressing("up").send(&alice).await;
+    assert_eq!(leads_to(&voted), "/reply/1/1#comment-1");
+}
+
+#[tokio::test]
+async fn a_comment_is_changed_and_deleted_on_its_page() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let forms = async |client: &Client, path: &str| {
+        let forms = page(client, path).await.forms();
+        forms.into_iter().filter(|form| form.action == "/postcomment").collect::<Vec<Form>>()
+    };
+    let [change, delete] = <[Form; 2]>::try_from(forms(&bob, "/editcomment/1/1").await).unwrap();
+    assert_eq!(change.value("comment"), Some("A first comment"));
+    let changed = change.clone().with("comment", "Changed");
+    assert_eq!(leads_to(&changed.send(&bob).await), "/news/1#comment-1");
+    assert!(page(&alice, "/comment/1/1").await.content().contains("Changed"));
+    let long = change.clone().with("comment", &"x".repeat(4_097));
+    let back = refused_page(&long.send(&bob).await, StatusCode::UNPROCESSABLE_ENTITY, "comment");
+    assert!(back.forms().iter().any(|form| form.value("comment") == long.value("comment")));
+
+    // An administrator may delete, and not change.
+    let of_admin = forms(&alice, "/editcomment/1/1").await;
+    assert_eq!(of_admin.iter().map(|form| form.value("comment")).collect::<Vec<_>>(), [Some("")]);
+    complaint(&bob.get("/editcomment/1/2").await, StatusCode::FORBIDDEN);
+    complaint(&delete.with("comment_id", "2").send(&bob).await, StatusCode::FORBIDDEN);
+    assert_eq!(leads_to(&of_admin[0].send(&alice).await), "/news/1#comment-1");
+    assert!(page(&bob, "/comment/1/1").await.content().contains("[comment deleted]"));
+    assert_eq!(complaint(&change.send(&bob).await, StatusCode::FORBIDDEN), "this comment was deleted");
+    crate::consistency::check(&server.dump().await);
+}
+
+#[tokio::test]
+async fn a_changed_profile_is_shown_and_a_refused_one_comes_back() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    let form = page(&alice, "/user/alice").await.form("/profile");
+    let changed = form.clone().with("about", "About\nme").with("email", "alice@example.org");
+    let answer = changed.send(&alice).await;
+    assert_eq!(leads_to(&answer), "/user/alice?saved");
+    assert!(!answer.headers.contains_key(SET_COOKIE));
+    let profile = page(&alice, "/user/alice?saved").await;
+    assert!(profile.one("p", &[("role", "status")]).text().contains("saved"));
+    assert_eq!(profile.form("/profile").value("about"), Some("About\nme"));
+    assert!(page(&server.visitor(), "/user/alice?saved").await.find("p", &[("role", "status")]).is_empty());
+
+    let before = server.dump().await;
+    let long = "x".repeat(4_097);
+    for (about, email, password, message) in [
+        ("\"<b>", "no address", "", "email"),
+        ("x", "alice@example.org", "short", "password"),
+        (&*long, "", "", "about"),
+    ] {
+        let filled = form.clone().with("about", about).with("email", email).with("password", password);
+        let page = refused_page(&filled.send(&alice).await, StatusCode::UNPROCESSABLE_ENTITY, message);
+        let back = page.form("/profile");
+        assert_eq!((back.value("about"), back.value("email")), (Some(about), Some(email)));
+        assert_eq!(back.value("password"), Some(""));
+    }
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn a_new_password_ends_all_sessions_but_this_browsers() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    let form = page(&alice, "/user/alice").await.form("/profile").with("password", NEW_PASSWORD);
+    let answer = form.send(&alice).await;
+    assert_eq!(leads_to(&answer), "/user/alice?saved");
+    let here = given_session(&server, &answer);
+    assert!(page(&here, "/").await.text().contains("logout"));
+    assert!(page(&alice, "/").await.text().contains("register"));
+    server.visitor().log_in("alice", NEW_PASSWORD).await;
+}
+
+#[tokio::test]
+async fn ranks_are_recomputed_by_the_administrator_alone() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let form = page(&alice, "/admin").await.form("/admin/recompute");
+    server.set_field("news:1", "rank", "4711").await;
+    let secret = bob.apisecret.clone().unwrap();
+    complaint(&form.clone().with("apisecret", &secret).send(&bob).await, StatusCode::FORBIDDEN);
+    assert_eq!(server.field("news:1", "rank").await.as_deref(), Some("4711"));
+    let done = leads_to(&form.send(&alice).await).to_owned();
+    assert_ne!(server.field("news:1", "rank").await.as_deref(), Some("4711"));
+    let shown = page(&alice, &done).await;
+    assert!(shown.find("p", &[("role", "status")])[0].text().contains("recomputed"));
+}
+
+/// The forms that need a session, with good values.
+const SIGNED: [(&str, &[(&str, &str)]); 9] = [
+    ("/logout", &[]),
+    ("/submit", &[("news_id", "-1"), ("title", "A title"), ("url", ""), ("text", "A text")]),
+    ("/editnews/1", &[("news_id", "1"), ("title", "A title"), ("url", ""), ("text", "A text")]),
+    ("/delnews/1", &[("news_id", "1")]),
+    ("/votenews", &[("news_id", "2"), ("vote_type", "up"), ("next", "/")]),
+    ("/votecomment", &[("comment_id", "1-1"), ("vote_type", "up"), ("next", "/")]),
+    ("/postcomment", &[("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "text")]),
+    ("/profile", &[("about", "new"), ("email", "new@example.org"), ("password", "")]),
+    ("/admin/recompute", &[]),
+];
+
+#[tokio::test]
+async fn without_the_secret_of_the_session_nothing_is_written() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let before = server.dump().await;
+    let bobs = bob.apisecret.as_deref().unwrap();
+    let auth = alice.auth.as_deref().unwrap();
+    let half = &alice.apisecret.as_deref().unwrap()[..20];
+    for (path, fields) in SIGNED {
+        for secret in [None, Some(""), Some(bobs), Some(auth), Some(half), Some("\0")] {
+            let answer = alice.with_secrets(Some(auth), secret).post(path, fields).await;
+            assert!(complaint(&answer, StatusCode::FORBIDDEN).contains("session"), "{path} {secret:?}");
+        }
+        let nobody = alice.with_secrets(None, alice.apisecret.as_deref());
+        assert_eq!(leads_to(&nobody.post(path, fields).await), "/login?next=%2F", "{path}");
+        let gone = alice.with_secrets(Some(&"0".repeat(40)), alice.apisecret.as_deref());
+        assert_eq!(leads_to(&gone.post(path, fields).await), "/login?next=%2F", "{path}");
+    }
+    assert_eq!(server.dump().await, before);
+    for (path, fields) in SIGNED.into_iter().skip(1).filter(|(path, _)| *path != "/delnews/1") {
+        leads_to(&alice.post(path, fields).await);
+    }
+}
+
+/// A site with a mail relay, and an account `alice` with an address.
+async fn site_with_mail() -> (Server, SmtpServer) {
+    let relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
+    ok(server.register("alice").await.update_profile("", "alice@example.org", "").await);
+    (server, relay)
+}
+
+/// Asks for a mail with the form.
+async fn ask(server: &Server, username: &str, email: &str) -> Answer {
+    let visitor = server.visitor();
+    let form = page(&visitor, "/reset-password").await.form("/reset-password");
+    form.with("username", username).with("email", email).send(&visitor).await
+}
+
+/// The token that alice is sent.
+async fn ask_for_link(server: &Server, relay: &mut SmtpServer) -> String {
+    shown(&ask(server, "alice", "alice@example.org").await);
+    let text = relay.next_message().await.text();
+    let (_, rest) = text.split_once("/reset-password/").expect("a link");
+    rest.lines().next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_refused_new_password_does_not_use_the_link_up_and_a_good_one_does() {
+    let (server, mut relay) = site_with_mail().await;
+    let link = format!("/reset-password/{}", ask_for_link(&server, &mut relay).await);
+    let visitor = server.visitor();
+    let before = server.dump().await;
+    for refused in ["short", "", &"x".repeat(1_025)] {
+        let answer =
+            page(&visitor, &link).await.form("").with("password", refused).send_to(&visitor, &link).await;
+        let back = refused_page(&answer, StatusCode::UNPROCESSABLE_ENTITY, "password").form("");
+        assert_eq!(back.value("password"), Some(""));
+        assert_eq!(answer.headers["referrer-policy"], "no-referrer");
+    }
+    let missing = page(&visitor, &link).await.form("").without("password");
+    refused_page(&missing.send_to(&visitor, &link).await, StatusCode::BAD_REQUEST, "password");
+    assert_eq!(server.dump().await, before);
+
+    let form = page(&visitor, &link).await.form("").with("password", NEW_PASSWORD);
+    let done = form.send_to(&visitor, &link).await;
+    assert!(shown(&done).links_to("/login"));
+    assert!(!done.headers.contains_key(SET_COOKIE));
+    server.visitor().log_in("alice", NEW_PASSWORD).await;
+    let message = "not valid (any more)";
+    assert!(complaint(&form.send_to(&visitor, &link).await, StatusCode::NOT_FOUND).contains(message));
+    assert!(complaint(&visitor.get(&link).await, StatusCode::NOT_FOUND).contains(message));
+    server.visitor().log_in("alice", NEW_PASSWORD).await;
+}
+
+#[tokio::test]
+async fn the_pages_of_a_link_repeat_it_nowhere_and_are_kept_nowhere() {
+    let (server, mut relay) = site_with_mail().await;
+    let token = ask_for_link(&server, &mut relay).await;
+    let answer = server.visitor().get(&format!("/reset-password/{token}")).await;
+    assert_eq!(answer.headers["referrer-policy"], "no-referrer");
+    assert_eq!(answer.headers["cache-control"], "no-store");
+    shown(&answer);
+    assert!(!String::from_utf8(answer.body).unwrap().contains(&token));
+}
+
+#[tokio::test]
+async fn the_answer_is_the_same_whether_name_and_address_belong_together() {
+    let (server, mut relay) = site_with_mail().await;
+    let known = ask(&server, "alice", "alice@example.org").await;
+    relay.next_message().await;
+    for (username, email) in [
+        ("alice", "alice@example.org"),
+        ("alice", "bob@example.org"),
+        ("nobody", "alice@example.org"),
+        ("", ""),
+    ] {
+        let answer = ask(&server, username, email).await;
+        assert_eq!((answer.status, &answer.body), (known.status, &known.body), "{username} {email}");
+        let headers = |answer: &Answer| {
+            let mut headers = answer.headers.clone();
+            headers.remove("date");
+            headers
+        };
+        assert_eq!(headers(&answer), headers(&known));
+    }
+}
+
+#[tokio::test]
+async fn without_mail_the_page_says_so_and_has_no_form() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let visitor = server.visitor();
+    let asked = page(&visitor, "/reset-password").await;
+    assert!(asked.content().contains("sends no mail"));
+    assert!(asked.forms().is_empty());
+    let answer = visitor.post("/reset-password", &[("username", "alice"), ("email", "a@b.example")]).await;
+    refused_page(&answer, StatusCode::FORBIDDEN, "not available");
+}

@@ -1,0 +1,147 @@
+//! The headers that protect readers, on every kind of answer.
+
+use std::collections::BTreeMap;
+
+use reqwest::Method;
+
+use crate::client::{Answer, Client, FORM};
+use crate::community::Community;
+use crate::server::{Engine, Server};
+
+/// The values of a header that are separated by commas, from all its lines.
+fn values(answer: &Answer, name: &str) -> Vec<String> {
+    let lines = answer.headers.get_all(name).iter().map(|line| line.to_str().unwrap().to_lowercase());
+    let mut values: Vec<String> = lines
+        .flat_map(|line| line.split(',').map(|value| value.trim().to_owned()).collect::<Vec<_>>())
+        .collect();
+    values.sort_unstable();
+    values
+}
+
+/// What every answer says.
+#[track_caller]
+fn check_protection(answer: &Answer, what: &str) {
+    let one = |name: &str| {
+        assert_eq!(answer.headers.get_all(name).iter().count(), 1, "{what} {name}");
+        answer.headers[name].to_str().unwrap()
+    };
+    let policy: BTreeMap<&str, &str> = one("content-security-policy")
+        .split(';')
+        .map(|rule| rule.trim().split_once(' ').expect("a name and sources"))
+        .collect();
+    assert!(policy.values().all(|sources| !sources.contains("unsafe") && !sources.contains('*')), "{what}");
+    for (name, sources) in [
+        ("default-src", "'none'"),
+        ("script-src", "'self'"),
+        ("style-src", "'self'"),
+        ("connect-src", "'self'"),
+        ("form-action", "'self'"),
+        ("base-uri", "'none'"),
+        ("frame-ancestors", "'none'"),
+    ] {
+        assert_eq!(policy.get(name), Some(&sources), "{what} {name}");
+    }
+    assert_eq!(one("x-content-type-options"), "nosniff", "{what}");
+    assert_eq!(one("x-frame-options"), "DENY", "{what}");
+    assert_eq!(one("referrer-policy"), "strict-origin-when-cross-origin", "{what}");
+    assert!(one("permissions-policy").contains("camera=()"), "{what}");
+    assert!(!answer.headers.contains_key("server") && !answer.headers.contains_key("x-powered-by"), "{what}");
+}
+
+/// Nobody but the browser may keep what depends on who asks.
+#[track_caller]
+fn check_private(answer: &Answer, what: &str) {
+    assert_eq!(values(answer, "cache-control"), ["no-cache", "private"], "{what}");
+    assert!(values(answer, "vary").contains(&"cookie".to_owned()), "{what}: {:?}", answer.headers);
+}
+
+#[tokio::test]
+async fn every_answer_protects_its_readers_and_private_ones_are_kept_nowhere() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    for encoding in ["identity", "gzip", "br", "gzip, deflate, br, zstd"] {
+        for client in [server.visitor(), alice.clone(), bob.clone()] {
+            let client = client.with_header("accept-encoding", encoding);
+            for path in [
+                "/",
+                "/news/1",
+                "/submit",
+                "/admin",
+                "/login",
+                "/random",
+                "/nothing",
+                "/news/999",
+                "/votenews",
+                "/submit?u=%FF",
+                "/api/getnews/top/0/30",
+                "/api/nothing",
+                "/assets/x.css",
+            ] {
+                let answer = client.get(path).await;
+                let what = format!("{} {path} {encoding}", answer.status);
+                check_protection(&answer, &what);
+                check_private(&answer, &what);
+            }
+            for path in ["/rss", "/atom", "/robots.txt", "/favicon.ico"] {
+                let answer = client.get(path).await;
+                check_protection(&answer, path);
+                assert!(values(&answer, "cache-control").contains(&"public".to_owned()), "{path}");
+                assert_eq!(values(&answer, "vary"), ["accept-encoding"], "{path}");
+                assert!(!answer.headers.contains_key("set-cookie"), "{path}");
+            }
+            for (path, body) in [
+                ("/submit", "apisecret=x"),
+                ("/login", "username=nobody&password=x"),
+                ("/login", "username=1&username=2"),
+                ("/logout", ""),
+                ("/votenews", "x[]=1"),
+                ("/", ""),
+            ] {
+                let answer = client.post_bytes(path, FORM, body.into()).await;
+                let what = format!("POST {} {path} {encoding}", answer.status);
+                check_protection(&answer, &what);
+                check_private(&answer, &what);
+            }
+            let large = client.post_bytes("/submit", FORM, vec![b'x'; 200_000]).await;
+            assert_eq!(large.status, 413);
+            check_protection(&large, "too large");
+        }
+    }
+}
+
+/// A page of 100 items, as it comes with this `Accept-Encoding`.
+async fn large_page(client: &Client, encoding: &str) -> (Answer, Option<String>) {
+    let answer = client.clone().with_header("accept-encoding", encoding).get("/latest/0").await;
+    assert_eq!(answer.status, 200);
+    assert!(values(&answer, "vary").contains(&"accept-encoding".to_owned()));
+    let applied = answer.headers.get("content-encoding").map(|value| value.to_str().unwrap().to_owned());
+    (answer, applied)
+}
+
+#[tokio::test]
+async fn large_pages_are_compressed_for_those_who_take_it() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    for number in 0..100 {
+        alice.submit_text(&format!("Number {number}"), "text").await;
+    }
+    let (plain, applied) = large_page(&alice, "identity").await;
+    assert_eq!(applied, None);
+    assert!(plain.body.len() > 50_000, "{}", plain.body.len());
+    for (asked, expected) in
+        [("gzip", "gzip"), ("br", "br"), ("gzip;q=0.5, br", "br"), ("gzip, br;q=0", "gzip")]
+    {
+        let (packed, applied) = large_page(&alice, asked).await;
+        assert_eq!(applied.as_deref(), Some(expected), "{asked}");
+        assert!(packed.body.len() * 5 < plain.body.len(), "{asked}: {}", packed.body.len());
+        // The magic number of gzip; brotli has none.
+        assert_eq!(packed.body.starts_with(&[0x1f, 0x8b]), expected == "gzip", "{asked}");
+    }
+    for refused in ["gzip;q=0", "zstd", ""] {
+        assert_eq!(large_page(&alice, refused).await.1, None, "{refused}");
+    }
+    let feed = alice.clone().with_header("accept-encoding", "gzip").get("/rss").await;
+    assert_eq!(feed.headers["content-encoding"], "gzip");
+    let head =
+        alice.request(Method::HEAD, "/latest/0").header("accept-encoding", "gzip").send().await.unwrap();
+    assert_eq!(head.status(), 200);
+}

@@ -1,0 +1,327 @@
+//! A page taken apart, strictly: markup that a browser would have to guess at,
+//! or that a policy forbids, fails the test that looks at the page.
+
+use std::collections::BTreeSet;
+
+use reqwest::header::CONTENT_TYPE;
+
+use crate::client::{Answer, Client, FORM, encoded};
+
+/// Elements without an end.
+const VOID: [&str; 4] = ["img", "input", "link", "meta"];
+
+/// Every element that our pages are made of: what users write adds none.
+const ELEMENTS: [&str; 44] = [
+    "a", "article", "body", "button", "circle", "code", "dd", "div", "dl", "dt", "footer", "form", "h1",
+    "h2", "head", "header", "html", "img", "input", "kbd", "label", "li", "link", "main", "meta", "nav",
+    "ol", "p", "path", "rect", "script", "span", "sup", "svg", "table", "tbody", "td", "textarea", "th",
+    "thead", "time", "title", "tr", "ul",
+];
+
+/// An element of a page.
+#[derive(Debug)]
+pub struct Element {
+    name: String,
+    attributes: Vec<(String, String)>,
+    /// All text within, as it is read.
+    text: String,
+    /// The index after its last descendant.
+    end: usize,
+}
+
+impl Element {
+    /// An attribute's value; empty for one without.
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All text within, without what only makes space around it.
+    pub fn text(&self) -> &str {
+        self.text.trim()
+    }
+
+    fn is(&self, name: &str, attributes: &[(&str, &str)]) -> bool {
+        self.name == name && attributes.iter().all(|(name, value)| self.attribute(name) == Some(value))
+    }
+}
+
+/// A page's elements, each before its descendants.
+#[derive(Debug)]
+pub struct Page {
+    elements: Vec<Element>,
+}
+
+impl Page {
+    /// The page in an answer; the type must say so.
+    #[track_caller]
+    pub fn of(answer: &Answer) -> Self {
+        let content_type = answer.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap());
+        let text = String::from_utf8(answer.body.clone()).unwrap();
+        assert_eq!(content_type, Some("text/html; charset=utf-8"), "{} {text}", answer.status);
+        let page = Self::parse(&text);
+        page.check_elements();
+        page.check_references();
+        page
+    }
+
+    #[track_caller]
+    fn parse(html: &str) -> Self {
+        let mut rest = html.strip_prefix("<!DOCTYPE html>").expect("a document type first");
+        let mut elements: Vec<Element> = Vec::new();
+        let mut open: Vec<usize> = Vec::new();
+        while !rest.is_empty() {
+            if let Some(after) = rest.strip_prefix("</") {
+                let (name, after) = after.split_once('>').expect("an end tag ends");
+                let index = open.pop().expect("an end tag has a start tag");
+                assert_eq!(elements[index].name, name, "the elements nest");
+                elements[index].end = elements.len();
+                rest = after;
+            } else if let Some(after) = rest.strip_prefix('<') {
+                let (element, self_closed, after) = start_tag(after);
+                let is_open = !self_closed && !VOID.contains(&element.name.as_str());
+                elements.push(element);
+                let index = elements.len() - 1;
+                elements[index].end = index + 1;
+                open.extend(is_open.then_some(index));
+                rest = after;
+            } else {
+                let (text, after) = rest.split_at(rest.find('<').unwrap_or(rest.len()));
+                let text = unescaped(text);
+                for index in &open {
+                    elements[*index].text.push_str(&text);
+                }
+                rest = after;
+            }
+        }
+        assert!(open.is_empty(), "every element ends");
+        Self { elements }
+    }
+
+    /// No element, attribute or address that could run a script of anybody's.
+    #[track_caller]
+    fn check_elements(&self) {
+        for element in &self.elements {
+            assert!(ELEMENTS.contains(&element.name.as_str()), "{element:?}");
+            for (name, value) in &element.attributes {
+                assert!(!name.starts_with("on") && name != "style" && name != "srcdoc", "{element:?}");
+                let good = match name.as_str() {
+                    "href" if element.is("a", &[("class", "bookmarklet")]) => {
+                        value.starts_with("javascript:location.href='http")
+                    }
+                    "href" => ["/", "#", "http://", "https://"].iter().any(|start| {
+                        value.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
+                    }),
+                    "src" if element.name == "img" => value.starts_with("https://www.gravatar.com/avatar/"),
+                    "src" => value.starts_with("/assets/"),
+                    "action" => value.starts_with('/') && !value.starts_with("//"),
+                    _ => true,
+                };
+                assert!(good, "{element:?}");
+            }
+        }
+        for script in self.all("script") {
+            assert!(script.attribute("src").is_some() && script.text.is_empty(), "{script:?}");
+        }
+    }
+
+    /// Names are given once, and whoever refers to one finds it.
+    #[track_caller]
+    fn check_references(&self) {
+        let mut ids = BTreeSet::new();
+        for id in self.elements.iter().filter_map(|element| element.attribute("id")) {
+            assert!(ids.insert(id), "the id {id} is there twice");
+        }
+        for element in &self.elements {
+            for attribute in ["for", "aria-describedby"] {
+                if let Some(id) = element.attribute(attribute) {
+                    assert!(ids.contains(id), "{element:?}");
+                }
+            }
+        }
+    }
+
+    /// The elements of a name.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
+        self.elements.iter().filter(move |element| element.name == name)
+    }
+
+    /// The elements of a name with these attributes, among others.
+    pub fn find(&self, name: &str, attributes: &[(&str, &str)]) -> Vec<&Element> {
+        self.elements.iter().filter(|element| element.is(name, attributes)).collect()
+    }
+
+    /// The one element of a name with these attributes, among others.
+    #[track_caller]
+    pub fn one(&self, name: &str, attributes: &[(&str, &str)]) -> &Element {
+        let found = self.find(name, attributes);
+        assert_eq!(found.len(), 1, "{name} {attributes:?} in {:#?}", self.text());
+        found[0]
+    }
+
+    /// All that is to be read on the page, its title included.
+    pub fn text(&self) -> &str {
+        self.elements[0].text()
+    }
+
+    /// The page's heading.
+    #[track_caller]
+    pub fn heading(&self) -> &str {
+        self.one("h1", &[]).text()
+    }
+
+    /// What the page is about, without navigation and footer.
+    #[track_caller]
+    pub fn content(&self) -> &str {
+        self.one("main", &[]).text()
+    }
+
+    /// What the page complains about; `None` when it does not.
+    pub fn alert(&self) -> Option<&str> {
+        self.find("p", &[("role", "alert")]).first().map(|alert| alert.text())
+    }
+
+    /// Whether the page has a link to this address.
+    pub fn links_to(&self, address: &str) -> bool {
+        !self.find("a", &[("href", address)]).is_empty()
+    }
+
+    /// The one form that is sent to this address; empty is the page's own.
+    #[track_caller]
+    pub fn form(&self, action: &str) -> Form {
+        let mut forms = self.forms().into_iter().filter(|form| form.action == action);
+        let form = forms.next().unwrap_or_else(|| panic!("no form for {action} in {:#?}", self.text()));
+        assert!(forms.next().is_none(), "more than one form for {action}");
+        form
+    }
+
+    /// All forms.
+    pub fn forms(&self) -> Vec<Form> {
+        let forms = self.elements.iter().enumerate().filter(|(_, element)| element.name == "form");
+        forms.map(|(index, form)| self.form_of(form, &self.elements[index + 1..form.end])).collect()
+    }
+
+    fn form_of(&self, form: &Element, within: &[Element]) -> Form {
+        let mut read =
+            Form { action: String::new(), is_post: false, fields: Vec::new(), buttons: Vec::new() };
+        form.attribute("action").unwrap_or_default().clone_into(&mut read.action);
+        read.is_post = form.attribute("method") == Some("post");
+        for element in within {
+            let name = element.attribute("name").unwrap_or_default().to_owned();
+            let value = element.attribute("value").unwrap_or_default().to_owned();
+            match element.name.as_str() {
+                "input" => read.fields.push((name, value)),
+                // A line end right after the tag is none of the text.
+                "textarea" => read.fields.push((name, element.text.trim_start_matches('\n').to_owned())),
+                "button" if element.attribute("disabled").is_none() => read.buttons.push((name, value)),
+                _ => {}
+            }
+        }
+        read
+    }
+}
+
+/// A form as a browser would send it.
+#[derive(Debug, Clone)]
+pub struct Form {
+    pub action: String,
+    pub is_post: bool,
+    fields: Vec<(String, String)>,
+    buttons: Vec<(String, String)>,
+}
+
+impl Form {
+    /// What is in a field; `None` when the form has no such field.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Fills in a field, which must be there.
+    #[track_caller]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        let field = self.fields.iter_mut().find(|(known, _)| known == name);
+        value.clone_into(&mut field.unwrap_or_else(|| panic!("a field {name}")).1);
+        self
+    }
+
+    /// Takes a field out, which must be there.
+    #[track_caller]
+    pub fn without(mut self, name: &str) -> Self {
+        assert!(self.value(name).is_some(), "a field {name}");
+        self.fields.retain(|(known, _)| known != name);
+        self
+    }
+
+    /// Presses the button with this value, which must be there.
+    #[track_caller]
+    pub fn pressing(mut self, value: &str) -> Self {
+        let button = self.buttons.iter().find(|(_, known)| known == value);
+        self.fields.push(button.unwrap_or_else(|| panic!("a button {value}")).clone());
+        self
+    }
+
+    /// Sends the form.
+    pub async fn send(&self, client: &Client) -> Answer {
+        self.send_to(client, &self.action).await
+    }
+
+    /// Sends the form to another address than it says, or to its page's own.
+    pub async fn send_to(&self, client: &Client, address: &str) -> Answer {
+        assert!(self.is_post, "{self:?}");
+        let fields: Vec<(&str, &str)> =
+            self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        client.post_bytes(address, FORM, encoded(&fields).into_bytes()).await
+    }
+}
+
+/// Reads a start tag after its `<`: the element, whether `/>` ended it, and
+/// what follows.
+#[track_caller]
+fn start_tag(tag: &str) -> (Element, bool, &str) {
+    let end = tag.find([' ', '>', '/']).expect("a tag ends");
+    let (name, mut rest) = tag.split_at(end);
+    let mut attributes: Vec<(String, String)> = Vec::new();
+    loop {
+        if let Some(after) = rest.strip_prefix("/>") {
+            return (element(name, attributes), true, after);
+        }
+        if let Some(after) = rest.strip_prefix('>') {
+            return (element(name, attributes), false, after);
+        }
+        rest = rest.strip_prefix(' ').expect("a space before an attribute");
+        let end = rest.find(['=', ' ', '>', '/']).expect("an attribute ends");
+        let (attribute, after) = rest.split_at(end);
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-:".contains(&byte);
+        assert!(!attribute.is_empty() && attribute.bytes().all(plain), "the attribute {attribute:?}");
+        let (value, after) = match after.strip_prefix("=\"") {
+            Some(quoted) => quoted.split_once('"').expect("a value ends"),
+            None => ("", after),
+        };
+        assert!(attributes.iter().all(|(known, _)| known != attribute), "{attribute} is there twice");
+        attributes.push((attribute.to_owned(), unescaped(value)));
+        rest = after;
+    }
+}
+
+fn element(name: &str, attributes: Vec<(String, String)>) -> Element {
+    Element { name: name.to_owned(), attributes, text: String::new(), end: 0 }
+}
+
+/// Text as it is read. What should have been escaped fails the test.
+#[track_caller]
+fn unescaped(text: &str) -> String {
+    assert!(!text.contains(['<', '>']), "{text:?} is escaped");
+    let mut parts = text.split('&');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, after) = part.split_once(';').unwrap_or_else(|| panic!("{text:?} is escaped"));
+        plain.push_str(match name {
+            "amp" => "&",
+            "lt" => "<",
+            "gt" => ">",
+            "quot" => "\"",
+            _ => panic!("the entity {name:?}"),
+        });
+        plain.push_str(after);
+    }
+    plain
+}

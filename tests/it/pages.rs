@@ -1,0 +1,515 @@
+//! The pages as readers get them: who sees what, and what is not there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::header::LOCATION;
+use reqwest::{Method, StatusCode};
+
+use crate::client::{Answer, Client, ok};
+use crate::community::{Access, Community, GONE, PAGES};
+use crate::html::Page;
+use crate::outage::{STORE_TIMEOUT, wait_for};
+use crate::server::{Engine, Server};
+
+/// The page at an address, which must be there.
+#[track_caller]
+pub fn shown(answer: &Answer) -> Page {
+    assert_eq!(answer.status, StatusCode::OK, "{}", String::from_utf8_lossy(&answer.body));
+    Page::of(answer)
+}
+
+/// The page at an address, which must be there.
+pub async fn page(client: &Client, path: &str) -> Page {
+    let answer = client.get(path).await;
+    assert_eq!(answer.status, StatusCode::OK, "{path}: {}", String::from_utf8_lossy(&answer.body));
+    shown(&answer)
+}
+
+/// Where an answer leads to, which must be a redirect after a form.
+#[track_caller]
+pub fn leads_to(answer: &Answer) -> &str {
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", String::from_utf8_lossy(&answer.body));
+    answer.headers[LOCATION].to_str().unwrap()
+}
+
+/// The page of a request that was not answered as asked: what it complains about.
+#[track_caller]
+pub fn complaint(answer: &Answer, status: StatusCode) -> String {
+    assert_eq!(answer.status, status, "{}", String::from_utf8_lossy(&answer.body));
+    let page = Page::of(answer);
+    assert!(page.links_to("/"));
+    page.alert().expect("a message").to_owned()
+}
+
+/// The address of the login page that leads back.
+fn login_and_back(path: &str) -> String {
+    format!("/login?next={}", utf8_percent_encode(path, NON_ALPHANUMERIC))
+}
+
+/// What every page has.
+#[track_caller]
+fn check_page(page: &Page, viewer: &Client) {
+    assert!(!page.heading().is_empty());
+    assert!(page.one("title", &[]).text().ends_with("Tidings"));
+    assert_eq!(page.alert(), None);
+    for feed in ["/rss", "/atom"] {
+        page.one("link", &[("rel", "alternate"), ("href", feed)]);
+    }
+    let navigation = page.one("nav", &[("aria-label", "Main")]).text();
+    let is_member = viewer.auth.is_some();
+    assert_eq!(navigation.contains("logout"), is_member, "{navigation}");
+    assert_eq!(navigation.contains("register"), !is_member, "{navigation}");
+    if is_member {
+        assert!(navigation.contains(&viewer.username), "{navigation}");
+    }
+    for form in page.forms() {
+        let secret = if form.is_post && is_member { viewer.apisecret.as_deref() } else { None };
+        let has_no_session = ["/login", "/register", "/reset-password"].contains(&form.action.as_str());
+        assert!(form.value("apisecret") == secret || has_no_session, "{form:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_page_is_there_for_those_who_may_see_it() {
+    for engine in [Engine::Memory, Engine::Redis] {
+        let Community { server, alice, bob } = Community::new(engine, &[]).await;
+        let visitor = server.visitor();
+        for (path, access) in PAGES {
+            check_page(&page(&alice, path).await, &alice);
+            match access {
+                Access::Always | Access::Everybody => {
+                    check_page(&page(&visitor, path).await, &visitor);
+                    check_page(&page(&bob, path).await, &bob);
+                }
+                Access::Members => {
+                    assert_eq!(leads_to(&visitor.get(path).await), login_and_back(path));
+                    check_page(&page(&bob, path).await, &bob);
+                }
+                Access::Alice => {
+                    assert_eq!(leads_to(&visitor.get(path).await), login_and_back(path));
+                    complaint(&bob.get(path).await, StatusCode::FORBIDDEN);
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn head_answers_as_get_without_the_page() {
+    let Community { alice, server: _server, .. } = Community::new(Engine::Memory, &[]).await;
+    for path in PAGES.map(|(path, _)| path).into_iter().chain(["/rss", "/nothing", "/robots.txt"]) {
+        let get = alice.get(path).await;
+        let head = alice.request(Method::HEAD, path).send().await.unwrap();
+        assert_eq!(head.status(), get.status, "{path}");
+        for (name, value) in &get.headers {
+            // Whether an answer could be compressed is only known with its body.
+            if name != "date" && name != "vary" {
+                assert_eq!(head.headers().get(name), Some(value), "{path} {name}");
+            }
+        }
+        assert!(head.bytes().await.unwrap().is_empty(), "{path}");
+    }
+}
+
+/// Follows all links of the site and the forms that only ask, from the front
+/// page on, and looks at every page on the way. Answers the pages by address.
+pub async fn crawl(client: &Client) -> BTreeMap<String, Page> {
+    let mut pages = BTreeMap::new();
+    let mut waiting = BTreeSet::from(["/".to_owned()]);
+    while let Some(path) = waiting.pop_first() {
+        let answer = client.get(&path).await;
+        if answer.status == StatusCode::SEE_OTHER {
+            waiting.insert(leads_to(&answer).to_owned());
+        } else if !["/rss", "/atom"].contains(&path.as_str()) {
+            let page = shown(&answer);
+            waiting.extend(ways_on(&page));
+            pages.insert(path, page);
+        }
+        waiting.retain(|found| !pages.contains_key(found));
+    }
+    assert!(pages.len() > 15, "{:?}", pages.keys());
+    pages
+}
+
+/// The addresses of this site that a page leads to: by its links, by forms
+/// that only ask, and after forms that do something.
+fn ways_on(page: &Page) -> Vec<String> {
+    let mut ways: Vec<String> =
+        page.all("a").filter_map(|link| link.attribute("href")).map(str::to_owned).collect();
+    for form in page.forms() {
+        ways.extend(form.value("next").map(str::to_owned));
+        if !form.is_post {
+            let next = form.value("next").map_or(String::new(), login_and_back);
+            ways.push(if form.action == "/login" { next } else { form.action });
+        }
+    }
+    ways.retain(|way| way.starts_with('/') && way != "/random");
+    ways.into_iter().map(|way| way.split('#').next().unwrap_or_default().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn no_page_leads_to_nowhere_and_what_is_deleted_is_on_none() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    for number in 0..31 {
+        bob.submit_text(&format!("Number {number}"), "text").await;
+    }
+    for client in [server.visitor(), bob, alice] {
+        for (path, page) in crawl(&client).await {
+            for gone in GONE {
+                assert!(!page.text().contains(gone), "{gone} at {path}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn deleted_news_are_called_that_and_their_thread_stays_readable() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    for client in [server.visitor(), alice.clone(), bob.clone()] {
+        let thread = page(&client, "/news/3").await;
+        assert_eq!(thread.heading(), "[deleted news]");
+        assert!(thread.content().contains("It stays readable"));
+        let forms = thread.forms().into_iter().filter(|form| form.action != "/logout");
+        assert_eq!(forms.count(), 0);
+        for list in ["/", "/latest/0"] {
+            assert!(!page(&client, list).await.links_to("/news/3"));
+        }
+        assert!(page(&client, "/usernews/bob/0").await.content().contains("[deleted news]"));
+    }
+    for path in ["/editnews/3", "/delnews/3", "/reply/3/1"] {
+        assert_eq!(complaint(&alice.get(path).await, StatusCode::FORBIDDEN), "this news was deleted");
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_comment_is_a_gap_above_its_answers_and_nowhere_without() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    for client in [server.visitor(), alice.clone(), bob.clone()] {
+        let thread = page(&client, "/news/1").await;
+        let gap = thread.one("li", &[("id", "comment-3")]).text();
+        assert!(gap.contains("[comment deleted]") && !gap.contains("bob"), "{gap}");
+        thread.one("li", &[("id", "comment-4")]);
+        assert!(thread.find("li", &[("id", "comment-5")]).is_empty());
+        let alone = page(&client, "/comment/1/3").await;
+        assert!(alone.content().contains("[comment deleted]"));
+        assert!(alone.content().contains("An answer to what was withdrawn"));
+        complaint(&client.get("/comment/1/5").await, StatusCode::NOT_FOUND);
+    }
+    for (path, status) in [
+        ("/reply/1/3", StatusCode::FORBIDDEN),
+        ("/editcomment/1/3", StatusCode::FORBIDDEN),
+        ("/reply/1/5", StatusCode::NOT_FOUND),
+        ("/editcomment/1/5", StatusCode::NOT_FOUND),
+    ] {
+        complaint(&bob.get(path).await, status);
+    }
+}
+
+/// What stands for a number in an address and is none of an item or comment.
+const NO_IDS: [&str; 18] = [
+    "0",
+    "-1",
+    "01",
+    "01x",
+    "1x",
+    "1.0",
+    "1%20",
+    "%201",
+    "1%0A",
+    "+1",
+    "nextid",
+    "999",
+    "9223372036854775807",
+    "99999999999999999999999999",
+    "%D9%A1",
+    "%FF%FE",
+    "%00",
+    "..%2F1",
+];
+
+#[tokio::test]
+async fn what_is_not_there_is_not_found() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let before = server.dump().await;
+    let mut absent: Vec<String> = [
+        "/news/*",
+        "/comment/1/*",
+        "/comment/*/1",
+        "/reply/1/*",
+        "/reply/*/1",
+        "/editcomment/1/*",
+        "/editcomment/*/2",
+        "/editnews/*",
+        "/delnews/*",
+    ]
+    .iter()
+    .flat_map(|family| NO_IDS.map(|id| family.replace('*', id)))
+    .collect();
+    for start in ["-1", "01x", "nextid", "1.0", "+1", "1%0A", "%FF", "1000000001", "99999999999999999999"] {
+        for family in ["/latest/", "/saved/", "/usernews/alice/", "/usercomments/alice/"] {
+            absent.push(format!("{family}{start}"));
+        }
+    }
+    for name in ["nobody", "%FF", "%00", "*", "alice%0A", "..%2Falice", "%3Cscript%3E", "\u{202e}"] {
+        absent.push(format!("/user/{name}"));
+        absent.push(format!("/usernews/{name}/0"));
+        absent.push(format!("/usercomments/{name}/0"));
+    }
+    for path in [
+        "/nothing",
+        "/news",
+        "/news/",
+        "/news/1/",
+        "/news/1/1",
+        "/comment/1",
+        "/user/",
+        "/LATEST/0",
+        "/assets/app.css",
+        "/assets/app-000000000000.css",
+        "/assets/..%2F..%2FCargo.toml",
+        "/assets/",
+        "/.env",
+        "/%FF",
+        "/index.html",
+        "//news/1",
+        "/reset-password/0000000000000000000000000000000000000000",
+        "/reset-password/%FF",
+    ] {
+        absent.push(path.to_owned());
+    }
+    for path in absent {
+        for client in [&server.visitor(), &bob, &alice] {
+            let answer = client.get(&path).await;
+            if answer.status == StatusCode::SEE_OTHER {
+                assert!(client.auth.is_none(), "{path}");
+                assert!(leads_to(&answer).starts_with("/login?next="), "{path}");
+            } else {
+                assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+                complaint(&answer, StatusCode::NOT_FOUND);
+            }
+        }
+    }
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn a_list_beyond_its_end_is_empty_and_leads_back() {
+    let Community { alice, server: _server, .. } = Community::new(Engine::Memory, &[]).await;
+    for family in ["/latest/", "/saved/", "/usernews/alice/", "/usercomments/alice/"] {
+        for start in ["5", "999", "1000000000"] {
+            let page = page(&alice, &format!("{family}{start}")).await;
+            assert!(page.find("li", &[("data-item", "")]).is_empty());
+            assert!(!page.one("p", &[("class", "empty")]).text().is_empty());
+            page.one("a", &[("rel", "prev")]);
+            assert!(page.find("a", &[("rel", "next")]).is_empty());
+        }
+    }
+}
+
+#[tokio::test]
+async fn lists_go_on_from_page_to_page() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    for number in 0..101 {
+        alice.submit_text(&format!("Number {number}"), "text").await;
+    }
+    for _ in 0..11 {
+        alice.comment(1, "A comment").await;
+    }
+    for (path, lengths) in [
+        ("/", vec![30]),
+        ("/latest/0", vec![100, 1]),
+        ("/usernews/alice/0", [10; 10].into_iter().chain([1]).collect()),
+        ("/saved/0", [10; 10].into_iter().chain([1]).collect()),
+        ("/usercomments/alice/0", vec![10, 1]),
+    ] {
+        let mut next = Some(path.to_owned());
+        let mut found = Vec::new();
+        while let Some(path) = next {
+            let page = page(&alice, &path).await;
+            found.push(page.find("li", &[("data-item", "")]).len());
+            next = page.find("a", &[("rel", "next")]).first().map(|link| {
+                assert_eq!(link.text(), "more");
+                link.attribute("href").unwrap().to_owned()
+            });
+        }
+        assert_eq!(found, lengths, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_not_allowed_and_the_right_ones_are_named() {
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    let before = server.dump().await;
+    for (method, path, allowed) in [
+        (Method::POST, "/", "GET,HEAD"),
+        (Method::POST, "/news/1", "GET,HEAD"),
+        (Method::DELETE, "/news/1", "GET,HEAD"),
+        (Method::PUT, "/submit", "GET,HEAD,POST"),
+        (Method::OPTIONS, "/login", "GET,HEAD,POST"),
+        (Method::POST, "/admin", "GET,HEAD"),
+        (Method::POST, "/rss", "GET,HEAD"),
+        (Method::GET, "/votenews", "POST"),
+        (Method::GET, "/votecomment", "POST"),
+        (Method::GET, "/postcomment", "POST"),
+        (Method::GET, "/profile", "POST"),
+        (Method::GET, "/admin/recompute", "POST"),
+        (Method::GET, "/api/votenews", "POST"),
+    ] {
+        let is_api = path.starts_with("/api/");
+        let response = alice.request(method.clone(), path).send().await.unwrap();
+        let answer = Answer {
+            status: response.status(),
+            headers: response.headers().clone(),
+            body: response.bytes().await.unwrap().to_vec(),
+        };
+        assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+        assert_eq!(answer.headers["allow"], allowed, "{method} {path}");
+        if is_api {
+            answer.json();
+        } else {
+            complaint(&answer, StatusCode::METHOD_NOT_ALLOWED);
+        }
+    }
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn a_random_item_is_one_that_is_there() {
+    let Community { server, .. } = Community::new(Engine::Memory, &[]).await;
+    let mut seen = BTreeSet::new();
+    for _ in 0..40 {
+        seen.insert(leads_to(&server.visitor().get("/random").await).to_owned());
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["/news/1", "/news/2"]);
+    let empty = Server::start(Engine::Memory, &[]).await;
+    assert_eq!(leads_to(&empty.visitor().get("/random").await), "/");
+}
+
+#[tokio::test]
+async fn opening_the_logout_page_logs_nobody_out() {
+    let Community { alice, server: _server, .. } = Community::new(Engine::Memory, &[]).await;
+    let asked = page(&alice, "/logout").await;
+    assert_eq!(asked.forms().iter().filter(|form| form.action == "/logout").count(), 2);
+    assert!(alice.is_logged_in().await);
+}
+
+/// The badge in the navigation, and how many replies the store says are new.
+async fn badge(server: &Server, client: &Client, path: &str) -> (Option<String>, i64) {
+    let page = page(client, path).await;
+    let badge = page.find("span", &[("class", "badge")]).first().map(|badge| badge.text().to_owned());
+    (badge, server.number(&format!("user:{}", client.user_id), "replies").await)
+}
+
+#[tokio::test]
+async fn comments_of_one_number_on_two_items_are_told_apart() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    for title in ["One", "Two"] {
+        let news = alice.submit_text(title, "text").await;
+        assert_eq!(alice.comment(news, "A comment").await, 1);
+    }
+    let bob = server.member("bob").await;
+    for path in ["/usercomments/alice/0", "/replies"] {
+        let shown = page(&alice, path).await;
+        for anchor in ["comment-1-1", "comment-2-1"] {
+            shown.one("li", &[("id", anchor)]);
+        }
+    }
+    let votes = page(&bob, "/usercomments/alice/0").await.forms();
+    let vote = votes.into_iter().find(|form| form.value("comment_id") == Some("2-1")).unwrap();
+    let voted = vote.pressing("up").send(&bob).await;
+    assert_eq!(leads_to(&voted), "/usercomments/alice/0#comment-2-1");
+}
+
+#[tokio::test]
+async fn the_badge_counts_replies_until_they_are_seen() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    assert_eq!(badge(&server, &bob, "/").await, (Some("2 new".to_owned()), 2));
+    assert_eq!(badge(&server, &bob, "/news/1").await, (Some("2 new".to_owned()), 2));
+    assert_eq!(badge(&server, &alice, "/").await, (None, 0));
+    let replies = page(&bob, "/replies").await;
+    assert!(replies.content().contains("A first comment") && replies.content().contains("An answer"));
+    for path in ["/", "/replies"] {
+        assert_eq!(badge(&server, &bob, path).await, (None, 0));
+    }
+    alice.reply(1, 1, "One more").await;
+    assert_eq!(badge(&server, &bob, "/about").await, (Some("1 new".to_owned()), 1));
+    assert_eq!(badge(&server, &bob, "/replies").await, (None, 0));
+}
+
+#[tokio::test]
+async fn votes_are_shown_to_who_cast_them() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let pressed = [("class", "up"), ("aria-pressed", "true")];
+    ok(alice.vote(2, "up").await);
+    ok(alice.vote_comment(1, 1, "up").await);
+    for (path, expected) in [("/news/2", 1), ("/comment/1/1", 2), ("/latest/0", 2)] {
+        assert_eq!(page(&alice, path).await.find("button", &pressed).len(), expected, "{path}");
+        assert!(page(&server.visitor(), path).await.find("button", &pressed).is_empty(), "{path}");
+    }
+    assert_eq!(page(&bob, "/comment/1/1").await.find("button", &pressed).len(), 1);
+    let meta = page(&server.visitor(), "/news/2").await;
+    assert_eq!(meta.one("span", &[("data-count", "up")]).text(), "2");
+}
+
+#[tokio::test]
+async fn the_administrator_alone_is_led_to_the_administration() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    assert!(page(&alice, "/").await.links_to("/admin"));
+    for client in [&server.visitor(), &bob] {
+        assert!(!page(client, "/").await.links_to("/admin"));
+    }
+    let facts = page(&alice, "/admin").await;
+    for (name, value) in [("users", "2"), ("news submitted", "3"), ("news listed", "2")] {
+        assert!(facts.content().contains(&format!("{name}{value}")), "{name}: {}", facts.content());
+    }
+}
+
+#[tokio::test]
+async fn addresses_of_users_are_shown_to_nobody_else() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    ok(bob.update_profile("About bob", "bob@secret.example", "").await);
+    assert_eq!(page(&bob, "/user/bob").await.form("/profile").value("email"), Some("bob@secret.example"));
+    for client in [server.visitor(), alice] {
+        let answer = client.get("/user/bob").await;
+        assert!(shown(&answer).content().contains("About bob"));
+        assert!(!String::from_utf8(answer.body).unwrap().contains("secret.example"));
+    }
+}
+
+#[tokio::test]
+async fn while_the_store_is_away_pages_say_so_and_afterwards_they_are_back() {
+    let mut community = Community::new(Engine::Redis, &[STORE_TIMEOUT]).await;
+    community.server.redis.as_mut().unwrap().stop();
+    let visitor = community.server.visitor();
+    let check = |answer: &Answer| {
+        assert!(complaint(answer, StatusCode::SERVICE_UNAVAILABLE).contains("cannot reach its database"));
+        assert_eq!(answer.headers["retry-after"], "10");
+    };
+    for (path, access) in
+        PAGES.into_iter().chain([("/rss", Access::Everybody), ("/random", Access::Everybody)])
+    {
+        if path != "/rss" && path != "/random" {
+            check(&community.alice.get(path).await);
+        }
+        let answer = visitor.get(path).await;
+        match access {
+            Access::Always => assert_eq!(answer.status, StatusCode::OK, "{path}"),
+            Access::Everybody => check(&answer),
+            Access::Members | Access::Alice => assert!(leads_to(&answer).starts_with("/login"), "{path}"),
+        }
+    }
+    for path in ["/submit", "/editnews/1", "/delnews/1", "/votenews", "/postcomment", "/profile", "/logout"] {
+        check(&community.alice.post(path, &[("news_id", "1")]).await);
+    }
+    for path in ["/login", "/register"] {
+        check(&visitor.post(path, &[("username", "alice"), ("password", "correct horse")]).await);
+    }
+    community.server.redis.as_mut().unwrap().start_again();
+    wait_for(&visitor, StatusCode::OK).await;
+    // The test's server keeps nothing on disk: it came back empty.
+    let community = Community::on(community.server).await;
+    check_page(&page(&community.alice, "/news/1").await, &community.alice);
+}
