@@ -94,7 +94,7 @@ async fn the_badge_counts_new_replies_until_they_are_read() {
 
     browser.click("a[href='/replies']").await;
     browser.arrive("/replies").await;
-    assert_eq!(browser.text(&format!("#comment-{second} .text")).await, "the second reply");
+    assert_eq!(browser.text(&format!("#comment-{news}-{second} .text")).await, "the second reply");
     assert_eq!(browser.count(".badge").await, 0);
     browser.go("/").await;
     browser.wait_until_logged_in("alice").await;

@@ -279,7 +279,7 @@ async fn an_edit_leads_to_the_item_and_a_refused_one_comes_back() {
     refused_page(&of_alice.send_to(&bob, "/editnews/1").await, StatusCode::FORBIDDEN, "only its author");
     server.advance(15 * 60 + 1);
     let late = changed.send(&bob).await;
-    refused_page(&late, StatusCode::FORBIDDEN, "the time to change this is over (15 minutes");
+    refused_page(&late, StatusCode::FORBIDDEN, "the time to change this is over, 15 minutes");
     complaint(&bob.get("/editnews/2").await, StatusCode::FORBIDDEN);
     let mut after = server.dump().await;
     // Time alone earns karma and changes ranks.
