@@ -14,6 +14,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
+use std::net::IpAddr;
 
 fn session_members(session: Session) -> Json<Value> {
     ok([("auth", session.auth.into()), ("apisecret", session.apisecret.into())])
@@ -25,10 +26,18 @@ pub async fn create_account(
     ClientAddress(address): ClientAddress,
     fields: Fields,
 ) -> Result<Json<Value>, Failure> {
+    Ok(session_members(open_account(&app, &fields, address).await?))
+}
+
+/// What both faces of the registration do.
+pub(in crate::web) async fn open_account(
+    app: &App,
+    fields: &Fields,
+    address: IpAddr,
+) -> Result<Session, Failure> {
     let username = Username::parse(fields.required("username")?).map_err(Error::from)?;
     let password = NewPassword::parse(fields.required("password")?).map_err(Error::from)?;
-    let session = accounts::create_account(&app.site, app.now(), &username, &password, address).await?;
-    Ok(session_members(session))
+    Ok(accounts::create_account(&app.site, app.now(), &username, &password, address).await?)
 }
 
 /// GET or POST /api/login: username, password.
@@ -37,8 +46,17 @@ pub async fn log_in(
     ClientAddress(address): ClientAddress,
     fields: Fields,
 ) -> Result<Json<Value>, Failure> {
+    Ok(session_members(open_session(&app, &fields, address).await?))
+}
+
+/// What both faces of the login do.
+pub(in crate::web) async fn open_session(
+    app: &App,
+    fields: &Fields,
+    address: IpAddr,
+) -> Result<Session, Failure> {
     let (username, password) = (fields.required("username")?, fields.required("password")?);
-    Ok(session_members(sessions::log_in(&app.site, username, password, address).await?))
+    Ok(sessions::log_in(&app.site, username, password, address).await?)
 }
 
 /// POST /api/logout: apisecret.

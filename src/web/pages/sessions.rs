@@ -4,13 +4,11 @@ use super::Refused;
 use super::layout::Frame;
 use super::login_address;
 use super::parts::alert;
-use crate::domain::Error;
-use crate::domain::accounts;
 use crate::domain::limits::{PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
 use crate::domain::sessions::{self, Session};
-use crate::domain::text::{NewPassword, Username};
 use crate::domain::visit::Visit;
 use crate::web::App;
+use crate::web::api::accounts::{open_account, open_session};
 use crate::web::cookies;
 use crate::web::error::Failure;
 use crate::web::form::Fields;
@@ -20,7 +18,6 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use std::net::IpAddr;
 
 /// Which of the two forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,13 +143,8 @@ pub async fn log_in(
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, Failure> {
-    let outcome = try_login(&app, &fields, address).await;
+    let outcome = open_session(&app, &fields, address).await;
     enter(&app, &here, Purpose::LogIn, &fields, outcome)
-}
-
-async fn try_login(app: &App, fields: &Fields, address: IpAddr) -> Result<Session, Failure> {
-    let (username, password) = (fields.required("username")?, fields.required("password")?);
-    Ok(sessions::log_in(&app.site, username, password, address).await?)
 }
 
 /// GET /register.
@@ -173,14 +165,8 @@ pub async fn register(
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, Failure> {
-    let outcome = try_register(&app, &fields, address).await;
+    let outcome = open_account(&app, &fields, address).await;
     enter(&app, &here, Purpose::Register, &fields, outcome)
-}
-
-async fn try_register(app: &App, fields: &Fields, address: IpAddr) -> Result<Session, Failure> {
-    let username = Username::parse(fields.required("username")?).map_err(Error::from)?;
-    let password = NewPassword::parse(fields.required("password")?).map_err(Error::from)?;
-    Ok(accounts::create_account(&app.site, app.now(), &username, &password, address).await?)
 }
 
 /// GET /logout: a button; a link alone logs nobody out.
