@@ -1,7 +1,7 @@
 //! The settings of a server, from four layers: default, file, environment,
 //! command line; a later layer wins.
 //!
-//! Every setting is declared once, in [`settings`]. A wrong or unknown setting
+//! Every setting is declared once, in `settings`. A wrong or unknown setting
 //! stops the start and names itself, so nothing is silently ignored.
 
 mod settings;

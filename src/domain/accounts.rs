@@ -9,7 +9,7 @@ use super::sessions::{self, Session};
 use super::site::{Applied, Site};
 use super::text::{About, Email, NewPassword, Username};
 use super::users::User;
-use crate::keyspace::{Batch, Expiry, Query};
+use crate::keyspace::{Batch, CheckId, Expiry, Query};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ async fn insert_account(
             batch.set(keys::USERS_COUNT, id.to_string());
         }
         // Whatever has become of the counter: no account is written over.
-        batch.key_absent(keys::user(id));
+        let unused = batch.key_absent(keys::user(id));
         let admin = id == FIRST_USER && password_hash.is_some();
         batch.set(&name_key, id.to_string());
         batch.set_fields(
@@ -128,6 +128,9 @@ async fn insert_account(
             Applied::No(check) if check == name_free => return Err(Refusal::UsernameTaken.into()),
             Applied::No(check) if Some(check) == address_free => {
                 return Err(Refusal::AccountCreatedRecently { seconds: creation_seconds }.into());
+            }
+            Applied::No(check) if check == unused && id != FIRST_USER => {
+                tracing::error!(counter = keys::USERS_COUNT, %id, "this id is in use: the counter is behind");
             }
             Applied::No(_) => {}
         }
@@ -163,7 +166,7 @@ pub struct ProfileChange {
 /// session is rotated and the new one returned.
 ///
 /// # Errors
-/// When the store fails.
+/// [`Refusal::SessionEnded`], or the store's.
 pub async fn update_profile(
     site: &Site,
     user: &User,
@@ -183,20 +186,26 @@ pub async fn update_profile(
             let session = sessions::rotate(site, user.id, |batch| {
                 batch.set_fields(&key, profile.clone());
                 sessions::set_password(batch, user.id, &hash);
-            })
-            .await?;
-            Ok(Some(session))
+                Some(still_in_session(batch, user))
+            });
+            Ok(Some(session.await?.ok_or(Refusal::SessionEnded)?))
         }
         None => {
             let mut batch = Batch::new();
-            batch.key_present(&key);
+            still_in_session(&mut batch, user);
             batch.set_fields(&key, profile);
             match site.apply(batch).await? {
                 Applied::Yes(_) => Ok(None),
-                Applied::No(_) => Err(Refusal::NoSuchUser.into()),
+                Applied::No(_) => Err(Refusal::SessionEnded.into()),
             }
         }
     }
+}
+
+/// Demands that the session that `user` was read in has not ended since:
+/// hashing takes a while, and the owner may have logged a thief out meanwhile.
+fn still_in_session(batch: &mut Batch, user: &User) -> CheckId {
+    batch.field_equals(keys::user(user.id), "apisecret", user.apisecret.expose())
 }
 
 /// Sets a user's password on the operator's word and ends the user's sessions.
@@ -205,7 +214,11 @@ pub async fn update_profile(
 /// [`Refusal::NoSuchUser`], or the store's.
 pub async fn set_password(site: &Site, id: UserId, password: &NewPassword) -> Result<(), Error> {
     let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
-    sessions::rotate(site, id, |batch| sessions::set_password(batch, id, &hash)).await?;
+    sessions::rotate(site, id, |batch| {
+        sessions::set_password(batch, id, &hash);
+        None
+    })
+    .await?;
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use super::limits;
 use super::news::{Direction, News};
 use super::site::{Applied, Site};
 use super::text::Body;
-use super::users::User;
+use super::users::{self, User};
 use crate::keyspace::{Batch, Query};
 use serde_json::{Map, Value};
 
@@ -252,8 +252,8 @@ pub async fn post_comment(
     let comment = Comment::new(id, author.id, parent, body, now);
 
     let mut batch = Batch::new();
-    batch.key_present(keys::news(news));
-    batch.field_absent(keys::news(news), "del");
+    let news_there = batch.key_present(keys::news(news));
+    let news_not_deleted = batch.field_absent(keys::news(news), "del");
     batch.field_absent(&thread, id.to_string());
     batch.increment_field(keys::news(news), "comments", 1);
     if let Some(answered) = answered {
@@ -262,7 +262,9 @@ pub async fn post_comment(
     write_new(&mut batch, news, &comment);
     match site.apply(batch).await? {
         Applied::Yes(_) => Ok(CommentAddress { news, comment: id }),
-        Applied::No(check) if check.0 < 2 => Err(Refusal::NewsDeleted.into()),
+        Applied::No(check) if check == news_there || check == news_not_deleted => {
+            Err(Refusal::NewsDeleted.into())
+        }
         Applied::No(_) => Err(Error::Busy),
     }
 }
@@ -303,10 +305,7 @@ async fn refuse_or_find_answered(
     if answered.user_id == author.id {
         return Ok(None);
     }
-    let mut query = Query::new();
-    let exists = query.hash_fields(keys::user(answered.user_id), ["id"]);
-    let exists = site.store.query(query).await?.take(exists).into_iter().flatten().next().is_some();
-    Ok(exists.then_some(answered.user_id))
+    Ok(users::exists(site, answered.user_id).await?.then_some(answered.user_id))
 }
 
 /// Changes the text of one's own comment.

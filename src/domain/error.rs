@@ -75,6 +75,9 @@ pub enum Refusal {
         /// Until the next try.
         seconds: u64,
     },
+    /// The session in which this was asked for has ended meanwhile.
+    #[error("your session has ended, please log in again")]
+    SessionEnded,
     /// The password reset link has expired, was used, or never existed.
     #[error("this password reset link is not valid (any more), please ask for a new one")]
     ResetLinkInvalid,

@@ -29,7 +29,7 @@ pub const PASSWORD_MAX_BYTES: usize = 1024;
 /// A check takes some 20 ms: the last of them still answers in time.
 pub const MAX_WAITING_PASSWORDS: usize = 256;
 /// The most comments in one thread: it is read as a whole.
-pub const MAX_COMMENTS_PER_THREAD: u64 = 20_000;
+pub const MAX_COMMENTS_PER_THREAD: u64 = 2_000;
 /// Items read beyond the front page, to order it by the ranks of the moment.
 pub const TOP_READ_AHEAD: u64 = 15;
 /// Draws for a random item before the latest stands in.

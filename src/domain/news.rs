@@ -42,8 +42,9 @@ pub struct News {
     pub comments: u64,
     /// Whether it was deleted.
     pub deleted: bool,
-    /// The rank as it is stored, for the refresh.
+    /// The rank and the votes up and down as they are stored, for the refresh.
     stored_rank: Option<f64>,
+    stored_votes: [Option<String>; 2],
 }
 
 impl News {
@@ -61,6 +62,7 @@ impl News {
             comments: number::<i64>(hash, "comments").map_or(0, |count| u64::try_from(count).unwrap_or(0)),
             deleted: hash.get("del").is_some(),
             stored_rank: number(hash, "rank"),
+            stored_votes: ["up", "down"].map(|field| hash.get(field).map(str::to_owned)),
         })
     }
 
@@ -224,7 +226,9 @@ pub async fn top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, 
     let read = count.saturating_add(limits::TOP_READ_AHEAD);
     let mut page = read_page(visit, keys::NEWS_TOP, start, read).await?;
     let (site, now) = (visit.site(), visit.now());
-    refresh_ranks(site, now, &page.lines).await;
+    if start == 0 {
+        refresh_ranks(site, now, &page.lines).await;
+    }
     let rules = &site.rules.ranking;
     let mut ranked: Vec<(f64, NewsLine)> = page
         .lines
@@ -241,8 +245,8 @@ pub async fn top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, 
 }
 
 /// Stores the ranks of what was read, when they have changed and nobody has
-/// done so in the last seconds. A failure costs nothing: the next reader
-/// tries again.
+/// done so in the last seconds. A failure costs little: a reader some seconds
+/// later tries again.
 async fn refresh_ranks(site: &Site, now: Timestamp, lines: &[NewsLine]) {
     let last = site.ranks_refreshed.load(Ordering::Relaxed);
     if now.0.abs_diff(last) < RANK_REFRESH_SECONDS
@@ -251,8 +255,10 @@ async fn refresh_ranks(site: &Site, now: Timestamp, lines: &[NewsLine]) {
         return;
     }
     let stale = lines.iter().map(|line| &line.news).filter(|news| is_stale(news, now, &site.rules.ranking));
-    if let Err(error) = store_ranks(site, now, stale).await {
-        tracing::warn!(%error, "ranks not refreshed");
+    match store_ranks(site, now, stale).await {
+        // Votes in the same moment: they have stored the ranks of their items.
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "ranks not refreshed"),
     }
 }
 
@@ -261,28 +267,31 @@ fn is_stale(news: &News, now: Timestamp, rules: &RankingRules) -> bool {
     news.stored_rank.is_none_or(|stored| (stored - rank).abs() > rank.abs() * RANK_TOLERANCE)
 }
 
-/// Stores score and rank of items; returns how many. When one of them is
-/// deleted meanwhile none is stored.
+/// Stores score and rank of items as they were read, if nobody has voted on
+/// any of them or deleted one meanwhile. Returns whether that was so.
 async fn store_ranks<'a>(
     site: &Site,
     now: Timestamp,
     items: impl Iterator<Item = &'a News>,
-) -> Result<u64, Error> {
+) -> Result<bool, Error> {
     let rules = &site.rules.ranking;
     let mut batch = Batch::new();
-    let mut stored = 0;
     for news in items.filter(|news| !news.deleted) {
-        batch.field_absent(keys::news(news.id), "del");
-        batch.key_present(keys::news(news.id));
+        let key = keys::news(news.id);
+        batch.field_absent(&key, "del");
+        for (field, count) in [("up", &news.stored_votes[0]), ("down", &news.stored_votes[1])] {
+            match count {
+                Some(count) => batch.field_equals(&key, field, count),
+                None => batch.field_absent(&key, field),
+            };
+        }
+        batch.key_present(&key);
         write_rank(&mut batch, news.id, news.score(rules), news.rank(now, rules));
-        stored += 1;
     }
-    if stored > 0
-        && let Applied::No(_) = site.apply(batch).await?
-    {
-        return Ok(0);
+    if batch.writes().is_empty() {
+        return Ok(true);
     }
-    Ok(stored)
+    Ok(matches!(site.apply(batch).await?, Applied::Yes(_)))
 }
 
 /// Stores score and rank of one item from its counters as they are now. When
@@ -290,21 +299,8 @@ async fn store_ranks<'a>(
 pub(super) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Result<(), Error> {
     let mut query = Query::new();
     let hash = query.hash(keys::news(id));
-    let hash = site.store.query(query).await?.take(hash);
-    let Some(news) = News::from_hash(&hash).filter(|news| !news.deleted) else {
-        return Ok(());
-    };
-    let rules = &site.rules.ranking;
-    let mut batch = Batch::new();
-    batch.field_absent(keys::news(id), "del");
-    for field in ["up", "down"] {
-        match hash.get(field) {
-            Some(count) => batch.field_equals(keys::news(id), field, count),
-            None => batch.field_absent(keys::news(id), field),
-        };
-    }
-    write_rank(&mut batch, id, news.score(rules), news.rank(now, rules));
-    site.apply(batch).await?;
+    let news = News::from_hash(&site.store.query(query).await?.take(hash));
+    store_ranks(site, now, news.iter()).await?;
     Ok(())
 }
 
@@ -315,7 +311,7 @@ pub(super) fn write_rank(batch: &mut Batch, id: NewsId, score: f64, rank: f64) {
 }
 
 /// Recomputes score and rank of every item, by an administrator. Returns how
-/// many were stored.
+/// many there are.
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.
@@ -339,7 +335,13 @@ pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) 
         let mut answers = site.store.query(query).await?;
         let items: Vec<News> =
             hashes.into_iter().filter_map(|hash| News::from_hash(&answers.take(hash))).collect();
-        stored += store_ranks(site, now, items.iter()).await?;
+        if !store_ranks(site, now, items.iter()).await? {
+            // Somebody was busy with one of them: one by one.
+            for news in &items {
+                refresh_rank(site, now, news.id).await?;
+            }
+        }
+        stored += u64::try_from(items.len()).unwrap_or(0);
     }
 }
 

@@ -26,6 +26,8 @@ pub struct ResetMail {
     pub username: String,
     /// The token that the link carries; a secret.
     pub token: String,
+    user_id: UserId,
+    requested: Timestamp,
 }
 
 /// Prepares a reset, if a user with this name has this address and has not
@@ -69,9 +71,31 @@ pub async fn request_reset(
         batch.set_field(&key, "pwd_reset", now.to_string());
         batch.set_expiring(keys::password_reset(&token), user.id.to_string(), LINK_LIFE);
         if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(Some(ResetMail { email: user.email, username: user.username, token }));
+            return Ok(Some(ResetMail {
+                email: user.email,
+                username: user.username,
+                token,
+                user_id: user.id,
+                requested: now,
+            }));
         }
     }
+}
+
+/// Takes a request back whose mail could not be sent, so that the user may ask
+/// again at once.
+///
+/// # Errors
+/// When the store fails.
+pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<(), Error> {
+    let key = keys::user(mail.user_id);
+    let mut batch = Batch::new();
+    batch.field_equals(&key, "pwd_reset", mail.requested.to_string());
+    batch.delete_field(&key, "pwd_reset");
+    batch.delete(keys::password_reset(&mail.token));
+    // A later request has replaced this one: it stays.
+    site.apply(batch).await?;
+    Ok(())
 }
 
 /// Whose password a link may set.
@@ -93,19 +117,11 @@ pub async fn set_new_password(site: &Site, token: &str, password: &NewPassword) 
     let id = check_link(site, token).await?;
     let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
     let link = keys::password_reset(token);
-    // Two uses at once: the second finds the link gone, and is refused here on its next attempt.
     let rotated = sessions::rotate(site, id, |batch| {
-        batch.key_present(&link);
+        let unused = batch.key_present(&link);
         batch.delete(&link);
         sessions::set_password(batch, id, &hash);
-    })
-    .await;
-    match rotated {
-        Ok(_) => Ok(()),
-        Err(Error::Busy) => {
-            check_link(site, token).await?;
-            Err(Error::Busy)
-        }
-        Err(error) => Err(error),
-    }
+        Some(unused)
+    });
+    rotated.await?.map(|_| ()).ok_or_else(|| Refusal::ResetLinkInvalid.into())
 }

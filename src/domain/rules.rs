@@ -31,8 +31,8 @@ pub struct LimitRules {
     pub comment_edit_seconds: u64,
     /// One password reset mail per user in this many seconds.
     pub password_reset_seconds: u64,
-    /// Failed logins in a minute, per account and per address, before further
-    /// ones have to wait.
+    /// Failed logins, per account and per address and each within a minute of
+    /// the one before, after which further ones have to wait.
     pub failed_logins_per_minute: u64,
 }
 
@@ -118,9 +118,15 @@ impl Default for RankingRules {
 }
 
 /// What is peculiar to accounts brought from an older site.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct AccountRules {
     /// The site-wide salt of SHA-1 password hashes of the 2011 layout, which
     /// have no `salt` field.
     pub legacy_salt: String,
+}
+
+impl std::fmt::Debug for AccountRules {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("AccountRules(***)")
+    }
 }

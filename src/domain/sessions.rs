@@ -11,7 +11,7 @@ use super::keys;
 use super::limits;
 use super::passwords::{StoredPassword, Verification};
 use super::site::{Applied, Site};
-use crate::keyspace::{Batch, Expiry, Hash, Query};
+use crate::keyspace::{Batch, CheckId, Expiry, Hash, Query};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -117,13 +117,12 @@ async fn find_unless_slowed_down(
             return Err(Refusal::TooManyFailedLogins { seconds: seconds_left(expiry) }.into());
         }
     }
-    let Some(id) = answers.take(id).and_then(|id| id.parse::<UserId>().ok()) else {
-        return Ok(None);
-    };
+    let id = answers.take(id).and_then(|id| id.parse::<UserId>().ok());
     let mut query = Query::new();
-    let user = query.hash(keys::user(id));
+    // An unknown user costs the same reads.
+    let user = query.hash(keys::user(id.unwrap_or(UserId(1))));
     let user = site.store.query(query).await?.take(user);
-    Ok((!user.is_empty()).then_some(user))
+    Ok((id.is_some() && !user.is_empty()).then_some(user))
 }
 
 /// Where failed logins are counted. A text that can be nobody's name counts for
@@ -195,7 +194,7 @@ async fn open_session(
 /// # Errors
 /// When the store fails.
 pub async fn log_out(site: &Site, id: UserId) -> Result<(), Error> {
-    rotate(site, id, |_| {}).await?;
+    rotate(site, id, |_| None).await?;
     Ok(())
 }
 
@@ -207,7 +206,14 @@ pub(super) fn set_password(batch: &mut Batch, id: UserId, hash: &str) {
 
 /// Replaces a user's session token and secret, with further writes in the
 /// same batch. The old token ends.
-pub(super) async fn rotate(site: &Site, id: UserId, further: impl Fn(&mut Batch)) -> Result<Session, Error> {
+///
+/// `further` may add a check on which the right to do this rests. When that
+/// one does not hold, the answer is `None`, and nothing has happened.
+pub(super) async fn rotate(
+    site: &Site,
+    id: UserId,
+    further: impl Fn(&mut Batch) -> Option<CheckId>,
+) -> Result<Option<Session>, Error> {
     let key = keys::user(id);
     let mut attempts = site.attempts(&key);
     loop {
@@ -229,9 +235,11 @@ pub(super) async fn rotate(site: &Site, id: UserId, further: impl Fn(&mut Batch)
         }
         batch.set_fields(&key, [("auth", session.auth.as_str()), ("apisecret", session.apisecret.as_str())]);
         batch.set(keys::auth(&session.auth), id.to_string());
-        further(&mut batch);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(session);
+        let right = further(&mut batch);
+        match site.apply(batch).await? {
+            Applied::Yes(_) => return Ok(Some(session)),
+            Applied::No(check) if Some(check) == right => return Ok(None),
+            Applied::No(_) => {}
         }
     }
 }

@@ -108,7 +108,7 @@ impl Attempts<'_> {
     /// that want the same home take turns, so that no crowd starves itself.
     ///
     /// # Errors
-    /// [`Error::Busy`] after [`ATTEMPTS`] conflicts.
+    /// [`Error::Busy`] after two dozen conflicts.
     pub async fn next(&mut self) -> Result<(), Error> {
         if self.made == ATTEMPTS {
             return Err(Error::Busy);

@@ -118,9 +118,15 @@ pub async fn submit_news(
             return Ok(Submitted::Earlier(earlier));
         }
         let id = draw_id(site).await?;
-        let batch = insertion(site, now, author, id, submission, &url_keys);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(Submitted::New(id));
+        let mut batch = Batch::new();
+        let unused = batch.key_absent(keys::news(id));
+        insert(&mut batch, site, now, author, id, submission, &url_keys);
+        match site.apply(batch).await? {
+            Applied::Yes(_) => return Ok(Submitted::New(id)),
+            Applied::No(check) if check == unused => {
+                tracing::error!(counter = keys::NEWS_COUNT, %id, "this id is in use: the counter is behind");
+            }
+            Applied::No(_) => {}
         }
     }
 }
@@ -159,23 +165,21 @@ const fn is_limited(site: &Site, author: &User) -> bool {
     site.rules.limits.submission_seconds > 0 && !author.flags.admin
 }
 
-/// All of a new item: the hash, the lists, the author's vote, the guards, and
-/// the first comment.
-fn insertion(
+/// Adds all of a new item to a batch: the hash, the lists, the author's vote,
+/// the guards, and the first comment.
+fn insert(
+    batch: &mut Batch,
     site: &Site,
     now: Timestamp,
     author: &User,
     id: NewsId,
     submission: &Submission,
     url_keys: &[String],
-) -> Batch {
+) {
     let limits = &site.rules.limits;
-    let mut batch = Batch::new();
     for key in url_keys {
         batch.key_absent(key);
     }
-    // Whatever has become of the counter: no item is written over.
-    batch.key_absent(keys::news(id));
     if is_limited(site, author) {
         let recent = keys::submitted_recently(author.id);
         batch.key_absent(&recent);
@@ -202,7 +206,7 @@ fn insertion(
         ],
     );
     let score = ranking::score(1, 0, &site.rules.ranking);
-    write_rank(&mut batch, id, score, ranking::rank(score, now, now, &site.rules.ranking));
+    write_rank(batch, id, score, ranking::rank(score, now, now, &site.rules.ranking));
     batch.sorted_add(keys::NEWS_CRON, id.to_string(), now.as_score());
     batch.sorted_add(keys::news_up(id), author.id.to_string(), now.as_score());
     batch.sorted_add(keys::user_saved(author.id), id.to_string(), now.as_score());
@@ -211,9 +215,8 @@ fn insertion(
         let comment_id = CommentId(1);
         let comment = Comment::new(comment_id, author.id, None, body, now);
         batch.set_field(keys::thread(id), comments::NEXT_ID, comment_id.to_string());
-        comments::write_new(&mut batch, id, &comment);
+        comments::write_new(batch, id, &comment);
     }
-    batch
 }
 
 /// Changes title and content of an item.

@@ -141,6 +141,13 @@ pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId, Error> {
     Ok(answers.take(id).and_then(|id| id.parse().ok()).ok_or(Refusal::NoSuchUser)?)
 }
 
+/// Whether there is a user with an id. Users never go away again. Rounds: 1.
+pub(super) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
+    let mut query = Query::new();
+    let found = query.hash_fields(keys::user(id), ["id"]);
+    Ok(site.store.query(query).await?.take(found).into_iter().flatten().next().is_some())
+}
+
 /// The users' names on their way, one read for each different user.
 pub(super) struct UsernameReads(Vec<(UserId, Handle<Vec<Option<String>>>)>);
 

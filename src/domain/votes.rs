@@ -8,7 +8,7 @@ use super::keys;
 use super::news::{self, Direction, News, NewsRead, write_rank};
 use super::ranking;
 use super::site::{Applied, Site};
-use super::users::User;
+use super::users::{self, User};
 use crate::keyspace::{Batch, Query};
 
 /// Votes on an item. An up-vote also saves the item, costs the voter karma and
@@ -40,7 +40,7 @@ pub async fn vote_news(
             return Err(Refusal::VotedAlready.into());
         }
         let price = price(site, &news, &user, direction)?;
-        let author_exists = price.transfer != 0 && exists(site, news.user_id).await?;
+        let author_exists = price.transfer != 0 && users::exists(site, news.user_id).await?;
         let batch = vote_batch(site, now, &news, &user, direction, &price, author_exists);
         let expected = counters_after(&news, direction);
         if let Applied::Yes(committed) = site.apply(batch).await? {
@@ -79,12 +79,6 @@ fn price(site: &Site, news: &News, voter: &User, direction: Direction) -> Result
         return Err(Refusal::NotEnoughKarma { needed });
     }
     Ok(Price { needed: Some(needed), cost, transfer })
-}
-
-async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
-    let mut query = Query::new();
-    let found = query.hash_fields(keys::user(id), ["id"]);
-    Ok(site.store.query(query).await?.take(found).into_iter().flatten().next().is_some())
 }
 
 /// The votes up and down on an item after one more.

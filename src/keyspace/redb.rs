@@ -150,7 +150,7 @@ impl Redb {
                 Type::Hash => Value::Hash(tables.hash(key, row)?),
                 Type::Set => Value::Set(tables.set_members(key)?),
                 Type::SortedSet => {
-                    Value::SortedSet(tables.sorted_range(key, Order::Ascending, 0, u64::MAX)?)
+                    Value::SortedSet(tables.sorted_range(key, header.count, Order::Ascending, 0, u64::MAX)?)
                 }
             };
             let remaining = header.expires_at.saturating_sub(now);

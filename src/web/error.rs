@@ -176,7 +176,8 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::WrongCredentials => {
             StatusCode::UNPROCESSABLE_ENTITY
         }
-        Refusal::MailIsOff
+        Refusal::SessionEnded
+        | Refusal::MailIsOff
         | Refusal::NewsDeleted
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }

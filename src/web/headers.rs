@@ -8,7 +8,7 @@ use axum::response::Response;
 /// Only our own style, script and images (and avatars from Gravatar), no
 /// inline script, no framing, forms to ourselves.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
-     img-src 'self' data: https://www.gravatar.com; connect-src 'self'; form-action 'self'; \
+     img-src 'self' https://www.gravatar.com; connect-src 'self'; form-action 'self'; \
      base-uri 'none'; frame-ancestors 'none'";
 
 /// The headers, each set unless the handler has set it.

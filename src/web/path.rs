@@ -18,7 +18,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathOf<
     }
 }
 
-/// The farthest that a list can be paged to.
+/// The farthest that a list can be paged to: more than any list has.
 const FARTHEST: u64 = 1_000_000_000;
 
 /// How many lines of a list come before the page.

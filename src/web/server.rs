@@ -15,11 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
 use tower_service::Service;
 
 /// How long a client may take to send the head of a request. A connection
 /// that is kept open without a request ends after the same time.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a client may take no byte of an answer.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most connections at once; further ones wait to be accepted.
 const MAX_CONNECTIONS: usize = 10_000;
 /// How long to wait when no connection can be accepted, as when the process
@@ -36,17 +39,19 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     tokio::pin!(shutdown);
     loop {
-        let (stream, peer) = tokio::select! {
-            accepted = accept(&listener) => accepted,
+        let next = async { (places.clone().acquire_owned().await, accept(&listener).await) };
+        let (place, (stream, peer)) = tokio::select! {
+            next = next => next,
             () = &mut shutdown => break,
         };
-        let Ok(place) = places.clone().acquire_owned().await else { break };
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(WRITE_TIMEOUT));
         let router = router.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
             router.clone().call(request)
         });
-        let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
+        let connection = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), service));
         tokio::spawn(async move {
             let _place = place;
             if let Err(error) = connection.await {

@@ -61,7 +61,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
             Read::SortedCount(_) => Answer::Count(count(typed(Type::SortedSet)?)),
             Read::SortedRange { order, offset, count, .. } => match typed(Type::SortedSet)? {
                 Some(header) if *offset < header.count => {
-                    Answer::Scored(self.sorted_range(key, *order, *offset, *count)?)
+                    Answer::Scored(self.sorted_range(key, header.count, *order, *offset, *count)?)
                 }
                 _ => Answer::Scored(Vec::new()),
             },
@@ -174,10 +174,12 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         row.map(|guard| score_of(guard.value())).transpose()
     }
 
-    /// Some members of a sorted set with their scores.
+    /// Some members of a sorted set of `total` with their scores. Walks there
+    /// from the nearer end.
     pub(super) fn sorted_range(
         &self,
         key: &str,
+        total: u64,
         order: Order,
         offset: u64,
         count: u64,
@@ -189,11 +191,19 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
                 .map(|(score, member)| (score, member.to_owned()))?;
             Ok((member, score))
         };
-        let (offset, count) = (capacity(offset), capacity(count));
-        match order {
-            Order::Ascending => rows.skip(offset).take(count).map(entry).collect(),
-            Order::Descending => rows.rev().skip(offset).take(count).map(entry).collect(),
+        let count = count.min(total.saturating_sub(offset));
+        let beyond = total.saturating_sub(offset).saturating_sub(count);
+        let from_far_end = beyond < offset;
+        let (skipped, count) = (capacity(offset.min(beyond)), capacity(count));
+        let mut found: Vec<(String, f64)> = if from_far_end == (order == Order::Ascending) {
+            rows.rev().skip(skipped).take(count).map(entry).collect::<Result<_, StorageError>>()?
+        } else {
+            rows.skip(skipped).take(count).map(entry).collect::<Result<_, StorageError>>()?
+        };
+        if from_far_end {
+            found.reverse();
         }
+        Ok(found)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::layout::Frame;
 use super::parts::{age, author, title_link};
-use crate::domain::Refusal;
 use crate::domain::counts::{self, Counts};
 use crate::domain::news::{self, NewsLine};
+use crate::domain::{Error, Refusal};
 use crate::web::App;
 use crate::web::error::Failure;
 use crate::web::form::Fields;
@@ -131,6 +131,7 @@ pub async fn recompute(State(app): State<App>, form: SignedForm) -> Result<Redir
         let recomputed = news::recompute_ranks(&site, now, &form.user).await;
         match &recomputed {
             Ok(stored) => tracing::info!(stored, "ranks recomputed"),
+            Err(Error::Refused(_)) => {}
             Err(error) => tracing::warn!(%error, "ranks not recomputed"),
         }
         recomputed

@@ -19,8 +19,7 @@ use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 
 /// Sends the link, if a user with this name has this address. Who asks learns
-/// nothing: neither from the answer nor, the mail going out in the
-/// background, from the time it takes.
+/// nothing from the answer; the mail goes out in the background.
 ///
 /// # Errors
 /// [`Refusal::MailIsOff`], or the store's.
@@ -29,7 +28,7 @@ pub async fn send_link(app: &App, username: &str, email: &str) -> Result<(), Fai
     let Some(mail) = password_reset::request_reset(&app.site, app.now(), username, email).await? else {
         return Ok(());
     };
-    let site = app.config.site.clone();
+    let (app, site) = (app.clone(), app.config.site.clone());
     let link = site.link(&format!("/reset-password/{}", mail.token));
     let body = format!(
         "Hello {},\n\nto set a new password for your account at {}, open this link within an hour:\n\n{link}\n\n\
@@ -39,7 +38,10 @@ pub async fn send_link(app: &App, username: &str, email: &str) -> Result<(), Fai
     tokio::spawn(async move {
         let subject = format!("A new password for {}", site.name);
         if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
-            tracing::error!(%error, "password reset mail not sent");
+            tracing::error!(username = mail.username, %error, "password reset mail not sent");
+            if let Err(error) = password_reset::withdraw_reset(&app.site, &mail).await {
+                tracing::warn!(username = mail.username, %error, "password reset not withdrawn");
+            }
         }
     });
     Ok(())
