@@ -1,6 +1,7 @@
 //! The site over HTTP: pages for people, JSON for programs, both over the same
 //! calls of the domain.
 
+mod actions;
 pub mod address;
 pub mod api;
 pub mod assets;

@@ -7,9 +7,6 @@ pub mod accounts;
 pub mod comments;
 pub mod news;
 
-use super::error::Failure;
-use super::form::Fields;
-use crate::domain::news::Direction;
 use axum::Json;
 use serde_json::{Map, Value};
 
@@ -19,24 +16,4 @@ fn ok<const N: usize>(members: [(&str, Value); N]) -> Json<Value> {
     answer.insert("status".to_owned(), Value::from("ok"));
     answer.extend(members.map(|(name, value)| (name.to_owned(), value)));
     Json(Value::Object(answer))
-}
-
-/// An id, or -1 for none.
-pub(super) fn id_or_none<T: std::str::FromStr>(
-    fields: &Fields,
-    name: &'static str,
-) -> Result<Option<T>, Failure> {
-    match fields.required(name)? {
-        "-1" => Ok(None),
-        _ => fields.parsed(name, "it must be a number, or -1 for none").map(Some),
-    }
-}
-
-/// The field `vote_type`.
-pub(super) fn vote_type(fields: &Fields) -> Result<Direction, Failure> {
-    match fields.required("vote_type")? {
-        "up" => Ok(Direction::Up),
-        "down" => Ok(Direction::Down),
-        _ => Err(Failure::Field { name: "vote_type", expected: "it must be up or down" }),
-    }
 }

@@ -1,34 +1,23 @@
 //! Comments: writing, voting, reading a thread.
 
 use super::news::vote_name;
-use super::{id_or_none, ok, vote_type};
-use crate::domain::ids::{CommentAddress, CommentId, NewsId};
-use crate::domain::text::Body;
+use super::ok;
+use crate::domain::ids::NewsId;
 use crate::domain::threads::{self, Thread};
 use crate::domain::visit::Visit;
-use crate::domain::{Error, comments, votes};
-use crate::web::App;
-use crate::web::api::news::news_id;
 use crate::web::error::Failure;
 use crate::web::path::PathOf;
 use crate::web::viewer::SignedForm;
+use crate::web::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-/// What a posted comment form did.
-pub(in crate::web) struct Posted {
-    op: &'static str,
-    /// The comment that was written, changed or deleted.
-    pub address: CommentAddress,
-    parent: Option<CommentId>,
-}
-
 /// POST /api/postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret.
 pub async fn post(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    let posted = post_or_edit(&app, &form).await?;
+    let posted = actions::post_or_edit(&app, &form).await?;
     Ok(ok([
         ("op", posted.op.into()),
         ("comment_id", posted.address.comment.0.into()),
@@ -37,41 +26,10 @@ pub async fn post(State(app): State<App>, form: SignedForm) -> Result<Json<Value
     ]))
 }
 
-/// What both faces of the comment form do: a new comment, an edit, or with an
-/// empty text a deletion.
-pub(in crate::web) async fn post_or_edit(app: &App, form: &SignedForm) -> Result<Posted, Failure> {
-    let SignedForm { user, fields, .. } = form;
-    let news = news_id(fields)?;
-    let edited: Option<CommentId> = id_or_none(fields, "comment_id")?;
-    let text = fields.required("comment")?;
-    let Some(comment) = edited else {
-        let parent: Option<CommentId> = id_or_none(fields, "parent_id")?;
-        let body = Body::parse_comment(text).map_err(Error::from)?;
-        let address = comments::post_comment(&app.site, app.now(), user, news, parent, &body).await?;
-        return Ok(Posted { op: "insert", address, parent });
-    };
-    let address = CommentAddress { news, comment };
-    if text.trim().is_empty() {
-        let deleted = comments::delete_comment(&app.site, app.now(), user, address).await?;
-        return Ok(Posted { op: "delete", address, parent: deleted.parent_id });
-    }
-    let body = Body::parse_comment(text).map_err(Error::from)?;
-    let changed = comments::edit_comment(&app.site, app.now(), user, address, &body).await?;
-    Ok(Posted { op: "update", address, parent: changed.parent_id })
-}
-
 /// POST /api/votecomment: comment_id as `<news>-<comment>`, vote_type, apisecret.
 pub async fn vote(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    let address = cast_vote(&app, &form).await?;
+    let address = actions::vote_comment(&app, &form).await?;
     Ok(ok([("comment_id", address.to_string().into())]))
-}
-
-/// What both faces of the vote do.
-pub(in crate::web) async fn cast_vote(app: &App, form: &SignedForm) -> Result<CommentAddress, Failure> {
-    let address = form.fields.parsed("comment_id", "it must be two numbers, <news id>-<comment id>")?;
-    let direction = vote_type(&form.fields)?;
-    votes::vote_comment(&app.site, form.user.id, address, direction).await?;
-    Ok(address)
 }
 
 /// GET /api/getcomments/:news_id.

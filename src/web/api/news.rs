@@ -1,62 +1,35 @@
 //! News: submitting, voting, listing.
 
-use super::{id_or_none, ok, vote_type};
-use crate::domain::ids::NewsId;
+use super::ok;
+use crate::domain::limits;
 use crate::domain::news::{self, Direction, NewsLine};
-use crate::domain::submissions::{self, Submission};
+use crate::domain::submissions;
 use crate::domain::visit::Visit;
-use crate::domain::{limits, votes};
-use crate::web::App;
 use crate::web::error::Failure;
-use crate::web::form::Fields;
 use crate::web::path::{PathOf, Start};
 use crate::web::viewer::SignedForm;
+use crate::web::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 
 /// POST /api/submit: title, url, text, news_id (-1 = new), apisecret.
 pub async fn submit(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    let id = submit_or_edit(&app, &form).await?;
+    let id = actions::submit_or_edit(&app, &form).await?;
     Ok(ok([("news_id", id.0.into())]))
-}
-
-/// What both faces of the submission form do.
-pub(in crate::web) async fn submit_or_edit(app: &App, form: &SignedForm) -> Result<NewsId, Failure> {
-    let SignedForm { user, fields, .. } = form;
-    let edited: Option<NewsId> = id_or_none(fields, "news_id")?;
-    let submission = Submission::parse(fields.required("title")?, fields.text("url"), fields.text("text"))?;
-    match edited {
-        None => Ok(submissions::submit_news(&app.site, app.now(), user, &submission).await?.id()),
-        Some(id) => {
-            submissions::edit_news(&app.site, app.now(), user, id, &submission).await?;
-            Ok(id)
-        }
-    }
 }
 
 /// POST /api/delnews: news_id, apisecret.
 pub async fn delete(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    let id = news_id(&form.fields)?;
+    let id = actions::news_id(&form.fields)?;
     submissions::delete_news(&app.site, app.now(), &form.user, id).await?;
     Ok(ok([("news_id", (-1).into())]))
 }
 
 /// POST /api/votenews: news_id, vote_type, apisecret.
 pub async fn vote(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    cast_vote(&app, &form).await?;
+    actions::vote_news(&app, &form).await?;
     Ok(ok([]))
-}
-
-/// What both faces of the vote do.
-pub(in crate::web) async fn cast_vote(app: &App, form: &SignedForm) -> Result<(), Failure> {
-    let (id, direction) = (news_id(&form.fields)?, vote_type(&form.fields)?);
-    Ok(votes::vote_news(&app.site, app.now(), form.user.id, id, direction).await?)
-}
-
-/// The field `news_id`.
-pub(in crate::web) fn news_id(fields: &Fields) -> Result<NewsId, Failure> {
-    fields.parsed("news_id", "it must be the number of a news item")
 }
 
 /// GET /api/getnews/:sort/:start/:count.

@@ -9,7 +9,7 @@ use crate::domain::limits::MAX_TITLE;
 use crate::domain::news::{self, News};
 use crate::domain::submissions;
 use crate::web::App;
-use crate::web::api::news::{news_id, submit_or_edit};
+use crate::web::actions::{news_id, submit_or_edit};
 use crate::web::error::Failure;
 use crate::web::form::Fields;
 use crate::web::local_path::LocalPath;

@@ -1,4 +1,4 @@
-//! Setting a new password with a link sent by mail: both pages and the mail.
+//! Setting a new password with a link sent by mail: both pages.
 
 use super::Refused;
 use super::layout::Frame;
@@ -6,8 +6,9 @@ use super::parts::alert;
 use crate::domain::limits::PASSWORD_MIN;
 use crate::domain::text::NewPassword;
 use crate::domain::visit::Visit;
-use crate::domain::{Error, Refusal, password_reset};
+use crate::domain::{Error, password_reset};
 use crate::web::App;
+use crate::web::actions::send_reset_link;
 use crate::web::error::Failure;
 use crate::web::form::Fields;
 use crate::web::local_path::LocalPath;
@@ -17,35 +18,6 @@ use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-
-/// Sends the link, if a user with this name has this address. Who asks learns
-/// nothing from the answer; the mail goes out in the background.
-///
-/// # Errors
-/// [`Refusal::MailIsOff`], or the store's.
-pub async fn send_link(app: &App, username: &str, email: &str) -> Result<(), Failure> {
-    let mailer = app.mailer.clone().ok_or(Refusal::MailIsOff)?;
-    let Some(mail) = password_reset::request_reset(&app.site, app.now(), username, email).await? else {
-        return Ok(());
-    };
-    let (app, site) = (app.clone(), app.config.site.clone());
-    let link = site.link(&format!("/reset-password/{}", mail.token));
-    let body = format!(
-        "Hello {},\n\nto set a new password for your account at {}, open this link within an hour:\n\n{link}\n\n\
-         If you did not ask for this, ignore this message: nothing has changed.\n",
-        mail.username, site.name
-    );
-    tokio::spawn(async move {
-        let subject = format!("A new password for {}", site.name);
-        if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
-            tracing::error!(username = mail.username, %error, "password reset mail not sent");
-            if let Err(error) = password_reset::withdraw_reset(&app.site, &mail).await {
-                tracing::warn!(username = mail.username, %error, "password reset not withdrawn");
-            }
-        }
-    });
-    Ok(())
-}
 
 const HEADING: &str = "Reset your password";
 
@@ -123,7 +95,7 @@ pub async fn request(
 }
 
 async fn try_request(app: &App, fields: &Fields) -> Result<(), Failure> {
-    send_link(app, fields.required("username")?, fields.required("email")?).await
+    send_reset_link(app, fields.required("username")?, fields.required("email")?).await
 }
 
 /// The address of these pages is a secret: it goes to nobody.

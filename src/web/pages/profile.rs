@@ -9,7 +9,7 @@ use crate::domain::limits::PASSWORD_MIN;
 use crate::domain::users::{self, Profile, User};
 use crate::domain::visit::Visit;
 use crate::web::App;
-use crate::web::api::accounts::profile_change;
+use crate::web::actions::profile_change;
 use crate::web::autolink::autolink;
 use crate::web::cookies;
 use crate::web::error::Failure;

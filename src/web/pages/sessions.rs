@@ -8,7 +8,7 @@ use crate::domain::limits::{PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
 use crate::domain::sessions::{self, Session};
 use crate::domain::visit::Visit;
 use crate::web::App;
-use crate::web::api::accounts::{open_account, open_session};
+use crate::web::actions::{open_account, open_session};
 use crate::web::cookies;
 use crate::web::error::Failure;
 use crate::web::form::Fields;

@@ -1,7 +1,7 @@
 //! The forms that vote: as the API, and back to where the button was.
 
 use crate::web::App;
-use crate::web::api;
+use crate::web::actions;
 use crate::web::error::Failure;
 use crate::web::local_path::LocalPath;
 use crate::web::viewer::SignedForm;
@@ -11,13 +11,13 @@ use axum::response::Redirect;
 /// POST /votenews: news_id, vote_type, apisecret, next.
 pub async fn news(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
     let next = LocalPath::parse(form.fields.text("next"));
-    api::news::cast_vote(&app, &form).await?;
+    actions::vote_news(&app, &form).await?;
     Ok(Redirect::to(next.as_str()))
 }
 
 /// POST /votecomment: comment_id as `<news>-<comment>`, vote_type, apisecret, next.
 pub async fn comment(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
     let next = LocalPath::parse(form.fields.text("next"));
-    api::comments::cast_vote(&app, &form).await?;
+    actions::vote_comment(&app, &form).await?;
     Ok(Redirect::to(next.as_str()))
 }
