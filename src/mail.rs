@@ -80,6 +80,7 @@ impl Mailer {
             .from(self.from.clone())
             .to(Mailbox::new(None, to.parse()?))
             .subject(subject)
+            .message_id(None)
             .header(ContentType::TEXT_PLAIN)
             .body(body.to_owned())?;
         let sending = tokio::time::timeout(SEND_TIMEOUT, self.transport.send(message));

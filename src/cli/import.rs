@@ -13,9 +13,10 @@ use crate::config::Config;
 use crate::domain::clock::Timestamp;
 use crate::domain::ids::{NewsId, UserId};
 use crate::domain::imports::{self, ImportedLink};
+use crate::domain::keys;
 use crate::domain::passwords::PasswordWorker;
 use crate::domain::site::Site;
-use crate::keyspace::EngineClock;
+use crate::keyspace::{EngineClock, Query, Store};
 use accounts::Accounts;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -25,6 +26,9 @@ use std::path::PathBuf;
 /// Writes in one batch, about: bounds memory and the time that the store is held.
 const BATCH_WRITES: u64 = 4_000;
 
+/// The most up-votes that one item can get: they are written at once.
+const MOST_VOTES: u64 = 100_000;
+
 /// Load a CSV file of submissions.
 ///
 /// Columns are found by the names in the first line: id, title, url,
@@ -33,9 +37,9 @@ const BATCH_WRITES: u64 = 4_000;
 pub struct Links {
     /// The CSV file.
     file: PathBuf,
-    /// The most up-votes that one item gets. They come from made-up accounts
-    /// that nobody can log in to.
-    #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    /// The most up-votes that one item gets, 0 = all its points (at most
+    /// 100,000). They come from made-up accounts that nobody can log in to.
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
     max_votes: u64,
     /// The time zone of dates that tell none [default: America/New_York for
     /// month/day/year, else UTC].
@@ -62,16 +66,31 @@ impl Links {
         let store = open_store(config).await?;
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
         let imported = self.import(&site, read.rows).await;
-        store.close().await;
         let Imported { new, known, votes } = imported?;
         println!(
             "imported {new} links with {votes} votes; {known} were here already; {} rows refused",
             read.refused.len()
         );
+        if read.mended > 0 || read.renamed > 0 {
+            println!(
+                "{} rows had their doubly encoded text mended; {} authors got another username, \
+                 since theirs is not one here",
+                read.mended, read.renamed
+            );
+        }
+        if !has_administrator(&store).await? {
+            println!("there is no administrator yet: register on the site, then `tidings user promote NAME`");
+        }
+        store.close().await;
         if new + known == 0 && !read.refused.is_empty() {
             bail!("every row of {} was refused", self.file.display());
         }
         Ok(())
+    }
+
+    /// The most up-votes of one item; at least the author's.
+    fn votes_cap(&self) -> u64 {
+        if self.max_votes == 0 { MOST_VOTES } else { self.max_votes.min(MOST_VOTES) }
     }
 
     async fn import(&self, site: &Site, mut rows: Vec<Row>) -> anyhow::Result<Imported> {
@@ -81,7 +100,7 @@ impl Links {
         let total = u64::try_from(rows.len())?;
         let voters_needed = rows.iter().map(|row| row.points.saturating_sub(1)).max().unwrap_or(0);
         let mut accounts = Accounts::new(site, now);
-        let voters = accounts.voters(voters_needed.min(self.max_votes.saturating_sub(1))).await?;
+        let voters = accounts.voters(voters_needed.min(self.votes_cap() - 1)).await?;
 
         let bar = progress_bar(total, "importing links");
         let mut imported = Imported::default();
@@ -92,7 +111,7 @@ impl Links {
             while writes < BATCH_WRITES
                 && let Some(row) = rest.next()
             {
-                writes += 10 + 2 * row.points.min(self.max_votes);
+                writes += 10 + 2 * row.points.min(self.votes_cap());
                 chunk.push(row);
             }
             let taken = u64::try_from(chunk.len())?;
@@ -123,7 +142,7 @@ impl Links {
             .into_iter()
             .filter_map(|row| {
                 let author = authors.get(&row.author).copied()?;
-                let votes = row.points.clamp(1, self.max_votes);
+                let votes = row.points.clamp(1, self.votes_cap());
                 Some(ImportedLink {
                     voters: choose(voters, author, votes - 1, row.line),
                     source_id: row.id,
@@ -139,6 +158,15 @@ impl Links {
         imported.new += u64::try_from(ids.len())?;
         Ok(())
     }
+}
+
+/// Whether the first account is an administrator, as on a site that did not
+/// begin with an import.
+async fn has_administrator(store: &Store) -> anyhow::Result<bool> {
+    let mut query = Query::new();
+    let flags = query.hash_fields(keys::user(UserId(1)), ["flags"]);
+    let flags = store.query(query).await?.take(flags).into_iter().flatten().next();
+    Ok(flags.is_some_and(|flags| flags.contains('a')))
 }
 
 #[derive(Default)]

@@ -137,7 +137,7 @@ settings! {
             comment_edit_seconds: LIMIT, "Authors may edit and delete comments for this many seconds; 0 = always.";
             password_reset_seconds: LIMIT, "One password reset mail per user in this many seconds; 0 = no limit.";
             failed_logins_per_minute: Kind::Whole { unit: "", least: 0, most: 1_000_000 },
-                "Failed logins, per account and per address, before others must wait for a minute without one; 0 = no limit.";
+                "Failed logins in a minute, per account and per address, before others must wait; 0 = no limit.";
         }
         karma: KarmaRules {
             initial: KARMA, "Karma of a new account.";

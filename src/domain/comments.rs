@@ -311,7 +311,8 @@ async fn refuse_or_find_answered(
 /// Changes the text of one's own comment.
 ///
 /// # Errors
-/// [`Refusal::NoSuchComment`], the refusals of [`Comment::may_edit`], or the store's.
+/// [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`], the refusals of
+/// [`Comment::may_edit`], or the store's.
 pub async fn edit_comment(
     site: &Site,
     now: Timestamp,
@@ -323,6 +324,9 @@ pub async fn edit_comment(
     loop {
         attempts.next().await?;
         let mut stored = read_stored(site, address).await?;
+        if stored.news_deleted {
+            return Err(Refusal::NewsDeleted.into());
+        }
         stored.comment.may_edit(viewer, now, site.rules.limits.comment_edit_seconds)?;
         body.as_str().clone_into(&mut stored.comment.body);
         let batch = replacement(address, &stored.json, &stored.comment);

@@ -13,6 +13,7 @@ use super::site::{Applied, Site};
 use super::text::NewPassword;
 use super::users::{User, number};
 use crate::keyspace::{Batch, Query};
+use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 /// How long the link in the mail works.
@@ -69,7 +70,8 @@ pub async fn request_reset(
             None => batch.field_absent(&key, "pwd_reset"),
         };
         batch.set_field(&key, "pwd_reset", now.to_string());
-        batch.set_expiring(keys::password_reset(&token), user.id.to_string(), LINK_LIFE);
+        let link = format!("{} {}", user.id, fingerprint(hash.get("password")));
+        batch.set_expiring(keys::password_reset(&token), link, LINK_LIFE);
         if let Applied::Yes(_) = site.apply(batch).await? {
             return Ok(Some(ResetMail {
                 email: user.email,
@@ -103,10 +105,30 @@ pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<(), Error> 
 /// # Errors
 /// [`Refusal::ResetLinkInvalid`], or the store's.
 pub async fn check_link(site: &Site, token: &str) -> Result<UserId, Error> {
+    read_link(site, token).await.map(|(id, _)| id)
+}
+
+/// Whose password a link may set, and the stored password that it was made for.
+async fn read_link(site: &Site, token: &str) -> Result<(UserId, Option<String>), Error> {
     let mut query = Query::new();
-    let id = query.string(keys::password_reset(token));
-    let id = site.store.query(query).await?.take(id);
-    Ok(id.and_then(|id| id.parse().ok()).ok_or(Refusal::ResetLinkInvalid)?)
+    let link = query.string(keys::password_reset(token));
+    let link = site.store.query(query).await?.take(link).unwrap_or_default();
+    let (id, made_for) = link.split_once(' ').ok_or(Refusal::ResetLinkInvalid)?;
+    let id: UserId = id.parse().map_err(|_| Refusal::ResetLinkInvalid)?;
+    let mut query = Query::new();
+    let password = query.hash_fields(keys::user(id), ["password"]);
+    let password = site.store.query(query).await?.take(password).into_iter().flatten().next();
+    if fingerprint(password.as_deref()) != made_for {
+        return Err(Refusal::ResetLinkInvalid.into());
+    }
+    Ok((id, password))
+}
+
+/// What tells stored passwords apart without telling anything about them: a
+/// link ends with the password that it was made for.
+fn fingerprint(password: Option<&str>) -> String {
+    let digest = Sha256::digest(password.unwrap_or_default());
+    hex::encode(digest).chars().take(16).collect()
 }
 
 /// Sets the new password and ends the link and all sessions of the user.
@@ -114,11 +136,16 @@ pub async fn check_link(site: &Site, token: &str) -> Result<UserId, Error> {
 /// # Errors
 /// [`Refusal::ResetLinkInvalid`], or the store's.
 pub async fn set_new_password(site: &Site, token: &str, password: &NewPassword) -> Result<(), Error> {
-    let id = check_link(site, token).await?;
+    let (id, old) = read_link(site, token).await?;
     let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
     let link = keys::password_reset(token);
     let rotated = sessions::rotate(site, id, |batch| {
-        let unused = batch.key_present(&link);
+        // Another use of the link has changed the password.
+        let unused = match &old {
+            Some(old) => batch.field_equals(keys::user(id), "password", old),
+            None => batch.field_absent(keys::user(id), "password"),
+        };
+        batch.key_present(&link);
         batch.delete(&link);
         sessions::set_password(batch, id, &hash);
         Some(unused)

@@ -31,8 +31,8 @@ pub struct LimitRules {
     pub comment_edit_seconds: u64,
     /// One password reset mail per user in this many seconds.
     pub password_reset_seconds: u64,
-    /// Failed logins, per account and per address and each within a minute of
-    /// the one before, after which further ones have to wait.
+    /// Failed logins in a minute, per account and per address, before further
+    /// ones have to wait.
     pub failed_logins_per_minute: u64,
 }
 

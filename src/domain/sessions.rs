@@ -15,7 +15,7 @@ use crate::keyspace::{Batch, CheckId, Expiry, Hash, Query};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// How long failed logins count.
+/// How long failed logins count, from the first of them.
 const FAILED_LOGIN_WINDOW: Duration = Duration::from_secs(60);
 /// How often a login looks again when the account changes under it.
 const LOGIN_ATTEMPTS: usize = 4;
@@ -140,13 +140,27 @@ async fn count_failed_login(site: &Site, counted_by: &[String]) -> Result<(), Er
     if site.rules.limits.failed_logins_per_minute == 0 {
         return Ok(());
     }
-    let mut batch = Batch::new();
-    for key in counted_by {
-        batch.increment(key, 1);
-        batch.expire(key, FAILED_LOGIN_WINDOW);
+    let mut attempts = site.attempts(counted_by.first().map_or("", String::as_str));
+    loop {
+        attempts.next().await?;
+        let mut query = Query::new();
+        let counts: Vec<_> = counted_by.iter().map(|key| (key, query.string(key))).collect();
+        let mut answers = site.store.query(query).await?;
+        let mut batch = Batch::new();
+        for (key, count) in counts {
+            // The window begins with the first failure, and the count ends with it.
+            if answers.take(count).is_none() {
+                batch.key_absent(key);
+                batch.set_expiring(key, "1", FAILED_LOGIN_WINDOW);
+            } else {
+                batch.key_present(key);
+                batch.increment(key, 1);
+            }
+        }
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(());
+        }
     }
-    site.store.commit(batch).await?;
-    Ok(())
 }
 
 /// Completes what an imported account may lack, and hands out its session;

@@ -7,6 +7,7 @@
 use super::App;
 use super::form::Malformed;
 use super::pages;
+use crate::domain::clock::Timestamp;
 use crate::domain::{Error, Refusal};
 use crate::keyspace::KeyspaceError;
 use axum::Json;
@@ -15,6 +16,7 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Why a request was not answered as asked.
 #[derive(Debug, Clone)]
@@ -142,11 +144,13 @@ impl Failure {
     }
 
     /// Logs what an operator should know. Visitors' mistakes are not logged.
-    fn log(&self, method: &Method, path: &str, request_id: Option<&str>) {
+    fn log(&self, now: Timestamp, method: &Method, path: &str, request_id: Option<&str>) {
         match self {
             Self::Domain(error) => match &**error {
                 Error::Store(KeyspaceError::Unavailable(reason)) => {
-                    tracing::warn!(%method, path, reason, "store unavailable");
+                    if is_news(now) {
+                        tracing::warn!(%method, path, reason, "store unavailable");
+                    }
                 }
                 Error::Busy => tracing::warn!(%method, path, "too busy"),
                 Error::Store(_) | Error::Internal(_) => {
@@ -214,7 +218,7 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
     }
     let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
     let request_id = internal.then(request_id);
-    failure.log(&method, loggable(&path), request_id.as_deref());
+    failure.log(app.now(), &method, loggable(&path), request_id.as_deref());
     let mut message = failure.message();
     if let Some(request_id) = &request_id {
         message = format!("{message} (request {request_id})");
@@ -229,6 +233,13 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
         answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
     }
     answer
+}
+
+/// Whether this second has had no line about the store yet: while it is away
+/// every request fails, and the log needs to say so once.
+fn is_news(now: Timestamp) -> bool {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.swap(now.0, Ordering::Relaxed) != now.0
 }
 
 /// A path as it may be logged: the link that sets a new password is a secret.

@@ -78,6 +78,18 @@ async fn of_concurrent_uses_of_one_link_one_succeeds() {
 }
 
 #[tokio::test]
+async fn the_link_ends_when_the_password_changes() {
+    let (server, mut relay) = site_with_mail().await;
+    ask(&server, "alice", "alice@example.org").await;
+    let token = mailed_token(&mut relay).await;
+    let alice = server.visitor().log_in("alice", PASSWORD).await;
+    ok(alice.update_profile("", "alice@example.org", "another password").await);
+    assert!(check_link(&server.app.site, &token).await.is_err());
+    assert!(use_link(&server, &token).await.unwrap_err().contains("not valid"));
+    server.visitor().log_in("alice", "another password").await;
+}
+
+#[tokio::test]
 async fn the_link_expires_after_an_hour() {
     let (server, mut relay) = site_with_mail().await;
     ask(&server, "alice", "alice@example.org").await;

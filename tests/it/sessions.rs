@@ -179,6 +179,20 @@ fn check_slowed_down(answer: Value, wait: &str) {
 }
 
 #[tokio::test]
+async fn failed_logins_count_for_a_minute_from_the_first() {
+    let server = Server::start(Engine::Memory, &[("limits.failed_logins_per_minute", "2")]).await;
+    let alice = server.register("alice").await;
+    fail_times(&alice, "alice", 1).await;
+    server.advance(40);
+    fail_times(&alice, "alice", 1).await;
+    check_slowed_down(alice.try_log_in("alice", PASSWORD).await, "20 seconds");
+    server.advance(20);
+    ok(alice.try_log_in("alice", PASSWORD).await);
+    fail_times(&alice, "alice", 1).await;
+    ok(alice.try_log_in("alice", PASSWORD).await);
+}
+
+#[tokio::test]
 async fn after_10_failed_logins_an_account_has_to_wait_a_minute_even_with_the_right_password() {
     let server = Server::start(Engine::Memory, &[TEN_FAILURES, BEHIND_A_PROXY]).await;
     let from = |address: u8| server.visitor().forwarded_for(&format!("203.0.113.{address}"));

@@ -66,7 +66,7 @@ impl<'a> Accounts<'a> {
 
 /// A username for an author: the same where the rules allow it, else with what
 /// they forbid replaced.
-fn username(author: &str) -> anyhow::Result<Username> {
+pub(super) fn username(author: &str) -> anyhow::Result<Username> {
     let mut name: String = author
         .chars()
         .map(

@@ -1,5 +1,6 @@
 //! Reading submissions from a CSV file.
 
+use super::accounts::username;
 use crate::domain::clock::Timestamp;
 use crate::domain::imports::{MAX_IMPORTED_TITLE, mend_encoding};
 use crate::domain::urls::NewsUrl;
@@ -23,6 +24,8 @@ pub(super) struct Row {
     pub(super) points: u64,
     pub(super) author: String,
     pub(super) created_at: Timestamp,
+    /// Whether its text was encoded twice.
+    pub(super) mended: bool,
 }
 
 /// A row that cannot be imported.
@@ -37,6 +40,10 @@ pub(super) struct Refused {
 pub(super) struct Rows {
     pub(super) rows: Vec<Row>,
     pub(super) refused: Vec<Refused>,
+    /// Rows whose text was encoded twice and is mended.
+    pub(super) mended: u64,
+    /// Authors who get another username.
+    pub(super) renamed: u64,
 }
 
 /// Where each column is.
@@ -91,10 +98,17 @@ pub(super) fn read(path: &Path, zone: Option<&TimeZone>) -> anyhow::Result<Rows>
                 if ids.insert(row.id.clone()) { Ok(row) } else { bail!("id {:?} came before", row.id) }
             });
         match parsed {
-            Ok(row) => read.rows.push(row),
+            Ok(row) => {
+                read.mended += u64::from(row.mended);
+                read.rows.push(row);
+            }
             Err(reason) => read.refused.push(Refused { line, reason: format!("{reason:#}") }),
         }
     }
+    let authors: HashSet<&str> = read.rows.iter().map(|row| row.author.as_str()).collect();
+    let renamed =
+        authors.into_iter().filter(|author| username(author).is_ok_and(|name| name.as_str() != *author));
+    read.renamed = u64::try_from(renamed.count())?;
     Ok(read)
 }
 
@@ -114,6 +128,8 @@ fn parse(
         bail!("id {:?} is empty, too long, or has control characters", shortened(id));
     }
     let title = mend_encoding(text(columns.title));
+    let mended_url = mend_encoding(text(columns.url));
+    let mended = title != text(columns.title) || mended_url != text(columns.url);
     if title.is_empty() {
         bail!("title is empty");
     }
@@ -123,7 +139,7 @@ fn parse(
     if title.chars().any(char::is_control) {
         bail!("title has a control character");
     }
-    let url = match mend_encoding(text(columns.url)) {
+    let url = match mended_url {
         empty if empty.is_empty() => None,
         url => Some(NewsUrl::parse(&url).with_context(|| format!("url {:?}", shortened(&url)))?),
     };
@@ -145,6 +161,7 @@ fn parse(
         points: u64::try_from(points.max(1)).unwrap_or(1),
         author: author.to_owned(),
         created_at: time(text(columns.created_at), zone)?,
+        mended,
     })
 }
 
