@@ -3,12 +3,21 @@
 //! A command returns a typed [`Handle`]; after the round, the handle takes its
 //! answer out of the [`Answers`]:
 //!
-//! ```ignore
+//! ```
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use tidings::keyspace::{Query, Store, StoreOptions};
+//!
+//! let store = Store::open("redb::memory:", &StoreOptions::default()).await?;
 //! let mut query = Query::new();
 //! let item = query.hash("item:1");
 //! let votes = query.scores("votes:1", ["7"]);
 //! let mut answers = store.query(query).await?;
 //! let (item, votes) = (answers.take(item), answers.take(votes));
+//! assert!(item.is_empty());
+//! assert_eq!(votes, [None]);
+//! # Ok(())
+//! # }
 //! ```
 
 use std::marker::PhantomData;
