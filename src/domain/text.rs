@@ -172,12 +172,6 @@ impl Username {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-
-    /// The name in lower case, under which it is unique.
-    #[must_use]
-    pub fn lower_case(&self) -> String {
-        self.0.to_ascii_lowercase()
-    }
 }
 
 /// An e-mail address, checked for its form only; whether it receives mail
@@ -404,7 +398,6 @@ mod tests {
         for name in ["ab", "Ab-9_", "a".repeat(32).as_str()] {
             assert_eq!(Username::parse(name).unwrap().as_str(), name);
         }
-        assert_eq!(Username::parse("AntiRez").unwrap().lower_case(), "antirez");
         let table = [
             ("", "username is empty"),
             ("a", "username is shorter than 2 characters"),

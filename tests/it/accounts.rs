@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use tidings::domain::accounts::{ProfileChange, update_profile};
+use tidings::domain::text::{About, NewPassword};
+use tidings::domain::visit::Visit;
 use tidings::keyspace::Expiry;
 
 use crate::client::{Client, PASSWORD, ok, refused};
@@ -285,6 +288,26 @@ async fn concurrent_visits_earn_their_karma_once() {
             .await;
             assert_eq!(server.karma(&alice).await, 1 + hour);
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_profile_change_from_a_session_that_has_ended_changes_nothing() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        // The request has been let in, and then the owner logs out everywhere.
+        let mut visit = Visit::new(server.app.site.clone(), server.app.now(), alice.auth.as_deref());
+        let viewer = visit.viewer().await.unwrap().unwrap().clone();
+        ok(alice.post("/api/logout", &[]).await.json());
+        let before = server.dump().await;
+        for password in [None, Some(NewPassword::parse("a thief's password").unwrap())] {
+            let change = ProfileChange { about: About::parse("taken over").unwrap(), email: None, password };
+            let refused = update_profile(&server.app.site, &viewer, &change).await.unwrap_err();
+            assert!(refused.to_string().contains("session has ended"), "{refused}");
+        }
+        assert_eq!(server.dump().await, before);
+        server.visitor().log_in("alice", PASSWORD).await;
     })
     .await;
 }

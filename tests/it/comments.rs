@@ -258,3 +258,16 @@ async fn a_thread_may_be_deeper_than_any_stack() {
     assert_eq!(body.matches(r#""replies":["#).count(), usize::try_from(depth).unwrap());
     assert!(body.ends_with(&format!("{}}}", "]}".repeat(3_000) + "]")), "{}", &body[body.len() - 100..]);
 }
+
+#[tokio::test]
+async fn a_comment_on_deleted_news_may_be_deleted_but_not_changed() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let users = server.members(2).await;
+    let news = users[0].submit_text("Soon gone", "text").await;
+    let comment = users[1].comment(news, "before").await;
+    ok(users[0].delete(news).await);
+    assert!(refused(users[1].edit_comment(news, comment, "after").await).contains("deleted"));
+    assert_eq!(users[1].thread(news).await[0]["body"], "before");
+    assert_eq!(ok(users[1].edit_comment(news, comment, "").await)["op"], "delete");
+    assert!(users[1].thread(news).await.is_empty());
+}
