@@ -1,4 +1,5 @@
-// Votes in place and keyboard navigation. Every page works without this file.
+// Votes in place, completion of topics, keyboard navigation, new tweets, the
+// length of a tweet. Every page works without this file.
 
 const CONNECTION = "the site cannot be reached at the moment, please try again";
 
@@ -50,6 +51,18 @@ function showRefusal(item, text) {
   message.setAttribute("role", "alert");
   item.querySelector(".meta").append(message);
   message.textContent = text;
+}
+
+// Several topics in one field: the browser completes the last of them.
+
+for (const field of document.querySelectorAll("input[data-several]")) {
+  const names = [...(field.list?.options ?? [])].map((option) => option.value);
+  field.addEventListener("input", () => {
+    const before = field.value.match(/^(.*,\s*)?/)[0];
+    const taken = before.split(",").map((name) => name.trim());
+    const offered = names.filter((name) => !taken.includes(name));
+    field.list?.replaceChildren(...offered.map((name) => new Option("", before + name)));
+  });
 }
 
 // Keyboard
@@ -144,4 +157,89 @@ const helpButton = document.querySelector("[data-help]");
 if (helpButton) {
   helpButton.closest("[hidden]")?.removeAttribute("hidden");
   helpButton.addEventListener("click", showHelp);
+}
+
+// New tweets
+
+const live = document.querySelector("[data-live]");
+let stream;
+
+function listen() {
+  if (stream || document.hidden) return;
+  stream = new EventSource(live.dataset.live);
+  stream.addEventListener("new", (event) => showNew(Number(event.data)));
+  // A broken connection the browser makes anew by itself. Refused, it waits
+  // until the page is looked at again.
+  stream.addEventListener("error", () => {
+    if (stream?.readyState === EventSource.CLOSED) stream = undefined;
+  });
+}
+
+function stopListening() {
+  stream?.close();
+  stream = undefined;
+}
+
+// The server counts to 100.
+function showNew(count) {
+  if (count === 0) {
+    live.replaceChildren();
+    return;
+  }
+  const number = count < 100 ? String(count) : "100 or more";
+  const link = live.querySelector("a") ?? document.createElement("a");
+  link.href = "/home";
+  link.onclick = keepDraft;
+  link.textContent = `${number} new ${count === 1 ? "tweet" : "tweets"}`;
+  if (!link.isConnected) live.append(link);
+}
+
+// What is being written is still there on the page with the new tweets. A
+// browser that stores nothing forbids these calls.
+const draft = document.querySelector(".compose textarea");
+
+function keepDraft() {
+  try {
+    sessionStorage.setItem("draft", draft.value);
+  } catch {}
+}
+
+function takeDraft() {
+  try {
+    if (!draft.value) draft.value = sessionStorage.getItem("draft") ?? "";
+    sessionStorage.removeItem("draft");
+  } catch {}
+}
+
+if (live) {
+  takeDraft();
+  document.addEventListener("visibilitychange", () => (document.hidden ? stopListening() : listen()));
+  // A page that is left may be kept, and come back.
+  window.addEventListener("pagehide", stopListening);
+  window.addEventListener("pageshow", listen);
+  listen();
+}
+
+// The length of a tweet
+
+// Characters as a person counts them.
+const segmenter = "Segmenter" in Intl ? new Intl.Segmenter() : undefined;
+
+function lengthOf(text) {
+  return segmenter ? [...segmenter.segment(text)].length : [...text].length;
+}
+
+for (const field of document.querySelectorAll("textarea[data-limit]")) {
+  const counter = document.createElement("p");
+  counter.className = "hint";
+  field.form.querySelector("button").after(counter);
+  const show = () => {
+    const left = Number(field.dataset.limit) - lengthOf(field.value.trim());
+    counter.textContent = left < 0 ? `${-left} too many` : `${left} left`;
+    counter.classList.toggle("over", left < 0);
+    // Told aloud only when it matters.
+    counter.setAttribute("aria-live", left <= 20 ? "polite" : "off");
+  };
+  field.addEventListener("input", show);
+  show();
 }

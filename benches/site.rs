@@ -6,18 +6,17 @@
 //! loopback, so both cores are shared with it. Needs `redis-server`.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
+mod load;
 #[path = "../src/keyspace/redis_server.rs"]
 mod redis_server;
 
-use axum::Router;
-use axum::body::Bytes;
-use axum::http::HeaderMap;
+use load::{Connection, fetch, load, serve_bare};
 use redis_server::RedisServer;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tidings::config::{Config, Flags};
-use tidings::domain::clock::Timestamp;
+use tidings::domain::clock::{Moment, Timestamp};
 use tidings::domain::ids::{CommentId, NewsId};
 use tidings::domain::passwords::PasswordWorker;
 use tidings::domain::sessions::Session;
@@ -29,15 +28,12 @@ use tidings::domain::visit::Visit;
 use tidings::domain::{accounts, comments};
 use tidings::keyspace::{EngineClock, Store, StoreOptions};
 use tidings::web::{self, App};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 /// Connections that load a page.
 const PAGE_CONNECTIONS: usize = 16;
 /// Connections, each of another user, that vote.
 const VOTE_CONNECTIONS: usize = 64;
-/// How long each figure is measured, after a warm-up of a quarter of it.
-const MEASURED: Duration = Duration::from_secs(3);
 /// News items; each voter votes on all of them.
 const NEWS: u64 = 200;
 const COMMENTS: u64 = 500;
@@ -57,7 +53,13 @@ async fn measure_engine(engine: &str, url: &str) {
     let config = config();
     let site = Arc::new(Site::new(store.clone(), config.rules.clone(), PasswordWorker::default()));
     let voters = fill(&site).await;
-    let app = App { site, config: Arc::new(config), mailer: None, clock: EngineClock::System };
+    let app = App {
+        site,
+        config: Arc::new(config),
+        mailer: None,
+        clock: EngineClock::System,
+        live: Arc::default(),
+    };
     let address = serve_site(app).await;
 
     println!(
@@ -121,7 +123,7 @@ async fn fill(site: &Arc<Site>) -> Vec<Session> {
         let title = format!("A story about the number {number} and its friends");
         let url = format!("https://www.example{number}.com/stories/{number}.html");
         let submission = Submission::parse(&title, &url, "").unwrap();
-        submit_news(site, now, &author, &submission).await.unwrap();
+        submit_news(site, Moment(now.0 * 1_000), &author, &submission).await.unwrap();
     }
     let body =
         Body::parse_comment(&"What a thoughtful remark about https://example.com/ this is. ".repeat(5))
@@ -143,78 +145,6 @@ async fn serve_site(app: App) -> SocketAddr {
     let address = listener.local_addr().unwrap();
     tokio::spawn(web::serve(app, listener, std::future::pending()));
     address
-}
-
-/// A route that returns the same bytes with the same headers and does nothing else.
-async fn serve_bare(sample: Sample) -> SocketAddr {
-    let router = Router::new().fallback(move || {
-        let Sample { headers, body } = sample.clone();
-        async move { (headers, body) }
-    });
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    address
-}
-
-#[derive(Clone)]
-struct Sample {
-    headers: HeaderMap,
-    body: Bytes,
-}
-
-async fn fetch(address: SocketAddr, request: &str) -> Sample {
-    let mut connection = Connection::open(address).await;
-    let head = connection.exchange(request).await;
-    let mut headers = HeaderMap::new();
-    for line in head.lines().skip(1).filter(|line| !line.is_empty()) {
-        let (name, value) = line.split_once(": ").unwrap();
-        if !["content-length", "date"].contains(&name) {
-            headers.append(name.parse::<axum::http::HeaderName>().unwrap(), value.parse().unwrap());
-        }
-    }
-    Sample { headers, body: Bytes::from(connection.body) }
-}
-
-struct Load {
-    per_second: f64,
-    p50: Duration,
-    p99: Duration,
-}
-
-/// Sends one request over and over on several connections.
-async fn load(address: SocketAddr, request: &str, connections: usize) -> Load {
-    let start = Instant::now() + MEASURED / 4;
-    let end = start + MEASURED;
-    let tasks: Vec<_> = (0..connections)
-        .map(|_| {
-            let request = request.to_owned();
-            tokio::spawn(async move {
-                let mut connection = Connection::open(address).await;
-                let mut times = Vec::new();
-                loop {
-                    let began = Instant::now();
-                    if began >= end {
-                        return times;
-                    }
-                    connection.exchange(&request).await;
-                    if began >= start {
-                        times.push(began.elapsed());
-                    }
-                }
-            })
-        })
-        .collect();
-    let mut times = Vec::new();
-    for task in tasks {
-        times.extend(task.await.unwrap());
-    }
-    times.sort_unstable();
-    Load {
-        per_second: times.len() as f64 / MEASURED.as_secs_f64(),
-        p50: times[times.len() / 2],
-        p99: times[times.len() * 99 / 100],
-    }
 }
 
 /// Every voter votes on every item. Returns the votes and the seconds.
@@ -244,53 +174,4 @@ async fn vote(address: SocketAddr, voters: &[Session]) -> (u64, f64) {
         task.await.unwrap();
     }
     (voters.len() as u64 * NEWS, began.elapsed().as_secs_f64())
-}
-
-/// An HTTP/1.1 connection that is kept open: just enough of a client to load
-/// a server without being the bottleneck.
-struct Connection {
-    stream: TcpStream,
-    buffer: Vec<u8>,
-    body: Vec<u8>,
-}
-
-impl Connection {
-    async fn open(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).await.unwrap();
-        stream.set_nodelay(true).unwrap();
-        Self { stream, buffer: Vec::new(), body: Vec::new() }
-    }
-
-    /// Sends a request and reads the answer whole; returns its head.
-    async fn exchange(&mut self, request: &str) -> String {
-        self.stream.write_all(request.as_bytes()).await.unwrap();
-        self.buffer.clear();
-        let head_end = loop {
-            if let Some(end) = self.buffer.windows(4).position(|window| window == b"\r\n\r\n") {
-                break end;
-            }
-            assert!(
-                self.stream.read_buf(&mut self.buffer).await.unwrap() > 0,
-                "the server closed the connection"
-            );
-        };
-        let head = String::from_utf8(self.buffer[..head_end].to_vec()).unwrap();
-        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-        let length: usize = head
-            .lines()
-            .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ").map(str::to_owned))
-            .expect("an answer of known length")
-            .parse()
-            .unwrap();
-        let whole = head_end + 4 + length;
-        while self.buffer.len() < whole {
-            assert!(
-                self.stream.read_buf(&mut self.buffer).await.unwrap() > 0,
-                "the server closed the connection"
-            );
-        }
-        self.body.clear();
-        self.body.extend_from_slice(&self.buffer[head_end + 4..whole]);
-        head
-    }
 }

@@ -1,5 +1,6 @@
 //! The commands: what `tidings` can be asked to do, one file for each.
 
+pub mod check;
 pub mod config;
 pub mod copy;
 pub mod import;
@@ -53,6 +54,9 @@ enum Command {
     Import(Import),
     /// Copy every key with its expiry from one store to another.
     Copy(copy::Copy),
+    /// Compare what is derived with what it is derived from, and mend it.
+    #[command(subcommand)]
+    Check(check::Check),
     /// Manage accounts.
     #[command(subcommand)]
     User(user::User),
@@ -62,6 +66,8 @@ enum Command {
 enum Import {
     /// Load a CSV file of submissions as users, news and votes.
     Links(import::Links),
+    /// Load a CSV file of sites with the votes that they begin with.
+    Sites(import::Sites),
 }
 
 impl Cli {
@@ -76,6 +82,8 @@ impl Cli {
             Command::Serve => serve::run(config).await,
             Command::Config => print_settings(&config),
             Command::Import(Import::Links(links)) => links.run(&config).await,
+            Command::Import(Import::Sites(sites)) => sites.run(&config).await,
+            Command::Check(check) => check.run(&config).await,
             Command::Copy(copy) => copy.run(&config).await,
             Command::User(user) => user.run(&config).await,
         }

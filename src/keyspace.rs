@@ -10,6 +10,7 @@
 //! read and check whether or not it has been removed yet.
 
 mod batch;
+mod events;
 mod query;
 mod redb;
 mod redis;
@@ -19,7 +20,8 @@ mod conformance;
 #[cfg(test)]
 mod redis_server;
 
-pub use batch::{Batch, CheckId, CommitError, Committed, Write};
+pub use batch::{Batch, Bound, CheckId, CommitError, Committed, Selection, Within, Write};
+pub use events::{Notice, Subscription};
 pub use query::{Answers, Expiry, Handle, Hash, Order, Query};
 
 use std::sync::Arc;
@@ -250,6 +252,13 @@ impl Store {
         self.rounds.load(Ordering::Relaxed)
     }
 
+    /// The same store with a count of rounds of its own, for work that is
+    /// nobody's request.
+    #[must_use]
+    pub fn counted_apart(&self) -> Self {
+        Self { engine: self.engine.clone(), rounds: Arc::default() }
+    }
+
     /// The number of live keys. Exact on Redis up to keys that have expired
     /// but are not removed yet.
     ///
@@ -284,6 +293,21 @@ impl Store {
             Engine::Redb(engine) => engine.restore(entries).await,
             Engine::Redis(engine) => engine.restore(entries).await,
         }
+    }
+
+    /// Listens for messages on a channel, from now on.
+    #[must_use]
+    pub fn subscribe(&self, channel: &str) -> Subscription {
+        match &self.engine {
+            Engine::Redb(engine) => engine.subscribe(channel),
+            Engine::Redis(engine) => engine.subscribe(channel),
+        }
+    }
+
+    /// Whether other processes may use this store at the same time.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        matches!(self.engine, Engine::Redis(_))
     }
 
     /// Waits until what was acknowledged is on disk and lets go of it.

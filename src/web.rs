@@ -7,14 +7,20 @@ pub mod api;
 pub mod assets;
 pub mod autolink;
 pub mod cookies;
+pub mod cors;
 pub mod error;
 pub mod feeds;
 pub mod form;
 pub mod headers;
 pub mod identicon;
+pub mod json;
+pub mod live;
 pub mod local_path;
+pub mod openapi;
 pub mod pages;
+pub mod paging;
 pub mod path;
+pub mod reputation;
 pub mod router;
 pub mod server;
 pub mod viewer;
@@ -22,7 +28,7 @@ pub mod viewer;
 pub use server::serve;
 
 use crate::config::Config;
-use crate::domain::clock::Timestamp;
+use crate::domain::clock::{Moment, Timestamp};
 use crate::domain::site::Site;
 use crate::keyspace::EngineClock;
 use crate::mail::Mailer;
@@ -39,6 +45,8 @@ pub struct App {
     pub mailer: Option<Mailer>,
     /// The clock that visits are timed by.
     pub clock: EngineClock,
+    /// Who has a home page open.
+    pub live: Arc<live::Hub>,
 }
 
 impl App {
@@ -46,5 +54,11 @@ impl App {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         Timestamp::now(&self.clock)
+    }
+
+    /// The time now, in milliseconds.
+    #[must_use]
+    pub fn moment(&self) -> Moment {
+        Moment::now(&self.clock)
     }
 }

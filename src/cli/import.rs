@@ -7,6 +7,9 @@
 
 mod accounts;
 mod rows;
+mod sites;
+
+pub use sites::Sites;
 
 use super::{open_store, progress_bar};
 use crate::config::Config;
@@ -32,7 +35,9 @@ const MOST_VOTES: u64 = 100_000;
 /// Load a CSV file of submissions.
 ///
 /// Columns are found by the names in the first line: id, title, url,
-/// num_points, num_comments, author, created_at (others are passed over).
+/// num_points, num_comments, author, created_at, topics (others are passed
+/// over). Topics are separated by commas, semicolons or blanks; they are
+/// written in lower case, and at most five of a row are taken.
 #[derive(Debug, Args)]
 pub struct Links {
     /// The CSV file.
@@ -64,7 +69,8 @@ impl Links {
             eprintln!("line {}: {}", refused.line, refused.reason);
         }
         let store = open_store(config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
+            .reached_at(config.site.url.as_str());
         let imported = self.import(&site, read.rows).await;
         let Imported { new, known, votes } = imported?;
         println!(
@@ -150,6 +156,7 @@ impl Links {
                     url: row.url,
                     author,
                     posted: row.created_at,
+                    topics: row.topics,
                 })
             })
             .collect();

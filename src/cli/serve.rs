@@ -4,6 +4,7 @@ use super::open_store;
 use crate::config::Config;
 use crate::domain::passwords::PasswordWorker;
 use crate::domain::site::Site;
+use crate::domain::sites;
 use crate::keyspace::{EngineClock, without_password};
 use crate::mail::Mailer;
 use crate::web::{self, App};
@@ -37,12 +38,25 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
         "serving"
     );
 
-    let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
-    let app = App { site: Arc::new(site), config: Arc::new(config), mailer, clock: EngineClock::System };
+    let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
+        .reached_at(config.site.url.as_str());
+    let site = Arc::new(site);
+    tokio::spawn(finish_bans(site.clone()));
+    let app =
+        App { site, config: Arc::new(config), mailer, clock: EngineClock::System, live: Arc::default() };
     serve_until(app, listener, stop_signal()?).await;
     store.close().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Goes on with bans that an earlier process was in the middle of.
+async fn finish_bans(site: Arc<Site>) {
+    match sites::finish_bans(&site).await {
+        Ok(0) => {}
+        Ok(voters) => tracing::info!(voters, "interrupted bans finished"),
+        Err(error) => tracing::warn!(%error, "interrupted bans not finished"),
+    }
 }
 
 /// Serves until `stop` completes, then lets requests end, for a while.

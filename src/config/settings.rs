@@ -12,7 +12,7 @@ use url::Url;
 
 use super::values::{Kind, Relay, Secret, StoreUrl};
 use super::{Config, ConfigError, Layers};
-use crate::domain::rules::{AccountRules, KarmaRules, LimitRules, RankingRules, Rules};
+use crate::domain::rules::{AccountRules, KarmaRules, LimitRules, RankingRules, Rules, TimelineRules};
 
 /// One row of the table.
 pub(super) struct Setting {
@@ -138,6 +138,8 @@ settings! {
             password_reset_seconds: LIMIT, "One password reset mail per user in this many seconds; 0 = no limit.";
             failed_logins_per_minute: Kind::Whole { unit: "", least: 0, most: 1_000_000 },
                 "Failed logins in a minute, per account and per address, before others must wait; 0 = no limit.";
+            new_voters_per_day: Kind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+                "Voters on sites that one address may bring in 24 hours; 0 = no limit.";
         }
         karma: KarmaRules {
             initial: KARMA, "Karma of a new account.";
@@ -148,6 +150,8 @@ settings! {
             upvote_transfer: KARMA_COST, "Karma that an up-vote gives the author.";
             downvote_minimum: KARMA, "Karma needed to vote news down.";
             downvote_cost: KARMA_COST, "Karma that a down-vote costs the voter.";
+            new_topic_minimum: KARMA,
+                "Karma needed to submit under a topic that does not exist yet, administrators excepted.";
         }
         ranking: RankingRules {
             log_start: Kind::Signed { least: 0, most: 1_000_000_000 },
@@ -159,6 +163,14 @@ settings! {
             age_limit_seconds: Kind::Whole { unit: " of seconds", least: 0, most: TEN_YEARS },
                 "Items older than this many seconds leave the ranking, oldest last; 0 = no limit.";
             scale: Kind::Decimal { least: 0.001, most: 1_000_000_000_000.0 }, "Factor that makes ranks readable.";
+        }
+        timelines: TimelineRules {
+            pull_limit: Kind::Whole { unit: " of followers", least: 0, most: 1_000_000_000 },
+                "Tweets of an author with more followers than this are not delivered; readers look when they read.";
+            home_size: Kind::Whole { unit: " of tweets", least: 1, most: 10_000 },
+                "Tweets in a stored home timeline; older ones are found when they are asked for.";
+            inactive_days: Kind::Whole { unit: " of days", least: 1, most: 3_650 },
+                "Readers that have not come for this many days get no deliveries until they return.";
         }
         accounts: AccountRules {
             legacy_salt: Kind::Secret,

@@ -7,7 +7,7 @@ use super::keys;
 use super::secrets::random_token;
 use super::sessions::{self, Session};
 use super::site::{Applied, Site};
-use super::text::{About, Email, NewPassword, Username};
+use super::text::{About, Email, FullName, NewPassword, Username};
 use super::users::User;
 use crate::keyspace::{Batch, CheckId, Expiry, Query};
 use std::net::IpAddr;
@@ -116,6 +116,7 @@ async fn insert_account(
                 ("apisecret", session.apisecret.clone()),
                 ("flags", if admin { "a".to_owned() } else { String::new() }),
                 ("karma_incr_time", now.to_string()),
+                ("seen_time", now.to_string()),
             ],
         );
         batch.set(keys::auth(&session.auth), id.to_string());
@@ -160,6 +161,10 @@ pub struct ProfileChange {
     pub email: Option<Email>,
     /// The new password; `None` keeps the old one.
     pub password: Option<NewPassword>,
+    /// The new full name; `None` keeps the old one.
+    pub fullname: Option<FullName>,
+    /// Whether submissions are announced by a tweet; `None` keeps it as it is.
+    pub tweet_news: Option<bool>,
 }
 
 /// Changes a user's profile, all of it at once. With a new password the
@@ -177,10 +182,12 @@ pub async fn update_profile(
         None => None,
     };
     let key = keys::user(user.id);
-    let profile = [
+    let mut profile = vec![
         ("about", change.about.as_str().to_owned()),
         ("email", change.email.as_ref().map_or_else(String::new, |email| email.as_str().to_owned())),
     ];
+    profile.extend(change.fullname.as_ref().map(|name| ("fullname", name.as_str().to_owned())));
+    profile.extend(change.tweet_news.map(|on| ("tweet_news", if on { "1" } else { "0" }.to_owned())));
     match hash {
         Some(hash) => {
             let session = sessions::rotate(site, user.id, |batch| {

@@ -1,4 +1,5 @@
-//! Time as the domain knows it: whole Unix seconds, given by the caller.
+//! Time as the domain knows it, given by the caller: whole Unix seconds, and
+//! milliseconds where things happen several times a second.
 
 use crate::keyspace::EngineClock;
 use std::fmt;
@@ -30,6 +31,38 @@ impl Timestamp {
     }
 }
 
+/// A point in time, in milliseconds since 1970 (UTC). What is stored are
+/// seconds with up to three decimal places.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(pub u64);
+
+impl Moment {
+    /// The time now by a clock.
+    #[must_use]
+    pub fn now(clock: &EngineClock) -> Self {
+        Self(clock.now_ms())
+    }
+
+    /// The second that it is in.
+    #[must_use]
+    pub const fn timestamp(self) -> Timestamp {
+        Timestamp(self.0 / 1000)
+    }
+
+    /// The time in seconds, as the score of a sorted set.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub const fn as_score(self) -> f64 {
+        self.0 as f64 / 1000.0
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_score().fmt(formatter)
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
@@ -41,5 +74,22 @@ impl FromStr for Timestamp {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_written_in_seconds() {
+        for (milliseconds, text) in
+            [(1_401_267_618_123, "1401267618.123"), (1_401_267_618_000, "1401267618"), (50, "0.05")]
+        {
+            let moment = Moment(milliseconds);
+            assert_eq!(moment.to_string(), text);
+            assert_eq!(text.parse(), Ok(moment.as_score()));
+        }
+        assert_eq!(Moment(1_999).timestamp(), Timestamp(1));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::passwords::PasswordError;
 use super::secrets::NoRandomness;
+use super::sites::HostnameError;
 use super::text::InputError;
 use super::urls::UrlError;
 use crate::keyspace::{CommitError, KeyspaceError};
@@ -15,6 +16,9 @@ pub enum Error {
     /// The URL sent is not acceptable.
     #[error(transparent)]
     Url(#[from] UrlError),
+    /// The name of a site sent is not acceptable.
+    #[error(transparent)]
+    Hostname(#[from] HostnameError),
     /// A rule of the site forbids it.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -144,6 +148,64 @@ pub enum Refusal {
     /// No user of that name.
     #[error("no such user")]
     NoSuchUser,
+    /// No such tweet, or it was deleted.
+    #[error("no such tweet")]
+    NoSuchTweet,
+    /// Neither the author nor an administrator.
+    #[error("only its author or an administrator may delete this tweet")]
+    NotYourTweet,
+    /// Nobody follows oneself.
+    #[error("you cannot follow yourself")]
+    FollowingOneself,
+    /// One follows only so many people.
+    #[error("you follow {0} people already, which is the most that is possible", .limit)]
+    TooManyFollowings {
+        /// People that one user may follow.
+        limit: u64,
+    },
+    /// No topic of that name.
+    #[error("no such topic: {0}")]
+    NoSuchTopic(String),
+    /// The topic is new, and the user may not make new ones.
+    #[error("the topic {topic} does not exist yet; you need a karma of {needed} or more for a new one")]
+    NewTopicNeedsKarma {
+        /// The topic.
+        topic: String,
+        /// Karma needed.
+        needed: i64,
+    },
+    /// A topic cannot get the name of another.
+    #[error("there is a topic {0} already; merge the two instead")]
+    TopicExists(String),
+    /// Both names of a move are the same.
+    #[error("the two topics are the same")]
+    SameTopic,
+    /// The topic is on its way to another already.
+    #[error("the move of the topic {from} to {to} is not finished; ask for that first")]
+    TopicMoving {
+        /// The topic that is being moved.
+        from: String,
+        /// Where to.
+        to: String,
+    },
+    /// The voter's votes on sites do not count any more.
+    #[error("this voter is banned")]
+    VoterBanned,
+    /// An administrator has stopped all voting on sites.
+    #[error("voting on sites is disabled at the moment")]
+    VotingDisabled,
+    /// The voter has voted on as many new sites as it may in a day.
+    #[error("you have voted on {maximum} new sites today, please go on tomorrow")]
+    TooManyVotes {
+        /// Votes a day on sites that are new to the voter.
+        maximum: u64,
+    },
+    /// The address has brought as many voters as it may in a day.
+    #[error("too many people have begun to vote from your address today, please try again tomorrow")]
+    TooManyVoters,
+    /// No voter of that UUID.
+    #[error("no such voter")]
+    NoSuchVoter,
     /// Only administrators may do this.
     #[error("only administrators may do this")]
     AdministratorsOnly,

@@ -78,6 +78,10 @@ id!(
     NewsId
 );
 id!(
+    /// A tweet: the number in `tweet:<id>`.
+    TweetId
+);
+id!(
     /// A comment within its thread: the field in `thread:comment:<news id>`.
     CommentId
 );

@@ -4,15 +4,17 @@
 //! same batch, so that nothing is imported twice: `import:links` and
 //! `import:accounts`.
 
+use super::articles::{self, Article};
 use super::clock::Timestamp;
 use super::error::Error;
 use super::ids::{NewsId, UserId};
 use super::keys;
-use super::news::{TEXT_SCHEME, write_rank};
+use super::news::{TEXT_SCHEME, linked_site, write_rank};
 use super::ranking;
 use super::site::{Applied, Site};
 use super::submissions::url_keys;
 use super::text::Username;
+use super::topics::Topics;
 use super::urls::NewsUrl;
 use crate::keyspace::{Batch, Query};
 use std::collections::{HashMap, HashSet};
@@ -39,6 +41,8 @@ pub struct ImportedLink {
     pub posted: Timestamp,
     /// Who else voted it up; all different, and not the author.
     pub voters: Vec<UserId>,
+    /// What it is about.
+    pub topics: Topics,
 }
 
 /// Which of these submissions have been imported before.
@@ -111,6 +115,9 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
     let member = id.to_string();
     batch.sorted_add(keys::NEWS_CRON, &member, link.posted.as_score());
     batch.sorted_add(keys::user_posted(link.author), &member, link.posted.as_score());
+    if let Some(host) = link.url.as_ref().and_then(|url| linked_site(url.as_str())) {
+        batch.sorted_add(keys::host_news(&host), &member, link.posted.as_score());
+    }
     let voters = std::iter::once(&link.author).chain(&link.voters);
     for (position, voter) in (0_u64..).zip(voters) {
         let voted = link.posted.0.saturating_add(VOTES_SPREAD_SECONDS * position / (others + 1));
@@ -118,6 +125,15 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
         batch.sorted_add(keys::news_up(id), voter.to_string(), voted);
         batch.sorted_add(keys::user_saved(*voter), &member, voted);
     }
+    let article = Article {
+        title: link.title.clone(),
+        link: articles::link(site, id, link.url.as_ref()),
+        poster: keys::user(link.author),
+        time: link.posted,
+        votes: up,
+    };
+    let voters = std::iter::once(&link.author).chain(&link.voters);
+    articles::write_new(batch, now, id, &article, voters, &link.topics);
     let life = site.rules.limits.repost_seconds.saturating_sub(now.seconds_since(link.posted));
     if life > 0
         && let Some(key) = link.url.as_ref().and_then(|url| url_keys(url).into_iter().next())
@@ -227,6 +243,15 @@ async fn draw_ids(site: &Site, counter: &str, count: u64) -> Result<u64, Error> 
     u64::try_from(last - by + 1).map_err(|_| Error::Internal(format!("{counter} holds {last}")))
 }
 
+/// The topics in a text from elsewhere, as far as they can be topics here:
+/// names separated by commas, semicolons or blanks, in any case. Others, and
+/// those beyond the most that an item has, are left out.
+#[must_use]
+pub fn imported_topics(text: &str) -> Topics {
+    let separators = |character: char| character == ',' || character == ';' || character.is_whitespace();
+    Topics::from_stored(&text.to_lowercase().split(separators).collect::<Vec<_>>().join(","))
+}
+
 /// Mends text that was UTF-8, was taken for Latin-1, and was encoded as UTF-8
 /// once more (`Ã©` for `é`), as happens to files on their way. Other text is
 /// returned as it is.
@@ -254,6 +279,19 @@ fn from_windows_1252(character: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn topics_from_elsewhere_are_made_to_fit() {
+        for (text, topics) in [
+            ("Rust, Databases", "rust,databases"),
+            ("rust;go rust", "rust,go"),
+            ("c++,a,web", "web"),
+            ("aa bb cc dd ee ff", "aa,bb,cc,dd,ee"),
+            ("", ""),
+        ] {
+            assert_eq!(imported_topics(text).stored(), topics);
+        }
+    }
 
     #[test]
     fn twice_encoded_text_is_mended_and_other_text_kept() {

@@ -21,10 +21,7 @@ pub async fn reward_visit(site: &Site, now: Timestamp, user: &mut User) -> Resul
     let key = keys::user(user.id);
     let mut batch = Batch::new();
     batch.key_present(&key);
-    match last {
-        Some(last) => batch.field_equals(&key, "karma_incr_time", last.to_string()),
-        None => batch.field_absent(&key, "karma_incr_time"),
-    };
+    batch.field_unchanged(&key, "karma_incr_time", last.map(|last| last.to_string()));
     batch.set_field(&key, "karma_incr_time", now.to_string());
     batch.increment_field(&key, "karma", karma.visit_increment);
     if let Applied::Yes(committed) = site.apply(batch).await? {

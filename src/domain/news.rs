@@ -2,16 +2,19 @@
 
 use super::clock::Timestamp;
 use super::error::{Error, Refusal};
-use super::ids::{NewsId, UserId};
+use super::ids::{NewsId, TweetId, UserId};
 use super::keys;
 use super::limits;
 use super::ranking;
 use super::rules::RankingRules;
 use super::site::{Applied, Site};
+use super::sites::{Hostname, Score, TotalsRead};
+use super::topics::Topics;
 use super::urls::NewsUrl;
 use super::users::{self, number};
 use super::visit::Visit;
 use crate::keyspace::{Answers, Batch, Handle, Hash, Order, Query};
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 /// What the stored URL of a text item begins with.
@@ -42,6 +45,12 @@ pub struct News {
     pub comments: u64,
     /// Whether it was deleted.
     pub deleted: bool,
+    /// The tweet that announced it to those who follow the author.
+    pub tweet_id: Option<TweetId>,
+    /// What it is about.
+    pub topics: Topics,
+    /// The field `topics` as it is stored.
+    pub(super) stored_topics: Option<String>,
     /// The rank and the votes up and down as they are stored, for the refresh.
     stored_rank: Option<f64>,
     stored_votes: [Option<String>; 2],
@@ -61,6 +70,9 @@ impl News {
             down: number(hash, "down").unwrap_or(0),
             comments: number::<i64>(hash, "comments").map_or(0, |count| u64::try_from(count).unwrap_or(0)),
             deleted: hash.get("del").is_some(),
+            tweet_id: number(hash, "tweet_id"),
+            topics: hash.get("topics").map(Topics::from_stored).unwrap_or_default(),
+            stored_topics: hash.get("topics").map(str::to_owned),
             stored_rank: number(hash, "rank"),
             stored_votes: ["up", "down"].map(|field| hash.get(field).map(str::to_owned)),
         })
@@ -76,6 +88,12 @@ impl News {
     #[must_use]
     pub fn link(&self) -> Option<(&str, String)> {
         NewsUrl::parse(&self.url).ok().map(|url| (self.url.as_str(), url.host()))
+    }
+
+    /// The site that the item links to, if it is one that can be voted on.
+    #[must_use]
+    pub fn site(&self) -> Option<Hostname> {
+        linked_site(&self.url)
     }
 
     /// The score now.
@@ -116,6 +134,11 @@ impl News {
     }
 }
 
+/// The site that a stored URL links to.
+pub(super) fn linked_site(url: &str) -> Option<Hostname> {
+    Hostname::parse(&NewsUrl::parse(url).ok()?.host()).ok()
+}
+
 /// A vote up or down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
@@ -134,6 +157,8 @@ pub struct NewsLine {
     pub username: Option<String>,
     /// The viewer's own vote.
     pub my_vote: Option<Direction>,
+    /// The score of the site that it links to.
+    pub site_score: Score,
 }
 
 /// One page of a list of news.
@@ -188,15 +213,55 @@ async fn read_lines(visit: &mut Visit, ids: Vec<NewsId>) -> Result<Vec<NewsLine>
     let reads: Vec<NewsRead> = ids.into_iter().map(|id| NewsRead::ask(&mut query, id, viewer)).collect();
     let mut answers = visit.run(query).await?;
     let found: Vec<_> = reads.into_iter().filter_map(|read| read.take(&mut answers)).collect();
+    name_authors(visit, found).await
+}
 
+/// Adds the authors' names to items, in the order given. Rounds: 1.
+pub(super) async fn name_authors(
+    visit: &mut Visit,
+    found: Vec<(News, Option<Direction>)>,
+) -> Result<Vec<NewsLine>, Error> {
     let mut query = Query::new();
     let names = users::read_usernames(&mut query, found.iter().map(|(news, _)| news.user_id));
+    let scores = SiteScoresRead::ask(&mut query, found.iter().map(|(news, _)| news));
     let mut answers = visit.run(query).await?;
-    let names = names.take(&mut answers);
+    let (names, scores) = (names.take(&mut answers), scores.take(&mut answers));
     Ok(found
         .into_iter()
-        .map(|(news, my_vote)| NewsLine { username: names.get(&news.user_id).cloned(), news, my_vote })
+        .map(|(news, my_vote)| NewsLine {
+            username: names.get(&news.user_id).cloned(),
+            site_score: scores.get(&news.id).copied().unwrap_or_default(),
+            news,
+            my_vote,
+        })
         .collect())
+}
+
+/// The scores of the sites that items link to on their way, one read for each
+/// different site.
+pub(super) struct SiteScoresRead(HashMap<Hostname, (TotalsRead, Vec<NewsId>)>);
+
+impl SiteScoresRead {
+    pub(super) fn ask<'a>(query: &mut Query, items: impl Iterator<Item = &'a News>) -> Self {
+        let mut reads: HashMap<Hostname, (TotalsRead, Vec<NewsId>)> = HashMap::new();
+        for news in items.filter(|news| !news.deleted) {
+            if let Some(host) = news.site() {
+                let read = reads.entry(host.clone());
+                let (_, items) = read.or_insert_with(|| (TotalsRead::ask(query, &host), Vec::new()));
+                items.push(news.id);
+            }
+        }
+        Self(reads)
+    }
+
+    pub(super) fn take(self, answers: &mut Answers) -> HashMap<NewsId, Score> {
+        let mut scores = HashMap::new();
+        for (read, items) in self.0.into_values() {
+            let score = Score::of(read.take(answers));
+            scores.extend(items.into_iter().map(|news| (news, score)));
+        }
+        scores
+    }
 }
 
 /// Reads one page of a sorted set of news ids, newest or highest first.
@@ -280,10 +345,7 @@ async fn store_ranks<'a>(
         let key = keys::news(news.id);
         batch.field_absent(&key, "del");
         for (field, count) in [("up", &news.stored_votes[0]), ("down", &news.stored_votes[1])] {
-            match count {
-                Some(count) => batch.field_equals(&key, field, count),
-                None => batch.field_absent(&key, field),
-            };
+            batch.field_unchanged(&key, field, count.as_ref());
         }
         batch.key_present(&key);
         write_rank(&mut batch, news.id, news.score(rules), news.rank(now, rules));
@@ -367,6 +429,28 @@ pub async fn saved(visit: &mut Visit, user: UserId, start: u64, count: u64) -> R
 /// When the store fails.
 pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
     read_page(visit, &keys::user_posted(user), start, count).await
+}
+
+/// The latest items that link to a site, and what `query` asks for, taken by
+/// `take`. Rounds: 3, the first of them with `query`.
+///
+/// # Errors
+/// When the store fails.
+pub(super) async fn of_host<T>(
+    visit: &mut Visit,
+    host: &Hostname,
+    count: u64,
+    mut query: Query,
+    take: impl FnOnce(&mut Answers) -> T,
+) -> Result<(T, NewsPage), Error> {
+    let key = keys::host_news(host);
+    let ids = query.sorted_range(&key, Order::Descending, 0, count);
+    let total = query.sorted_count(&key);
+    let mut answers = visit.run(query).await?;
+    let taken = take(&mut answers);
+    let ids = answers.take(ids).into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
+    let total = answers.take(total);
+    Ok((taken, NewsPage { lines: read_lines(visit, ids).await?, total }))
 }
 
 /// One item as it is listed. Rounds: 3.

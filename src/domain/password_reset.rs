@@ -141,10 +141,7 @@ pub async fn set_new_password(site: &Site, token: &str, password: &NewPassword) 
     let link = keys::password_reset(token);
     let rotated = sessions::rotate(site, id, |batch| {
         // Another use of the link has changed the password.
-        let unused = match &old {
-            Some(old) => batch.field_equals(keys::user(id), "password", old),
-            None => batch.field_absent(keys::user(id), "password"),
-        };
+        let unused = batch.field_unchanged(keys::user(id), "password", old.as_ref());
         batch.key_present(&link);
         batch.delete(&link);
         sessions::set_password(batch, id, &hash);

@@ -3,6 +3,8 @@
 //! `docs/ranking.md` and `docs/operating.md` explain them. [`crate::config`] fills them from the
 //! settings of the same names.
 
+use super::clock::Timestamp;
+
 /// Everything an operator may set about how the site behaves.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rules {
@@ -12,6 +14,8 @@ pub struct Rules {
     pub karma: KarmaRules,
     /// How news are scored and ranked.
     pub ranking: RankingRules,
+    /// How tweets reach those who follow.
+    pub timelines: TimelineRules,
     /// What is peculiar to accounts brought from an older site.
     pub accounts: AccountRules,
 }
@@ -34,6 +38,8 @@ pub struct LimitRules {
     /// Failed logins in a minute, per account and per address, before further
     /// ones have to wait.
     pub failed_logins_per_minute: u64,
+    /// Voters on sites that one address may bring in 24 hours.
+    pub new_voters_per_day: u64,
 }
 
 impl Default for LimitRules {
@@ -46,6 +52,7 @@ impl Default for LimitRules {
             comment_edit_seconds: 7_200,
             password_reset_seconds: 86_400,
             failed_logins_per_minute: 10,
+            new_voters_per_day: 20,
         }
     }
 }
@@ -69,6 +76,9 @@ pub struct KarmaRules {
     pub downvote_minimum: i64,
     /// Karma that a down-vote costs the voter.
     pub downvote_cost: i64,
+    /// Karma needed to submit under a topic that does not exist yet;
+    /// administrators excepted.
+    pub new_topic_minimum: i64,
 }
 
 impl Default for KarmaRules {
@@ -82,6 +92,7 @@ impl Default for KarmaRules {
             upvote_transfer: 1,
             downvote_minimum: 30,
             downvote_cost: 6,
+            new_topic_minimum: 10,
         }
     }
 }
@@ -114,6 +125,33 @@ impl Default for RankingRules {
             age_limit_seconds: 2_592_000,
             scale: 1_000_000.0,
         }
+    }
+}
+
+/// How tweets reach those who follow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimelineRules {
+    /// An author with more followers than this is not pushed to their
+    /// timelines: readers look when they read.
+    pub pull_limit: u64,
+    /// Tweets in a stored home timeline. Older ones are found when they are asked for.
+    pub home_size: u64,
+    /// Readers that have not come for this many days are skipped; their
+    /// timeline is made anew when they return.
+    pub inactive_days: u64,
+}
+
+impl TimelineRules {
+    /// Whether a user who was here last at `seen` gets no deliveries any more.
+    #[must_use]
+    pub const fn is_inactive(&self, seen: Timestamp, now: Timestamp) -> bool {
+        now.seconds_since(seen) > self.inactive_days * 86_400
+    }
+}
+
+impl Default for TimelineRules {
+    fn default() -> Self {
+        Self { pull_limit: 10_000, home_size: 800, inactive_days: 30 }
     }
 }
 

@@ -5,6 +5,7 @@
 //! Logging out and changing the password replace both.
 
 use super::accounts::seconds_left;
+use super::clock::Timestamp;
 use super::error::{Error, Refusal};
 use super::ids::UserId;
 use super::keys;
@@ -44,7 +45,13 @@ impl std::fmt::Debug for Session {
 /// [`Refusal::WrongCredentials`] for an unknown user as for a wrong password,
 /// after the same time; [`Refusal::TooManyFailedLogins`], even for the right
 /// password; or the store's.
-pub async fn log_in(site: &Site, username: &str, password: &str, address: IpAddr) -> Result<Session, Error> {
+pub async fn log_in(
+    site: &Site,
+    now: Timestamp,
+    username: &str,
+    password: &str,
+    address: IpAddr,
+) -> Result<Session, Error> {
     let counted_by = failure_keys(username, address);
     for _ in 0..LOGIN_ATTEMPTS {
         let (user, stored, verification) = verify(site, username, password, &counted_by).await?;
@@ -52,13 +59,28 @@ pub async fn log_in(site: &Site, username: &str, password: &str, address: IpAddr
             Verification::RightButOld => Some(site.passwords.hash(password.to_owned()).await?),
             _ => None,
         };
-        if let Some(session) = open_session(site, &user, &stored, upgraded).await? {
+        if let Some(session) = open_session(site, now, &user, &stored, upgraded).await? {
             return Ok(session);
         }
         // The account has changed meanwhile, perhaps by another first login of
         // an imported user: look at it again.
     }
     Err(Error::Busy)
+}
+
+/// Compares the password of somebody who is logged in, for what needs it once
+/// more. A wrong one counts as a failed login.
+///
+/// # Errors
+/// As [`log_in`].
+pub(super) async fn confirm_password(
+    site: &Site,
+    username: &str,
+    password: &str,
+    address: IpAddr,
+) -> Result<StoredPassword, Error> {
+    let (_, stored, _) = verify(site, username, password, &failure_keys(username, address)).await?;
+    Ok(stored)
 }
 
 /// Finds the user with a name and compares the password; a wrong one counts.
@@ -167,6 +189,7 @@ async fn count_failed_login(site: &Site, counted_by: &[String]) -> Result<(), Er
 /// `None` when the account has changed since it was read.
 async fn open_session(
     site: &Site,
+    now: Timestamp,
     user: &Hash,
     stored: &StoredPassword,
     upgraded: Option<String>,
@@ -185,16 +208,16 @@ async fn open_session(
     // Whoever changes the password meanwhile wins: this login was with the old one.
     batch.field_equals(&key, "password", &stored.hash);
     for (field, secret) in [("auth", &session.auth), ("apisecret", &session.apisecret)] {
-        match user.get(field) {
-            Some(value) => batch.field_equals(&key, field, value),
-            None => batch.field_absent(&key, field),
-        };
+        batch.field_unchanged(&key, field, user.get(field));
         if user.get(field) != Some(secret) {
             batch.set_field(&key, field, secret);
         }
     }
     if let Some(hash) = &upgraded {
         set_password(&mut batch, id, hash);
+    }
+    if user.get("seen_time").is_none() {
+        batch.set_field(&key, "seen_time", now.to_string());
     }
     batch.set(keys::auth(&session.auth), id.to_string());
     match site.apply(batch).await? {
@@ -233,17 +256,15 @@ pub(super) async fn rotate(
     loop {
         attempts.next().await?;
         let mut query = Query::new();
-        let fields = query.hash_fields(&key, ["id", "auth"]);
+        // A deactivated account has no name any more.
+        let fields = query.hash_fields(&key, ["username", "auth"]);
         let mut fields = site.store.query(query).await?.take(fields).into_iter();
         let (Some(Some(_)), old) = (fields.next(), fields.next().flatten()) else {
             return Err(Refusal::NoSuchUser.into());
         };
         let session = Session::new(id)?;
         let mut batch = Batch::new();
-        match &old {
-            Some(old) => batch.field_equals(&key, "auth", old),
-            None => batch.field_absent(&key, "auth"),
-        };
+        batch.field_unchanged(&key, "auth", old.as_ref());
         if let Some(old) = old.filter(|old| !old.is_empty()) {
             batch.delete(keys::auth(&old));
         }

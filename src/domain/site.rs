@@ -1,6 +1,7 @@
 //! The site as the domain sees it: its store, its rules, its password worker,
 //! and the one way to apply a decision that others may race with.
 
+use super::deliveries::Deliveries;
 use super::error::Error;
 use super::passwords::PasswordWorker;
 use super::rules::Rules;
@@ -15,6 +16,9 @@ const ATTEMPTS: usize = 24;
 /// Locks that contended actions spread over.
 const LOCKS: usize = 64;
 
+/// Where a site is reached that was not told; the default of `site.url`.
+const DEFAULT_ADDRESS: &str = "http://localhost:8080";
+
 /// Everything that an action of the domain needs beside its input.
 pub struct Site {
     /// The store.
@@ -23,6 +27,12 @@ pub struct Site {
     pub rules: Rules,
     /// Where passwords are hashed.
     pub passwords: PasswordWorker,
+    /// What is done in the background.
+    pub deliveries: Deliveries,
+    /// Where the site is reached, without a slash at the end.
+    pub address: String,
+    /// Held by who builds a list of topics: others write in between.
+    pub(super) building: Mutex<()>,
     /// When ranks were refreshed last, in Unix seconds; see [`super::news::top`].
     pub(super) ranks_refreshed: AtomicU64,
     locks: Vec<Mutex<()>>,
@@ -45,10 +55,20 @@ impl Site {
             store,
             rules,
             passwords,
+            deliveries: Deliveries::default(),
+            address: DEFAULT_ADDRESS.to_owned(),
+            building: Mutex::new(()),
             ranks_refreshed: AtomicU64::new(0),
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
             login_locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
         }
+    }
+
+    /// The same site, reached at an address.
+    #[must_use]
+    pub fn reached_at(mut self, address: &str) -> Self {
+        address.trim_end_matches('/').clone_into(&mut self.address);
+        self
     }
 
     /// Commits a batch whose checks may fail.

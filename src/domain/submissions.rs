@@ -1,15 +1,18 @@
 //! Submitting, editing and deleting news.
 
 use super::accounts::seconds_left;
-use super::clock::Timestamp;
+use super::articles::{self, Article, ArticleChange, PlaceRead};
+use super::clock::{Moment, Timestamp};
 use super::comments::{self, Comment};
 use super::error::{Error, Refusal};
-use super::ids::{CommentId, NewsId};
+use super::ids::{CommentId, NewsId, TweetId};
 use super::keys;
-use super::news::{News, TEXT_SCHEME, write_rank};
+use super::news::{News, TEXT_SCHEME, linked_site, write_rank};
 use super::ranking;
 use super::site::{Applied, Site};
 use super::text::{Body, Title};
+use super::topics::{Topics, TopicsRead};
+use super::tweets::{self, NewTweet, Removal, Tweet, TweetRead};
 use super::urls::NewsUrl;
 use super::users::User;
 use crate::keyspace::{Batch, Expiry, Query};
@@ -22,6 +25,8 @@ pub struct Submission {
     pub title: Title,
     /// The link or the text.
     pub content: Content,
+    /// What it is about; `None` leaves what an edited item has.
+    pub topics: Option<Topics>,
 }
 
 /// A link or a text.
@@ -46,11 +51,19 @@ impl Submission {
             (false, true) => Content::Link(NewsUrl::parse(url)?, None),
             (false, false) => Content::Link(NewsUrl::parse(url)?, Some(Body::parse_comment(text)?)),
         };
-        Ok(Self { title, content })
+        Ok(Self { title, content, topics: None })
     }
 }
 
 impl Content {
+    /// The link, if it is one.
+    const fn link(&self) -> Option<&NewsUrl> {
+        match self {
+            Self::Link(url, _) => Some(url),
+            Self::Text(_) => None,
+        }
+    }
+
     /// What the field `url` stores.
     fn stored_url(&self) -> String {
         match self {
@@ -99,13 +112,14 @@ impl Submitted {
     }
 }
 
-/// Submits an item, voted up by its author free of charge.
+/// Submits an item, voted up by its author free of charge. A tweet announces it
+/// to those who follow the author, unless the author does not want that.
 ///
 /// # Errors
-/// [`Refusal::SubmittedRecently`], or the store's.
+/// [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], or the store's.
 pub async fn submit_news(
     site: &Site,
-    now: Timestamp,
+    now: Moment,
     author: &User,
     submission: &Submission,
 ) -> Result<Submitted, Error> {
@@ -114,15 +128,32 @@ pub async fn submit_news(
     let mut attempts = site.attempts(&home);
     loop {
         attempts.next().await?;
-        if let Some(earlier) = refuse_or_find_earlier(site, author, &url_keys).await? {
-            return Ok(Submitted::Earlier(earlier));
-        }
-        let id = draw_id(site).await?;
         let mut batch = Batch::new();
+        let topics = submission.topics.clone().unwrap_or_default();
+        let found = find_earlier_or_followers(site, author, &url_keys, &topics, &mut batch).await?;
+        let followers = match found {
+            Found::Earlier(earlier) => return Ok(Submitted::Earlier(earlier)),
+            Found::Followers(followers) => followers,
+        };
+        let (id, tweet_id) = draw_ids(site, author.tweet_news).await?;
         let unused = batch.key_absent(keys::news(id));
-        insert(&mut batch, site, now, author, id, submission, &url_keys);
+        insert(&mut batch, site, now.timestamp(), author, id, submission, &url_keys);
+        let article = new_article(site, now.timestamp(), author, id, submission);
+        articles::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
+        let tweet = tweet_id.map(|id| NewTweet { id, now, author: author.id, followers });
+        let mut account_there = None;
+        if let Some(tweet) = &tweet {
+            account_there = Some(tweet.write(&mut batch, site, submission.title.as_str(), Some(id)));
+            batch.set_field(keys::news(id), "tweet_id", tweet.id.to_string());
+        }
         match site.apply(batch).await? {
-            Applied::Yes(_) => return Ok(Submitted::New(id)),
+            Applied::Yes(_) => {
+                if let Some(tweet) = tweet {
+                    tweet.begin(site);
+                }
+                return Ok(Submitted::New(id));
+            }
+            Applied::No(check) if Some(check) == account_there => return Err(Refusal::SessionEnded.into()),
             Applied::No(check) if check == unused => {
                 tracing::error!(counter = keys::NEWS_COUNT, %id, "this id is in use: the counter is behind");
             }
@@ -136,29 +167,63 @@ fn posted_recently_keys(site: &Site, content: &Content) -> Vec<String> {
     if site.rules.limits.repost_seconds == 0 { Vec::new() } else { content.url_keys() }
 }
 
-async fn draw_id(site: &Site) -> Result<NewsId, Error> {
-    let id = site.store.next_id(keys::NEWS_COUNT).await?;
-    NewsId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::NEWS_COUNT)))
+/// Draws the numbers of an item and of the tweet that announces it. Rounds: 1.
+async fn draw_ids(site: &Site, with_tweet: bool) -> Result<(NewsId, Option<TweetId>), Error> {
+    let mut batch = Batch::new();
+    batch.increment(keys::NEWS_COUNT, 1);
+    if with_tweet {
+        batch.increment(keys::TWEET_IDS, 1);
+    }
+    let mut drawn = site.store.commit(batch).await?.counters.into_iter();
+    let unusable = |counter: &str| Error::Internal(format!("{counter} holds no usable number"));
+    let news = drawn.next().and_then(|id| NewsId::try_from(id).ok());
+    let tweet = drawn.next().map(|id| TweetId::try_from(id).map_err(|_| unusable(keys::TWEET_IDS)));
+    Ok((news.ok_or_else(|| unusable(keys::NEWS_COUNT))?, tweet.transpose()?))
 }
 
-async fn refuse_or_find_earlier(
+/// What a submission meets.
+enum Found {
+    /// The same URL was posted recently: this item.
+    Earlier(NewsId),
+    /// Nothing in its way; the author has so many followers.
+    Followers(u64),
+}
+
+/// Refuses who has to wait. Rounds: 1.
+async fn find_earlier_or_followers(
     site: &Site,
     author: &User,
     url_keys: &[String],
-) -> Result<Option<NewsId>, Error> {
+    topics: &Topics,
+    batch: &mut Batch,
+) -> Result<Found, Error> {
     let mut query = Query::new();
     let earlier: Vec<_> = url_keys.iter().map(|key| query.string(key)).collect();
     let recent = query.expiry(keys::submitted_recently(author.id));
+    let followers = query.sorted_count(keys::followers(author.id));
+    let known = TopicsRead::ask(&mut query, topics);
     let mut answers = site.store.query(query).await?;
     let earlier: Vec<Option<String>> = earlier.into_iter().map(|handle| answers.take(handle)).collect();
     if let Some(id) = earlier.into_iter().flatten().find_map(|id| id.parse().ok()) {
-        return Ok(Some(id));
+        return Ok(Found::Earlier(id));
     }
     let recent = answers.take(recent);
     if is_limited(site, author) && recent != Expiry::Absent {
         return Err(Refusal::SubmittedRecently { seconds: seconds_left(recent) }.into());
     }
-    Ok(None)
+    known.demand(&mut answers, topics, site, author, batch)?;
+    Ok(Found::Followers(answers.take(followers)))
+}
+
+/// The article of a new item, with its author's vote.
+fn new_article(site: &Site, now: Timestamp, author: &User, id: NewsId, submission: &Submission) -> Article {
+    Article {
+        title: submission.title.as_str().to_owned(),
+        link: articles::link(site, id, submission.content.link()),
+        poster: keys::user(author.id),
+        time: now,
+        votes: 1,
+    }
 }
 
 const fn is_limited(site: &Site, author: &User) -> bool {
@@ -211,6 +276,9 @@ fn insert(
     batch.sorted_add(keys::news_up(id), author.id.to_string(), now.as_score());
     batch.sorted_add(keys::user_saved(author.id), id.to_string(), now.as_score());
     batch.sorted_add(keys::user_posted(author.id), id.to_string(), now.as_score());
+    if let Some(host) = linked_site(&submission.content.stored_url()) {
+        batch.sorted_add(keys::host_news(&host), id.to_string(), now.as_score());
+    }
     if let Some(body) = first_comment {
         let comment_id = CommentId(1);
         let comment = Comment::new(comment_id, author.id, None, body, now);
@@ -219,11 +287,12 @@ fn insert(
     }
 }
 
-/// Changes title and content of an item.
+/// Changes title, content and topics of an item.
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`],
-/// [`Refusal::UrlAndText`], [`Refusal::UrlPostedRecently`], or the store's.
+/// [`Refusal::UrlAndText`], [`Refusal::UrlPostedRecently`],
+/// [`Refusal::NewTopicNeedsKarma`], or the store's.
 pub async fn edit_news(
     site: &Site,
     now: Timestamp,
@@ -240,7 +309,7 @@ pub async fn edit_news(
     let mut attempts = site.attempts(&key);
     loop {
         attempts.next().await?;
-        let news = read_changeable(site, now, viewer, id).await?;
+        let (news, article) = read_changeable(site, now, viewer, id).await?;
         let mut batch = unchanged_since(&news);
         if url != news.url {
             let old_keys = own_url_keys(site, &news).await?;
@@ -257,45 +326,117 @@ pub async fn edit_news(
                 batch.set_expiring(new, id.to_string(), time_to_live);
             }
         }
+        if let Some(host) = news.site() {
+            batch.sorted_remove(keys::host_news(&host), id.to_string());
+        }
+        if let Some(host) = linked_site(&url) {
+            batch.sorted_add(keys::host_news(&host), id.to_string(), news.ctime.as_score());
+        }
         batch.set_fields(&key, [("title", submission.title.as_str()), ("url", url.as_str())]);
+        let topics = submission.topics.as_ref().unwrap_or(&news.topics);
+        change_topics(site, viewer, &news, topics, &mut batch).await?;
+        let link = articles::link(site, id, submission.content.link());
+        article.edit(&mut batch, submission.title.as_str(), &link, &news.topics, topics);
+        if let Some(tweet) = read_announcement(site, &news).await? {
+            tweets::rename_announcement(&mut batch, &tweet, &submission.title);
+        }
         if let Applied::Yes(_) = site.apply(batch).await? {
             return Ok(());
         }
     }
 }
 
-/// Deletes an item: it leaves the lists, its thread stays readable.
+/// Deletes an item: it leaves the lists, its thread stays readable. The tweet
+/// that announced it is deleted.
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`], or the store's.
-pub async fn delete_news(site: &Site, now: Timestamp, viewer: &User, id: NewsId) -> Result<(), Error> {
+pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) -> Result<(), Error> {
     let key = keys::news(id);
     let mut attempts = site.attempts(&key);
     loop {
         attempts.next().await?;
-        let news = read_changeable(site, now, viewer, id).await?;
+        let (news, article) = read_changeable(site, now.timestamp(), viewer, id).await?;
         let mut batch = unchanged_since(&news);
+        let removal = match read_announcement(site, &news).await? {
+            Some(tweet) => Some(Removal::read(site, tweet).await?),
+            None => None,
+        };
+        if let Some(removal) = &removal {
+            removal.write(&mut batch, now);
+        }
         for old in own_url_keys(site, &news).await? {
             batch.string_equals(&old, id.to_string());
             batch.delete(old);
         }
         batch.set_field(&key, "del", "1");
+        batch.delete_field(&key, "topics");
+        article.delete(&mut batch, &news.topics);
         batch.sorted_remove(keys::NEWS_TOP, id.to_string());
         batch.sorted_remove(keys::NEWS_CRON, id.to_string());
+        if let Some(host) = news.site() {
+            batch.sorted_remove(keys::host_news(&host), id.to_string());
+        }
         if let Applied::Yes(_) = site.apply(batch).await? {
+            if let Some(removal) = removal {
+                removal.begin(site, now);
+            }
             return Ok(());
         }
     }
 }
 
-/// An item that the viewer may change now.
-async fn read_changeable(site: &Site, now: Timestamp, viewer: &User, id: NewsId) -> Result<News, Error> {
+/// The tweet that announced an item, if there is one still.
+async fn read_announcement(site: &Site, news: &News) -> Result<Option<Tweet>, Error> {
+    let Some(id) = news.tweet_id else {
+        return Ok(None);
+    };
+    let mut query = Query::new();
+    let tweet = TweetRead::ask(&mut query, id);
+    let tweet = tweet.take(&mut site.store.query(query).await?);
+    // Another program may have written the number.
+    Ok(tweet.filter(|tweet| tweet.news_id == Some(news.id)))
+}
+
+/// Stores other topics of an item, those that it does not have yet being
+/// allowed to the viewer.
+async fn change_topics(
+    site: &Site,
+    viewer: &User,
+    news: &News,
+    topics: &Topics,
+    batch: &mut Batch,
+) -> Result<(), Error> {
+    if *topics == news.topics {
+        return Ok(());
+    }
+    let added = topics.without(&news.topics);
+    let mut query = Query::new();
+    let known = TopicsRead::ask(&mut query, &added);
+    let mut answers = site.store.query(query).await?;
+    known.demand(&mut answers, &added, site, viewer, batch)?;
+    if topics.is_empty() {
+        batch.delete_field(keys::news(news.id), "topics");
+    } else {
+        batch.set_field(keys::news(news.id), "topics", topics.stored());
+    }
+    Ok(())
+}
+
+/// An item that the viewer may change now, and what becomes of its article.
+async fn read_changeable(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    id: NewsId,
+) -> Result<(News, ArticleChange), Error> {
     let mut query = Query::new();
     let hash = query.hash(keys::news(id));
-    let hash = site.store.query(query).await?.take(hash);
-    let news = News::from_hash(&hash).ok_or(Refusal::NoSuchNews)?;
+    let place = PlaceRead::ask(&mut query, id);
+    let mut answers = site.store.query(query).await?;
+    let news = News::from_hash(&answers.take(hash)).ok_or(Refusal::NoSuchNews)?;
     news.may_change(viewer, now, site.rules.limits.news_edit_seconds)?;
-    Ok(news)
+    Ok((news, place.take(&mut answers)))
 }
 
 /// A batch that holds only while nobody else edits or deletes the item.
@@ -303,6 +444,10 @@ fn unchanged_since(news: &News) -> Batch {
     let mut batch = Batch::new();
     batch.field_absent(keys::news(news.id), "del");
     batch.field_equals(keys::news(news.id), "url", &news.url);
+    match &news.stored_topics {
+        Some(topics) => batch.field_equals(keys::news(news.id), "topics", topics),
+        None => batch.field_absent(keys::news(news.id), "topics"),
+    };
     batch
 }
 

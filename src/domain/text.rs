@@ -8,9 +8,10 @@
 use std::fmt;
 
 use crate::domain::limits::{
-    MAX_ABOUT, MAX_COMMENT, MAX_EMAIL, MAX_TEXT, MAX_TITLE, PASSWORD_MAX_BYTES, PASSWORD_MIN, USERNAME_MAX,
-    USERNAME_MIN,
+    MAX_ABOUT, MAX_COMMENT, MAX_EMAIL, MAX_FULL_NAME, MAX_TEXT, MAX_TITLE, MAX_TWEET, MAX_TWEET_BYTES,
+    PASSWORD_MAX_BYTES, PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
 };
+use unicode_segmentation::UnicodeSegmentation;
 
 /// Why something that was typed is refused. The message is fit to be shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +60,22 @@ pub enum InputError {
     /// A character that usernames may not have.
     #[error("username has other characters than letters from a to z, digits, _ and -")]
     UsernameCharacter,
+    /// A character that names of topics may not have.
+    #[error("{field} has other characters than letters from a to z, digits and -: {shown:?}")]
+    TopicCharacter {
+        /// What was being parsed.
+        field: &'static str,
+        /// The name, cut short.
+        shown: String,
+    },
+    /// More topics than one item has.
+    #[error("{field} are more than {most}")]
+    TooManyTopics {
+        /// What was being parsed.
+        field: &'static str,
+        /// The most topics allowed.
+        most: usize,
+    },
     /// Not the form of an e-mail address.
     #[error("email is not an address like name@example.com")]
     EmailForm,
@@ -135,6 +152,66 @@ impl About {
     }
 
     /// The profile's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The text of a tweet: 1 to 280 characters, as a person counts them; several
+/// lines are fine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TweetText(String);
+
+impl TweetText {
+    /// Trims and checks a tweet. What counts are grapheme clusters: an emoji
+    /// with a skin tone is one. They may have any number of bytes, so these
+    /// are limited too, to [`MAX_TWEET_BYTES`].
+    ///
+    /// # Errors
+    /// When it is empty, too long, or has control characters.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        const FIELD: &str = "text";
+        // No cluster has less than a byte: a longer text need not be looked at.
+        if input.len() > MAX_TWEET_BYTES * 2 {
+            return Err(InputError::TooLong { field: FIELD, most: MAX_TWEET });
+        }
+        let text = lines(FIELD, input, MAX_TWEET_BYTES, 1)?;
+        if text.graphemes(true).count() > MAX_TWEET {
+            return Err(InputError::TooLong { field: FIELD, most: MAX_TWEET });
+        }
+        if text.len() > MAX_TWEET_BYTES {
+            return Err(InputError::TooManyBytes { field: FIELD, most: MAX_TWEET_BYTES });
+        }
+        Ok(Self(text))
+    }
+
+    /// The tweet as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The name that is shown beside a username: one line, possibly empty.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FullName(String);
+
+impl FullName {
+    /// Trims and checks a name of at most [`MAX_FULL_NAME`] characters.
+    ///
+    /// # Errors
+    /// When it is too long, or has control or direction characters.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        const FIELD: &str = "fullname";
+        let name = input.trim();
+        refuse_characters(FIELD, name, |c| c.is_control() || is_line_separator(c) || turns_direction(c))?;
+        refuse_longer(FIELD, name, MAX_FULL_NAME)?;
+        // A name that cannot be seen is none.
+        Ok(Self(if name.chars().any(is_visible) { name.to_owned() } else { String::new() }))
+    }
+
+    /// The name as text; empty for none.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -253,7 +330,7 @@ macro_rules! shown_as_text {
     )*};
 }
 
-shown_as_text!(Title, Body, About, Username, Email);
+shown_as_text!(Title, Body, About, Username, Email, TweetText, FullName);
 
 /// Text of several lines: ends trimmed, line breaks made `\n`.
 fn lines(field: &'static str, input: &str, most: usize, least: usize) -> Result<String, InputError> {
@@ -382,6 +459,43 @@ mod tests {
         assert_eq!(text.to_string(), "text is longer than 4096 characters");
         let comment = Body::parse_comment(&"é".repeat(4097)).unwrap_err();
         assert_eq!(comment.to_string(), "comment is longer than 4096 characters");
+    }
+
+    #[test]
+    fn tweets_are_counted_as_a_person_counts() {
+        // A family of four, a flag, a letter with two accents, a line break.
+        for cluster in ["👨‍👩‍👧‍👦", "🇩🇪", "e\u{301}\u{323}", "🧑🏽"] {
+            let longest = cluster.repeat(4096 / cluster.len()).chars().collect::<String>();
+            let count = longest.graphemes(true).count().min(280);
+            let text = cluster.repeat(count);
+            assert_eq!(TweetText::parse(&text).unwrap().as_str(), text, "{cluster}");
+        }
+        assert!(TweetText::parse(&"é".repeat(280)).is_ok());
+        let long = TweetText::parse(&"é".repeat(281)).unwrap_err();
+        assert_eq!(long.to_string(), "text is longer than 280 characters");
+        let heavy = format!("e{}", "\u{301}".repeat(2048));
+        assert_eq!(TweetText::parse(&heavy).unwrap_err().to_string(), "text is longer than 4096 bytes");
+        let huge = "\u{301}".repeat(100_000);
+        assert_eq!(TweetText::parse(&huge).unwrap_err().to_string(), "text is longer than 280 characters");
+        assert_eq!(TweetText::parse(" a\r\n\r\nb \n").unwrap().as_str(), "a\n\nb");
+        for empty in ["", " \n ", "\u{200B}"] {
+            assert_eq!(TweetText::parse(empty).unwrap_err().to_string(), "text is empty");
+        }
+        assert!(TweetText::parse("a\u{0}").is_err());
+    }
+
+    #[test]
+    fn a_full_name_is_one_line_or_none() {
+        for (input, name) in [(" Bob  Marley ", "Bob  Marley"), ("", ""), ("\u{200B}", ""), ("鈴木", "鈴木")]
+        {
+            assert_eq!(FullName::parse(input).unwrap().as_str(), name);
+        }
+        assert!(FullName::parse(&"é".repeat(50)).is_ok());
+        let long = FullName::parse(&"é".repeat(51)).unwrap_err();
+        assert_eq!(long.to_string(), "fullname is longer than 50 characters");
+        for input in ["a\nb", "a\u{202E}b"] {
+            assert!(FullName::parse(input).is_err(), "{input:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::comments::Comment;
 use super::error::{Error, Refusal};
 use super::ids::{CommentAddress, CommentId, NewsId, UserId};
 use super::keys;
-use super::news::{Direction, News, NewsLine, VoteRead};
+use super::news::{Direction, News, NewsLine, SiteScoresRead, VoteRead};
 use super::site::Applied;
 use super::users;
 use super::visit::Visit;
@@ -97,11 +97,13 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
     let own = viewer.map(|viewer| VoteRead::ask(&mut query, id, viewer));
     let authors = arranged.iter().map(|(_, comment)| comment.user_id).chain([news.user_id]);
     let names = users::read_usernames(&mut query, authors);
+    let scores = SiteScoresRead::ask(&mut query, std::iter::once(&news));
     let mut answers = visit.run(query).await?;
     let my_vote = own.and_then(|own| own.take(&mut answers));
     let names = names.take(&mut answers);
+    let site_score = scores.take(&mut answers).remove(&id).unwrap_or_default();
     Ok(Thread {
-        news: NewsLine { username: names.get(&news.user_id).cloned(), news, my_vote },
+        news: NewsLine { username: names.get(&news.user_id).cloned(), news, my_vote, site_score },
         lines: name_lines(arranged, &names, viewer),
     })
 }

@@ -5,6 +5,7 @@ use super::error::{Error, Refusal};
 use super::ids::UserId;
 use super::keys;
 use super::site::Site;
+use super::sites::VoterId;
 use super::visit::Visit;
 use crate::keyspace::{Handle, Hash, Query};
 use std::collections::HashMap;
@@ -31,8 +32,16 @@ pub struct User {
     pub apisecret: ApiSecret,
     /// When karma for visiting was given last, if it is known.
     pub karma_incr_time: Option<Timestamp>,
-    /// Answers not seen yet.
+    /// Answers and mentions not seen yet.
     pub replies: u64,
+    /// The name shown beside the username; may be empty.
+    pub fullname: String,
+    /// Whether a submission is announced to those who follow.
+    pub tweet_news: bool,
+    /// When the user was here last, if it is known.
+    pub seen_time: Option<Timestamp>,
+    /// Who the account is when it votes on sites, once it has. Never shown.
+    pub voter: Option<VoterId>,
 }
 
 /// What a user may do beyond others: letters in the field `flags`.
@@ -77,7 +86,8 @@ impl std::fmt::Debug for ApiSecret {
 }
 
 impl User {
-    /// Reads a user; `None` when the hash is absent or has no id and name.
+    /// Reads a user; `None` when the hash is absent or has no id and name, as
+    /// that of a deactivated account.
     #[must_use]
     pub fn from_hash(hash: &Hash) -> Option<Self> {
         let text = |field: &str| hash.get(field).unwrap_or_default().to_owned();
@@ -92,6 +102,10 @@ impl User {
             apisecret: ApiSecret(text("apisecret")),
             karma_incr_time: number(hash, "karma_incr_time").map(Timestamp),
             replies: number::<i64>(hash, "replies").map_or(0, |replies| u64::try_from(replies).unwrap_or(0)),
+            fullname: text("fullname"),
+            tweet_news: hash.get("tweet_news") != Some("0"),
+            seen_time: number(hash, "seen_time").map(Timestamp),
+            voter: number(hash, "voter"),
         })
     }
 }
@@ -110,6 +124,14 @@ pub struct Profile {
     pub posted: u64,
     /// Comments written.
     pub comments: u64,
+    /// Tweets that are not deleted.
+    pub tweets: u64,
+    /// Who follows the user.
+    pub followers: u64,
+    /// Whom the user follows.
+    pub followings: u64,
+    /// Whether whoever visits follows the user.
+    pub followed: bool,
 }
 
 /// The profile of the user with a name.
@@ -122,11 +144,21 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
     let user = query.hash(keys::user(id));
     let posted = query.sorted_count(keys::user_posted(id));
     let comments = query.sorted_count(keys::user_comments(id));
+    let tweets = query.sorted_count(keys::user_timeline(id));
+    let followers = query.sorted_count(keys::followers(id));
+    let followings = query.sorted_count(keys::followings(id));
+    let viewer = visit.viewer_id();
+    let followed = viewer.map(|viewer| query.scores(keys::followers(id), [viewer.to_string()]));
     let mut answers = visit.run(query).await?;
     Ok(Profile {
         user: User::from_hash(&answers.take(user)).ok_or(Refusal::NoSuchUser)?,
         posted: answers.take(posted),
         comments: answers.take(comments),
+        tweets: answers.take(tweets),
+        followers: answers.take(followers),
+        followings: answers.take(followings),
+        followed: followed
+            .is_some_and(|followed| answers.take(followed).into_iter().flatten().next().is_some()),
     })
 }
 
@@ -149,25 +181,40 @@ pub(super) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
 }
 
 /// The users' names on their way, one read for each different user.
-pub(super) struct UsernameReads(Vec<(UserId, Handle<Vec<Option<String>>>)>);
+pub(super) struct UsernameReads(PeopleReads);
 
 /// Asks for the names of users.
 pub(super) fn read_usernames(query: &mut Query, ids: impl IntoIterator<Item = UserId>) -> UsernameReads {
+    UsernameReads(read_people(query, ids))
+}
+
+/// The users' names and full names on their way, one read for each different user.
+pub(super) struct PeopleReads(Vec<(UserId, Handle<Vec<Option<String>>>)>);
+
+/// Asks for the names and full names of users.
+pub(super) fn read_people(query: &mut Query, ids: impl IntoIterator<Item = UserId>) -> PeopleReads {
     let mut wanted: Vec<UserId> = ids.into_iter().collect();
     wanted.sort_unstable();
     wanted.dedup();
-    UsernameReads(
-        wanted.into_iter().map(|id| (id, query.hash_fields(keys::user(id), ["username"]))).collect(),
-    )
+    let read = |id| (id, query.hash_fields(keys::user(id), ["username", "fullname"]));
+    PeopleReads(wanted.into_iter().map(read).collect())
+}
+
+impl PeopleReads {
+    /// The names and full names that were found. Accounts that are gone have none.
+    pub(super) fn take(self, answers: &mut crate::keyspace::Answers) -> HashMap<UserId, (String, String)> {
+        let named = |(id, handle): (UserId, Handle<Vec<Option<String>>>)| {
+            let mut names = answers.take(handle).into_iter();
+            Some((id, (names.next().flatten()?, names.next().flatten().unwrap_or_default())))
+        };
+        self.0.into_iter().filter_map(named).collect()
+    }
 }
 
 impl UsernameReads {
     /// The names that were found.
     pub(super) fn take(self, answers: &mut crate::keyspace::Answers) -> HashMap<UserId, String> {
-        self.0
-            .into_iter()
-            .filter_map(|(id, handle)| Some((id, answers.take(handle).into_iter().next().flatten()?)))
-            .collect()
+        self.0.take(answers).into_iter().map(|(id, (username, _))| (id, username)).collect()
     }
 }
 
@@ -183,7 +230,7 @@ pub async fn set_admin(site: &Site, id: UserId, admin: bool) -> Result<(), Error
     loop {
         attempts.next().await?;
         let mut query = Query::new();
-        let fields = query.hash_fields(&key, ["id", "flags"]);
+        let fields = query.hash_fields(&key, ["username", "flags"]);
         let mut answers = site.store.query(query).await?;
         let mut fields = answers.take(fields).into_iter();
         let (Some(Some(_)), flags) = (fields.next(), fields.next().flatten()) else {
@@ -196,10 +243,7 @@ pub async fn set_admin(site: &Site, id: UserId, admin: bool) -> Result<(), Error
             _ => return Ok(()),
         };
         let mut batch = Batch::new();
-        match flags {
-            Some(flags) => batch.field_equals(&key, "flags", flags),
-            None => batch.field_absent(&key, "flags"),
-        };
+        batch.field_unchanged(&key, "flags", flags);
         batch.set_field(&key, "flags", new);
         if let Applied::Yes(_) = site.apply(batch).await? {
             return Ok(());

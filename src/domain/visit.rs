@@ -19,6 +19,7 @@ pub struct Visit {
     site: Arc<Site>,
     now: Timestamp,
     stage: Stage,
+    returned: bool,
 }
 
 enum Stage {
@@ -37,7 +38,7 @@ impl Visit {
             Some(token) if is_token(token) => Stage::Token(token.to_ascii_lowercase()),
             _ => Stage::Anonymous,
         };
-        Self { site, now, stage }
+        Self { site, now, stage, returned: false }
     }
 
     /// The site that is visited.
@@ -97,8 +98,15 @@ impl Visit {
         }
     }
 
+    /// Whether the viewer has been away for so long that the home timeline is
+    /// made anew; known once [`Visit::viewer`] has been asked.
+    #[must_use]
+    pub const fn has_returned(&self) -> bool {
+        self.returned
+    }
+
     /// Who asks; runs what is left of the session's own reads. Earns the
-    /// viewer the karma of visiting, when it is due.
+    /// viewer the karma of visiting, when it is due, and notes the visit.
     ///
     /// # Errors
     /// When the store fails.
@@ -111,6 +119,10 @@ impl Visit {
                 if let Err(error) = super::karma::reward_visit(&self.site, self.now, user).await {
                     // The page is worth more than the point.
                     tracing::warn!(user = %user.id, %error, "visit not rewarded");
+                }
+                match super::presence::note_visit(&self.site, self.now, user).await {
+                    Ok(returned) => self.returned |= returned,
+                    Err(error) => tracing::warn!(user = %user.id, %error, "visit not noted"),
                 }
                 Ok(Some(user))
             }

@@ -1,5 +1,6 @@
 //! Votes on news and on comments: one per user, up or down, never both.
 
+use super::articles;
 use super::clock::Timestamp;
 use super::comments::{self, Comment};
 use super::error::{Error, Refusal};
@@ -11,8 +12,8 @@ use super::site::{Applied, Site};
 use super::users::{self, User};
 use crate::keyspace::{Batch, Query};
 
-/// Votes on an item. An up-vote also saves the item, costs the voter karma and
-/// gives some to the author; a down-vote costs more. Own items are free.
+/// Votes on an item. An up-vote also saves the item, costs the voter karma,
+/// gives some to the author and counts for the article within its first week; a down-vote costs more. Own items are free.
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::VotedAlready`],
@@ -30,9 +31,12 @@ pub async fn vote_news(
         let mut query = Query::new();
         let news = NewsRead::ask(&mut query, id, Some(voter));
         let user = query.hash(keys::user(voter));
+        // A vote down does not touch the article.
+        let article = (direction == Direction::Up).then(|| articles::VoteRead::ask(&mut query, id, voter));
         let mut answers = site.store.query(query).await?;
         let (news, my_vote) = news.take(&mut answers).ok_or(Refusal::NoSuchNews)?;
         let user = User::from_hash(&answers.take(user)).ok_or(Refusal::NoSuchUser)?;
+        let article = article.map(|article| article.take(&mut answers, now, &news, voter));
         if news.deleted {
             return Err(Refusal::NewsDeleted.into());
         }
@@ -41,7 +45,10 @@ pub async fn vote_news(
         }
         let price = price(site, &news, &user, direction)?;
         let author_exists = price.transfer != 0 && users::exists(site, news.user_id).await?;
-        let batch = vote_batch(site, now, &news, &user, direction, &price, author_exists);
+        let mut batch = vote_batch(site, now, &news, &user, direction, &price, author_exists);
+        if let Some(article) = article {
+            article.write(&mut batch);
+        }
         let expected = counters_after(&news, direction);
         if let Applied::Yes(committed) = site.apply(batch).await? {
             if committed.counters.get(..2) != Some(&expected) {

@@ -51,10 +51,65 @@ pub enum Write {
     RemoveMember(String, String),
     /// Adds a member to a sorted set, or gives it a new score.
     SortedAdd(String, String, f64),
+    /// The same, then drops the lowest members beyond a number of them and
+    /// notes how high the dropped ones reached.
+    SortedAddBounded(String, String, f64, Bound),
+    /// Adds a member to a sorted set, or raises its score; never lowers it.
+    SortedRaise(String, String, f64),
+    /// Adds a member to a sorted set, or gives it a new score, where the key is
+    /// present; an absent key stays absent.
+    SortedAddIfPresent(String, String, f64),
+    /// Adds to the score of a member of a sorted set (absent = 0).
+    SortedIncrement(String, String, f64),
     /// Removes a member of a sorted set.
     SortedRemove(String, String),
     /// Keeps only the given number of members with the highest scores.
     SortedTrim(String, u64),
+    /// Puts a selection of the members of another sorted set in the place of
+    /// whatever the key held; an empty one leaves the key absent.
+    SortedStore(String, Selection),
+    /// Tells those who listen on a channel; the first text is the channel.
+    Publish(String, String),
+}
+
+/// How large a sorted set may become, and where it is noted what it has lost.
+///
+/// A set that drops its lowest members no longer tells what there is below:
+/// its *floor*, the highest score that was ever dropped, says how far down it
+/// is complete. The floors of many sets are one sorted set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bound {
+    /// Members to keep: those with the highest scores.
+    pub keep: u64,
+    /// The sorted set that holds the floors.
+    pub floors: String,
+    /// The member of `floors` whose score is this set's floor. It only rises.
+    pub member: String,
+}
+
+/// Which members of a sorted set are taken, by the sets that they are in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+    /// The sorted set that members are taken from, with their scores.
+    pub scores: String,
+    /// The sets that decide; at least one, at most [`Selection::MOST_SETS`].
+    pub sets: Vec<String>,
+    /// How many of the sets a member must be in.
+    pub within: Within,
+}
+
+/// How many sets a member must be in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Within {
+    /// In every one (ZINTERSTORE).
+    All,
+    /// In one at least (ZUNIONSTORE).
+    Any,
+}
+
+impl Selection {
+    /// The most sets of one selection.
+    pub const MOST_SETS: usize = 64;
 }
 
 impl Check {
@@ -76,7 +131,7 @@ impl Check {
 }
 
 impl Write {
-    /// The key that is written.
+    /// The key that is written; of a message, its channel.
     #[must_use]
     pub fn key(&self) -> &str {
         match self {
@@ -90,8 +145,14 @@ impl Write {
             | Self::AddMember(key, _)
             | Self::RemoveMember(key, _)
             | Self::SortedAdd(key, _, _)
+            | Self::SortedAddBounded(key, _, _, _)
+            | Self::SortedRaise(key, _, _)
+            | Self::SortedAddIfPresent(key, _, _)
+            | Self::SortedIncrement(key, _, _)
             | Self::SortedRemove(key, _)
-            | Self::SortedTrim(key, _) => key,
+            | Self::SortedTrim(key, _)
+            | Self::SortedStore(key, _)
+            | Self::Publish(key, _) => key,
         }
     }
 }
@@ -191,6 +252,19 @@ impl Batch {
         self.check(Check::FieldAbsent(key.into(), field.into()))
     }
 
+    /// Demands that a field is still as it was read: with this value, or absent.
+    pub fn field_unchanged(
+        &mut self,
+        key: impl Into<String>,
+        field: impl Into<String>,
+        read: Option<impl Into<String>>,
+    ) -> CheckId {
+        match read {
+            Some(value) => self.field_equals(key, field, value),
+            None => self.field_absent(key, field),
+        }
+    }
+
     /// Demands that a field, a whole number (absent = 0), is at least `least`.
     pub fn field_at_least(
         &mut self,
@@ -286,6 +360,34 @@ impl Batch {
         self.write(Write::SortedAdd(key.into(), member.into(), score));
     }
 
+    /// Adds a member to a sorted set of limited size; see [`Bound`].
+    pub fn sorted_add_bounded(
+        &mut self,
+        key: impl Into<String>,
+        member: impl Into<String>,
+        score: f64,
+        bound: Bound,
+    ) {
+        self.write(Write::SortedAddBounded(key.into(), member.into(), score, bound));
+    }
+
+    /// Adds a member to a sorted set, or raises its score; a higher one stays
+    /// (ZADD GT).
+    pub fn sorted_raise(&mut self, key: impl Into<String>, member: impl Into<String>, score: f64) {
+        self.write(Write::SortedRaise(key.into(), member.into(), score));
+    }
+
+    /// Adds a member to a sorted set that is there, or gives it a new score;
+    /// where the key is absent nothing happens.
+    pub fn sorted_add_if_present(&mut self, key: impl Into<String>, member: impl Into<String>, score: f64) {
+        self.write(Write::SortedAddIfPresent(key.into(), member.into(), score));
+    }
+
+    /// Adds to the score of a member of a sorted set (ZINCRBY).
+    pub fn sorted_increment(&mut self, key: impl Into<String>, member: impl Into<String>, by: f64) {
+        self.write(Write::SortedIncrement(key.into(), member.into(), by));
+    }
+
     /// Removes a member of a sorted set (ZREM).
     pub fn sorted_remove(&mut self, key: impl Into<String>, member: impl Into<String>) {
         self.write(Write::SortedRemove(key.into(), member.into()));
@@ -296,12 +398,27 @@ impl Batch {
         self.write(Write::SortedTrim(key.into(), keep));
     }
 
+    /// Stores a selection of the members of a sorted set under a key of its own,
+    /// for good (ZINTERSTORE, ZUNIONSTORE). It takes time in proportion to what
+    /// is selected from: 0.1 seconds for 100,000 members, about.
+    pub fn sorted_store(&mut self, key: impl Into<String>, selection: Selection) {
+        self.write(Write::SortedStore(key.into(), selection));
+    }
+
+    /// Sends a message to all who listen on a channel at that moment, on every
+    /// server of the store (PUBLISH). It is sent when the batch is applied, and
+    /// may be lost on its way.
+    pub fn publish(&mut self, channel: impl Into<String>, message: impl Into<String>) {
+        self.write(Write::Publish(channel.into(), message.into()));
+    }
+
     /// Refuses what no engine could apply all or nothing.
     ///
     /// # Errors
     /// [`KeyspaceError::Invalid`]: a score that is not finite, a time to live
     /// of zero on a set string or of more than a century, an increment beyond [`COUNTER_LIMIT`], a hash write
-    /// without fields, or a counter written twice in one batch (its second
+    /// without fields, a selection by no sets or too many, or into one of its
+    /// own keys, or a counter written twice in one batch (its second
     /// write could fail after the first was applied).
     pub fn validate(&self) -> Result<(), KeyspaceError> {
         let century = Duration::from_secs(100 * 366 * 86_400);
@@ -313,7 +430,16 @@ impl Batch {
                 }
                 Write::Expire(_, time_to_live) => *time_to_live <= century,
                 Write::SetFields(_, fields) => !fields.is_empty(),
-                Write::SortedAdd(_, _, score) => score.is_finite(),
+                Write::SortedAdd(_, _, score)
+                | Write::SortedAddBounded(_, _, score, _)
+                | Write::SortedRaise(_, _, score)
+                | Write::SortedAddIfPresent(_, _, score)
+                | Write::SortedIncrement(_, _, score) => score.is_finite(),
+                Write::SortedStore(key, selection) => {
+                    (1..=Selection::MOST_SETS).contains(&selection.sets.len())
+                        && selection.scores != *key
+                        && !selection.sets.contains(key)
+                }
                 Write::Increment(key, by) => in_range(*by) && !written.contains(&(key.as_str(), None)),
                 Write::IncrementField(key, field, by) => {
                     in_range(*by) && !written.contains(&(key.as_str(), Some(field.as_str())))

@@ -9,6 +9,7 @@
 
 mod checks;
 mod concurrency;
+mod events;
 mod expiry;
 mod oracle;
 mod reads;
@@ -235,7 +236,18 @@ rules! {
         both_zeros_are_one_score
         a_new_score_moves_a_member
         ranges_end_where_the_set_ends
+        ranges_by_score_include_their_bounds
         trim_keeps_the_highest
+        a_selection_takes_what_is_in_all_or_any_of_the_sets
+        a_selection_replaces_what_its_key_held
+        a_selection_can_be_changed_like_any_sorted_set
+        a_selection_from_another_type_is_refused
+        many_members_are_selected
+        a_member_is_added_only_to_a_set_that_is_there
+        a_bounded_set_notes_what_it_lost
+        a_floor_never_falls
+        scores_are_raised_and_never_lowered
+        scores_are_incremented
         neighbours_do_not_mix;
     rejection:
         every_write_refuses_other_types
@@ -260,6 +272,9 @@ rules! {
         concurrent_increments_are_all_kept
         one_of_many_rivals_wins
         batches_are_seen_whole;
+    events:
+        messages_reach_all_who_listen_on_the_channel
+        a_message_comes_after_its_batch_and_not_without;
     whole:
         scan_and_restore_copy_everything
         restore_replaces_keys_whole

@@ -95,6 +95,19 @@ pub enum Read {
         /// Members to return at most.
         count: u64,
     },
+    /// The members and scores with `least <= score <= most`.
+    SortedByScore {
+        /// The sorted set.
+        key: String,
+        /// From which end.
+        order: Order,
+        /// The lowest score.
+        least: f64,
+        /// The highest score.
+        most: f64,
+        /// Members to return at most.
+        count: u64,
+    },
 }
 
 impl Read {
@@ -111,7 +124,8 @@ impl Read {
             | Self::HasMember(key, _)
             | Self::Scores(key, _)
             | Self::SortedCount(key)
-            | Self::SortedRange { key, .. } => key,
+            | Self::SortedRange { key, .. }
+            | Self::SortedByScore { key, .. } => key,
         }
     }
 }
@@ -245,6 +259,19 @@ impl Query {
         count: u64,
     ) -> Handle<Vec<(String, f64)>> {
         self.push(Read::SortedRange { key: key.into(), order, offset, count })
+    }
+
+    /// At most `count` members with scores of a sorted set, of those whose
+    /// score is at least `scores.0` and at most `scores.1` (ZRANGE BYSCORE).
+    pub fn sorted_by_score(
+        &mut self,
+        key: impl Into<String>,
+        order: Order,
+        scores: (f64, f64),
+        count: u64,
+    ) -> Handle<Vec<(String, f64)>> {
+        let (least, most) = scores;
+        self.push(Read::SortedByScore { key: key.into(), order, least, most, count })
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod apply;
 mod database;
+mod packed;
 mod read;
 mod tables;
 mod writer;
@@ -18,6 +19,7 @@ mod writer;
 mod tests;
 
 use super::batch::{Batch, CommitError, Committed, Write};
+use super::events::{Message, Subscription};
 use super::query::{Answers, Order, Query};
 use super::{EngineClock, Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value};
 use database::{Opener, Slot};
@@ -28,11 +30,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tables::{Header, Tables, Type};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, broadcast, oneshot};
 use writer::{Job, Writer};
 
 /// The most batches that wait for the writer; further ones wait for a place.
 const QUEUE_LENGTH: usize = 1024;
+
+/// Messages that a slow listener may be behind before it misses some.
+const WAITING_MESSAGES: usize = 1024;
 
 /// The most writes that a restore puts into one transaction.
 const RESTORE_WRITES: usize = 1000;
@@ -50,6 +55,8 @@ struct Inner {
     places: Arc<Semaphore>,
     /// Where jobs go; gone when the store is closed, which stops the writer.
     jobs: Mutex<Option<Sender<Job>>>,
+    /// Where those who listen get the messages of the writer's batches from.
+    messages: broadcast::WeakSender<Message>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -64,7 +71,10 @@ impl Redb {
     fn open_with(opener: Opener, options: &StoreOptions) -> Result<Self, String> {
         let slot = Arc::new(Slot::open(opener)?);
         let (jobs, receiver) = std::sync::mpsc::channel();
-        let writer = Writer { slot: slot.clone(), clock: options.clock.clone(), jobs: receiver };
+        // The writer has the one strong sender: when it stops, so does the listening.
+        let messages = broadcast::Sender::new(WAITING_MESSAGES);
+        let weak_messages = messages.downgrade();
+        let writer = Writer { slot: slot.clone(), clock: options.clock.clone(), jobs: receiver, messages };
         let thread = std::thread::Builder::new()
             .name("keyspace-writer".to_owned())
             .spawn(move || writer.run())
@@ -76,6 +86,7 @@ impl Redb {
                 timeout: options.timeout,
                 places: Arc::new(Semaphore::new(QUEUE_LENGTH)),
                 jobs: Mutex::new(Some(jobs)),
+                messages: weak_messages,
                 writer: Mutex::new(Some(thread)),
             }),
         })
@@ -150,7 +161,7 @@ impl Redb {
                 Type::Hash => Value::Hash(tables.hash(key, row)?),
                 Type::Set => Value::Set(tables.set_members(key)?),
                 Type::SortedSet => {
-                    Value::SortedSet(tables.sorted_range(key, header.count, Order::Ascending, 0, u64::MAX)?)
+                    Value::SortedSet(tables.sorted_range(key, row, Order::Ascending, 0, u64::MAX)?)
                 }
             };
             let remaining = header.expires_at.saturating_sub(now);
@@ -181,6 +192,12 @@ impl Redb {
                 Err(KeyspaceError::Invalid("a restore has no checks".to_owned()))
             }
         }
+    }
+
+    /// Listens on a channel. On a closed store there is nothing to hear.
+    pub(super) fn subscribe(&self, channel: &str) -> Subscription {
+        let messages = self.inner.messages.upgrade().unwrap_or_else(|| broadcast::Sender::new(1));
+        Subscription::in_process(messages.subscribe(), channel)
     }
 
     /// Waits until all queued batches are answered, and closes the file.

@@ -7,12 +7,14 @@
 //! here: the server may have applied it.
 
 mod connection;
+mod listener;
 mod wire;
 
 #[cfg(test)]
 mod tests;
 
 use super::batch::{Batch, CommitError, Committed};
+use super::events::Subscription;
 use super::query::{Answers, Expiry, Query};
 use super::{Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value as EntryValue};
 use connection::{Connection, Failure, Manner};
@@ -42,6 +44,8 @@ pub(super) struct Redis {
 
 struct Inner {
     connection: Connection,
+    /// For further connections.
+    client: Client,
     timeout: Duration,
     /// The digest by which the server knows [`COMMIT`].
     commit_digest: String,
@@ -54,7 +58,8 @@ impl Redis {
         let client = client(url, options.timeout).map_err(|error| failed(advice(&error)))?;
         let redis = Self {
             inner: Arc::new(Inner {
-                connection: Connection::new(client, options.timeout),
+                connection: Connection::new(client.clone(), options.timeout),
+                client,
                 timeout: options.timeout,
                 commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
             }),
@@ -109,8 +114,21 @@ impl Redis {
     async fn call_script(&self, name: &str, script: &str, batch: &Batch) -> Result<Value, KeyspaceError> {
         let mut command = cmd(name);
         command.arg(script);
-        wire::add_batch(&mut command, batch);
+        wire::add_batch(&mut command, batch, |channel| self.channel(channel));
         self.one(command, Manner { timeout: self.inner.timeout, reads: false }).await
+    }
+
+    /// Listens on a channel.
+    pub(super) fn subscribe(&self, channel: &str) -> Subscription {
+        let client = self.inner.client.clone();
+        Subscription::from_server(listener::listen(client, self.channel(channel), self.inner.timeout))
+    }
+
+    /// A channel as the server knows it: its databases share all channels, so
+    /// the number of ours is part of the name.
+    fn channel(&self, channel: &str) -> String {
+        let database = self.inner.client.get_connection_info().redis_settings().db();
+        format!("{database}:{channel}")
     }
 
     /// The number of keys of the database.

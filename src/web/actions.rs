@@ -6,13 +6,22 @@ use super::error::Failure;
 use super::form::Fields;
 use super::viewer::SignedForm;
 use crate::domain::accounts::{self, ProfileChange};
-use crate::domain::ids::{CommentAddress, CommentId, NewsId};
+use crate::domain::clock::Timestamp;
+use crate::domain::ids::{CommentAddress, CommentId, NewsId, TweetId};
+use crate::domain::limits::MAX_DAILY_VOTES;
 use crate::domain::news::Direction;
 use crate::domain::sessions::{self, Session};
+use crate::domain::sites::{self, Ballot, SettingsChange, Verdict, VoterId};
 use crate::domain::submissions::{self, Submission};
-use crate::domain::text::{About, Body, Email, NewPassword, Username};
-use crate::domain::{Error, Refusal, comments, password_reset, votes};
+use crate::domain::text::{About, Body, Email, FullName, NewPassword, TweetText, Username};
+use crate::domain::topic_moves::{self, Move};
+use crate::domain::topics::{Topic, Topics};
+use crate::domain::{Error, Refusal, comments, follows, password_reset, tweets, votes};
 use std::net::IpAddr;
+use std::time::Duration;
+
+/// How long an answer waits for what may take long; it goes on afterwards.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What both faces of the registration do.
 pub(super) async fn open_account(app: &App, fields: &Fields, address: IpAddr) -> Result<Session, Failure> {
@@ -24,7 +33,7 @@ pub(super) async fn open_account(app: &App, fields: &Fields, address: IpAddr) ->
 /// What both faces of the login do.
 pub(super) async fn open_session(app: &App, fields: &Fields, address: IpAddr) -> Result<Session, Failure> {
     let (username, password) = (fields.required("username")?, fields.required("password")?);
-    Ok(sessions::log_in(&app.site, username, password, address).await?)
+    Ok(sessions::log_in(&app.site, app.now(), username, password, address).await?)
 }
 
 /// Reads what a user wants to change about themself.
@@ -37,7 +46,21 @@ pub(super) fn profile_change(fields: &Fields) -> Result<ProfileChange, Failure> 
             "" => None,
             password => Some(NewPassword::parse(password).map_err(Error::from)?),
         },
+        fullname: fields.get("fullname").map(FullName::parse).transpose().map_err(Error::from)?,
+        tweet_news: tweet_news(fields)?,
     })
+}
+
+/// Whether submissions are to be announced, if it is said. A form with a box
+/// to tick says so with the field `tweet_news_shown`, since a browser does not
+/// send an empty box.
+fn tweet_news(fields: &Fields) -> Result<Option<bool>, Failure> {
+    match fields.get("tweet_news") {
+        Some("1") => Ok(Some(true)),
+        Some("0") => Ok(Some(false)),
+        Some(_) => Err(Failure::Field { name: "tweet_news", expected: "it must be 0 or 1" }),
+        None => Ok(fields.get("tweet_news_shown").map(|_| false)),
+    }
 }
 
 /// Sends the link, if a user with this name has this address. Who asks learns
@@ -73,14 +96,54 @@ pub(super) async fn send_reset_link(app: &App, username: &str, email: &str) -> R
 pub(super) async fn submit_or_edit(app: &App, form: &SignedForm) -> Result<NewsId, Failure> {
     let SignedForm { user, fields, .. } = form;
     let edited: Option<NewsId> = id_or_none(fields, "news_id")?;
-    let submission = Submission::parse(fields.required("title")?, fields.text("url"), fields.text("text"))?;
+    let topics = fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?;
+    let submission = Submission {
+        topics,
+        ..Submission::parse(fields.required("title")?, fields.text("url"), fields.text("text"))?
+    };
     match edited {
-        None => Ok(submissions::submit_news(&app.site, app.now(), user, &submission).await?.id()),
+        None => Ok(submissions::submit_news(&app.site, app.moment(), user, &submission).await?.id()),
         Some(id) => {
             submissions::edit_news(&app.site, app.now(), user, id, &submission).await?;
             Ok(id)
         }
     }
+}
+
+/// What became of a move of a topic.
+pub(super) struct Moved {
+    /// The topic that has the articles now.
+    pub to: Topic,
+    /// How many articles were moved; `None` when the move still goes on.
+    pub articles: Option<u64>,
+}
+
+/// What both faces of renaming and merging do. The move of a large topic goes
+/// on after the answer.
+pub(super) async fn move_topic(app: &App, form: SignedForm, kind: Move) -> Result<Moved, Failure> {
+    let SignedForm { user, fields, .. } = form;
+    let target = match kind {
+        Move::Rename => "name",
+        Move::Merge => "into",
+    };
+    let topic = |field| Ok::<_, Failure>(Topic::parse(field, fields.required(field)?).map_err(Error::from)?);
+    let (from, to) = (topic("topic")?, topic(target)?);
+    let (site, moved_to) = (app.site.clone(), to.clone());
+    let moving = tokio::spawn(async move {
+        let moved = topic_moves::move_topic(&site, &user, kind, &from, &to).await;
+        match &moved {
+            Ok(articles) => tracing::info!(%from, %to, articles, "topic moved"),
+            Err(Error::Refused(_)) => {}
+            Err(error) => tracing::warn!(%from, %to, %error, "topic not moved"),
+        }
+        moved
+    });
+    let articles = match tokio::time::timeout(PATIENCE, moving).await {
+        Ok(Ok(moved)) => Some(moved?),
+        Ok(Err(_)) => return Err(Failure::Panic),
+        Err(_) => None,
+    };
+    Ok(Moved { to: moved_to, articles })
 }
 
 /// What both faces of the vote do.
@@ -152,5 +215,104 @@ pub(super) fn vote_type(fields: &Fields) -> Result<Direction, Failure> {
         "up" => Ok(Direction::Up),
         "down" => Ok(Direction::Down),
         _ => Err(Failure::Field { name: "vote_type", expected: "it must be up or down" }),
+    }
+}
+
+/// What both faces of the tweet form do.
+pub(super) async fn post_tweet(app: &App, form: &SignedForm) -> Result<TweetId, Failure> {
+    let text = TweetText::parse(form.fields.required("text")?).map_err(Error::from)?;
+    Ok(tweets::post_tweet(&app.site, app.moment(), &form.user, &text).await?)
+}
+
+/// What both faces of following do.
+pub(super) async fn follow(app: &App, form: &SignedForm) -> Result<(), Failure> {
+    let name = form.fields.required("username")?;
+    follows::follow(&app.site, app.moment(), &form.user, name).await.map_err(unknown_name)
+}
+
+/// What both faces of unfollowing do.
+pub(super) async fn unfollow(app: &App, form: &SignedForm) -> Result<(), Failure> {
+    let name = form.fields.required("username")?;
+    follows::unfollow(&app.site, app.moment(), &form.user, name).await.map_err(unknown_name)
+}
+
+fn unknown_name(error: Error) -> Failure {
+    match error {
+        Error::Refused(Refusal::NoSuchUser) => Failure::NobodyOfThatName,
+        other => other.into(),
+    }
+}
+
+/// What both faces of the vote do.
+pub(super) async fn vote_site(app: &App, address: IpAddr, form: &SignedForm) -> Result<(), Failure> {
+    let host = super::json::hostname(form.fields.required("link")?)?;
+    let verdict = form.fields.required("vote")?.parse().map_or(Err(WRONG_VOTE), verdict)?;
+    let ballot = Ballot { host, verdict };
+    Ok(sites::vote_as(&app.site, app.now(), address, &form.user, &ballot).await?)
+}
+
+/// A vote that is none.
+pub(super) const WRONG_VOTE: Failure = Failure::Field { name: "vote", expected: "it must be 1, -1 or 0" };
+
+/// A vote on a site from its number; 0 takes an earlier one back.
+pub(super) const fn verdict(number: i64) -> Result<Option<Verdict>, Failure> {
+    match number {
+        1 => Ok(Some(Verdict::Good)),
+        -1 => Ok(Some(Verdict::Bad)),
+        0 => Ok(None),
+        _ => Err(WRONG_VOTE),
+    }
+}
+
+/// What both faces of a ban and of lifting it do. Returns whether all votes
+/// are moved already; it goes on when they are not.
+pub(super) async fn ban_voter(app: &App, form: SignedForm, is_ban: bool) -> Result<bool, Failure> {
+    let voter: VoterId = form.fields.parsed("user_id", "it must be a UUID")?;
+    let (site, now) = (app.site.clone(), app.now());
+    let moving = tokio::spawn(async move {
+        let moved = if is_ban {
+            sites::ban(&site, now, &form.user, voter).await
+        } else {
+            sites::unban(&site, now, &form.user, voter).await
+        };
+        if let Err(error @ (Error::Store(_) | Error::Busy | Error::Internal(_))) = &moved {
+            tracing::warn!(%error, "ban interrupted: ban or unban again, or restart, to go on");
+        }
+        moved
+    });
+    match tokio::time::timeout(PATIENCE, moving).await {
+        Ok(Ok(moved)) => Ok(moved.map(|()| true)?),
+        Ok(Err(_)) => Err(Failure::Panic),
+        Err(_) => Ok(false),
+    }
+}
+
+/// What both faces of the settings of votes on sites do.
+pub(super) async fn change_voting_settings(app: &App, form: &SignedForm) -> Result<(), Failure> {
+    const SWITCH: Failure = Failure::Field { name: "voting_is_disabled", expected: "it must be 1 or 0" };
+    const NUMBER: Failure = Failure::Field {
+        name: "maximum_votes_per_user_per_day",
+        expected: "it must be a whole number from 0 to 1000000",
+    };
+    let is_disabled = match form.fields.get("voting_is_disabled") {
+        None => None,
+        Some("1" | "true") => Some(true),
+        Some("0" | "false") => Some(false),
+        Some(_) => return Err(SWITCH),
+    };
+    let maximum = match form.fields.get("maximum_votes_per_user_per_day") {
+        None => None,
+        Some(text) => Some(text.parse().ok().filter(|maximum| *maximum <= MAX_DAILY_VOTES).ok_or(NUMBER)?),
+    };
+    let change = SettingsChange { is_disabled, maximum };
+    Ok(sites::change_settings(&app.site, app.now(), &form.user, change).await?)
+}
+
+/// A field that is a moment, if it came.
+pub(super) fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, Failure> {
+    const EXPECTED: &str = "it must be a time like 2023-02-02T09:36:03Z";
+    match fields.text(name) {
+        "" => Ok(None),
+        text => sites::parse_moment(text).map(Some).map_err(|_| Failure::Field { name, expected: EXPECTED }),
     }
 }

@@ -4,8 +4,11 @@
 //! [`super::error`], with HTTP 200 where a rule of the site says no.
 
 pub mod accounts;
+pub mod articles;
 pub mod comments;
 pub mod news;
+pub mod sites;
+pub mod timelines;
 
 use axum::Json;
 use serde_json::{Map, Value};

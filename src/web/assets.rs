@@ -92,8 +92,10 @@ User-agent: *
 Disallow: /admin
 Disallow: /api/
 Disallow: /delnews/
+Disallow: /deltweet/
 Disallow: /editcomment/
 Disallow: /editnews/
+Disallow: /home
 Disallow: /login
 Disallow: /logout
 Disallow: /random
@@ -102,7 +104,9 @@ Disallow: /replies
 Disallow: /reply/
 Disallow: /reset-password
 Disallow: /saved/
+Disallow: /settings
 Disallow: /submit
+Disallow: /suggestions
 ";
 
 #[cfg(test)]

@@ -3,38 +3,29 @@
 //! Line breaks stay line breaks; the style sheet shows them with
 //! `white-space: pre-wrap`.
 
-use linkify::{LinkFinder, LinkKind, Span};
+use crate::domain::mentions::{Piece, text_and_links};
 use maud::{Markup, html};
-use url::Url;
 
 /// Renders plain text with its http and https URLs as links, which open in new
 /// windows for those who want that.
-///
-/// Punctuation that ends a sentence is not part of a link, nor is a closing
-/// parenthesis that was not opened within it.
 #[must_use]
 pub fn autolink(text: &str, new_windows: bool) -> Markup {
-    let target = new_windows.then_some("_blank");
-    let mut finder = LinkFinder::new();
-    finder.kinds(&[LinkKind::Url]);
     html! {
-        @for span in finder.spans(text) {
-            @if is_web_link(&span) {
-                a href=(span.as_str()) rel="nofollow ugc noopener" target=[target] { (span.as_str()) }
-            } @else {
-                (span.as_str())
-            }
+        @for piece in text_and_links(text) {
+            (render(piece, new_windows))
         }
     }
 }
 
-/// Whether the span is a URL that a browser would open: the finder also knows
-/// other schemes, and hosts that no browser accepts.
-fn is_web_link(span: &Span<'_>) -> bool {
-    span.kind() == Some(&LinkKind::Url)
-        && Url::parse(span.as_str()).is_ok_and(|url| {
-            matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|h| !h.is_empty())
-        })
+fn render(piece: Piece<'_>, new_windows: bool) -> Markup {
+    let target = new_windows.then_some("_blank");
+    html! {
+        @match piece {
+            Piece::Link(url) => { a href=(url) rel="nofollow ugc noopener" target=[target] { (url) } }
+            Piece::Text(text) => { (text) }
+            Piece::Mention(name) => { "@" (name) }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -139,7 +130,7 @@ mod tests {
             let (shown, targets) = taken_apart(&rendered(&text));
             prop_assert_eq!(shown, text);
             for target in targets {
-                let url = Url::parse(&target).unwrap();
+                let url = url::Url::parse(&target).unwrap();
                 prop_assert!(matches!(url.scheme(), "http" | "https"));
                 prop_assert!(!target.ends_with(['.', ',']), "{}", target);
             }

@@ -6,7 +6,7 @@
 
 use super::App;
 use super::form::Malformed;
-use super::pages;
+use super::{pages, reputation};
 use crate::domain::clock::Timestamp;
 use crate::domain::{Error, Refusal};
 use crate::keyspace::KeyspaceError;
@@ -38,6 +38,11 @@ pub enum Failure {
     NotFound,
     /// The address does not take this method.
     MethodNotAllowed,
+    /// Nobody has the name that something is to be done about: unlike other
+    /// refusals an HTTP 404 for programs, too.
+    NobodyOfThatName,
+    /// The viewer has too many home pages open.
+    TooManyStreams,
     /// The visitor must log in first.
     LoginRequired,
     /// The form does not carry the secret of the viewer's session.
@@ -76,7 +81,10 @@ impl From<Malformed> for Failure {
 pub fn mendable(failure: Failure) -> Result<String, Failure> {
     let mend = match &failure {
         Failure::Domain(error) => {
-            matches!(**error, Error::Input(_) | Error::Url(_) | Error::Refused(_) | Error::Busy)
+            matches!(
+                **error,
+                Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_) | Error::Busy
+            )
         }
         Failure::Field { .. } => true,
         _ => false,
@@ -90,14 +98,15 @@ impl Failure {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Domain(error) => match &**error {
-                Error::Input(_) | Error::Url(_) => StatusCode::UNPROCESSABLE_ENTITY,
+                Error::Input(_) | Error::Url(_) | Error::Hostname(_) => StatusCode::UNPROCESSABLE_ENTITY,
                 Error::Refused(refusal) => refusal_status(refusal),
                 Error::Store(KeyspaceError::Unavailable(_)) | Error::Busy => StatusCode::SERVICE_UNAVAILABLE,
                 Error::Store(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Field { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::NotFound | Self::NobodyOfThatName => StatusCode::NOT_FOUND,
+            Self::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::LoginRequired => StatusCode::UNAUTHORIZED,
             Self::WrongSecret | Self::CrossSite => StatusCode::FORBIDDEN,
@@ -110,7 +119,12 @@ impl Failure {
     /// answer like any other there, HTTP 200, as the clients expect.
     fn api_status(&self) -> StatusCode {
         match self {
-            Self::Domain(error) if matches!(**error, Error::Input(_) | Error::Url(_) | Error::Refused(_)) => {
+            Self::Domain(error)
+                if matches!(
+                    **error,
+                    Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_)
+                ) =>
+            {
                 StatusCode::OK
             }
             Self::Field { .. } | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
@@ -130,6 +144,8 @@ impl Failure {
             Self::Field { name, expected } => format!("the field {name} is wrong: {expected}"),
             Self::Malformed(malformed) => malformed.to_string(),
             Self::TooLarge => "the request is too large".to_owned(),
+            Self::NobodyOfThatName => Refusal::NoSuchUser.to_string(),
+            Self::TooManyStreams => "too many of your pages wait for new tweets already".to_owned(),
             Self::NotFound => "there is nothing at this address".to_owned(),
             Self::MethodNotAllowed => "this address does not take this kind of request".to_owned(),
             Self::LoginRequired => "you must be logged in".to_owned(),
@@ -156,7 +172,7 @@ impl Failure {
                 Error::Store(_) | Error::Internal(_) => {
                     tracing::error!(%method, path, request_id, %error, "request failed");
                 }
-                Error::Input(_) | Error::Url(_) | Error::Refused(_) => {}
+                Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_) => {}
             },
             Self::Timeout => tracing::warn!(%method, path, "request timed out"),
             Self::Panic => tracing::error!(%method, path, request_id, "request panicked"),
@@ -170,14 +186,23 @@ const INTERNAL: &str = "something went wrong on our side";
 
 fn refusal_status(refusal: &Refusal) -> StatusCode {
     match refusal {
-        Refusal::NoSuchNews | Refusal::NoSuchComment | Refusal::NoSuchUser | Refusal::ResetLinkInvalid => {
-            StatusCode::NOT_FOUND
-        }
+        Refusal::NoSuchNews
+        | Refusal::NoSuchComment
+        | Refusal::NoSuchUser
+        | Refusal::NoSuchTweet
+        | Refusal::NoSuchVoter
+        | Refusal::NoSuchTopic(_)
+        | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManyFailedLogins { .. }
-        | Refusal::SubmittedRecently { .. } => StatusCode::TOO_MANY_REQUESTS,
-        Refusal::UsernameTaken | Refusal::UrlPostedRecently | Refusal::VotedAlready => StatusCode::CONFLICT,
-        Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::WrongCredentials => {
+        | Refusal::SubmittedRecently { .. }
+        | Refusal::TooManyVoters => StatusCode::TOO_MANY_REQUESTS,
+        Refusal::UsernameTaken
+        | Refusal::UrlPostedRecently
+        | Refusal::VotedAlready
+        | Refusal::TopicExists(_)
+        | Refusal::TopicMoving { .. } => StatusCode::CONFLICT,
+        Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::SameTopic | Refusal::WrongCredentials => {
             StatusCode::UNPROCESSABLE_ENTITY
         }
         Refusal::SessionEnded
@@ -186,10 +211,17 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }
         | Refusal::NotEnoughKarma { .. }
+        | Refusal::NewTopicNeedsKarma { .. }
         | Refusal::CommentDeleted
         | Refusal::NoSuchParent
         | Refusal::NotYourComment
+        | Refusal::NotYourTweet
+        | Refusal::FollowingOneself
+        | Refusal::TooManyFollowings { .. }
         | Refusal::ThreadFull { .. }
+        | Refusal::VoterBanned
+        | Refusal::VotingDisabled
+        | Refusal::TooManyVotes { .. }
         | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
     }
 }
@@ -211,8 +243,8 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
     let Some(failure) = response.extensions_mut().remove::<Failure>() else {
         return response;
     };
-    let is_api = path.starts_with("/api/");
-    if matches!(failure, Failure::LoginRequired) && !is_api {
+    let face = Face::of(&path);
+    if matches!(failure, Failure::LoginRequired) && face == Face::Page {
         let back = if method == Method::GET { wanted } else { "/".to_owned() };
         return Redirect::to(&pages::login_address(&back)).into_response();
     }
@@ -223,16 +255,42 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
     if let Some(request_id) = &request_id {
         message = format!("{message} (request {request_id})");
     }
-    let mut answer = if is_api {
-        let body = serde_json::json!({"status": "err", "error": message});
-        (failure.api_status(), Json(body)).into_response()
-    } else {
-        (failure.status(), pages::error_page(&app.config.site, failure.status(), &message)).into_response()
+    let mut answer = match face {
+        Face::Page => (failure.status(), pages::error_page(&app.config.site, failure.status(), &message))
+            .into_response(),
+        Face::Api => {
+            let body = serde_json::json!({"status": "err", "error": message});
+            (failure.api_status(), Json(body)).into_response()
+        }
+        Face::Documented => reputation::documented_failure(&failure, &message),
+        Face::Deployed => reputation::deployed_failure(&failure, &message),
     };
     if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
         answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
     }
     answer
+}
+
+/// How an address answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Face {
+    Page,
+    Api,
+    /// The calls of browser extensions as they were documented.
+    Documented,
+    /// The calls of the original extension.
+    Deployed,
+}
+
+impl Face {
+    fn of(path: &str) -> Self {
+        match path {
+            "/scores" | "/vote" => Self::Documented,
+            "/v1/scores" | "/v1/vote" => Self::Deployed,
+            path if path.starts_with("/api/") => Self::Api,
+            _ => Self::Page,
+        }
+    }
 }
 
 /// Whether this second has had no line about the store yet: while it is away

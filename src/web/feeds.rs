@@ -1,13 +1,23 @@
-//! The latest news for feed readers: RSS 2.0 and Atom.
+//! For feed readers: the latest news as RSS 2.0 and Atom, the lists of articles
+//! and a user's tweets as Atom.
 //!
-//! Both are the same for everybody, so caches on the way may keep them.
+//! All are the same for everybody, so caches on the way may keep them.
 
 use super::App;
 use super::error::Failure;
+use super::pages::articles::{described, feed_address, list_address};
 use super::pages::parts::{moment, news_address};
+use super::pages::profile_address;
+use super::pages::tweets::{posted_at, tweet_address};
+use super::path::{AtName, PathOf};
 use crate::config;
+use crate::domain::article_lists::{self, ArticleOrder, PageNumber};
 use crate::domain::clock::Timestamp;
+use crate::domain::cursor::Window;
 use crate::domain::news::{self, NewsLine};
+use crate::domain::timelines::{self, TweetLine};
+use crate::domain::topics::TopicChoice;
+use crate::domain::users;
 use crate::domain::visit::Visit;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -16,6 +26,12 @@ use std::fmt::Write;
 
 /// Items in a feed.
 const ITEMS: u64 = 30;
+/// Tweets in a feed.
+const TWEETS: usize = 30;
+/// Characters of a tweet that are its title.
+const TITLE: usize = 80;
+
+const ATOM: &str = "application/atom+xml; charset=utf-8";
 
 const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {
     [
@@ -34,7 +50,74 @@ pub async fn rss(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
 /// GET /atom.
 pub async fn atom(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
     let lines = latest(&app).await?;
-    Ok((headers("application/atom+xml; charset=utf-8"), atom_document(&app.config.site, &lines)))
+    let site = &app.config.site;
+    let feed = AtomFeed { title: &site.name, page: "/", own: "/atom" };
+    Ok((headers(ATOM), feed.document(site, &lines)))
+}
+
+/// GET /best/atom.
+pub async fn best(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+    articles(&app, None, ArticleOrder::Score).await
+}
+
+/// GET /best/new/atom.
+pub async fn newest(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+    articles(&app, None, ArticleOrder::Time).await
+}
+
+/// GET /topic/:name/atom.
+pub async fn best_of_topics(
+    PathOf(topics): PathOf<TopicChoice>,
+    State(app): State<App>,
+) -> Result<impl IntoResponse, Failure> {
+    articles(&app, Some(topics), ArticleOrder::Score).await
+}
+
+/// GET /topic/:name/new/atom.
+pub async fn newest_of_topics(
+    PathOf(topics): PathOf<TopicChoice>,
+    State(app): State<App>,
+) -> Result<impl IntoResponse, Failure> {
+    articles(&app, Some(topics), ArticleOrder::Time).await
+}
+
+/// The first page of a list of articles, seen by nobody in particular.
+async fn articles(
+    app: &App,
+    topics: Option<TopicChoice>,
+    order: ArticleOrder,
+) -> Result<impl IntoResponse + use<>, Failure> {
+    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let page = match &topics {
+        Some(topics) => article_lists::of_topics(&mut visit, topics, order, PageNumber::FIRST).await?,
+        None => article_lists::all(&mut visit, order, PageNumber::FIRST).await?,
+    };
+    let lines: Vec<NewsLine> = page.lines.into_iter().map(|article| article.line).collect();
+    let site = &app.config.site;
+    let what = match order {
+        ArticleOrder::Score => "best",
+        ArticleOrder::Time => "newest",
+    };
+    let topics = topics.as_ref();
+    let within = topics.map(|topics| format!(" in {}", described(topics))).unwrap_or_default();
+    let feed = AtomFeed {
+        title: &format!("{}: {what}{within}", site.name),
+        page: &list_address(topics, order),
+        own: &feed_address(topics, order),
+    };
+    Ok((headers(ATOM), feed.document(site, &lines)))
+}
+
+/// GET /@:name/feed: the newest tweets of a user.
+pub async fn of_user(
+    PathOf(AtName(name)): PathOf<AtName>,
+    State(app): State<App>,
+) -> Result<impl IntoResponse, Failure> {
+    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let user = users::profile(&mut visit, &name).await?.user;
+    let lines = timelines::of_user(&mut visit, user.id, &Window::newest(TWEETS)).await?.lines;
+    let document = tweets_document(&app.config.site, &user.username, user.ctime, &lines);
+    Ok((headers(ATOM), document))
 }
 
 /// The latest items, seen by nobody in particular.
@@ -111,7 +194,7 @@ fn rss_date(time: Timestamp) -> String {
     moment(time).strftime("%a, %d %b %Y %H:%M:%S +0000").to_string()
 }
 
-fn newest(lines: &[NewsLine]) -> Timestamp {
+fn latest_time(lines: &[NewsLine]) -> Timestamp {
     lines.iter().map(|line| line.news.ctime).max().unwrap_or_default()
 }
 
@@ -127,7 +210,7 @@ fn rss_document(site: &config::Site, lines: &[NewsLine]) -> String {
     let own = site.link("/rss");
     xml.empty("atom:link", [("href", &own), ("rel", "self"), ("type", "application/rss+xml")]);
     if !lines.is_empty() {
-        xml.element("lastBuildDate", &rss_date(newest(lines)));
+        xml.element("lastBuildDate", &rss_date(latest_time(lines)));
     }
     for line in lines {
         let thread = site.link(&news_address(line.news.id));
@@ -148,36 +231,92 @@ fn rss_document(site: &config::Site, lines: &[NewsLine]) -> String {
     xml.0
 }
 
-fn atom_document(site: &config::Site, lines: &[NewsLine]) -> String {
+/// What an Atom feed says of itself.
+struct AtomFeed<'a> {
+    title: &'a str,
+    /// The address of the page with the same list.
+    page: &'a str,
+    /// The feed's own address.
+    own: &'a str,
+}
+
+impl AtomFeed<'_> {
+    fn document(&self, site: &config::Site, lines: &[NewsLine]) -> String {
+        let mut xml = Xml::new();
+        xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
+        xml.element("title", self.title);
+        if !site.description.is_empty() {
+            xml.element("subtitle", &site.description);
+        }
+        let page = site.link(self.page);
+        xml.element("id", &page);
+        xml.element("updated", &moment(latest_time(lines)).to_string());
+        xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &page)]);
+        let own = site.link(self.own);
+        xml.empty("link", [("rel", "self"), ("type", "application/atom+xml"), ("href", &own)]);
+        for line in lines {
+            let thread = site.link(&news_address(line.news.id));
+            let time = moment(line.news.ctime).to_string();
+            xml.raw("\n<entry>");
+            xml.element("title", &line.news.title);
+            xml.element("id", &thread);
+            xml.element("published", &time);
+            xml.element("updated", &time);
+            xml.raw("<author>");
+            xml.element("name", author(line));
+            xml.raw("</author>");
+            xml.empty("link", [("rel", "alternate"), ("href", &target(line, &thread))]);
+            xml.empty("link", [("rel", "replies"), ("type", "text/html"), ("href", &thread)]);
+            match line.news.text() {
+                Some(text) => xml.element("content", text),
+                None => xml.element("summary", &format!("Comments: {thread}")),
+            }
+            xml.raw("</entry>");
+        }
+        xml.raw("\n</feed>\n");
+        xml.0
+    }
+}
+
+/// The first line of a tweet, cut where it is long: an entry needs a title.
+fn title_of(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(TITLE) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}
+
+/// The tweets of a user who has been here since `joined`.
+fn tweets_document(site: &config::Site, username: &str, joined: Timestamp, lines: &[TweetLine]) -> String {
     let mut xml = Xml::new();
     xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
-    xml.element("title", &site.name);
-    if !site.description.is_empty() {
-        xml.element("subtitle", &site.description);
-    }
-    let home = site.link("/");
-    xml.element("id", &home);
-    xml.element("updated", &moment(newest(lines)).to_string());
-    xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &home)]);
-    let own = site.link("/atom");
+    xml.element("title", &format!("Tweets by {username} - {}", site.name));
+    let profile = site.link(&profile_address(username, ""));
+    xml.element("id", &profile);
+    let updated = lines.iter().map(posted_at).max().unwrap_or(joined);
+    xml.element("updated", &moment(updated).to_string());
+    xml.raw("<author>");
+    xml.element("name", username);
+    xml.element("uri", &profile);
+    xml.raw("</author>");
+    xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &profile)]);
+    let own = site.link(&profile_address(username, "/feed"));
     xml.empty("link", [("rel", "self"), ("type", "application/atom+xml"), ("href", &own)]);
     for line in lines {
-        let thread = site.link(&news_address(line.news.id));
-        let time = moment(line.news.ctime).to_string();
+        let address = site.link(&tweet_address(line.tweet.id));
+        let time = moment(posted_at(line)).to_string();
         xml.raw("\n<entry>");
-        xml.element("title", &line.news.title);
-        xml.element("id", &thread);
+        xml.element("title", &title_of(&line.tweet.text));
+        xml.element("id", &address);
         xml.element("published", &time);
         xml.element("updated", &time);
-        xml.raw("<author>");
-        xml.element("name", author(line));
-        xml.raw("</author>");
-        xml.empty("link", [("rel", "alternate"), ("href", &target(line, &thread))]);
-        xml.empty("link", [("rel", "replies"), ("type", "text/html"), ("href", &thread)]);
-        match line.news.text() {
-            Some(text) => xml.element("content", text),
-            None => xml.element("summary", &format!("Comments: {thread}")),
+        xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &address)]);
+        if let Some(news) = &line.news {
+            let thread = site.link(&news_address(news.id));
+            xml.empty("link", [("rel", "related"), ("type", "text/html"), ("href", &thread)]);
         }
+        xml.element("content", &line.tweet.text);
         xml.raw("</entry>");
     }
     xml.raw("\n</feed>\n");
@@ -192,7 +331,8 @@ mod tests {
     fn both(title: &str, url: &str) -> [String; 2] {
         let lines = [line(news(title, url, false), None)];
         let site = config().site;
-        [rss_document(&site, &lines), atom_document(&site, &lines)]
+        let atom = AtomFeed { title: &site.name, page: "/", own: "/atom" };
+        [rss_document(&site, &lines), atom.document(&site, &lines)]
     }
 
     #[test]

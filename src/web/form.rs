@@ -35,6 +35,9 @@ pub enum Malformed {
     /// The body is of another content type than a form.
     #[error("the body must be application/x-www-form-urlencoded")]
     NotAForm,
+    /// The body must be JSON, and is not.
+    #[error("the body is not JSON: {0}")]
+    NotJson(String),
 }
 
 impl Fields {
@@ -92,6 +95,18 @@ impl Fields {
         expected: &'static str,
     ) -> Result<T, Failure> {
         self.required(name)?.parse().map_err(|_| Failure::Field { name, expected })
+    }
+
+    /// A field that may be missing, and else must be of a kind.
+    ///
+    /// # Errors
+    /// A failure that names the field and says what is expected.
+    pub fn parsed_if_there<T: std::str::FromStr>(
+        &self,
+        name: &'static str,
+        expected: &'static str,
+    ) -> Result<Option<T>, Failure> {
+        if self.get(name).is_some() { self.parsed(name, expected).map(Some) } else { Ok(None) }
     }
 }
 

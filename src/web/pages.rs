@@ -1,18 +1,27 @@
 //! The pages, one file per family. A page is a struct of plain values and the
 //! function that renders it, beside the handlers that fill it.
 
+pub mod charts;
 pub mod layout;
 pub mod parts;
 
 pub mod about;
 pub mod admin;
+pub mod admin_sites;
+pub mod articles;
 pub mod comments;
 pub mod front;
+pub mod home;
 pub mod news_forms;
 pub mod password_reset;
+pub mod people;
 pub mod profile;
 pub mod sessions;
+pub mod settings;
+pub mod sites;
 pub mod thread;
+pub mod topics;
+pub mod tweets;
 pub mod votes;
 
 use super::error::{Failure, mendable};
@@ -32,8 +41,14 @@ pub fn login_address(back: &str) -> String {
     format!("/login?next={}", utf8_percent_encode(back, NON_ALPHANUMERIC))
 }
 
-/// A page of a user: `/<family>/<name>` and what follows. Imported names may
+/// The address of a person, `/@<name>`, and what follows. Imported names may
 /// have any character.
+#[must_use]
+pub fn profile_address(username: &str, rest: &str) -> String {
+    format!("/@{}{rest}", utf8_percent_encode(username, SEGMENT))
+}
+
+/// Another page of a user: `/<family>/<name>` and what follows.
 #[must_use]
 pub fn user_address(family: &str, username: &str, rest: &str) -> String {
     format!("/{family}/{}{rest}", utf8_percent_encode(username, SEGMENT))
@@ -92,6 +107,7 @@ pub(super) mod test_support {
     use crate::domain::clock::Timestamp;
     use crate::domain::ids::NewsId;
     use crate::domain::news::{Direction, News, NewsLine};
+    use crate::domain::sites::Score;
     use crate::domain::users::User;
     use crate::keyspace::Hash;
     use crate::web::local_path::LocalPath;
@@ -140,7 +156,7 @@ pub(super) mod test_support {
     }
 
     pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
-        NewsLine { news, username: Some("alice".to_owned()), my_vote }
+        NewsLine { news, username: Some("alice".to_owned()), my_vote, site_score: Score::default() }
     }
 
     /// Renders with a frame of default settings at `/latest/0`.
@@ -160,6 +176,7 @@ mod tests {
         assert_eq!(login_address("/submit?u=a&t=b"), "/login?next=%2Fsubmit%3Fu%3Da%26t%3Db");
         assert_eq!(user_address("usernews", "a_b-c", "/0"), "/usernews/a_b-c/0");
         assert_eq!(user_address("user", "../\"><script>", ""), "/user/..%2F%22%3E%3Cscript%3E");
+        assert_eq!(profile_address("a/b@c", "/feed"), "/@a%2Fb%40c/feed");
     }
 
     #[test]

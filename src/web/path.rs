@@ -18,6 +18,20 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathOf<
     }
 }
 
+/// A user's name where an address has it with an `@`. A segment without one
+/// is no address of the site.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct AtName(pub String);
+
+impl TryFrom<String> for AtName {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.strip_prefix('@').map(|name| Self(name.to_owned())).ok_or("no name of a user")
+    }
+}
+
 /// The farthest that a list can be paged to: more than any list has.
 const FARTHEST: u64 = 1_000_000_000;
 

@@ -2,7 +2,7 @@
 
 use super::error::{self, Failure};
 use super::form::BODY_LIMIT;
-use super::{App, api, assets, feeds, headers, pages};
+use super::{App, api, assets, cors, feeds, headers, live, openapi, pages, reputation};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
@@ -18,6 +18,7 @@ pub fn router(app: App) -> Router {
         .merge(page_routes())
         .merge(file_routes())
         .merge(api_routes())
+        .merge(reputation_routes())
         .fallback(async || Failure::NotFound)
         .method_not_allowed_fallback(async || Failure::MethodNotAllowed)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
@@ -25,6 +26,7 @@ pub fn router(app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), in_time))
         .layer(from_fn_with_state(app.clone(), error::answer))
         .layer(CompressionLayer::new())
+        .layer(from_fn(cors::allow_any_origin))
         .layer(from_fn(headers::set_headers))
         .with_state(app)
 }
@@ -32,7 +34,8 @@ pub fn router(app: App) -> Router {
 /// The pages and the forms on them.
 fn page_routes() -> Router<App> {
     use pages::{
-        about, admin, comments, front, news_forms, password_reset, profile, sessions, thread, votes,
+        about, admin, admin_sites, articles, comments, front, home, news_forms, password_reset, people,
+        profile, sessions, settings, sites, thread, topics, tweets, votes,
     };
     Router::new()
         .route("/", get(front::top))
@@ -40,6 +43,13 @@ fn page_routes() -> Router<App> {
         .route("/latest/{start}", get(front::latest))
         .route("/saved/{start}", get(front::saved))
         .route("/random", get(front::random))
+        .route("/best", get(articles::best))
+        .route("/best/new", get(articles::newest))
+        .route("/topic/{topics}", get(articles::best_of_topics))
+        .route("/topic/{topics}/new", get(articles::newest_of_topics))
+        .route("/topics", get(topics::topics))
+        .route("/renametopic", post(topics::rename))
+        .route("/mergetopic", post(topics::merge))
         .route("/news/{id}", get(thread::thread))
         .route("/submit", get(news_forms::submit_form).post(news_forms::submit))
         .route("/editnews/{id}", get(news_forms::edit_form).post(news_forms::edit))
@@ -51,10 +61,26 @@ fn page_routes() -> Router<App> {
         .route("/editcomment/{news}/{comment}", get(comments::edit))
         .route("/postcomment", post(comments::post))
         .route("/replies", get(comments::replies))
+        .route("/home", get(home::home))
+        .route("/home/events", get(live::events))
+        .route("/everyone", get(home::everyone))
+        .route("/suggestions", get(people::suggestions))
+        .route("/tweet", post(home::tweet))
+        .route("/tweet/{id}", get(tweets::show))
+        .route("/deltweet/{id}", get(tweets::delete_form).post(tweets::delete))
+        .route("/follow", post(people::follow))
+        .route("/unfollow", post(people::unfollow))
+        // Each is `/@<name>`: what has no `@` is not found.
+        .route("/{at_name}", get(profile::at).fallback(profile::other_method))
+        .route("/{at_name}/followers", get(people::followers).fallback(profile::other_method))
+        .route("/{at_name}/followings", get(people::followings).fallback(profile::other_method))
+        .route("/{at_name}/feed", get(feeds::of_user).fallback(profile::other_method))
         .route("/user/{name}", get(profile::profile))
         .route("/usernews/{name}/{start}", get(front::of_user))
         .route("/usercomments/{name}/{start}", get(comments::of_user))
         .route("/profile", post(profile::change))
+        .route("/settings", get(settings::settings).post(settings::change))
+        .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
         .route("/register", get(sessions::register_form).post(sessions::register))
         .route("/logout", get(sessions::logout_form).post(sessions::log_out))
@@ -67,6 +93,14 @@ fn page_routes() -> Router<App> {
         .route("/ranking", get(about::ranking_page))
         .route("/admin", get(admin::admin))
         .route("/admin/recompute", post(admin::recompute))
+        .route("/sites", get(sites::sites))
+        .route("/sites/{list}/{span}", get(sites::board))
+        .route("/site/{host}", get(sites::site))
+        .route("/votesite", post(sites::vote))
+        .route("/admin/sites", get(admin_sites::page))
+        .route("/admin/sites/ban", post(admin_sites::ban))
+        .route("/admin/sites/unban", post(admin_sites::unban))
+        .route("/admin/sites/settings", post(admin_sites::change_settings))
 }
 
 /// What is not for reading on the site: feeds, style, script, icons.
@@ -74,6 +108,10 @@ fn file_routes() -> Router<App> {
     Router::new()
         .route("/rss", get(feeds::rss))
         .route("/atom", get(feeds::atom))
+        .route("/best/atom", get(feeds::best))
+        .route("/best/new/atom", get(feeds::newest))
+        .route("/topic/{topics}/atom", get(feeds::best_of_topics))
+        .route("/topic/{topics}/new/atom", get(feeds::newest_of_topics))
         .route("/robots.txt", get(assets::robots))
         .route("/favicon.ico", get(assets::favicon))
         .route("/assets/{file}", get(assets::file))
@@ -91,9 +129,44 @@ fn api_routes() -> Router<App> {
         .route("/api/delnews", post(api::news::delete))
         .route("/api/votenews", post(api::news::vote))
         .route("/api/getnews/{sort}/{start}/{count}", get(api::news::list))
+        .route("/api/articles/{order}/{page}", get(api::articles::all))
+        .route("/api/topic/{name}/{order}/{page}", get(api::articles::of_topics))
+        .route("/api/topics", get(api::articles::topics))
+        .route("/api/renametopic", post(api::articles::rename))
+        .route("/api/mergetopic", post(api::articles::merge))
         .route("/api/postcomment", post(api::comments::post))
         .route("/api/votecomment", post(api::comments::vote))
         .route("/api/getcomments/{news_id}", get(api::comments::thread))
+        .route("/api/tweet", post(api::timelines::tweet))
+        .route("/api/deltweet", post(api::timelines::delete))
+        .route("/api/follow", post(api::timelines::follow))
+        .route("/api/unfollow", post(api::timelines::unfollow))
+        .route("/api/timeline/home", get(api::timelines::home))
+        .route("/api/timeline/everyone", get(api::timelines::everyone))
+        .route("/api/timeline/user/{name}", get(api::timelines::of_user))
+        .route("/api/followers/{name}", get(api::timelines::followers))
+        .route("/api/followings/{name}", get(api::timelines::followings))
+        .route("/api/openapi.json", get(openapi::document))
+        .route("/api/sites/vote", post(api::sites::vote))
+        .route("/api/sites/own", post(api::sites::own))
+        .route("/api/sites/history/{host}", get(api::sites::history))
+        .route("/api/sites/leaderboard/{list}/{span}", get(api::sites::leaderboard))
+        .route("/api/sites/prefix/{hex}", get(api::sites::prefix))
+        .route("/api/sites/admin/voter/{uuid}", get(api::sites::voter))
+        .route("/api/sites/admin/voter/{uuid}/votes", get(api::sites::voter_votes))
+        .route("/api/sites/admin/top_voters/{date}", get(api::sites::top_voters))
+        .route("/api/sites/admin/ban", post(api::sites::ban))
+        .route("/api/sites/admin/unban", post(api::sites::unban))
+        .route("/api/sites/admin/settings", post(api::sites::settings))
+}
+
+/// The calls of browser extensions, as documented once and as deployed.
+fn reputation_routes() -> Router<App> {
+    Router::new()
+        .route("/scores", get(reputation::scores))
+        .route("/vote", post(reputation::vote))
+        .route("/v1/scores", get(reputation::deployed_scores))
+        .route("/v1/vote", post(reputation::deployed_vote))
 }
 
 /// Ends requests that take too long.

@@ -2,6 +2,7 @@
 //! orderly end.
 
 use super::{App, router};
+use crate::domain::deliveries;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use hyper::body::Incoming;
@@ -30,8 +31,10 @@ const MAX_CONNECTIONS: usize = 10_000;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 
 /// Serves the site on a listener until `shutdown` completes; then finishes
-/// the requests that are under way.
+/// the requests that are under way. Meanwhile the site's background work is done.
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+    let background = tokio::spawn(deliveries::run(app.site.clone(), app.clock.clone()));
+    let live = app.live.clone();
     let router = router::router(app);
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let graceful = GracefulShutdown::new();
@@ -61,7 +64,10 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
         });
     }
     drop(listener);
+    live.close();
     graceful.shutdown().await;
+    // What it leaves undone is noted in the store.
+    background.abort();
 }
 
 /// The next connection. A failure to accept one is no reason to stop.

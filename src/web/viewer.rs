@@ -4,10 +4,10 @@ use super::App;
 use super::address::client_address;
 use super::cookies;
 use super::error::Failure;
-use super::form::{BODY_LIMIT, Fields, Malformed};
+use super::form::{Fields, Malformed};
+use super::json;
 use crate::domain::users::User;
 use crate::domain::visit::Visit;
-use axum::body::Bytes;
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
@@ -76,12 +76,7 @@ impl FromRequest<App> for Fields {
         if !is_form(request.headers()) {
             return Err(Malformed::NotAForm.into());
         }
-        // Refused before it is sent, where the client says how much will come.
-        let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-        if announced.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > BODY_LIMIT) {
-            return Err(Failure::TooLarge);
-        }
-        let body = Bytes::from_request(request, app).await.map_err(|_| Failure::TooLarge)?;
+        let body = json::read_body(request, app).await?;
         Ok(Self::parse(&body)?)
     }
 }

@@ -1,55 +1,9 @@
 //! Every page passes axe-core, wide and narrow, light and dark.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use serde_json::Value;
 
-use serde_json::{Value, json};
-
-use crate::browser::Browser;
+use crate::axe::{RUN_AXE, axe_source, check_page};
 use crate::showcase::{Showcase, Viewer};
-
-/// Runs axe and answers a line for each finding.
-const RUN_AXE: &str = "
-    const done = arguments[arguments.length - 1];
-    const line = (found) => `${found.impact} ${found.id}: ${found.nodes.map((node) => node.html).join(' | ')}`;
-    // The size of targets is of WCAG 2.2, and off unless asked for.
-    axe.run(document, { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } })
-        .then((outcome) => done({ ran: outcome.passes.length, found: outcome.violations.map(line) }))
-        .catch((error) => done({ ran: 0, found: [String(error)] }));
-";
-
-fn axe_source() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/node_modules/axe-core/axe.min.js");
-    fs::read_to_string(&path).unwrap_or_else(|error| {
-        panic!("{}: {error}; run `npm ci --prefix tests/browser` (./check does)", path.display())
-    })
-}
-
-/// Demands that axe finds nothing on the page as it is shown now.
-async fn check_page(browser: &Browser, axe: &str, what: &str) {
-    browser.run(axe).await;
-    for (shape, scheme) in [("wide", "light"), ("wide", "dark"), ("phone", "light"), ("phone", "dark")] {
-        browser.prefer(scheme).await;
-        match shape {
-            "wide" => browser.resize(1280, 800).await,
-            _ => browser.become_phone().await,
-        }
-        let outcome = browser.run_async(RUN_AXE, Vec::new()).await;
-        assert!(outcome["ran"].as_u64() > Some(5), "axe has run: {outcome}");
-        assert_eq!(outcome["found"], json!([]), "{what}, {shape}, {scheme}");
-        if let Some(folder) = pictures() {
-            let name = format!("{what}-{shape}-{scheme}.png").replace('/', "_");
-            fs::write(folder.join(name), browser.picture().await).unwrap();
-        }
-    }
-    browser.prefer("light").await;
-    browser.resize(1280, 800).await;
-}
-
-/// Where to keep pictures, when they are wanted.
-fn pictures() -> Option<PathBuf> {
-    std::env::var_os("TIDINGS_SCREENSHOTS").map(PathBuf::from)
-}
 
 async fn check_pages_of(viewer: Viewer) {
     let axe = axe_source();

@@ -63,6 +63,9 @@ async fn on_a_phone_no_page_scrolls_sideways_and_buttons_suit_fingers() {
         check_fit(&browser, page).await;
     }
     let usual_head = head_height(&browser, &showcase.member).await;
+    let tops = "const links = document.querySelectorAll('.site-header ul:first-of-type a');
+        return new Set([...links].map((link) => link.offsetTop)).size";
+    assert_eq!(browser.run(tops).await, Value::from(1), "the places stand in one line");
     let writer = showcase.server.member(&"w".repeat(32)).await;
     let crowded = add_what_hardly_fits(&writer).await;
     browser.become_user(&writer).await;

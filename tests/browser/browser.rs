@@ -32,13 +32,14 @@ pub struct Browser {
 impl Browser {
     /// Opens a window for a site.
     pub async fn open(server: &Server) -> Self {
-        Self::start(site_address(server), None).await
+        Self::start(site_address(server), &[], &[]).await
     }
 
     /// Opens a window in which the site is at `http://HOST`.
     pub async fn open_at(server: &Server, host: &str) -> Self {
         let port = site_address(server).port().unwrap();
-        Self::start(Url::parse(&format!("http://{host}")).unwrap(), Some((host, port))).await
+        let rule = format!("MAP {host} 127.0.0.1:{port}");
+        Self::start(Url::parse(&format!("http://{host}")).unwrap(), &[rule], &[]).await
     }
 
     /// Opens a window in which somebody is logged in.
@@ -48,9 +49,11 @@ impl Browser {
         browser
     }
 
-    async fn start(site: Url, host: Option<(&str, u16)>) -> Self {
+    /// Opens a window of a browser that finds hosts by these rules, and is
+    /// started with further arguments. `site` is what paths belong to.
+    pub async fn start(site: Url, rules: &[String], arguments: &[String]) -> Self {
         let chromedriver = Chromedriver::start();
-        let driver = chromedriver.open_browser(host).await;
+        let driver = chromedriver.open_browser(rules, arguments).await;
         let browser = Self { driver, site, _chromedriver: chromedriver };
         browser.resize(1280, 800).await;
         browser
@@ -93,7 +96,7 @@ impl Browser {
     }
 
     /// Sends a command of the Chrome DevTools Protocol.
-    async fn cdp(&self, command: &str, parameters: Value) -> Value {
+    pub async fn cdp(&self, command: &str, parameters: Value) -> Value {
         let call = DevToolsCommand { command: command.to_owned(), parameters };
         self.driver.issue_cmd(call).await.unwrap()
     }
@@ -225,7 +228,7 @@ impl Browser {
 
     /// Waits until the name of the user stands in the page's head.
     pub async fn wait_until_logged_in(&self, username: &str) {
-        self.wait_for(&format!(".site-header a[href='/user/{username}']")).await;
+        self.wait_for(&format!(".site-header a[href='/@{username}']")).await;
     }
 
     /// Waits until nobody is logged in.
@@ -275,7 +278,7 @@ impl Browser {
 }
 
 /// Where a server is reached.
-fn site_address(server: &Server) -> Url {
+pub fn site_address(server: &Server) -> Url {
     server.visitor().request(Method::GET, "/").build().unwrap().url().clone()
 }
 

@@ -23,6 +23,9 @@ const ARGUMENTS: [&str; 10] = [
     "--disable-sync",
 ];
 
+/// The rules for what is asked of no name server, after those of the test.
+const LAST_RULES: [&str; 2] = ["EXCLUDE 127.0.0.1", "MAP * ~NOTFOUND"];
+
 /// Runs the driver until the test closes the pipe or ends in whatever way, and
 /// then ends the group: the driver, the browser and this shell. The driver
 /// alone would leave the browser behind. Of its output the shell keeps no end open, so that
@@ -62,14 +65,14 @@ impl Chromedriver {
         Self { shell, pipe, _output: output, address, folder }
     }
 
-    /// Opens a browser that reaches 127.0.0.1 only; of `host` it is told that
-    /// it is there, at the given port.
-    pub async fn open_browser(&self, host: Option<(&str, u16)>) -> Client {
+    /// Opens a browser that reaches 127.0.0.1 only, and the hosts that `rules`
+    /// lead there (`MAP NAME 127.0.0.1:PORT`), with further arguments.
+    pub async fn open_browser(&self, rules: &[String], more: &[String]) -> Client {
         let mut arguments: Vec<String> = ARGUMENTS.map(str::to_owned).to_vec();
-        let mapped = host.map(|(name, port)| format!("MAP {name} 127.0.0.1:{port}, EXCLUDE 127.0.0.1, "));
-        let rest = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
-        arguments.push(format!("--host-resolver-rules={}{rest}", mapped.unwrap_or_default()));
+        let all: Vec<&str> = rules.iter().map(String::as_str).chain(LAST_RULES).collect();
+        arguments.push(format!("--host-resolver-rules={}", all.join(", ")));
         arguments.push(format!("--user-data-dir={}", self.folder.path().join("browser").display()));
+        arguments.extend_from_slice(more);
         let capabilities = json!({
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL" },

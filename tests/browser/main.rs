@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod axe;
 mod browser;
 mod chromedriver;
 mod showcase;
@@ -29,4 +30,7 @@ mod appearance;
 mod comments;
 mod keyboard;
 mod news;
+mod sites;
+mod timelines;
+mod topics;
 mod votes;

@@ -1,6 +1,9 @@
 //! A site with life in it: news and comments of different ages, votes, an
 //! unread reply, a deleted comment. For looking at pages, by people and programs.
 
+use tidings::domain::clock::Timestamp;
+use tidings::domain::sites::{self, Ballot, Hostname, Verdict, VoterId};
+
 use crate::browser::Browser;
 use crate::client::{Client, ok};
 use crate::server::{Engine, Server};
@@ -30,6 +33,7 @@ struct Story {
     minutes_ago: u64,
     author: usize,
     title: &'static str,
+    topics: &'static str,
     /// A URL, or else a text.
     content: &'static str,
     up: usize,
@@ -45,6 +49,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 31 * 60,
         author: 0,
         title: "What every programmer should know about memory",
+        topics: "hardware,programming",
         content: "https://lwn.net/Articles/250967/",
         up: 48,
         down: 1,
@@ -54,6 +59,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 22 * 60,
         author: 5,
         title: "Choose Boring Technology",
+        topics: "practice",
         content: "https://boringtechnology.club/",
         up: 41,
         down: 3,
@@ -63,6 +69,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 15 * 60,
         author: 1,
         title: "Drawing tide tables by hand, and what the machine gets wrong",
+        topics: "maps,making",
         content: "https://harbour.example.org/notes/tide-tables",
         up: 33,
         down: 0,
@@ -72,6 +79,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 12 * 60,
         author: 6,
         title: "A weather station on a ten-euro board, with two years of logs",
+        topics: "hardware,making",
         content: "https://garden.example.net/weather",
         up: 19,
         down: 2,
@@ -81,6 +89,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 9 * 60,
         author: 3,
         title: "The Internet Archive's book scanners",
+        topics: "archives,books",
         content: "https://archive.org/details/texts",
         up: 27,
         down: 1,
@@ -90,6 +99,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 7 * 60,
         author: 4,
         title: "RFC 9562: Universally Unique IDentifiers (UUIDs)",
+        topics: "internet,programming",
         content: "https://www.rfc-editor.org/rfc/rfc9562",
         up: 14,
         down: 0,
@@ -99,6 +109,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 6 * 60,
         author: 0,
         title: "How SQLite is tested",
+        topics: "databases,programming,testing",
         content: "https://www.sqlite.org/testing.html",
         up: 44,
         down: 0,
@@ -108,6 +119,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 5 * 60,
         author: 7,
         title: "Why our village runs its own fibre",
+        topics: "internet",
         content: "https://vannes.example.com/fibre",
         up: 22,
         down: 1,
@@ -117,6 +129,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 3 * 60 + 40,
         author: 2,
         title: "Ask: which paper changed how you write programs?",
+        topics: "books,programming",
         content: "One per person, please, with a sentence on what you do differently since. I will put them in \
                   order and post the list next week.\n\nMine is the one about making illegal states \
                   unrepresentable: I delete more checks than I write.",
@@ -128,6 +141,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 2 * 60 + 10,
         author: 6,
         title: "OpenStreetMap for beginners: add the bench in your street",
+        topics: "maps",
         content: "https://wiki.openstreetmap.org/wiki/Beginners%27_guide",
         up: 12,
         down: 0,
@@ -137,6 +151,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 75,
         author: 4,
         title: "A type specimen from 1923, photographed page by page",
+        topics: "archives,books",
         content: "https://letters.example.org/specimen-1923",
         up: 9,
         down: 0,
@@ -146,6 +161,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 38,
         author: 5,
         title: "The unreasonable effectiveness of a plain text log",
+        topics: "practice,programming",
         content: "https://pavel.example.net/plain-text-log",
         up: 11,
         down: 1,
@@ -155,6 +171,7 @@ const STORIES: [Story; 13] = [
         minutes_ago: 9,
         author: 2,
         title: "Public libraries are lending bicycles now",
+        topics: "",
         content: "https://citynews.example.com/library-bicycles",
         up: 4,
         down: 0,
@@ -196,6 +213,26 @@ const DISCUSSION: [(usize, Option<u64>, &str); 11] = [
 /// The comment of the discussion that its author deletes.
 const DELETED: usize = 9;
 
+/// What they tell each other: the author and the text.
+const TWEETS: [(usize, &str); 9] = [
+    (0, "Low tide at 06:12. Nobody on the beach but me and the man with the metal detector."),
+    (5, "Reading https://boringtechnology.club/ once a year is a maintenance task."),
+    (4, "The specimen from 1923 has a lower-case g that I cannot stop looking at."),
+    (
+        6,
+        "@jun your plain text log post sent me down a hole.\n\nTwo years of weather, 41 MB, and grep is still faster than my database.",
+    ),
+    (7, "Fibre is up again. It was the badger."),
+    (0, "@o_brien @jun lunch on Thursday? I bring the tide tables."),
+    (3, "Scanning 300 pages a day, turning each of them by hand. Ask me anything."),
+    (1, "Someone at mail@jun.example.org asked whether the harbour has an API. It has a noticeboard."),
+    (2, "Today I learned that our library lends bicycles 🚲. See you on the dyke, @marta!"),
+];
+
+/// Their full names; some give none.
+const FULL_NAMES: [&str; 8] =
+    ["Marta Lindqvist", "", "Jun Watanabe", "Ciarán O'Brien", "Leila Haddad", "", "Sunniva Aas", ""];
+
 impl Showcase {
     /// Starts the site. Mail is on, so that every form is there.
     pub async fn start() -> Self {
@@ -206,6 +243,7 @@ impl Showcase {
             ("karma.upvote_transfer", "0"),
             ("karma.downvote_cost", "0"),
             ("karma.downvote_minimum", "0"),
+            ("karma.new_topic_minimum", "0"),
         ];
         let server = Server::start(Engine::Memory, &settings).await;
         let administrator = server.register("harbourmaster").await;
@@ -223,7 +261,10 @@ impl Showcase {
         submit(&server, &authors, opened, newest).await;
         server.advance(opened + STORIES[0].minutes_ago * MINUTE - server.now());
         vote(&authors, &voters).await;
+        meet(&server, &authors).await;
+        vote_on_sites(&server).await;
         let member = authors[2].clone();
+        ok(member.api_post("/api/sites/vote", &[("link", "lwn.net"), ("vote", "1")]).await);
         server.set_karma(&member, 217).await;
         let about = "Systems programmer in Sapporo. I write about files at https://jun.example.org/";
         ok(member.update_profile(about, "jun@example.org", "").await);
@@ -243,19 +284,34 @@ impl Showcase {
         let pages = [
             (Anonymous, "/"),
             (Anonymous, "/latest/0"),
+            (Anonymous, "/best"),
+            (Anonymous, "/best/new"),
+            (Anonymous, "/topic/programming"),
+            (Anonymous, "/topic/books,maps/new"),
+            (Anonymous, "/topics"),
             (Anonymous, "/news/THREAD"),
             (Anonymous, "/comment/THREAD/1"),
             (Anonymous, "/login"),
             (Anonymous, "/register"),
             (Anonymous, "/reset-password"),
             (Anonymous, "/user/jun"),
+            (Anonymous, "/@jun"),
+            (Anonymous, "/@marta/followers"),
+            (Anonymous, "/everyone"),
+            (Anonymous, "/tweet/1"),
             (Anonymous, "/usernews/jun/0"),
             (Anonymous, "/usercomments/jun/0"),
             (Anonymous, "/ranking"),
             (Anonymous, "/about"),
+            (Anonymous, "/sites"),
+            (Anonymous, "/sites/controversial/month"),
+            (Anonymous, "/sites/worst/day"),
+            (Anonymous, "/site/lwn.net"),
+            (Anonymous, "/site/unknown.example"),
             (Anonymous, "/nothing-here"),
             (Member, "/"),
             (Member, "/latest/0"),
+            (Member, "/best"),
             (Member, "/news/THREAD"),
             (Member, "/submit"),
             (Member, "/editnews/NEWEST"),
@@ -265,18 +321,35 @@ impl Showcase {
             (Member, "/replies"),
             (Member, "/saved/0"),
             (Member, "/user/jun"),
-            (Member, "/user/marta"),
+            (Member, "/@jun"),
+            (Member, "/@marta"),
+            (Member, "/@marta/followers"),
+            (Member, "/@jun/followings"),
+            (Member, "/home"),
+            (Member, "/everyone"),
+            (Member, "/suggestions"),
+            (Member, "/deltweet/TWEET"),
+            (Member, "/settings"),
+            (Member, "/settings/deactivate"),
+            (Member, "/site/lwn.net"),
+            (Member, "/site/boringtechnology.club"),
             (Member, "/logout"),
             (Member, "/delnews/THREAD"),
             (Member, "/admin"),
             (Administrator, "/"),
             (Administrator, "/admin"),
+            (Administrator, "/topic/books"),
+            (Administrator, "/topics"),
+            (Administrator, "/admin/sites"),
+            (Administrator, "/admin/sites?voter=00000001-0000-4000-8000-000000000000"),
             (Administrator, "/editcomment/THREAD/1"),
         ];
         pages
             .map(|(viewer, page)| {
                 let page = page.replace("THREAD", &thread.to_string());
-                (viewer, page.replace("NEWEST", &STORIES.len().to_string()))
+                let page = page.replace("NEWEST", &STORIES.len().to_string());
+                // The last two tweets are jun's: one of his own, and what announces his story.
+                (viewer, page.replace("TWEET", &(STORIES.len() + TWEETS.len()).to_string()))
             })
             .to_vec()
     }
@@ -293,16 +366,46 @@ impl Showcase {
     }
 }
 
+/// Sites with their good and bad votes of the last month.
+const SITES: [(&str, usize, usize); 9] = [
+    ("lwn.net", 64, 3),
+    ("archive.org", 51, 2),
+    ("www.sqlite.org", 38, 1),
+    ("www.rfc-editor.org", 22, 0),
+    ("harbour.example.org", 9, 0),
+    ("boringtechnology.club", 33, 28),
+    ("vannes.example.com", 4, 6),
+    ("miracle-cures.example", 2, 37),
+    ("prizes.example.net", 0, 19),
+];
+
+/// Votes on sites, some on every day, more of them lately.
+async fn vote_on_sites(server: &Server) {
+    let address = std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    for (host, good, bad) in SITES {
+        for number in 0..good + bad {
+            // Spread over the month without chance: the squares of the numbers, folded.
+            let days_ago = (number * number * 7 + host.len() * 3) % 900 / 30;
+            let now = Timestamp(server.now() - days_ago as u64 * 24 * 60 * MINUTE);
+            let mut voter = [0; 16];
+            voter[3] = u8::try_from(number + 1).unwrap();
+            let verdict = Some(if number % (good + bad) < good { Verdict::Good } else { Verdict::Bad });
+            let ballot = Ballot { host: Hostname::parse(host).unwrap(), verdict };
+            sites::vote(&server.app.site, now, address, VoterId::from_bytes(voter), &ballot).await.unwrap();
+        }
+    }
+}
+
 /// Submits a story at its time, on a site that was opened with the oldest.
 async fn submit(server: &Server, authors: &[Client], opened: u64, story: &Story) {
     let time = opened + (STORIES[0].minutes_ago - story.minutes_ago) * MINUTE;
     server.advance(time - server.now());
     let author = &authors[story.author];
-    let news = if story.content.starts_with("https://") {
-        author.submit_link(story.title, story.content).await
-    } else {
-        author.submit_text(story.title, story.content).await
-    };
+    let (url, text) =
+        if story.content.starts_with("https://") { (story.content, "") } else { ("", story.content) };
+    let fields =
+        [("news_id", "-1"), ("title", story.title), ("url", url), ("text", text), ("topics", story.topics)];
+    let news = ok(author.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
     for (position, text) in story.comments.iter().enumerate() {
         authors[(story.author + position + 1) % authors.len()].comment(news, text).await;
     }
@@ -325,6 +428,35 @@ async fn discuss(server: &Server, authors: &[Client]) {
     {
         let direction = if comment == 11 { "down" } else { "up" };
         ok(authors[voter].vote_comment(news, comment, direction).await);
+    }
+}
+
+/// They follow each other, and write to each other.
+async fn meet(server: &Server, authors: &[Client]) {
+    for (author, name) in authors.iter().zip(FULL_NAMES) {
+        let fields = [("about", ""), ("email", ""), ("fullname", name)];
+        ok(author.api_post("/api/updateprofile", &fields).await);
+    }
+    for (follower, followed) in [
+        (2, 0),
+        (2, 5),
+        (2, 6),
+        (2, 3),
+        (0, 2),
+        (0, 4),
+        (5, 4),
+        (6, 7),
+        (3, 4),
+        (3, 2),
+        (5, 0),
+        (7, 0),
+        (6, 2),
+    ] {
+        authors[follower].follow(AUTHORS[followed]).await;
+    }
+    for (author, text) in TWEETS {
+        server.advance(MINUTE / 2);
+        authors[author].tweet(text).await;
     }
 }
 

@@ -302,7 +302,13 @@ async fn a_profile_change_from_a_session_that_has_ended_changes_nothing() {
         ok(alice.post("/api/logout", &[]).await.json());
         let before = server.dump().await;
         for password in [None, Some(NewPassword::parse("a thief's password").unwrap())] {
-            let change = ProfileChange { about: About::parse("taken over").unwrap(), email: None, password };
+            let change = ProfileChange {
+                about: About::parse("taken over").unwrap(),
+                email: None,
+                password,
+                fullname: None,
+                tweet_news: None,
+            };
             let refused = update_profile(&server.app.site, &viewer, &change).await.unwrap_err();
             assert!(refused.to_string().contains("session has ended"), "{refused}");
         }

@@ -183,12 +183,24 @@ async fn what_is_not_there_is_404_and_what_takes_no_such_method_is_405() {
         "/api/votenews",
         "/api/postcomment",
         "/api/votecomment",
+        "/api/tweet",
+        "/api/deltweet",
+        "/api/follow",
+        "/api/unfollow",
     ] {
         let answer = visitor.get(path).await;
         assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
         refused(answer.json());
     }
-    for path in ["/api/getnews/top/0/30", "/api/getcomments/1"] {
+    for path in [
+        "/api/getnews/top/0/30",
+        "/api/getcomments/1",
+        "/api/timeline/home",
+        "/api/timeline/everyone",
+        "/api/timeline/user/alice",
+        "/api/followers/alice",
+        "/api/followings/alice",
+    ] {
         assert_eq!(visitor.post(path, &[]).await.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
         let put = visitor.request(Method::PUT, path).send().await.unwrap();
         assert_eq!(put.status(), StatusCode::METHOD_NOT_ALLOWED, "{path}");

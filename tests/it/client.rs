@@ -88,6 +88,11 @@ impl Client {
         Self { auth: auth.map(str::to_owned), apisecret: apisecret.map(str::to_owned), ..self.clone() }
     }
 
+    /// The same client of a server elsewhere.
+    pub fn at(&self, address: SocketAddr) -> Self {
+        Self { address, ..self.clone() }
+    }
+
     /// The same client with one more header.
     pub fn with_header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.insert(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
@@ -188,6 +193,25 @@ impl Client {
         self.api_post("/api/submit", &fields).await
     }
 
+    /// Submits a text under topics; answers the item's id.
+    pub async fn submit_on(&self, topics: &str, title: &str) -> u64 {
+        news_id(self.try_submit_on(topics, title).await)
+    }
+
+    /// The answer to a submission of a text under topics.
+    pub async fn try_submit_on(&self, topics: &str, title: &str) -> Value {
+        let fields = [("news_id", "-1"), ("title", title), ("url", ""), ("text", "text"), ("topics", topics)];
+        self.api_post("/api/submit", &fields).await
+    }
+
+    /// The answer to an edit of a text's topics.
+    pub async fn edit_topics(&self, news: u64, topics: &str) -> Value {
+        let id = news.to_string();
+        let fields =
+            [("news_id", &*id), ("title", "Title"), ("url", ""), ("text", "text"), ("topics", topics)];
+        self.api_post("/api/submit", &fields).await
+    }
+
     /// The answer to an edit.
     pub async fn edit(&self, news: u64, title: &str, url: &str, text: &str) -> Value {
         let fields = [("news_id", &*news.to_string()), ("title", title), ("url", url), ("text", text)];
@@ -242,6 +266,21 @@ impl Client {
     pub async fn update_profile(&self, about: &str, email: &str, password: &str) -> Value {
         let fields = [("about", about), ("email", email), ("password", password)];
         self.api_post("/api/updateprofile", &fields).await
+    }
+
+    /// Writes a tweet; answers its id.
+    pub async fn tweet(&self, text: &str) -> u64 {
+        ok(self.try_tweet(text).await)["tweet_id"].as_u64().unwrap()
+    }
+
+    /// The answer to a tweet.
+    pub async fn try_tweet(&self, text: &str) -> Value {
+        self.api_post("/api/tweet", &[("text", text)]).await
+    }
+
+    /// Follows somebody.
+    pub async fn follow(&self, username: &str) {
+        ok(self.api_post("/api/follow", &[("username", username)]).await);
     }
 
     /// Items of a list, `top` or `latest`.

@@ -4,7 +4,7 @@ use crate::client::{Client, ok};
 use crate::server::{Engine, Server, Settings};
 
 /// A site with an administrator, alice, with bob, and with what they wrote:
-/// alice's link 1, bob's text 2 and bob's link 3, which is deleted, with a
+/// alice's link 1 under the topics links and examples, bob's text 2 and bob's link 3, which is deleted, with a
 /// comment of alice's. On item 1 bob wrote comment 1, which alice answered
 /// with 2; 3, deleted, which alice answered with 4; and 5, deleted.
 pub struct Community {
@@ -25,7 +25,14 @@ impl Community {
     pub async fn on(server: Server) -> Self {
         let (alice, bob) = (server.member("alice").await, server.member("bob").await);
         server.set_field("user:1", "flags", "a").await;
-        alice.submit_link("A link", "http://example.com/one").await;
+        let link = [
+            ("news_id", "-1"),
+            ("title", "A link"),
+            ("url", "http://example.com/one"),
+            ("text", ""),
+            ("topics", "links, examples"),
+        ];
+        ok(alice.api_post("/api/submit", &link).await);
         bob.submit_text("A text", "Some text").await;
         bob.submit_link("A gone title", "http://gone.example/").await;
         alice.comment(3, "It stays readable").await;
@@ -56,11 +63,19 @@ pub enum Access {
 }
 
 /// A page of every family there is.
-pub const PAGES: [(&str, Access); 30] = [
+pub const PAGES: [(&str, Access); 58] = [
     ("/", Access::Everybody),
     ("/latest", Access::Everybody),
     ("/latest/0", Access::Everybody),
     ("/latest/1", Access::Everybody),
+    ("/best", Access::Everybody),
+    ("/best/new", Access::Everybody),
+    ("/best?page=2", Access::Everybody),
+    ("/topics", Access::Everybody),
+    ("/topic/links", Access::Everybody),
+    ("/topic/links/new?page=2", Access::Everybody),
+    ("/topic/links+examples/new", Access::Everybody),
+    ("/topic/links,examples", Access::Everybody),
     ("/saved/0", Access::Members),
     ("/news/1", Access::Everybody),
     ("/news/2", Access::Everybody),
@@ -77,6 +92,20 @@ pub const PAGES: [(&str, Access); 30] = [
     ("/replies", Access::Members),
     ("/user/alice", Access::Everybody),
     ("/user/BOB", Access::Everybody),
+    ("/@alice", Access::Everybody),
+    ("/@BOB", Access::Everybody),
+    ("/@bob?before=1-1", Access::Everybody),
+    ("/@alice/followers", Access::Everybody),
+    ("/@alice/followings", Access::Everybody),
+    ("/home", Access::Members),
+    ("/home?before=1-1", Access::Members),
+    ("/everyone", Access::Everybody),
+    ("/suggestions", Access::Members),
+    ("/tweet/1", Access::Everybody),
+    ("/deltweet/1", Access::Alice),
+    ("/settings", Access::Members),
+    ("/settings?saved", Access::Members),
+    ("/settings/deactivate", Access::Members),
     ("/usernews/bob/0", Access::Everybody),
     ("/usercomments/bob/0", Access::Everybody),
     ("/usercomments/alice/0", Access::Everybody),
@@ -87,4 +116,10 @@ pub const PAGES: [(&str, Access); 30] = [
     ("/about", Access::Always),
     ("/ranking", Access::Always),
     ("/admin", Access::Alice),
+    ("/admin/sites", Access::Alice),
+    ("/admin/sites?day=2027-01-14", Access::Alice),
+    ("/sites", Access::Everybody),
+    ("/sites/worst/week", Access::Everybody),
+    ("/site/example.com", Access::Everybody),
+    ("/site/unknown.example", Access::Everybody),
 ];

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sha2::{Digest, Sha256};
 use tidings::keyspace::Value;
 
 /// Everything that a store holds.
@@ -23,9 +24,13 @@ pub fn check(dump: &Dump) {
             assert_eq!(news.get("del"), None, "{list} has the deleted item {id}");
         }
     }
+    check_articles(dump);
     for (key, value) in dump {
         if let (Some(name), Value::String(id)) = (key.strip_prefix("username.to.id:"), value) {
-            assert_eq!(hash(dump, &format!("user:{id}"))["username"].to_lowercase(), name);
+            let user = hash(dump, &format!("user:{id}"));
+            // The name of an account that was given up stays taken.
+            let is_gone = user.contains_key("deactivated");
+            assert!(is_gone || user["username"].to_lowercase() == name, "{key} points to {id}");
         }
         if let (Some(token), Value::String(id)) = (key.strip_prefix("auth:"), value) {
             assert_eq!(hash(dump, &format!("user:{id}"))["auth"], token);
@@ -33,6 +38,140 @@ pub fn check(dump: &Dump) {
         if let (Some(_), Value::String(id)) = (key.strip_prefix("url:"), value) {
             assert!(dump.contains_key(&format!("news:{id}")), "{key} points to {id}");
         }
+    }
+    check_sites(dump);
+}
+
+/// Recomputes every figure about sites from the stored votes.
+fn check_sites(dump: &Dump) {
+    let mut expected: BTreeMap<(String, String), i64> = BTreeMap::new();
+    let mut stored = BTreeSet::new();
+    let out = moved_out(dump);
+    for (host, votes) in dump.keys().filter_map(|key| votes_of(dump, key)) {
+        for (voter, vote) in votes {
+            let (value, time) = vote.split_once(' ').unwrap();
+            let (value, day): (i64, &str) = (value.parse().unwrap(), time.split('T').next().unwrap());
+            let seconds = time.parse::<jiff::Timestamp>().unwrap().as_second();
+            stored.insert((voter.clone(), host.clone(), seconds));
+            let prefix = format!("prefix:{}", &hex::encode(Sha256::digest(&host))[..4]);
+            if out.contains(&(voter.as_str(), host.as_str())) {
+                continue;
+            }
+            assert!(set(dump, &prefix).contains(&host), "{host} in {prefix}");
+            for (key, member, by) in [
+                (format!("link:{host}"), "sum_of_votes", value),
+                (format!("link:{host}"), "count_of_votes", 1),
+                ("links:sum".to_owned(), &host, value),
+                ("links:count".to_owned(), &host, 1),
+                (format!("day:{day}:links:sum"), &host, value),
+                (format!("day:{day}:links:count"), &host, 1),
+                (format!("day:{day}:voters:sum"), &voter, value),
+                (format!("day:{day}:voters:count"), &voter, 1),
+            ] {
+                *expected.entry((key, member.to_owned())).or_default() += by;
+            }
+        }
+    }
+    let is_figure = |key: &str| {
+        key.starts_with("links:")
+            || key.starts_with("day:")
+            || key.starts_with("link:") && !key.ends_with(":votes")
+    };
+    let mut found: BTreeMap<(String, String), i64> = BTreeMap::new();
+    for (key, value) in dump.iter().filter(|(key, _)| is_figure(key)) {
+        let figures: Vec<(String, i64)> = match value {
+            Value::Hash(fields) => fields.iter().map(|(f, v)| (f.clone(), v.parse().unwrap())).collect(),
+            Value::SortedSet(members) => members.iter().map(|(m, s)| (m.clone(), whole(*s))).collect(),
+            other => panic!("{key} holds {other:?}"),
+        };
+        found.extend(figures.into_iter().map(|(member, figure)| ((key.clone(), member), figure)));
+    }
+    // A figure of 0 may be stored or not.
+    expected.retain(|_, figure| *figure != 0);
+    found.retain(|_, figure| *figure != 0);
+    assert_eq!(found, expected, "figures of sites");
+    check_voters(dump, &stored);
+    check_news_of_sites(dump);
+}
+
+/// The votes on a host, by voter, if the key holds such.
+fn votes_of(dump: &Dump, key: &str) -> Option<(String, BTreeMap<String, String>)> {
+    let host = key.strip_prefix("link:")?.strip_suffix(":votes")?;
+    Some((host.to_owned(), hash(dump, key)))
+}
+
+/// The votes that bans have taken out of the figures, by voter and host.
+fn moved_out(dump: &Dump) -> BTreeSet<(&str, &str)> {
+    let mut out = BTreeSet::new();
+    for (key, value) in dump {
+        let voter = key.strip_prefix("voter:").and_then(|rest| rest.strip_suffix(":votes"));
+        let (Some(voter), Value::SortedSet(votes)) = (voter, value) else { continue };
+        let details = hash(dump, &format!("voter:{voter}"));
+        let moved = details.get("ban_moved").map_or(0, |moved| moved.parse().unwrap());
+        let mut votes: Vec<(f64, &str)> = votes.iter().map(|(host, time)| (*time, host.as_str())).collect();
+        votes.sort_by(|left, right| left.partial_cmp(right).unwrap());
+        out.extend(votes.into_iter().take(moved).map(|(_, host)| (voter, host)));
+    }
+    out
+}
+
+fn check_voters(dump: &Dump, stored: &BTreeSet<(String, String, i64)>) {
+    let mut of_voters = BTreeSet::new();
+    for (key, value) in dump.iter().filter(|(key, _)| key.starts_with("voter:")) {
+        let name = key.strip_prefix("voter:").unwrap();
+        match (name.split_once(':'), value) {
+            (Some((voter, "votes")), Value::SortedSet(votes)) => {
+                assert!(dump.contains_key(&format!("voter:{voter}")), "{key}");
+                of_voters
+                    .extend(votes.iter().map(|(host, time)| (voter.to_owned(), host.clone(), whole(*time))));
+            }
+            (Some((voter, "new")), Value::Hash(fields)) => {
+                let hosts: Vec<&String> = fields.iter().map(|(f, _)| f).filter(|f| f.contains('.')).collect();
+                assert_eq!(hash(dump, key)["count"], hosts.len().to_string(), "{key}");
+                for host in hosts {
+                    let votes = hash(dump, &format!("link:{host}:votes"));
+                    assert!(votes.contains_key(voter), "{key} has {host}");
+                }
+            }
+            (None, Value::Hash(_)) => {
+                if let Some(user) = hash(dump, key).get("user_id") {
+                    assert_eq!(hash(dump, &format!("user:{user}")).get("voter").unwrap(), name);
+                }
+            }
+            other => panic!("{key} holds {other:?}"),
+        }
+    }
+    assert_eq!(&of_voters, stored, "the votes of voters and those on hosts");
+}
+
+fn check_news_of_sites(dump: &Dump) {
+    let mut expected = BTreeSet::new();
+    for (key, id) in ids_of(dump, "news:") {
+        let news = hash(dump, key);
+        let host = url::Url::parse(&news["url"]).ok().filter(|url| url.scheme() != "text");
+        let host = host.and_then(|url| url.domain().map(str::to_owned)).filter(|host| host.contains('.'));
+        if let Some(host) = host.filter(|_| !news.contains_key("del")) {
+            expected.insert((format!("host.news:{host}"), id.to_string()));
+        }
+    }
+    let lists = dump.keys().filter(|key| key.starts_with("host.news:"));
+    let found = lists.flat_map(|key| members(dump, key).into_iter().map(move |id| (key.clone(), id)));
+    assert_eq!(found.collect::<BTreeSet<_>>(), expected, "news of sites");
+}
+
+/// A score that is a whole number.
+#[allow(clippy::cast_possible_truncation)]
+fn whole(score: f64) -> i64 {
+    assert_eq!(score.fract(), 0.0, "{score}");
+    score as i64
+}
+
+/// The members of a set; empty when absent.
+fn set(dump: &Dump, key: &str) -> BTreeSet<String> {
+    match dump.get(key) {
+        Some(Value::Set(members)) => members.iter().cloned().collect(),
+        None => BTreeSet::new(),
+        Some(other) => panic!("{key} holds {other:?}"),
     }
 }
 
@@ -52,6 +191,59 @@ fn check_news(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
         assert_eq!(listed, !news.contains_key("del"), "item {id} in {list}");
     }
     check_thread(dump, id, number(news, "comments"));
+}
+
+/// Every article has its news item and stands where time and votes put it;
+/// every topic has the articles whose news name it.
+fn check_articles(dump: &Dump) {
+    let articles: BTreeSet<String> = ids_of(dump, "article:").map(|(key, _)| key.to_owned()).collect();
+    for list in ["time:", "score:"] {
+        assert_eq!(members(dump, list), articles, "{list}");
+    }
+    let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (key, id) in ids_of(dump, "article:") {
+        let (article, news) = (hash(dump, key), hash(dump, &format!("news:{id}")));
+        assert_eq!(article.len(), 5, "{key} has {article:?}");
+        assert_eq!(article["title"], news["title"], "{key}");
+        assert_eq!(article["time"], news["ctime"], "{key}");
+        assert_eq!(article["poster"], format!("user:{}", news["user_id"]), "{key}");
+        if !news["url"].starts_with("text://") {
+            assert_eq!(article["link"], news["url"], "{key}");
+        }
+        assert_eq!(news.get("del"), None, "{key} is of a deleted item");
+        let (time, votes) = (number(&article, "time"), number(&article, "votes"));
+        assert!(votes <= number(&news, "up"), "{key} has {votes} votes");
+        #[allow(clippy::cast_precision_loss)]
+        let expected = [("time:", time as f64), ("score:", (time + 432 * votes) as f64)];
+        for (list, score) in expected {
+            assert_eq!(scores(dump, list).get(key), Some(&score), "{key} in {list}");
+        }
+        if let Some(Value::Set(voters)) = dump.get(&format!("voted:{id}")) {
+            assert_eq!(voters.len(), votes, "who voted for {key}");
+            let ups = members(dump, &format!("news.up:{id}"));
+            assert!(voters.iter().all(|voter| ups.contains(voter.strip_prefix("user:").unwrap())), "{key}");
+        }
+        for topic in news.get("topics").into_iter().flat_map(|topics| topics.split(',')) {
+            groups.entry(format!("group:{topic}")).or_default().insert(key.to_owned());
+        }
+    }
+    for (key, expected) in &groups {
+        let Some(Value::Set(members)) = dump.get(key) else { panic!("{key} is absent") };
+        assert_eq!(&members.iter().cloned().collect::<BTreeSet<_>>(), expected, "{key}");
+    }
+    for (key, _) in dump.iter().filter(|(key, _)| key.starts_with("group:") || key.starts_with("voted:")) {
+        let of_article = key.replace("voted:", "article:");
+        assert!(groups.contains_key(key) || articles.contains(&of_article), "{key} belongs to nothing");
+    }
+    let counted: BTreeMap<String, f64> =
+        scores(dump, "topics").into_iter().filter(|(_, articles)| *articles != 0.0).collect();
+    #[allow(clippy::cast_precision_loss)]
+    let expected: BTreeMap<String, f64> = groups
+        .iter()
+        .map(|(key, members)| (key.strip_prefix("group:").unwrap().to_owned(), members.len() as f64))
+        .collect();
+    assert_eq!(counted, expected, "topics");
+    assert!(hash(dump, "topic.moves").is_empty(), "a move is not finished");
 }
 
 fn check_thread(dump: &Dump, id: u64, counted: usize) {
@@ -77,10 +269,14 @@ fn check_thread(dump: &Dump, id: u64, counted: usize) {
 
 fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
     assert_eq!(user["id"], id.to_string());
-    let name_key = format!("username.to.id:{}", user["username"].to_lowercase());
-    assert_eq!(dump.get(&name_key), Some(&Value::String(id.to_string())));
-    let session_key = format!("auth:{}", user["auth"]);
-    assert_eq!(dump.get(&session_key), Some(&Value::String(id.to_string())));
+    if user.contains_key("deactivated") {
+        check_deactivated(dump, id, user);
+    } else {
+        let name_key = format!("username.to.id:{}", user["username"].to_lowercase());
+        assert_eq!(dump.get(&name_key), Some(&Value::String(id.to_string())));
+        let session_key = format!("auth:{}", user["auth"]);
+        assert_eq!(dump.get(&session_key), Some(&Value::String(id.to_string())));
+    }
     for (list, hashes) in [("user.posted", "news"), ("user.saved", "news")] {
         for news in members(dump, &format!("{list}:{id}")) {
             assert!(dump.contains_key(&format!("{hashes}:{news}")), "{list}:{id} has {news}");
@@ -96,6 +292,23 @@ fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
     }
 }
 
+/// Of an account that was given up nothing is left but what it wrote, its
+/// votes and its name, which stays taken.
+fn check_deactivated(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
+    assert!(!user.contains_key("username"));
+    for secret in ["auth", "apisecret", "password", "email", "fullname", "about"] {
+        assert_eq!(user[secret], "", "{secret} of user {id}");
+    }
+    for list in ["followers", "followings", "user_timeline"] {
+        assert!(members(dump, &format!("user:{id}:{list}")).is_empty(), "{list} of user {id}");
+    }
+    let points_here = |value: &Value| *value == Value::String(id.to_string());
+    let names = dump.iter().filter(|(key, value)| key.starts_with("username.to.id:") && points_here(value));
+    assert_eq!(names.count(), 1, "the name of user {id} is taken");
+    let sessions = dump.iter().filter(|(key, value)| key.starts_with("auth:") && points_here(value));
+    assert_eq!(sessions.count(), 0, "user {id} has no session");
+}
+
 /// The keys `prefix<id>`, with their ids.
 fn ids_of<'a>(dump: &'a Dump, prefix: &'a str) -> impl Iterator<Item = (&'a str, u64)> {
     dump.keys().filter_map(move |key| Some((key.as_str(), key.strip_prefix(prefix)?.parse().ok()?)))
@@ -105,6 +318,15 @@ fn ids_of<'a>(dump: &'a Dump, prefix: &'a str) -> impl Iterator<Item = (&'a str,
 pub fn hash(dump: &Dump, key: &str) -> BTreeMap<String, String> {
     match dump.get(key) {
         Some(Value::Hash(fields)) => fields.iter().cloned().collect(),
+        None => BTreeMap::new(),
+        Some(other) => panic!("{key} holds {other:?}"),
+    }
+}
+
+/// The members of a sorted set with their scores; empty when absent.
+pub fn scores(dump: &Dump, key: &str) -> BTreeMap<String, f64> {
+    match dump.get(key) {
+        Some(Value::SortedSet(members)) => members.iter().cloned().collect(),
         None => BTreeMap::new(),
         Some(other) => panic!("{key} holds {other:?}"),
     }

@@ -1,10 +1,8 @@
 //! The embedded store when the program is killed: what was acknowledged is
 //! there, and nothing is half there.
 
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -12,55 +10,24 @@ use std::time::{Duration, Instant};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
-use tidings::keyspace::{Batch, Store, StoreOptions};
+use sha2::{Digest, Sha256};
+use tidings::domain::accounts::add_account;
+use tidings::domain::clock::Timestamp;
+use tidings::domain::passwords::PasswordWorker;
+use tidings::domain::rules::Rules;
+use tidings::domain::site::Site;
+use tidings::domain::text::Username;
+use tidings::keyspace::Batch;
 
 use crate::client::{Client, Fields, ok};
 use crate::consistency::{self, Dump, hash, members};
+use crate::program::{Program, open_again};
 use crate::server::{dump, http_client};
 
 const KILLS: usize = 20;
 const CLIENTS: usize = 6;
 /// How long to wait for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// The program as an operator runs it. Killed without warning when dropped.
-struct Program {
-    process: Child,
-    address: SocketAddr,
-}
-
-impl Program {
-    /// Starts `tidings serve` on a store file and waits until it listens.
-    fn start(store: &Path) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_tidings"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--store", &format!("redb:{}", store.display())])
-            .env("TIDINGS_LIMITS__SUBMISSION_SECONDS", "0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address =
-            line.trim().strip_prefix("listening on http://").map(|address| address.parse().unwrap());
-        Self { process, address: address.unwrap_or_else(|| panic!("the program says {line:?}")) }
-    }
-
-    /// SIGKILL.
-    fn kill(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // It may have been killed before.
-        self.process.kill().ok();
-        self.process.wait().ok();
-    }
-}
 
 /// A write that the site has acknowledged.
 #[derive(Debug)]
@@ -164,7 +131,7 @@ fn body_of(dump: &Dump, news: u64, comment: u64) -> String {
 
 /// Makes the accounts that write, without the costs of a registration.
 async fn prepare(path: &Path) {
-    let store = open(path).await;
+    let store = open_again(path).await;
     let mut batch = Batch::new();
     batch.set("users.count", CLIENTS.to_string());
     for id in 1..=CLIENTS {
@@ -186,18 +153,6 @@ async fn prepare(path: &Path) {
     store.close().await;
 }
 
-async fn open(path: &Path) -> Store {
-    let url = format!("redb:{}", path.display());
-    // The file is free again only when the last of the killed program is gone.
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match Store::open(&url, &StoreOptions::default()).await {
-            Ok(store) => return store,
-            Err(error) => assert!(Instant::now() < deadline, "{error}"),
-        }
-    }
-}
-
 /// How many writes to let pass before each kill, and how many microseconds more.
 fn moments() -> Vec<(usize, u64)> {
     let moment = (1..40_usize, 0..20_000_u64);
@@ -211,7 +166,7 @@ async fn after_a_kill_during_a_stream_of_writes_every_acknowledged_write_is_ther
     prepare(&path).await;
     let mut acknowledged = Vec::new();
     for (round, (writes, microseconds)) in moments().into_iter().enumerate() {
-        let mut program = Program::start(&path);
+        let mut program = Program::start(&format!("redb:{}", path.display()));
         let clients: Vec<Client> = (1..=CLIENTS)
             .map(|id| {
                 let secret = format!("{id:040}");
@@ -242,11 +197,88 @@ async fn after_a_kill_during_a_stream_of_writes_every_acknowledged_write_is_ther
             acknowledged.extend(stream.await.unwrap());
         }
 
-        let store = open(&path).await;
+        let store = open_again(&path).await;
         let dump = dump(&store).await;
         check_acknowledged(&dump, &acknowledged);
         consistency::check(&dump);
         store.close().await;
     }
     assert!(acknowledged.len() > KILLS * 10, "{}", acknowledged.len());
+}
+
+/// A store file with an administrator's session and a voter of 3000 votes.
+async fn prepare_ban(path: &Path) -> Client {
+    let store = open_again(path).await;
+    let site = Site::new(store.clone(), Rules::default(), PasswordWorker::default());
+    let name = Username::parse("admin").unwrap();
+    let id = add_account(&site, Timestamp(1_800_000_000), &name, None).await.unwrap();
+    let mut batch = Batch::new();
+    batch.set_field(format!("user:{id}"), "flags", "a");
+    batch.set_fields(format!("voter:{VOTER}"), [("created_at", "2027-01-15T08:00:00Z"), ("is_banned", "0")]);
+    for key in ["day:2027-01-15:voters:sum", "day:2027-01-15:voters:count"] {
+        batch.sorted_add(key, VOTER, 3_000.0);
+    }
+    for number in 0..3_000 {
+        let host = format!("site{number}.example");
+        batch.set_fields(format!("link:{host}"), [("sum_of_votes", "1"), ("count_of_votes", "1")]);
+        batch.set_field(format!("link:{host}:votes"), VOTER, "+1 2027-01-15T08:00:00Z");
+        batch.sorted_add(format!("voter:{VOTER}:votes"), &host, 1_800_000_000.0);
+        batch.add_member(format!("prefix:{}", &hex::encode(Sha256::digest(&host))[..4]), &host);
+        for key in ["links:sum", "links:count", "day:2027-01-15:links:sum", "day:2027-01-15:links:count"] {
+            batch.sorted_add(key, &host, 1.0);
+        }
+    }
+    store.commit(batch).await.unwrap();
+    let prepared = dump(&store).await;
+    consistency::check(&prepared);
+    let user = hash(&prepared, &format!("user:{id}"));
+    store.close().await;
+    let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
+    Client::new(http_client(), nowhere).with_secrets(Some(&user["auth"]), Some(&user["apisecret"]))
+}
+
+const VOTER: &str = "01010101-0101-4101-8101-010101010101";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ban_that_is_killed_is_exact_at_every_moment_and_is_finished_by_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.redb");
+    let url = format!("redb:{}", path.display());
+    let admin = prepare_ban(&path).await;
+    let mut interrupted = 0;
+    for kill in 0..40_u64 {
+        let mut program = Program::start(&url);
+        let client = admin.at(program.address);
+        let call = if kill % 2 == 0 { "/api/sites/admin/ban" } else { "/api/sites/admin/unban" };
+        let asked = tokio::spawn(async move { client.try_post(call, &[("user_id", VOTER)]).await.is_some() });
+        // Not synchronisation: a moment of its own for every kill.
+        tokio::time::sleep(Duration::from_millis(15 + kill * 12)).await;
+        program.kill();
+        asked.await.unwrap();
+
+        let store = open_again(&path).await;
+        let killed = dump(&store).await;
+        store.close().await;
+        consistency::check(&killed);
+        interrupted += usize::from(killed.contains_key("sites:unfinished"));
+        if interrupted == 4 {
+            break;
+        }
+    }
+    assert!(interrupted > 0, "no kill hit a ban");
+    let program = Program::start(&url);
+    let client = admin.at(program.address);
+    ok(client.api_post("/api/sites/admin/unban", &[("user_id", VOTER)]).await);
+    let deadline = Instant::now() + PATIENCE;
+    let path_of_voter = format!("/api/sites/admin/voter/{VOTER}");
+    while client.api_get(&path_of_voter).await["voter"]["is_banned"] != false {
+        assert!(Instant::now() < deadline, "the ban is not lifted within {PATIENCE:?}");
+        tokio::task::yield_now().await;
+    }
+    drop(program);
+    let store = open_again(&path).await;
+    let dump = dump(&store).await;
+    consistency::check(&dump);
+    assert_eq!(members(&dump, "links:sum").len(), 3_000);
+    assert!(!dump.contains_key("sites:unfinished"));
 }

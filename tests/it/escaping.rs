@@ -72,7 +72,7 @@ async fn titles_texts_comments_and_profiles_are_text_on_every_page() {
             assert_eq!(thread.one("title", &[]).text(), format!("{hostile} - Tidings"));
             check_shown(&pages[&format!("/comment/{id}/2")], hostile);
             check_shown(&pages["/usercomments/bob/0"], hostile);
-            check_shown(&pages["/user/bob"], hostile);
+            check_shown(&pages["/@bob"], hostile);
         }
     }
     for (hostile, id) in HOSTILE.into_iter().zip(1..) {
@@ -80,6 +80,32 @@ async fn titles_texts_comments_and_profiles_are_text_on_every_page() {
         assert_eq!((form.value("title"), form.value("text")), (Some(hostile), Some(hostile)));
         let forms = page(&bob, &format!("/editcomment/{id}/1")).await.forms();
         assert!(forms.iter().any(|form| form.value("comment") == Some(hostile)), "{hostile}");
+    }
+}
+
+#[tokio::test]
+async fn tweets_and_full_names_are_text_on_every_page() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    for hostile in HOSTILE {
+        bob.tweet(&format!("{hostile} @alice")).await;
+    }
+    alice.follow("bob").await;
+    for hostile in HOSTILE {
+        ok(bob.api_post("/api/updateprofile", &[("about", ""), ("email", ""), ("fullname", hostile)]).await);
+        for path in ["/home", "/everyone", "/@bob", "/tweet/1", "/@alice/followings", "/replies"] {
+            check_shown(&page(&alice, path).await, hostile);
+        }
+        check_shown(&page(&server.visitor(), "/@bob").await, hostile);
+        assert_eq!(page(&bob, "/settings").await.form("/settings").value("fullname"), Some(hostile));
+    }
+    for client in [server.visitor(), alice, bob.clone()] {
+        let pages = crawl(&client).await;
+        for (hostile, id) in HOSTILE.into_iter().zip(1..) {
+            for path in ["/everyone", "/@bob", &format!("/tweet/{id}")] {
+                check_shown(&pages[path], hostile);
+            }
+        }
     }
 }
 

@@ -11,11 +11,62 @@ use crate::client::{Answer, Client, FORM, encoded};
 const VOID: [&str; 4] = ["img", "input", "link", "meta"];
 
 /// Every element that our pages are made of: what users write adds none.
-const ELEMENTS: [&str; 44] = [
-    "a", "article", "body", "button", "circle", "code", "dd", "div", "dl", "dt", "footer", "form", "h1",
-    "h2", "head", "header", "html", "img", "input", "kbd", "label", "li", "link", "main", "meta", "nav",
-    "ol", "p", "path", "rect", "script", "span", "sup", "svg", "table", "tbody", "td", "textarea", "th",
-    "thead", "time", "title", "tr", "ul",
+const ELEMENTS: [&str; 55] = [
+    "a",
+    "article",
+    "aside",
+    "bdi",
+    "body",
+    "button",
+    "circle",
+    "code",
+    "datalist",
+    "dd",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "g",
+    "h1",
+    "h2",
+    "head",
+    "header",
+    "html",
+    "img",
+    "input",
+    "kbd",
+    "label",
+    "li",
+    "line",
+    "link",
+    "main",
+    "meta",
+    "nav",
+    "ol",
+    "option",
+    "p",
+    "path",
+    "rect",
+    "script",
+    "span",
+    "strong",
+    "summary",
+    "sup",
+    "svg",
+    "table",
+    "tbody",
+    "td",
+    "textarea",
+    "th",
+    "thead",
+    "time",
+    "title",
+    "tr",
+    "ul",
 ];
 
 /// An element of a page.
@@ -209,6 +260,7 @@ impl Page {
             let name = element.attribute("name").unwrap_or_default().to_owned();
             let value = element.attribute("value").unwrap_or_default().to_owned();
             match element.name.as_str() {
+                "input" if is_unticked(element) => {}
                 "input" => read.fields.push((name, value)),
                 // A line end right after the tag is none of the text.
                 "textarea" => read.fields.push((name, element.text.trim_start_matches('\n').to_owned())),
@@ -218,6 +270,11 @@ impl Page {
         }
         read
     }
+}
+
+/// Whether it is a box that is not ticked: a browser does not send it.
+fn is_unticked(input: &Element) -> bool {
+    input.attribute("type") == Some("checkbox") && input.attribute("checked").is_none()
 }
 
 /// A form as a browser would send it.

@@ -191,13 +191,23 @@ fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
         "karma_incr_time",
         "pwd_reset",
         "replies",
+        "seen_time",
+        "timeline_version",
+        "voter",
     ];
-    const NEWS: &[&str] =
-        &["id", "title", "url", "user_id", "ctime", "score", "rank", "up", "down", "comments", "del"];
+    const NEWS: &[&str] = &[
+        "id", "title", "url", "user_id", "ctime", "score", "rank", "up", "down", "comments", "del",
+        "tweet_id", "topics",
+    ];
+    const TWEET: &[&str] = &["text", "created_at", "user_id", "news_id"];
+    const ARTICLE: &[&str] = &["title", "link", "poster", "time", "votes"];
     let is_id = |text: &str| text.parse::<u64>().is_ok();
     match key.split_once(':') {
         None if ["users.count", "news.count"].contains(&key) => ("string", false, &[]),
-        None if ["news.top", "news.cron"].contains(&key) => ("zset", false, &[]),
+        None if ["news.top", "news.cron", "global_timeline", "topics"].contains(&key) => ("zset", false, &[]),
+        Some(("tweet", "ids")) => ("string", false, &[]),
+        Some(("tweet", id)) if is_id(id) => ("hash", false, TWEET),
+        Some(("user", rest)) if rest.ends_with("_timeline") => ("zset", false, &[]),
         Some(("username.to.id" | "auth", _)) => ("string", false, &[]),
         Some(("url" | "limit", _)) => ("string", true, &[]),
         Some(("user", rest)) if rest.ends_with(":submitted_recently") => ("string", true, &[]),
@@ -206,6 +216,11 @@ fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
         Some(("news.up" | "news.down" | "user.saved" | "user.posted" | "user.comments", id)) if is_id(id) => {
             ("zset", false, &[])
         }
+        Some(("time" | "score", "")) => ("zset", false, &[]),
+        Some(("article", id)) if is_id(id) => ("hash", false, ARTICLE),
+        Some(("voted", id)) if is_id(id) => ("set", true, &[]),
+        Some(("group", _)) => ("set", false, &[]),
+        Some(("host.news", host)) if host.contains('.') => ("zset", false, &[]),
         Some(("thread", rest)) if rest.strip_prefix("comment:").is_some_and(is_id) => ("hash", false, &[]),
         _ => panic!("the key {key} is not documented"),
     }
@@ -274,6 +289,7 @@ async fn after_our_writes_every_key_still_has_its_documented_type_and_fields() {
     let dave = server.register("dave").await;
 
     let link = carol.submit_link("New link", "http://example.com/new").await;
+    admin.submit_on("old-times", "Under a topic").await;
     let both =
         ok(bob.submit("Both", "http://example.com/both", "and a text").await)["news_id"].as_u64().unwrap();
     ok(carol.edit(link, "Edited", "http://example.com/edited", "").await);
@@ -293,7 +309,7 @@ async fn after_our_writes_every_key_still_has_its_documented_type_and_fields() {
     ok(carol.update_profile("About me", "carol@example.com", "a new password").await);
     ok(bob.api_post("/api/logout", &[]).await);
     server.advance(7_200);
-    assert_eq!(server.visitor().listed("top").await.len(), 3);
+    assert_eq!(server.visitor().listed("top").await.len(), 4);
     assert!(dave.is_logged_in().await);
 
     assert!(check_layout(&mut redis).await > at_first + 10);

@@ -16,7 +16,7 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 }
 
 /// Every form of the pages with good values.
-const FORMS: [Call; 12] = [
+const FORMS: [Call; 20] = [
     open("/register", &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)]),
     open("/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)]),
     open("/reset-password", &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)]),
@@ -36,6 +36,7 @@ const FORMS: [Call; 12] = [
             ("title", "A title", REQUIRED),
             ("url", "http://example.com/new", OPTIONAL),
             ("text", "A text", OPTIONAL),
+            ("topics", "rust, new-topic", OPTIONAL),
         ],
     ),
     signed(
@@ -60,6 +61,24 @@ const FORMS: [Call; 12] = [
         ],
     ),
     signed("/admin/recompute", &[]),
+    signed("/renametopic", &[("topic", "rust", REQUIRED), ("name", "crab", REQUIRED)]),
+    signed("/mergetopic", &[("topic", "rust", REQUIRED), ("into", "go", REQUIRED)]),
+    signed("/tweet", &[("text", "A tweet", REQUIRED)]),
+    signed("/deltweet/1", &[]),
+    signed("/follow", &[("username", "bob", REQUIRED)]),
+    signed("/unfollow", &[("username", "bob", REQUIRED)]),
+    signed(
+        "/settings",
+        &[
+            ("about", "new", REQUIRED),
+            ("email", "new@example.org", REQUIRED),
+            ("password", "a new password", OPTIONAL),
+            ("fullname", "A new name", OPTIONAL),
+            ("tweet_news", "1", OPTIONAL),
+            ("tweet_news_shown", "1", OPTIONAL),
+        ],
+    ),
+    signed("/settings/deactivate", &[("password", PASSWORD, REQUIRED)]),
 ];
 
 /// The answer must be a page that says what was wrong, with one of these statuses.

@@ -121,7 +121,7 @@ pub async fn crawl(client: &Client) -> BTreeMap<String, Page> {
         let answer = client.get(&path).await;
         if answer.status == StatusCode::SEE_OTHER {
             waiting.insert(leads_to(&answer).to_owned());
-        } else if !["/rss", "/atom"].contains(&path.as_str()) {
+        } else if path != "/rss" && !path.ends_with("/atom") {
             let page = shown(&answer);
             waiting.extend(ways_on(&page));
             pages.insert(path, page);
@@ -242,6 +242,8 @@ async fn what_is_not_there_is_not_found() {
         "/editcomment/*/2",
         "/editnews/*",
         "/delnews/*",
+        "/tweet/*",
+        "/deltweet/*",
     ]
     .iter()
     .flat_map(|family| NO_IDS.map(|id| family.replace('*', id)))
@@ -253,6 +255,10 @@ async fn what_is_not_there_is_not_found() {
     }
     for name in ["nobody", "%FF", "%00", "*", "alice%0A", "..%2Falice", "%3Cscript%3E", "\u{202e}"] {
         absent.push(format!("/user/{name}"));
+        absent.push(format!("/@{name}"));
+        for list in ["followers", "followings", "feed"] {
+            absent.push(format!("/@{name}/{list}"));
+        }
         absent.push(format!("/usernews/{name}/0"));
         absent.push(format!("/usercomments/{name}/0"));
     }
@@ -354,6 +360,14 @@ async fn a_wrong_method_is_not_allowed_and_the_right_ones_are_named() {
         (Method::GET, "/votecomment", "POST"),
         (Method::GET, "/postcomment", "POST"),
         (Method::GET, "/profile", "POST"),
+        (Method::GET, "/tweet", "POST"),
+        (Method::GET, "/follow", "POST"),
+        (Method::GET, "/unfollow", "POST"),
+        (Method::POST, "/home", "GET,HEAD"),
+        (Method::POST, "/home/events", "GET,HEAD"),
+        (Method::POST, "/@alice", "GET,HEAD"),
+        (Method::POST, "/@alice/feed", "GET,HEAD"),
+        (Method::DELETE, "/deltweet/1", "GET,HEAD,POST"),
         (Method::GET, "/admin/recompute", "POST"),
         (Method::GET, "/api/votenews", "POST"),
     ] {

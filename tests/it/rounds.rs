@@ -14,6 +14,16 @@ async fn rounds(server: &Server, client: &Client, path: &str) -> u64 {
     server.store().rounds() - before
 }
 
+/// The rounds that a request takes that changes nothing. The background looks
+/// for work now and then, which only adds: the least of some counts.
+async fn least_rounds(server: &Server, client: &Client, path: &str) -> u64 {
+    let mut least = u64::MAX;
+    for _ in 0..5 {
+        least = least.min(rounds(server, client, path).await);
+    }
+    least
+}
+
 /// The rounds of a request, logged in and out: few, and the same number.
 async fn check_rounds(server: &Server, member: &Client, path: &str) -> u64 {
     let anonymous = rounds(server, &server.visitor(), path).await;
@@ -28,7 +38,17 @@ async fn lists_of_1_and_of_100_news_take_the_same_few_rounds() {
     each_engine(&[], async |server| {
         let users = server.members(10).await;
         users[0].submit_text("The only one", "text").await;
-        let lists = ["/", "/latest/0", "/rss", "/api/getnews/top/0/30", "/api/getnews/latest/0/30"];
+        let lists = [
+            "/",
+            "/latest/0",
+            "/best",
+            "/best/new",
+            "/rss",
+            "/best/atom",
+            "/api/getnews/top/0/30",
+            "/api/getnews/latest/0/30",
+            "/api/articles/score/1",
+        ];
         let mut few = Vec::new();
         for list in lists {
             few.push(check_rounds(&server, &users[1], list).await);
@@ -38,6 +58,68 @@ async fn lists_of_1_and_of_100_news_take_the_same_few_rounds() {
         }
         for (list, few) in lists.into_iter().zip(few) {
             assert_eq!(check_rounds(&server, &users[1], list).await, few, "{list}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn timelines_of_1_and_of_120_tweets_take_the_same_few_rounds() {
+    each_engine(&[], async |server| {
+        let members = server.members(30).await;
+        let reader = &members[0];
+        reader.tweet("The only one").await;
+        members[1].tweet("Another").await;
+        reader.follow("member-1").await;
+        let pages = [
+            ("/home", 7),
+            ("/everyone", 3),
+            ("/@member-1", 5),
+            ("/user/member-1", 5),
+            ("/@member-1/followers", 3),
+            ("/suggestions", 5),
+            ("/tweet/1", 2),
+            ("/api/timeline/home", 4),
+            ("/api/timeline/everyone", 3),
+            ("/api/timeline/user/member-1", 5),
+            ("/api/followers/member-1", 3),
+        ];
+        for (path, expected) in pages {
+            assert_eq!(least_rounds(&server, reader, path).await, expected, "{path}");
+        }
+        for member in &members[1..] {
+            for number in 0..4 {
+                server.advance(1);
+                member.tweet(&format!("Number {number}")).await;
+            }
+            if member.username != "member-1" {
+                member.follow("member-1").await;
+            }
+            reader.follow(&member.username).await;
+        }
+        for (path, expected) in pages {
+            assert_eq!(least_rounds(&server, reader, path).await, expected, "{path}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn lists_of_topics_take_two_rounds_more_once_a_minute() {
+    each_engine(&[], async |server| {
+        let users = server.members(2).await;
+        server.set_karma(&users[0], 100).await;
+        users[0].submit_on("rust,go", "The only one").await;
+        let lists = ["/topic/rust", "/topic/go+rust/new", "/topic/go,rust/atom", "/api/topic/go/score/1"];
+        for path in lists {
+            assert_eq!(rounds(&server, &users[1], path).await, 3 + 2, "{path}");
+            assert_eq!(check_rounds(&server, &users[1], path).await, 3, "{path}");
+        }
+        for number in 0..60 {
+            users[0].submit_on("rust,go", &format!("Number {number}")).await;
+        }
+        for path in lists {
+            assert_eq!(check_rounds(&server, &users[1], path).await, 3, "{path}");
         }
     })
     .await;

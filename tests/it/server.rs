@@ -25,10 +25,11 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const UNDISTURBED: [(&str, &str); 3] = [
+const UNDISTURBED: [(&str, &str); 4] = [
     ("limits.account_creation_seconds", "0"),
     ("limits.submission_seconds", "0"),
     ("limits.failed_logins_per_minute", "0"),
+    ("limits.new_voters_per_day", "0"),
 ];
 
 /// Settings by their names, as in `limits.submission_seconds`.
@@ -111,10 +112,14 @@ impl Server {
         };
         let store = Store::open(url, &options).await.unwrap();
         let app = App {
-            site: Arc::new(Site::new(store, config.rules.clone(), PasswordWorker::new(2, 1_000))),
+            site: Arc::new(
+                Site::new(store, config.rules.clone(), PasswordWorker::new(2, 1_000))
+                    .reached_at(config.site.url.as_str()),
+            ),
             mailer: Mailer::from_config(&config.mail).unwrap(),
             config,
             clock: engine_clock,
+            live: Arc::default(),
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

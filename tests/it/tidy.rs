@@ -324,6 +324,35 @@ fn api_routes_are_documented(router: &Source, document: &str) -> Vec<Finding> {
     findings
 }
 
+/// Every call is in the OpenAPI description, and nothing else is: the addresses with a
+/// method in lower case.
+fn routed_calls(router: &Source) -> BTreeSet<(String, &'static str)> {
+    let is_call = |path: &str| {
+        path.starts_with("/api/") || path.starts_with("/v1/") || ["/scores", "/vote"].contains(&path)
+    };
+    let mut calls = BTreeSet::new();
+    for (_, path) in router.literals.iter().filter(|(_, text)| is_call(text)) {
+        let after = router.code.split_once(&format!("\"{path}\"")).map_or("", |(_, after)| after);
+        let handlers = after.split(".route(").next().unwrap_or_default();
+        for (function, method) in [("get(", "get"), ("post(", "post")] {
+            if handlers.contains(function) {
+                calls.insert((path.clone(), method));
+            }
+        }
+    }
+    calls
+}
+
+/// The calls of an OpenAPI description.
+fn described_calls(description: &serde_json::Value) -> BTreeSet<(String, &'static str)> {
+    let mut calls = BTreeSet::new();
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        let known = ["get", "post"].into_iter().filter(|method| methods.get(method).is_some());
+        calls.extend(known.map(|method| (path.clone(), method)));
+    }
+    calls
+}
+
 /// Every key is described: `user:<user id>` in the document for `user:{id}` in the code.
 fn keys_are_documented(keys: &[(usize, String)], document: &str) -> Vec<Finding> {
     let documented: HashSet<String> = document
@@ -468,6 +497,13 @@ fn every_api_call_is_documented() {
 }
 
 #[test]
+fn the_openapi_description_is_of_all_calls() {
+    let routed = routed_calls(&source_of("src/web/router.rs"));
+    assert!(routed.len() > 20, "only {} calls were found", routed.len());
+    assert_eq!(described_calls(&tidings::web::openapi::description()), routed);
+}
+
+#[test]
 fn every_key_is_documented() {
     let keys = key_texts(&source_of(KEYS_FILE));
     demand_none("every key is described", keys_are_documented(&keys, &document("data-layout.md")));
@@ -563,6 +599,18 @@ mod the_rules_can_fail {
         assert_eq!(lines(&api_routes_are_documented(&router, document)), [2, 3, 4]);
         let document = "### GET or POST `/api/a/{id}`\n### POST `/api/b`\n## GET `/api/c`\n";
         assert!(api_routes_are_documented(&router, document).is_empty());
+
+        let calls = |path: &str, method| (path.to_owned(), method);
+        let expected = [
+            calls("/api/a/{id}", "get"),
+            calls("/api/a/{id}", "post"),
+            calls("/api/b", "post"),
+            calls("/api/c", "get"),
+        ];
+        assert_eq!(routed_calls(&router), BTreeSet::from(expected.clone()));
+        let description =
+            serde_json::json!({"paths": {"/api/a/{id}": {"get": {}, "post": {}}, "/api/b": {"post": {}}}});
+        assert_eq!(described_calls(&description), BTreeSet::from_iter(expected[..3].iter().cloned()));
 
         let document = "| `news:<news id>` | news.count |\n| `user:<id>` | `user:<id>:recent` |\n";
         assert_eq!(lines(&keys_are_documented(&some_keys(), document)), [1, 3]);

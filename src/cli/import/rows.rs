@@ -2,7 +2,8 @@
 
 use super::accounts::username;
 use crate::domain::clock::Timestamp;
-use crate::domain::imports::{MAX_IMPORTED_TITLE, mend_encoding};
+use crate::domain::imports::{MAX_IMPORTED_TITLE, imported_topics, mend_encoding};
+use crate::domain::topics::Topics;
 use crate::domain::urls::NewsUrl;
 use anyhow::{Context, bail};
 use csv::StringRecord;
@@ -24,6 +25,8 @@ pub(super) struct Row {
     pub(super) points: u64,
     pub(super) author: String,
     pub(super) created_at: Timestamp,
+    /// What it is about.
+    pub(super) topics: Topics,
     /// Whether its text was encoded twice.
     pub(super) mended: bool,
 }
@@ -54,6 +57,7 @@ struct Columns {
     points: Option<usize>,
     author: usize,
     created_at: usize,
+    topics: Option<usize>,
 }
 
 impl Columns {
@@ -73,6 +77,7 @@ impl Columns {
             points: position("num_points"),
             author: required("author")?,
             created_at: required("created_at")?,
+            topics: position("topics"),
         })
     }
 }
@@ -161,6 +166,7 @@ fn parse(
         points: u64::try_from(points.max(1)).unwrap_or(1),
         author: author.to_owned(),
         created_at: time(text(columns.created_at), zone)?,
+        topics: columns.topics.map(text).map(imported_topics).unwrap_or_default(),
         mended,
     })
 }

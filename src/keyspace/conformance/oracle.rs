@@ -2,7 +2,7 @@
 //! engine answers what a real Redis server answers.
 
 use super::{PATIENCE, RedisServer, START_MS, dump, failure, patient, refusal};
-use crate::keyspace::batch::{Check, Write};
+use crate::keyspace::batch::{Bound, Check, Selection, Within, Write};
 use crate::keyspace::query::{Answer, Answers, Read};
 use crate::keyspace::{Batch, COUNTER_LIMIT, EngineClock, Entry, Expiry, Order, Query, Store, StoreOptions};
 use proptest::prelude::*;
@@ -67,11 +67,14 @@ fn read() -> impl Strategy<Value = Read> {
         (key(), name()).prop_map(|(key, name)| Read::HasMember(key, name)),
         (key(), names()).prop_map(|(key, names)| Read::Scores(key, names)),
         key().prop_map(Read::SortedCount),
-        (key(), order, count(), count()).prop_map(|(key, order, offset, count)| Read::SortedRange {
+        (key(), order.clone(), count(), count()).prop_map(|(key, order, offset, count)| Read::SortedRange {
             key,
             order,
             offset,
             count
+        }),
+        (key(), order, score(), score(), count()).prop_map(|(key, order, least, most, count)| {
+            Read::SortedByScore { key, order, least, most, count }
         }),
     ]
 }
@@ -103,9 +106,30 @@ fn write() -> impl Strategy<Value = Write> {
         2 => (key(), name()).prop_map(|(key, name)| Write::AddMember(key, name)),
         2 => (key(), name()).prop_map(|(key, name)| Write::RemoveMember(key, name)),
         4 => (key(), name(), score()).prop_map(|(key, name, score)| Write::SortedAdd(key, name, score)),
+        3 => (key(), name(), score(), bound())
+            .prop_map(|(key, name, score, bound)| Write::SortedAddBounded(key, name, score, bound)),
+        2 => (key(), name(), score()).prop_map(|(key, name, score)| Write::SortedRaise(key, name, score)),
+        2 => (key(), name(), score()).prop_map(|(key, name, by)| Write::SortedIncrement(key, name, by)),
+        2 => (key(), name(), score())
+            .prop_map(|(key, name, score)| Write::SortedAddIfPresent(key, name, score)),
+        4 => (key(), selection()).prop_map(|(key, selection)| Write::SortedStore(key, selection)),
+        1 => (key(), text()).prop_map(|(channel, message)| Write::Publish(channel, message)),
         2 => (key(), name()).prop_map(|(key, name)| Write::SortedRemove(key, name)),
         1 => (key(), count()).prop_map(|(key, keep)| Write::SortedTrim(key, keep)),
     ]
+}
+
+fn bound() -> impl Strategy<Value = Bound> {
+    (count(), key(), name()).prop_map(|(keep, floors, member)| Bound { keep, floors, member })
+}
+
+fn selection() -> impl Strategy<Value = Selection> {
+    let within = prop::sample::select(vec![Within::All, Within::Any]);
+    (key(), prop::collection::vec(key(), 1..4), within).prop_map(|(scores, sets, within)| Selection {
+        scores,
+        sets,
+        within,
+    })
 }
 
 fn step() -> impl Strategy<Value = Step> {

@@ -1,7 +1,7 @@
 //! A batch is applied whole or not at all.
 
 use super::{Subject, refusal};
-use crate::keyspace::batch::Write;
+use crate::keyspace::batch::{Bound, Write};
 use crate::keyspace::{Batch, CommitError, KeyspaceError};
 use std::time::Duration;
 
@@ -18,6 +18,10 @@ fn change_everything(batch: &mut Batch) {
     batch.remove_member("set", "member");
     batch.sorted_add("sorted", "member", 2.0);
     batch.sorted_trim("sorted", 0);
+    batch.sorted_increment("new sorted", "member", 1.0);
+    batch.sorted_raise("new sorted", "member", 5.0);
+    let bound = Bound { keep: 0, floors: "new floors".to_owned(), member: "member".to_owned() };
+    batch.sorted_add_bounded("new sorted", "member", 1.0, bound);
     batch.expire("sorted", Duration::from_secs(60));
     batch.delete("hash");
 }
@@ -26,6 +30,7 @@ pub(super) async fn every_write_refuses_other_types(subject: Subject) {
     subject.write_one_of_each().await;
     let before = subject.dump().await;
     let text = |text: &str| text.to_owned();
+    let bound = |floors: &str| Bound { keep: 9, floors: floors.to_owned(), member: "member".to_owned() };
     for key in ["string", "hash", "set", "sorted"] {
         for (takes, write) in [
             ("string", Write::Increment(text(key), 0)),
@@ -37,6 +42,10 @@ pub(super) async fn every_write_refuses_other_types(subject: Subject) {
             ("sorted", Write::SortedAdd(text(key), text("member"), 1.0)),
             ("sorted", Write::SortedRemove(text(key), text("absent"))),
             ("sorted", Write::SortedTrim(text(key), 9)),
+            ("sorted", Write::SortedRaise(text(key), text("member"), 1.0)),
+            ("sorted", Write::SortedIncrement(text(key), text("member"), 1.0)),
+            ("sorted", Write::SortedAddBounded(text(key), text("member"), 1.0, bound("new floors"))),
+            ("sorted", Write::SortedAddBounded(text("new sorted"), text("member"), 1.0, bound(key))),
         ] {
             if takes == key {
                 continue;

@@ -1,13 +1,17 @@
 //! One batch inside the writer's transaction: everything that can refuse it
 //! first, then its writes.
 
+mod sorted;
+
 use super::tables::{
     Bytes, Header, Kind, PACKED_BYTES, PackedFields, Tables, Type, WriteTable, after, expiry_key, joined,
-    order_key, pack_field, prefix, score_bytes, split_expiry_key, split_order_key, text,
+    pack_field, prefix, split_expiry_key, text,
 };
 use crate::keyspace::batch::{Batch, CheckId, CommitError, Committed, Write, parse_counter};
 use crate::keyspace::{COUNTER_LIMIT, KeyspaceError};
 use redb::{ReadableTable, StorageError};
+use sorted::packed_set;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -30,14 +34,10 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
     let mut plans: HashMap<&str, Plan> = HashMap::new();
     for write in batch.writes() {
         let key = write.key();
-        let plan = match plans.entry(key) {
-            std::collections::hash_map::Entry::Occupied(plan) => plan.into_mut(),
-            std::collections::hash_map::Entry::Vacant(plan) => {
-                let row = tables.live_row(key, now)?;
-                let header = row.map(|row| Header::of(row.value())).transpose()?;
-                plan.insert(Plan { holds: header.map(|header| header.kind.to_type()), ..Plan::default() })
-            }
-        };
+        if let Write::Publish(..) = write {
+            continue;
+        }
+        let plan = plan_of(&mut plans, tables, key, now)?;
         let stored = |plan: &Plan| -> Result<_, KeyspaceError> {
             Ok(if plan.cleared { None } else { tables.live_row(key, now)? })
         };
@@ -74,11 +74,45 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
             }
             Write::AddMember(..) => plan.add(key, Type::Set)?,
             Write::RemoveMember(..) => plan.remove(key, Type::Set)?,
-            Write::SortedAdd(..) => plan.add(key, Type::SortedSet)?,
-            Write::SortedRemove(..) | Write::SortedTrim(..) => plan.remove(key, Type::SortedSet)?,
+            Write::SortedAdd(..) | Write::SortedRaise(..) | Write::SortedIncrement(..) => {
+                plan.add(key, Type::SortedSet)?;
+            }
+            Write::SortedAddBounded(_, _, _, bound) => {
+                plan.add(key, Type::SortedSet)?;
+                plan_of(&mut plans, tables, &bound.floors, now)?.add(&bound.floors, Type::SortedSet)?;
+            }
+            Write::SortedAddIfPresent(..) | Write::SortedRemove(..) | Write::SortedTrim(..) => {
+                plan.remove(key, Type::SortedSet)?;
+            }
+            Write::SortedStore(_, selection) => {
+                plan.replace(Some(Type::SortedSet));
+                plan_of(&mut plans, tables, &selection.scores, now)?
+                    .remove(&selection.scores, Type::SortedSet)?;
+                for set in &selection.sets {
+                    plan_of(&mut plans, tables, set, now)?.remove(set, Type::Set)?;
+                }
+            }
+            Write::Publish(..) => {}
         }
     }
     Ok(Committed { counters })
+}
+
+/// The plan of a key, made from what is stored when the key is first met.
+fn plan_of<'plans, 'batch, T: ReadableTable<Bytes, Bytes>>(
+    plans: &'plans mut HashMap<&'batch str, Plan<'batch>>,
+    tables: &Tables<T>,
+    key: &'batch str,
+    now: u64,
+) -> Result<&'plans mut Plan<'batch>, StorageError> {
+    Ok(match plans.entry(key) {
+        Entry::Occupied(plan) => plan.into_mut(),
+        Entry::Vacant(plan) => {
+            let row = tables.live_row(key, now)?;
+            let header = row.map(|row| Header::of(row.value())).transpose()?;
+            plan.insert(Plan { holds: header.map(|header| header.kind.to_type()), ..Plan::default() })
+        }
+    })
 }
 
 /// What a key will hold when the writes before this one are applied.
@@ -163,8 +197,27 @@ impl Tables<WriteTable<'_>> {
                 Write::AddMember(key, member) => self.add_member(key, member, now)?,
                 Write::RemoveMember(key, member) => self.remove_member(key, member, now)?,
                 Write::SortedAdd(key, member, score) => self.sorted_add(key, member, *score, now)?,
+                Write::SortedAddBounded(key, member, score, bound) => {
+                    self.sorted_add_bounded(key, member, *score, bound, now)?;
+                }
+                Write::SortedRaise(key, member, score) => self.sorted_raise(key, member, *score, now)?,
+                Write::SortedAddIfPresent(key, member, score) => {
+                    if self.row(key, now)?.is_some() {
+                        self.sorted_add(key, member, *score, now)?;
+                    }
+                }
+                Write::SortedStore(key, selection) => {
+                    self.delete(key)?;
+                    let selected = self.select(selection, now)?;
+                    self.store_or_clear(key, &packed_set(0, &selected))?;
+                }
+                Write::SortedIncrement(key, member, by) => self.sorted_increment(key, member, *by, now)?,
                 Write::SortedRemove(key, member) => self.sorted_remove(key, member, now)?,
-                Write::SortedTrim(key, keep) => self.sorted_trim(key, *keep, now)?,
+                Write::SortedTrim(key, keep) => {
+                    self.sorted_trim(key, *keep, now)?;
+                }
+                // Sent when the transaction is on disk.
+                Write::Publish(..) => {}
             }
         }
         Ok(())
@@ -247,7 +300,7 @@ impl Tables<WriteTable<'_>> {
             self.expiries.remove(expiry_key(header.expires_at, key).as_slice())?;
         }
         match header.kind {
-            Kind::String | Kind::PackedHash => Ok(()),
+            Kind::String | Kind::PackedHash | Kind::PackedSortedSet => Ok(()),
             Kind::WideHash => clear_range(&mut self.fields, key),
             Kind::Set => clear_range(&mut self.members, key),
             Kind::SortedSet => {
@@ -348,66 +401,6 @@ impl Tables<WriteTable<'_>> {
             return Ok(());
         }
         row.header.count = row.header.count.saturating_sub(1);
-        self.store_or_clear(key, &row)
-    }
-
-    fn sorted_add(&mut self, key: &str, member: &str, score: f64, now: u64) -> Result<(), StorageError> {
-        // The two zeros are equal scores and must not differ in their bits,
-        // which order the set.
-        let score = if score == 0.0 { 0.0 } else { score };
-        let mut row = self.row_or_new(key, Kind::SortedSet, now)?;
-        let prefix = prefix(key);
-        let member = member.as_bytes();
-        let row_key = joined(&prefix, member);
-        let before = self.scores.insert(row_key.as_slice(), score_bytes(score).as_slice())?;
-        let before = before.map(|guard| super::tables::score_of(guard.value())).transpose()?;
-        if before == Some(score) {
-            return Ok(());
-        }
-        if let Some(before) = before {
-            self.order.remove(order_key(&prefix, before, member).as_slice())?;
-        }
-        self.order.insert(order_key(&prefix, score, member).as_slice(), &[][..])?;
-        if before.is_none() {
-            row.header.count += 1;
-            self.store(key, &row)?;
-        }
-        Ok(())
-    }
-
-    fn sorted_remove(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
-        let Some(mut row) = self.row(key, now)? else {
-            return Ok(());
-        };
-        let prefix = prefix(key);
-        let Some(score) = self.score(key, member)? else {
-            return Ok(());
-        };
-        self.scores.remove(joined(&prefix, member.as_bytes()).as_slice())?;
-        self.order.remove(order_key(&prefix, score, member.as_bytes()).as_slice())?;
-        row.header.count = row.header.count.saturating_sub(1);
-        self.store_or_clear(key, &row)
-    }
-
-    fn sorted_trim(&mut self, key: &str, keep: u64, now: u64) -> Result<(), StorageError> {
-        let Some(mut row) = self.row(key, now)?.filter(|row| row.header.count > keep) else {
-            return Ok(());
-        };
-        let prefix = prefix(key);
-        let end = after(&prefix);
-        while row.header.count > keep {
-            let lowest = {
-                let mut rows = self.order.range(prefix.as_slice()..end.as_slice())?;
-                rows.next().transpose()?.map(|(row_key, _)| row_key.value().to_vec())
-            };
-            let Some(row_key) = lowest else {
-                break;
-            };
-            let (_, member) = split_order_key(&prefix, &row_key)?;
-            self.scores.remove(joined(&prefix, member.as_bytes()).as_slice())?;
-            self.order.remove(row_key.as_slice())?;
-            row.header.count = row.header.count.saturating_sub(1);
-        }
         self.store_or_clear(key, &row)
     }
 }

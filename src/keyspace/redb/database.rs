@@ -157,6 +157,10 @@ fn damaged(what: &str) -> String {
 pub(super) fn prepared(database: Database) -> Result<Database, String> {
     match layout(&database).map_err(|error| damaged(&error.to_string()))? {
         Layout::Version(LAYOUT_VERSION) => {}
+        // Every layout so far has what those before it had, and more.
+        Layout::Version(version) if version < LAYOUT_VERSION => {
+            lay_out(&database).map_err(|error| error.to_string())?;
+        }
         Layout::Version(version) => {
             return Err(format!(
                 "it has layout {version} and this tidings knows only layout {LAYOUT_VERSION}; \

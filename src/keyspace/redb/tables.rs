@@ -4,7 +4,7 @@
 //!
 //! | table | key | value |
 //! | --- | --- | --- |
-//! | `keys` | key | [`Header`], then the string, or the fields of a packed hash |
+//! | `keys` | key | [`Header`], then the string, or what a packed hash or sorted set holds |
 //! | `fields` | key, field | value, for hashes that outgrew their row |
 //! | `members` | key, member | nothing |
 //! | `scores` | key, member | score, big-endian bits |
@@ -19,12 +19,15 @@
 //! whole, and one lookup is several times faster than a range of rows. A large
 //! one (the comments of a thread) has a row for each field, so that a change
 //! does not rewrite all of it.
+//!
+//! A sorted set that was selected from others lives inside its row too, however
+//! large it is: it is written whole, read at some position, and expires whole.
 
 use redb::{ReadableTable, StorageError, TableDefinition, TableError};
 
 /// The layout that this code reads and writes. A change of the tables' bytes
 /// raises it.
-pub(super) const LAYOUT_VERSION: u64 = 1;
+pub(super) const LAYOUT_VERSION: u64 = 2;
 
 /// The size beyond which a hash gets a row for each field.
 pub(super) const PACKED_BYTES: usize = 2048;
@@ -112,6 +115,8 @@ pub(super) enum Kind {
     WideHash,
     Set,
     SortedSet,
+    /// A sorted set inside its row; see [`super::packed`].
+    PackedSortedSet,
 }
 
 /// The four types that callers know.
@@ -130,7 +135,7 @@ impl Kind {
             Self::String => Type::String,
             Self::PackedHash | Self::WideHash => Type::Hash,
             Self::Set => Type::Set,
-            Self::SortedSet => Type::SortedSet,
+            Self::SortedSet | Self::PackedSortedSet => Type::SortedSet,
         }
     }
 }
@@ -158,6 +163,7 @@ impl Header {
             b'H' => Kind::WideHash,
             b'S' => Kind::Set,
             b'Z' => Kind::SortedSet,
+            b'z' => Kind::PackedSortedSet,
             other => return Err(corrupted(&format!("a key's row has the unknown kind {other}"))),
         };
         Ok(Self { kind, expires_at: number(&header[1..9])?, count: number(&header[9..])? })
@@ -176,6 +182,7 @@ impl Header {
             Kind::WideHash => b'H',
             Kind::Set => b'S',
             Kind::SortedSet => b'Z',
+            Kind::PackedSortedSet => b'z',
         };
         let mut row = Vec::with_capacity(HEADER_BYTES + body.len());
         row.push(kind);
@@ -230,6 +237,14 @@ pub(super) fn split_expiry_key(row: &[u8]) -> Result<(u64, &str), StorageError> 
 /// The key of a row in `order`.
 pub(super) fn order_key(prefix: &[u8], score: f64, member: &[u8]) -> Vec<u8> {
     [prefix, &ordered_bits(score).to_be_bytes(), member].concat()
+}
+
+/// The first key of the rows in `order` whose scores are between two, both
+/// included, and the key after the last.
+pub(super) fn order_keys_between(prefix: &[u8], least: f64, most: f64) -> (Vec<u8>, Vec<u8>) {
+    // Both zeros are one score. No carry: only a negative NaN has all bits set.
+    let (first, last) = (ordered_bits(least + 0.0), ordered_bits(most + 0.0));
+    (joined(prefix, &first.to_be_bytes()), joined(prefix, &last.saturating_add(1).to_be_bytes()))
 }
 
 /// The score and the member of a row in `order`, after its prefix.

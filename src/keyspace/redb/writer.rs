@@ -7,13 +7,14 @@
 use super::apply::preflight;
 use super::database::Slot;
 use super::tables::Tables;
-use crate::keyspace::batch::{Batch, CommitError, Committed};
+use crate::keyspace::batch::{Batch, CommitError, Committed, Write};
+use crate::keyspace::events::Message;
 use crate::keyspace::{EngineClock, KeyspaceError};
 use redb::Durability;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, broadcast, oneshot};
 
 /// The most batches in one transaction: it bounds how long the first of them
 /// waits for the last.
@@ -39,6 +40,7 @@ pub(super) struct Writer {
     pub(super) slot: Arc<Slot>,
     pub(super) clock: EngineClock,
     pub(super) jobs: Receiver<Job>,
+    pub(super) messages: broadcast::Sender<Message>,
 }
 
 impl Writer {
@@ -73,6 +75,9 @@ impl Writer {
         match self.apply_group(&group) {
             Ok(outcomes) => {
                 for (job, outcome) in group.into_iter().zip(outcomes) {
+                    if outcome.is_ok() {
+                        self.send_messages(&job.batch);
+                    }
                     // A caller that has gone away does not want to know.
                     let _ = job.reply.send(outcome);
                 }
@@ -84,6 +89,15 @@ impl Writer {
                     let _ = job.reply.send(Err(KeyspaceError::Unavailable(text).into()));
                 }
                 self.slot.recover();
+            }
+        }
+    }
+
+    fn send_messages(&self, batch: &Batch) {
+        for write in batch.writes() {
+            if let Write::Publish(channel, message) = write {
+                // Nobody listens: then nobody wants to know.
+                let _ = self.messages.send((channel.clone(), message.clone()));
             }
         }
     }

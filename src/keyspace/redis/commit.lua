@@ -10,8 +10,12 @@
 --
 -- Answers {'committed', counter...}, or {reason, i} with the operation that
 -- refuses: 'rejected' (a check does not hold), 'wrong type', 'not an integer'.
+-- The number is negative when another key of the operation is meant; that of
+-- a selection is followed by which: 0 for the sorted set, n for the n-th set.
 
 local COUNTER_LIMIT = 1000000000000000
+
+local call = redis.call
 
 local checks = tonumber(ARGV[1])
 local operations = {}
@@ -27,7 +31,7 @@ for i = 1, #KEYS do
 end
 
 local function type_of(key)
-  return redis.call('TYPE', key).ok
+  return call('TYPE', key).ok
 end
 
 -- A counter must be what Redis itself would write: canonical decimal digits.
@@ -61,6 +65,10 @@ local needed = {
   add_member = 'set',
   remove_member = 'set',
   sorted_add = 'zset',
+  sorted_add_bounded = 'zset',
+  sorted_raise = 'zset',
+  sorted_add_if_present = 'zset',
+  sorted_increment = 'zset',
   sorted_remove = 'zset',
   sorted_trim = 'zset',
 }
@@ -72,6 +80,9 @@ local adds = {
   increment_field = true,
   add_member = true,
   sorted_add = true,
+  sorted_add_bounded = true,
+  sorted_raise = true,
+  sorted_increment = true,
 }
 
 -- Each check answers whether it holds, or nil for a number that is none.
@@ -83,26 +94,26 @@ local holds = {
     return type_of(key) ~= 'none'
   end,
   string_equals = function(key, value)
-    return redis.call('GET', key) == value
+    return call('GET', key) == value
   end,
   field_equals = function(key, field, value)
-    return redis.call('HGET', key, field) == value
+    return call('HGET', key, field) == value
   end,
   field_absent = function(key, field)
-    return redis.call('HEXISTS', key, field) == 0
+    return call('HEXISTS', key, field) == 0
   end,
   field_at_least = function(key, field, least)
-    local number = counter_of(redis.call('HGET', key, field) or '0')
+    local number = counter_of(call('HGET', key, field) or '0')
     return number and number >= tonumber(least)
   end,
   member_absent = function(key, member)
-    return redis.call('SISMEMBER', key, member) == 0
+    return call('SISMEMBER', key, member) == 0
   end,
   sorted_member_absent = function(key, member)
-    return not redis.call('ZSCORE', key, member)
+    return not call('ZSCORE', key, member)
   end,
   sorted_member_present = function(key, member)
-    return redis.call('ZSCORE', key, member) ~= false
+    return call('ZSCORE', key, member) ~= false
   end,
 }
 
@@ -128,21 +139,43 @@ end
 -- removal never makes a key absent here, even if it takes the last entry: the
 -- embedded engine reckons the same way.
 local plans = {}
+local function plan_of(key)
+  local plan = plans[key]
+  if not plan then
+    plan = { holds = type_of(key), cleared = false }
+    plans[key] = plan
+  end
+  return plan
+end
+
 local counters = {}
 for i = checks + 1, #KEYS do
   local key, operation = KEYS[i], operations[i]
   local name = operation.name
-  local plan = plans[key]
-  if not plan then
-    plan = { holds = type_of(key), cleared = false, dropped = {} }
-    plans[key] = plan
-  end
+  local plan = plan_of(key)
   local need = needed[name]
   if need and plan.holds ~= 'none' and plan.holds ~= need then
     return { 'wrong type', i }
   end
   if adds[name] then
     plan.holds = need
+  end
+  if name == 'sorted_add_bounded' then
+    local floors = plan_of(operation[4])
+    if floors.holds ~= 'none' and floors.holds ~= 'zset' then
+      return { 'wrong type', -i }
+    end
+    floors.holds = 'zset'
+  end
+  if name == 'sorted_store' then
+    for j = 2, #operation do
+      local source = plan_of(operation[j]).holds
+      if source ~= 'none' and source ~= (j == 2 and 'zset' or 'set') then
+        return { 'wrong type', -i, j - 2 }
+      end
+    end
+    plan.holds = 'zset'
+    plan.cleared = true
   end
 
   if name == 'set' then
@@ -152,15 +185,16 @@ for i = checks + 1, #KEYS do
     plan.holds = 'none'
     plan.cleared = true
   elseif name == 'delete_field' then
+    plan.dropped = plan.dropped or {}
     plan.dropped[operation[1]] = true
   elseif name == 'increment' or name == 'increment_field' then
     local stored = false
     if plan.cleared then
       stored = false
     elseif name == 'increment' then
-      stored = redis.call('GET', key)
-    elseif not plan.dropped[operation[1]] then
-      stored = redis.call('HGET', key, operation[1])
+      stored = call('GET', key)
+    elseif not (plan.dropped and plan.dropped[operation[1]]) then
+      stored = call('HGET', key, operation[1])
     end
     local before = counter_of(stored or '0')
     local after = before and before + tonumber(operation[name == 'increment' and 1 or 2])
@@ -184,46 +218,91 @@ end
 local apply = {
   set = function(key, write)
     if write[2] then
-      redis.call('SET', key, write[1], 'PX', write[2])
+      call('SET', key, write[1], 'PX', write[2])
     else
-      redis.call('SET', key, write[1])
+      call('SET', key, write[1])
     end
   end,
   delete = function(key)
-    redis.call('DEL', key)
+    call('DEL', key)
   end,
   expire = function(key, write)
-    redis.call('PEXPIRE', key, write[1])
+    call('PEXPIRE', key, write[1])
   end,
   increment = function(key, write)
-    redis.call('INCRBY', key, write[1])
+    call('INCRBY', key, write[1])
   end,
   set_fields = function(key, write)
     -- One by one: the fields of one write may be more than Lua can unpack.
     for j = 1, #write, 2 do
-      redis.call('HSET', key, write[j], write[j + 1])
+      call('HSET', key, write[j], write[j + 1])
     end
   end,
   delete_field = function(key, write)
-    redis.call('HDEL', key, write[1])
+    call('HDEL', key, write[1])
   end,
   increment_field = function(key, write)
-    redis.call('HINCRBY', key, write[1], write[2])
+    call('HINCRBY', key, write[1], write[2])
   end,
   add_member = function(key, write)
-    redis.call('SADD', key, write[1])
+    call('SADD', key, write[1])
   end,
   remove_member = function(key, write)
-    redis.call('SREM', key, write[1])
+    call('SREM', key, write[1])
   end,
   sorted_add = function(key, write)
-    redis.call('ZADD', key, write[1], write[2])
+    call('ZADD', key, write[1], write[2])
+  end,
+  sorted_add_bounded = function(key, write)
+    call('ZADD', key, write[1], write[2])
+    local beyond = call('ZCARD', key) - tonumber(write[3])
+    if beyond > 0 then
+      local highest = call('ZRANGE', key, beyond - 1, beyond - 1, 'WITHSCORES')
+      call('ZREMRANGEBYRANK', key, 0, beyond - 1)
+      call('ZADD', write[4], 'GT', highest[2], write[5])
+    end
+  end,
+  sorted_raise = function(key, write)
+    call('ZADD', key, 'GT', write[1], write[2])
+  end,
+  sorted_add_if_present = function(key, write)
+    if call('EXISTS', key) == 1 then
+      call('ZADD', key, write[1], write[2])
+    end
+  end,
+  sorted_store = function(key, write)
+    -- A member of a set counts as one of score 1: its weight takes that away.
+    if write[1] == 'any' then
+      call('ZUNIONSTORE', key, #write - 2, unpack(write, 3))
+      call('ZINTERSTORE', key, 2, write[2], key, 'WEIGHTS', 1, 0)
+      return
+    end
+    local weights = { 1 }
+    for j = 3, #write do
+      weights[j - 1] = 0
+    end
+    local arguments = {}
+    for j = 2, #write do
+      arguments[#arguments + 1] = write[j]
+    end
+    arguments[#arguments + 1] = 'WEIGHTS'
+    for j = 1, #weights do
+      arguments[#arguments + 1] = weights[j]
+    end
+    call('ZINTERSTORE', key, #weights, unpack(arguments))
+  end,
+  sorted_increment = function(key, write)
+    call('ZINCRBY', key, write[1], write[2])
   end,
   sorted_remove = function(key, write)
-    redis.call('ZREM', key, write[1])
+    call('ZREM', key, write[1])
   end,
   sorted_trim = function(key, write)
-    redis.call('ZREMRANGEBYRANK', key, 0, write[1])
+    call('ZREMRANGEBYRANK', key, 0, write[1])
+  end,
+  publish = function(channel, write)
+    -- A server that forbids it must not stop the batch in the middle.
+    redis.pcall('PUBLISH', channel, write[1])
   end,
 }
 

@@ -1,7 +1,7 @@
 //! How reads and batches travel: commands out, answers back.
 
 use crate::keyspace::KeyspaceError;
-use crate::keyspace::batch::{Batch, Check, CheckId, CommitError, Committed, Write};
+use crate::keyspace::batch::{Batch, Check, CheckId, CommitError, Committed, Within, Write};
 use crate::keyspace::query::{Answer, Expiry, Hash, Order, Read};
 use redis::{Cmd, Value, cmd};
 use std::time::Duration;
@@ -35,6 +35,17 @@ pub(super) fn command_of(read: &Read) -> Cmd {
                 command.arg("REV");
             }
             command.arg("WITHSCORES");
+            command
+        }
+        Read::SortedByScore { order, least, most, count, .. } => {
+            let (least, most) = (score_text(*least), score_text(*most));
+            let mut command = simple("ZRANGE");
+            match order {
+                Order::Ascending => command.arg(least).arg(most).arg("BYSCORE"),
+                Order::Descending => command.arg(most).arg(least).arg("BYSCORE").arg("REV"),
+            };
+            let count = i64::try_from(*count).unwrap_or(i64::MAX);
+            command.arg("LIMIT").arg(0).arg(count).arg("WITHSCORES");
             command
         }
     }
@@ -76,7 +87,7 @@ pub(super) fn answer_of(read: &Read, value: Value) -> Result<Answer, KeyspaceErr
         Read::Scores(..) => items(value)
             .and_then(|items| items.into_iter().map(optional_score).collect::<Option<_>>())
             .map(Answer::Scores),
-        Read::SortedRange { .. } => scored(value).map(Answer::Scored),
+        Read::SortedRange { .. } | Read::SortedByScore { .. } => scored(value).map(Answer::Scored),
     };
     answer.ok_or_else(|| unexpected(read.key()))
 }
@@ -193,12 +204,18 @@ pub(super) fn score_text(score: f64) -> String {
     format!("{:?}", score + 0.0)
 }
 
-/// Adds a batch's keys and arguments to a call of `commit.lua`.
-pub(super) fn add_batch(command: &mut Cmd, batch: &Batch) {
-    let keys = batch.checks().iter().map(Check::key).chain(batch.writes().iter().map(Write::key));
+/// Adds a batch's keys and arguments to a call of `commit.lua`. `channel`
+/// gives the server's name of a channel.
+pub(super) fn add_batch(command: &mut Cmd, batch: &Batch, channel: impl Fn(&str) -> String) {
     command.arg(batch.checks().len() + batch.writes().len());
-    for key in keys {
-        command.arg(key);
+    for check in batch.checks() {
+        command.arg(check.key());
+    }
+    for write in batch.writes() {
+        match write {
+            Write::Publish(name, _) => command.arg(channel(name)),
+            write => command.arg(write.key()),
+        };
     }
     command.arg(batch.checks().len());
     for check in batch.checks() {
@@ -254,12 +271,40 @@ fn add_write(command: &mut Cmd, write: &Write) {
         Write::SortedAdd(_, member, score) => {
             add_operation(command, "sorted_add", &[&score_text(*score), member]);
         }
+        Write::SortedAddBounded(_, member, score, bound) => {
+            let keep = bound.keep.to_string();
+            let score = score_text(*score);
+            add_operation(
+                command,
+                "sorted_add_bounded",
+                &[&score, member, &keep, &bound.floors, &bound.member],
+            );
+        }
+        Write::SortedRaise(_, member, score) => {
+            add_operation(command, "sorted_raise", &[&score_text(*score), member]);
+        }
+        Write::SortedAddIfPresent(_, member, score) => {
+            add_operation(command, "sorted_add_if_present", &[&score_text(*score), member]);
+        }
+        Write::SortedStore(_, selection) => {
+            let within = match selection.within {
+                Within::All => "all",
+                Within::Any => "any",
+            };
+            let sets = selection.sets.iter().map(String::as_str);
+            let arguments: Vec<&str> = [within, &selection.scores].into_iter().chain(sets).collect();
+            add_operation(command, "sorted_store", &arguments);
+        }
+        Write::SortedIncrement(_, member, by) => {
+            add_operation(command, "sorted_increment", &[&score_text(*by), member]);
+        }
         Write::SortedRemove(_, member) => add_operation(command, "sorted_remove", &[member]),
         Write::SortedTrim(_, keep) => {
             // All but the last `keep`, counted from the end.
             let last = i64::try_from(*keep).unwrap_or(i64::MAX).saturating_add(1).saturating_neg();
             add_operation(command, "sorted_trim", &[&last.to_string()]);
         }
+        Write::Publish(_, message) => add_operation(command, "publish", &[message]),
     }
 }
 
@@ -273,14 +318,25 @@ pub(super) fn outcome_of(batch: &Batch, value: Value) -> Result<Committed, Commi
     if word == b"committed" {
         return Ok(Committed { counters: numbers });
     }
-    // Lua counts from one.
-    let number = numbers.first().and_then(|number| usize::try_from(*number - 1).ok()).ok_or_else(strange)?;
-    let key = match batch.checks().get(number) {
+    // Lua counts from one. A negative number means another key of the write:
+    // the floors of a bounded set, or what is selected from, whose place follows.
+    let number = *numbers.first().ok_or_else(strange)?;
+    let position = usize::try_from(number.unsigned_abs().wrapping_sub(1)).map_err(|_| strange())?;
+    let key = match batch.checks().get(position) {
         Some(check) => check.key(),
-        None => batch.writes().get(number - batch.checks().len()).ok_or_else(strange)?.key(),
+        None => match batch.writes().get(position - batch.checks().len()).ok_or_else(strange)? {
+            Write::SortedAddBounded(_, _, _, bound) if number < 0 => &bound.floors,
+            Write::SortedStore(_, selection) if number < 0 => {
+                let place =
+                    numbers.get(1).and_then(|place| usize::try_from(*place).ok()).ok_or_else(strange)?;
+                let mut keys = std::iter::once(&selection.scores).chain(&selection.sets);
+                keys.nth(place).ok_or_else(strange)?
+            }
+            write => write.key(),
+        },
     };
     Err(match word.as_slice() {
-        b"rejected" => CommitError::Rejected(CheckId(number)),
+        b"rejected" => CommitError::Rejected(CheckId(position)),
         b"wrong type" => KeyspaceError::WrongType(key.to_owned()).into(),
         b"not an integer" => KeyspaceError::NotAnInteger(key.to_owned()).into(),
         _ => strange().into(),

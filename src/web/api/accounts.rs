@@ -5,6 +5,7 @@ use crate::domain::accounts;
 use crate::domain::sessions::{self, Session};
 use crate::web::error::Failure;
 use crate::web::form::Fields;
+use crate::web::openapi::{Answer, Call, Input, Method, Needs, Shape, TOKEN};
 use crate::web::viewer::{ClientAddress, SignedForm};
 use crate::web::{App, actions, cookies};
 use axum::Json;
@@ -12,6 +13,79 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
+
+/// What this file answers.
+pub const CALLS: &[Call] = &[
+    Call {
+        method: Method::Post,
+        path: "/api/create_account",
+        summary: "Creates an account and logs it in.",
+        needs: Needs::Nothing,
+        inputs: CREDENTIALS,
+        answer: SECRETS,
+    },
+    Call {
+        method: Method::Post,
+        path: "/api/login",
+        summary: "Logs in.",
+        needs: Needs::Nothing,
+        inputs: CREDENTIALS,
+        answer: SECRETS,
+    },
+    Call {
+        method: Method::Get,
+        path: "/api/login",
+        summary: "Logs in; prefer POST.",
+        needs: Needs::Nothing,
+        inputs: &[Input::query("username", NAME), Input::query("password", PASSWORD)],
+        answer: SECRETS,
+    },
+    Call {
+        method: Method::Post,
+        path: "/api/logout",
+        summary: "Ends the session everywhere.",
+        needs: Needs::Secret,
+        inputs: &[],
+        answer: Answer::Ours(&[]),
+    },
+    Call {
+        method: Method::Post,
+        path: "/api/reset-password",
+        summary: "Mails a link for setting a new password.",
+        needs: Needs::Nothing,
+        inputs: &[Input::form("username", NAME), Input::form("email", EMAIL)],
+        answer: Answer::Ours(&[]),
+    },
+    Call {
+        method: Method::Get,
+        path: "/api/reset-password",
+        summary: "Mails a link for setting a new password; prefer POST.",
+        needs: Needs::Nothing,
+        inputs: &[Input::query("username", NAME), Input::query("email", EMAIL)],
+        answer: Answer::Ours(&[]),
+    },
+    Call {
+        method: Method::Post,
+        path: "/api/updateprofile",
+        summary: "Changes what users say about themselves, the e-mail address and the password.",
+        needs: Needs::Secret,
+        inputs: &[
+            Input::form("about", Shape::Text { least: 0, most: 4_096 }),
+            Input::form("email", EMAIL),
+            Input::form("password", Shape::Text { least: 0, most: 1_024 }).optional(),
+            Input::form("fullname", Shape::Text { least: 0, most: 50 }).optional(),
+            Input::form("tweet_news", Shape::Choice(&["1", "0"])).optional(),
+        ],
+        answer: Answer::Ours(&[]),
+    },
+];
+
+/// A username.
+pub(super) const NAME: Shape = Shape::Pattern("^[A-Za-z][A-Za-z0-9_-]{1,31}$", "alice");
+const PASSWORD: Shape = Shape::Text { least: 8, most: 1_024 };
+const EMAIL: Shape = Shape::Text { least: 0, most: 255 };
+const CREDENTIALS: &[Input] = &[Input::form("username", NAME), Input::form("password", PASSWORD)];
+const SECRETS: Answer = Answer::Ours(&[("auth", TOKEN), ("apisecret", TOKEN)]);
 
 fn session_members(session: Session) -> Json<Value> {
     ok([("auth", session.auth.into()), ("apisecret", session.apisecret.into())])

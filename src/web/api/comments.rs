@@ -1,11 +1,12 @@
 //! Comments: writing, voting, reading a thread.
 
-use super::news::vote_name;
+use super::news::{ID, ID_OR_NONE, VOTE, vote_name};
 use super::ok;
 use crate::domain::ids::NewsId;
 use crate::domain::threads::{self, Thread};
 use crate::domain::visit::Visit;
 use crate::web::error::Failure;
+use crate::web::openapi::{Answer, Call, Input, Method, Needs, Shape};
 use crate::web::path::PathOf;
 use crate::web::viewer::SignedForm;
 use crate::web::{App, actions};
@@ -14,6 +15,46 @@ use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
+
+/// What this file answers.
+pub const CALLS: &[Call] = &[
+    Call {
+        method: Method::Post,
+        path: "/api/postcomment",
+        summary: "Writes, edits or deletes a comment.",
+        needs: Needs::Secret,
+        inputs: &[
+            Input::form("news_id", ID),
+            Input::form("comment_id", ID_OR_NONE),
+            Input::form("parent_id", ID_OR_NONE).optional(),
+            Input::form("comment", Shape::Text { least: 0, most: 4_096 }),
+        ],
+        answer: Answer::Ours(&[
+            ("op", Shape::Choice(&["insert", "update", "delete"])),
+            ("comment_id", Shape::Number),
+            ("parent_id", Shape::Number),
+            ("news_id", Shape::Number),
+        ]),
+    },
+    Call {
+        method: Method::Post,
+        path: "/api/votecomment",
+        summary: "Votes on a comment.",
+        needs: Needs::Secret,
+        inputs: &[Input::form("comment_id", ADDRESS), Input::form("vote_type", VOTE)],
+        answer: Answer::Ours(&[("comment_id", ADDRESS)]),
+    },
+    Call {
+        method: Method::Get,
+        path: "/api/getcomments/{news_id}",
+        summary: "The comments of an item, as a tree.",
+        needs: Needs::Nothing,
+        inputs: &[Input::path("news_id", ID)],
+        answer: Answer::Ours(&[("comments", Shape::List(&Shape::Comment, 2_000))]),
+    },
+];
+
+const ADDRESS: Shape = Shape::Pattern("^[1-9][0-9]{0,14}-[1-9][0-9]{0,14}$", "1-1");
 
 /// POST /api/postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret.
 pub async fn post(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {

@@ -6,12 +6,77 @@ use crate::domain::news::{self, Direction, NewsLine};
 use crate::domain::submissions;
 use crate::domain::visit::Visit;
 use crate::web::error::Failure;
+use crate::web::openapi::{Answer, Call, Input, Method, Needs, Shape};
 use crate::web::path::{PathOf, Start};
 use crate::web::viewer::SignedForm;
 use crate::web::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
+
+/// What this file answers.
+pub const CALLS: &[Call] = &[
+    Call {
+        method: Method::Post,
+        path: "/api/submit",
+        summary: "Submits an item, or edits one.",
+        needs: Needs::Secret,
+        inputs: &[
+            Input::form("news_id", ID_OR_NONE),
+            Input::form("title", Shape::Text { least: 1, most: 80 }),
+            Input::form("url", Shape::Text { least: 0, most: 2_048 }).optional(),
+            Input::form("text", Shape::Text { least: 0, most: 4_096 }).optional(),
+            Input::form("topics", Shape::Text { least: 0, most: 200 }).optional(),
+        ],
+        answer: Answer::Ours(&[("news_id", Shape::Number)]),
+    },
+    Call {
+        method: Method::Post,
+        path: "/api/delnews",
+        summary: "Deletes an item.",
+        needs: Needs::Secret,
+        inputs: &[Input::form("news_id", ID)],
+        answer: Answer::Ours(&[("news_id", Shape::Number)]),
+    },
+    Call {
+        method: Method::Post,
+        path: "/api/votenews",
+        summary: "Votes on an item.",
+        needs: Needs::Secret,
+        inputs: &[Input::form("news_id", ID), Input::form("vote_type", VOTE)],
+        answer: Answer::Ours(&[]),
+    },
+    Call {
+        method: Method::Get,
+        path: "/api/getnews/{sort}/{start}/{count}",
+        summary: "Lists items.",
+        needs: Needs::Nothing,
+        inputs: &[
+            Input::path("sort", Shape::Choice(&["latest", "top"])),
+            Input::path("start", Shape::Whole(0, 1_000_000_000)),
+            Input::path("count", Shape::Whole(1, 32)),
+        ],
+        answer: Answer::Ours(&[("news", Shape::List(&ITEM, limits::MAX_API_NEWS)), ("count", Shape::Number)]),
+    },
+];
+
+/// An id as a field.
+pub(super) const ID: Shape = Shape::Pattern("^[1-9][0-9]{0,14}$", "1");
+/// An id as a field, or -1.
+pub(super) const ID_OR_NONE: Shape = Shape::Pattern("^([1-9][0-9]{0,14}|-1)$", "-1");
+/// A vote as a field.
+pub(super) const VOTE: Shape = Shape::Choice(&["up", "down"]);
+const ITEM: Shape = Shape::Object(&[
+    ("id", Shape::Number, true),
+    ("title", Shape::Text { least: 0, most: 300 }, true),
+    ("url", Shape::Text { least: 0, most: 4_200 }, true),
+    ("username", Shape::OrNull(&Shape::Text { least: 1, most: 64 }), true),
+    ("ctime", Shape::Number, true),
+    ("up", Shape::Number, true),
+    ("down", Shape::Number, true),
+    ("comments", Shape::Number, true),
+    ("voted", VOTE, false),
+]);
 
 /// POST /api/submit: title, url, text, news_id (-1 = new), apisecret.
 pub async fn submit(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
@@ -22,7 +87,7 @@ pub async fn submit(State(app): State<App>, form: SignedForm) -> Result<Json<Val
 /// POST /api/delnews: news_id, apisecret.
 pub async fn delete(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
     let id = actions::news_id(&form.fields)?;
-    submissions::delete_news(&app.site, app.now(), &form.user, id).await?;
+    submissions::delete_news(&app.site, app.moment(), &form.user, id).await?;
     Ok(ok([("news_id", (-1).into())]))
 }
 
@@ -54,7 +119,7 @@ pub async fn list(
 }
 
 fn item(line: &NewsLine, with_vote: bool) -> Value {
-    let NewsLine { news, username, my_vote } = line;
+    let NewsLine { news, username, my_vote, .. } = line;
     let mut item = json!({
         "id": news.id,
         "title": news.title,

@@ -1,6 +1,7 @@
 //! What the site is, and how it ranks.
 
 use super::layout::Frame;
+use crate::domain::articles::{OPEN_SECONDS, VOTE_SCORE};
 use crate::domain::rules::{KarmaRules, LimitRules, RankingRules, Rules};
 use crate::domain::visit::Visit;
 use crate::web::App;
@@ -22,10 +23,15 @@ pub async fn about(State(app): State<App>, mut visit: Visit, here: LocalPath) ->
                  and discuss them. What is on top is decided by these votes and by time alone: "
                 a href="/ranking" { "how the ranking works" } "."
             }
+            p {
+                "You can also follow people: what they tweet and submit is on your home page. "
+                a href="/everyone" { "Everyone's tweets" } " are for everybody to read."
+            }
             h2 { "Reading elsewhere" }
             p {
                 "The latest news come as " a href="/rss" { "RSS" } " and as " a href="/atom" { "Atom" }
-                ", for any feed reader."
+                ", for any feed reader. So do the tweets of each person: a reader finds the feed at the "
+                "address of the profile."
             }
             h2 { "With the keyboard" }
             p {
@@ -36,7 +42,7 @@ pub async fn about(State(app): State<App>, mut visit: Visit, here: LocalPath) ->
             h2 { "What is kept about you" }
             p {
                 "Your name, your password as a hash that does not lead back to it, what you write, and how you \
-                 vote. An e-mail address only when you give one. There is one cookie: your session, once you \
+                 vote and whom you follow. An e-mail address only when you give one. There is one cookie: your session, once you \
                  are logged in."
             }
         }
@@ -60,6 +66,7 @@ impl RankingPage<'_> {
                      These are the rules, with the numbers in use right now."
                 }
                 (ranking(&self.rules.ranking))
+                (best())
                 (karma(&self.rules.karma))
                 (limits(&self.rules.limits))
             }
@@ -71,7 +78,7 @@ impl RankingPage<'_> {
 
     fn table(&self) -> Markup {
         let Rules { ranking, karma, limits, .. } = self.rules;
-        let rows: [(&str, String); 18] = [
+        let rows: [(&str, String); 19] = [
             ("ranking.log_start", ranking.log_start.to_string()),
             ("ranking.log_factor", ranking.log_factor.to_string()),
             ("ranking.age_padding_seconds", ranking.age_padding_seconds.to_string()),
@@ -86,6 +93,7 @@ impl RankingPage<'_> {
             ("karma.upvote_transfer", karma.upvote_transfer.to_string()),
             ("karma.downvote_minimum", karma.downvote_minimum.to_string()),
             ("karma.downvote_cost", karma.downvote_cost.to_string()),
+            ("karma.new_topic_minimum", karma.new_topic_minimum.to_string()),
             ("limits.submission_seconds", limits.submission_seconds.to_string()),
             ("limits.repost_seconds", limits.repost_seconds.to_string()),
             ("limits.news_edit_seconds", limits.news_edit_seconds.to_string()),
@@ -134,6 +142,24 @@ fn ranking(rules: &RankingRules) -> Markup {
     }
 }
 
+/// The other ranking, whose constants are fixed.
+fn best() -> Markup {
+    html! {
+        h2 { "Best" }
+        p {
+            "The lists " a href="/best" { "best" } " and those of " a href="/topics" { "topics" }
+            " follow another, simpler rule:"
+        }
+        code.formula { "score = time of posting + " (VOTE_SCORE) " × votes" }
+        p {
+            "The time is in seconds since 1970. A vote up is worth " (VOTE_SCORE) " seconds, so "
+            (86_400 / VOTE_SCORE) " of them keep an item up for one more day. Votes count for "
+            (duration(OPEN_SECONDS)) "; after that the score is fixed. The author's own vote counts, votes down "
+            "do not. An item never sinks by itself: newer ones rise past it."
+        }
+    }
+}
+
 fn karma(rules: &KarmaRules) -> Markup {
     html! {
         h2 { "Karma" }
@@ -151,6 +177,7 @@ fn karma(rules: &KarmaRules) -> Markup {
                 (rules.downvote_cost) "."
             }
             li { "Votes on your own items and on comments cost nothing." }
+            li { "A topic that does not exist yet needs " (rules.new_topic_minimum) " of who names it first." }
         }
     }
 }
@@ -219,7 +246,9 @@ mod tests {
         rules.karma.downvote_minimum = 4_711;
         rules.limits.comment_edit_seconds = 0;
         let html = framed(None, |frame| RankingPage { rules: &rules }.render(frame)).into_string();
-        for part in ["<sup>1.375</sup>", "4711", "8 hours", "at any time", "ranking.scale"] {
+        for part in
+            ["<sup>1.375</sup>", "4711", "8 hours", "at any time", "ranking.scale", "432 × votes", "7 days"]
+        {
             assert!(html.contains(part), "{part} in {html}");
         }
     }

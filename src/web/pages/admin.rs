@@ -3,6 +3,7 @@
 use super::layout::Frame;
 use super::parts::{age, author, title_link};
 use crate::domain::counts::{self, Counts};
+use crate::domain::deliveries::{self, DeliveryStatus};
 use crate::domain::news::{self, NewsLine};
 use crate::domain::{Error, Refusal};
 use crate::web::App;
@@ -32,6 +33,7 @@ enum Recomputed {
 /// The page of administrators.
 struct AdminPage<'a> {
     counts: Counts,
+    deliveries: DeliveryStatus,
     top: &'a [NewsLine],
     /// What became of a recomputation that was just asked for.
     recomputed: Option<Recomputed>,
@@ -53,6 +55,11 @@ impl AdminPage<'_> {
                 div { dt { "users" } dd { (self.counts.users) } }
                 div { dt { "news submitted" } dd { (self.counts.news) } }
                 div { dt { "news listed" } dd { (self.counts.listed) } }
+                div { dt { "jobs waiting" } dd { (self.deliveries.waiting) } }
+                div { dt { "jobs done by this server" } dd { (self.deliveries.finished) } }
+                @if self.deliveries.finished > 0 {
+                    div { dt { "the last one took" } dd { (self.deliveries.last_milliseconds) " ms" } }
+                }
             }
             form.form method="post" action="/admin/recompute" {
                 (frame.secret_field())
@@ -62,6 +69,7 @@ impl AdminPage<'_> {
                 }
                 button.button { "Recompute all ranks" }
             }
+            p { a.action href="/admin/sites" { "Votes on sites" } }
             h2 { "The front page in numbers" }
             (self.table(frame))
         };
@@ -86,7 +94,7 @@ impl AdminPage<'_> {
                         }
                     }
                     tbody {
-                        @for NewsLine { news, username, .. } in self.top {
+                        @for NewsLine { news, username, site_score, .. } in self.top {
                             tr {
                                 td.number { (news.id) }
                                 td.number { (format!("{:.4}", news.rank(frame.now, rules))) }
@@ -95,7 +103,7 @@ impl AdminPage<'_> {
                                 td.number { (news.down) }
                                 td { (age(frame, news.ctime)) }
                                 td { (author(username.as_deref())) }
-                                td { (title_link(frame, news)) }
+                                td { (title_link(frame, news, *site_score)) }
                             }
                         }
                     }
@@ -116,12 +124,13 @@ pub async fn admin(
         return Err(Refusal::AdministratorsOnly.into());
     }
     let counts = counts::counts(&mut visit).await?;
+    let deliveries = deliveries::status(&app.site).await?;
     let top = news::top(&mut visit, 0, TOP).await?.lines;
     let recomputed = match fields.text("recomputed") {
         "later" => Some(Recomputed::Later),
         items => items.parse().ok().map(Recomputed::Items),
     };
-    Ok(AdminPage { counts, top: &top, recomputed }.render(&Frame::for_user(&app, &here, &user)))
+    Ok(AdminPage { counts, deliveries, top: &top, recomputed }.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// POST /admin/recompute: apisecret. On a large site it goes on after the answer.
@@ -153,14 +162,21 @@ mod tests {
         let admin = user("1", "alice", "a");
         let top = [line(news("<b>", "http://a.com/", false), None)];
         let page = AdminPage {
+            deliveries: DeliveryStatus { waiting: 2, finished: 7, last_milliseconds: 15 },
             counts: Counts { users: 12, news: 345, listed: 340 },
             top: &top,
             recomputed: Some(Recomputed::Items(340)),
         };
         let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
-        for part in
-            ["<dd>12</dd>", "<dd>345</dd>", "340 items", "2.00", r#"action="/admin/recompute""#, "&lt;b&gt;"]
-        {
+        for part in [
+            "<dd>12</dd>",
+            "<dd>345</dd>",
+            "<dd>15 ms</dd>",
+            "340 items",
+            "2.00",
+            r#"action="/admin/recompute""#,
+            "&lt;b&gt;",
+        ] {
             assert!(html.contains(part), "{part} in {html}");
         }
     }

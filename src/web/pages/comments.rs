@@ -4,10 +4,13 @@ use super::Refused;
 use super::layout::Frame;
 use super::parts::{alert, news_address, paging};
 use super::thread::{Place, comment, thread_link};
+use super::tweets::tweet_list;
 use super::user_address;
 use crate::domain::Refusal;
+use crate::domain::cursor::Window;
 use crate::domain::ids::{CommentAddress, CommentId, NewsId};
 use crate::domain::threads::{self, Thread, ThreadLine, UserComment};
+use crate::domain::timelines;
 use crate::domain::users;
 use crate::domain::visit::Visit;
 use crate::web::App;
@@ -24,6 +27,8 @@ use maud::{Markup, html};
 const OF_USER: u64 = 10;
 /// The viewer's comments on the page of replies.
 const REPLIES: u64 = 10;
+/// Tweets that mention the viewer on the page of replies.
+const MENTIONS: usize = 20;
 
 /// The form that writes or changes a comment.
 pub struct CommentForm<'a> {
@@ -274,18 +279,27 @@ pub async fn of_user(
     Ok(frame.page(&heading, &content))
 }
 
-/// GET /replies: the viewer's latest comments with their answers.
+/// GET /replies: the tweets that mention the viewer, and the viewer's latest
+/// comments with their answers.
 pub async fn replies(
     State(app): State<App>,
     SignedIn { mut visit, mut user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, Failure> {
     let comments = threads::replies(&mut visit, &user, REPLIES).await?;
+    let mentions = timelines::mentions_of_viewer(&mut visit, &Window::newest(MENTIONS)).await?.lines;
     // They are being seen now.
     user.replies = 0;
     let frame = Frame::for_user(&app, &here, &user);
     let content = html! {
-        h1 { "Your comments and their replies" }
+        @if !mentions.is_empty() {
+            h1 { "Mentions and replies" }
+            h2 { "Mentions" }
+            (tweet_list(&frame, &mentions))
+            h2 { "Your comments and their replies" }
+        } @else {
+            h1 { "Your comments and their replies" }
+        }
         @if comments.is_empty() { p.empty { "You have not commented yet." } }
         (comments_with_news(&frame, &comments))
     };

@@ -1,6 +1,6 @@
 //! What every page has around its content: head, navigation, footer.
 
-use super::{login_address, user_address};
+use super::{login_address, profile_address};
 use crate::config::{self, Config};
 use crate::domain::clock::Timestamp;
 use crate::domain::users::User;
@@ -61,20 +61,30 @@ impl<'a> Frame<'a> {
     /// A whole page. An empty title is the front page's.
     #[must_use]
     pub fn page(&self, title: &str, content: &Markup) -> Markup {
+        self.page_with(title, &html! {}, content)
+    }
+
+    /// A whole page with more in its head than every page has.
+    #[must_use]
+    pub fn page_with(&self, title: &str, more_head: &Markup, content: &Markup) -> Markup {
         let navigation = html! {
             (self.places())
             (self.account())
         };
         let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
-        document(&self.config.site, title, &navigation, content, is_admin)
+        let head = head(&self.config.site, title, more_head);
+        document(&self.config.site, &head, &navigation, content, is_admin)
     }
 
     fn places(&self) -> Markup {
         html! {
             ul {
+                @if self.viewer.is_some() { (self.place("/home", "home")) }
                 (self.place("/", "top"))
                 (self.place("/latest/0", "latest"))
+                (self.place("/best", "best"))
                 (self.place("/random", "random"))
+                (self.place("/sites", "sites"))
                 (self.place("/submit", "submit"))
             }
         }
@@ -92,7 +102,7 @@ impl<'a> Frame<'a> {
                             }
                         }
                     }
-                    @let profile = user_address("user", &viewer.username, "");
+                    @let profile = profile_address(&viewer.username, "");
                     li {
                         a href=(profile) aria-current=[self.is_here(&profile)] {
                             span.name { (viewer.username) } " "
@@ -142,12 +152,12 @@ pub fn bare_page(site: &config::Site, title: &str, content: &Markup) -> Markup {
             li { a href="/latest/0" { "latest" } }
         }
     };
-    document(site, title, &navigation, content, false)
+    document(site, &head(site, title, &html! {}), &navigation, content, false)
 }
 
 fn document(
     site: &config::Site,
-    title: &str,
+    head: &Markup,
     navigation: &Markup,
     content: &Markup,
     is_admin: bool,
@@ -155,7 +165,7 @@ fn document(
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(site, title))
+            (head)
             body {
                 a.skip href="#main" { "Skip to content" }
                 header.site-header {
@@ -171,7 +181,7 @@ fn document(
     }
 }
 
-fn head(site: &config::Site, title: &str) -> Markup {
+fn head(site: &config::Site, title: &str, more: &Markup) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -188,6 +198,7 @@ fn head(site: &config::Site, title: &str) -> Markup {
             link rel="icon" type="image/svg+xml" href=(ASSETS.icon.path());
             link rel="alternate" type="application/rss+xml" title=(format!("{} (RSS)", site.name)) href="/rss";
             link rel="alternate" type="application/atom+xml" title=(format!("{} (Atom)", site.name)) href="/atom";
+            (more)
             script type="module" src=(ASSETS.script.path()) {}
         }
     }
@@ -199,7 +210,9 @@ fn footer(is_admin: bool) -> Markup {
             div {
                 ul {
                     li { a href="/about" { "about" } }
+                    li { a href="/everyone" { "tweets" } }
                     li { a href="/ranking" { "ranking" } }
+                    li { a href="/topics" { "topics" } }
                     li { a href="/rss" { "RSS" } }
                     li { a href="/atom" { "Atom" } }
                     @if is_admin { li { a href="/admin" { "admin" } } }
@@ -245,7 +258,7 @@ mod tests {
         let page = framed(None, |frame| frame.page("", &html! {})).into_string();
         assert!(page.contains(r#"href="/login?next=%2Flatest%2F0""#), "{page}");
         assert!(page.contains(r#"<a href="/latest/0" aria-current="page">"#), "{page}");
-        assert!(!page.contains("apisecret"), "{page}");
+        assert!(!page.contains("apisecret") && !page.contains("/home"), "{page}");
     }
 
     #[test]
@@ -253,7 +266,14 @@ mod tests {
         let mut alice = user("1", "ali<ce", "");
         alice.replies = 3;
         let page = framed(Some(&alice), |frame| frame.page("", &html! {})).into_string();
-        for part in [r#"href="/user/ali%3Cce""#, "ali&lt;ce", "(7)", r#"<span class="badge">3"#, "logout"] {
+        for part in [
+            r#"href="/@ali%3Cce""#,
+            r#"href="/home""#,
+            "ali&lt;ce",
+            "(7)",
+            r#"<span class="badge">3"#,
+            "logout",
+        ] {
             assert!(page.contains(part), "{part} in {page}");
         }
         assert!(!page.contains("/admin"), "{page}");

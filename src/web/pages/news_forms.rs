@@ -5,9 +5,11 @@ use super::layout::Frame;
 use super::parts::{alert, news_address};
 use super::thread::thread_link;
 use crate::domain::ids::NewsId;
-use crate::domain::limits::MAX_TITLE;
+use crate::domain::limits::{MAX_OFFERED_TOPICS, MAX_TITLE, MAX_TOPICS};
 use crate::domain::news::{self, News};
 use crate::domain::submissions;
+use crate::domain::topics::{self, TopicLine};
+use crate::domain::visit::Visit;
 use crate::web::App;
 use crate::web::actions::{news_id, submit_or_edit};
 use crate::web::error::Failure;
@@ -27,6 +29,9 @@ struct NewsForm<'a> {
     title: &'a str,
     url: &'a str,
     text: &'a str,
+    topics: &'a str,
+    /// The topics that are offered.
+    offered: &'a [TopicLine],
     message: Option<&'a str>,
 }
 
@@ -71,10 +76,35 @@ impl NewsForm<'_> {
                         }
                     }
                 }
+                (self.topics_field())
                 button.button { @if self.edited.is_some() { "Save" } @else { "Submit" } }
             }
         }
     }
+}
+
+impl NewsForm<'_> {
+    fn topics_field(&self) -> Markup {
+        html! {
+            div {
+                label for="topics" { "Topics" }
+                input #topics name="topics" value=(self.topics) list="offered-topics" autocomplete="off"
+                    autocapitalize="none" spellcheck="false" data-several aria-describedby="topics-hint";
+                datalist #offered-topics {
+                    @for line in self.offered { option value=(line.topic) {} }
+                }
+                p.hint #topics-hint {
+                    "None to " (MAX_TOPICS) ", separated by commas: letters from a to z, digits and -. See "
+                    a href="/topics" { "all topics" } "."
+                }
+            }
+        }
+    }
+}
+
+/// The topics that the form offers.
+async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, Failure> {
+    Ok(topics::largest(visit, MAX_OFFERED_TOPICS).await?)
 }
 
 /// The link to be dragged to the browser's bookmarks.
@@ -99,17 +129,20 @@ fn bookmarklet_script(form: &str) -> String {
 /// GET /submit, filled with `u` and `t` by the bookmarklet.
 pub async fn submit_form(
     State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
+    SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Markup, Failure> {
-    let form = NewsForm { title: fields.text("t"), url: fields.text("u"), ..NewsForm::default() };
+    let offered = offered(&mut visit).await?;
+    let form =
+        NewsForm { title: fields.text("t"), url: fields.text("u"), offered: &offered, ..NewsForm::default() };
     Ok(form.render(&Frame::for_user(&app, &here, &user)))
 }
 
-/// POST /submit: title, url, text, news_id (-1), apisecret.
+/// POST /submit: title, url, text, topics, news_id (-1), apisecret.
 pub async fn submit(State(app): State<App>, here: LocalPath, form: SignedForm) -> Result<Response, Failure> {
-    send(&app, &here, &form, form.fields.text("news_id").parse().ok()).await
+    let edited = form.fields.text("news_id").parse().ok();
+    send(&app, &here, form, edited).await
 }
 
 /// POST /editnews/:id: as [`submit`], `news_id` being the number in the address.
@@ -122,22 +155,24 @@ pub async fn edit(
     if news_id(&form.fields)? != id {
         return Err(Failure::Field { name: "news_id", expected: "it must be the number in the address" });
     }
-    send(&app, &here, &form, Some(id)).await
+    send(&app, &here, form, Some(id)).await
 }
 
 async fn send(
     app: &App,
     here: &LocalPath,
-    form: &SignedForm,
+    mut form: SignedForm,
     edited: Option<NewsId>,
 ) -> Result<Response, Failure> {
-    match submit_or_edit(app, form).await {
+    match submit_or_edit(app, &form).await {
         Ok(id) => Ok(Redirect::to(&news_address(id)).into_response()),
         Err(failure) => {
             let refused = Refused::from_failure(failure)?;
+            let offered = offered(&mut form.visit).await?;
             let (fields, message) = (&form.fields, Some(refused.message.as_str()));
             let (title, url, text) = (fields.text("title"), fields.text("url"), fields.text("text"));
-            let filled = NewsForm { edited, title, url, text, message };
+            let topics = fields.text("topics");
+            let filled = NewsForm { edited, title, url, text, topics, offered: &offered, message };
             Ok(refused.answer(filled.render(&Frame::for_user(app, here, &form.user))))
         }
     }
@@ -160,8 +195,17 @@ pub async fn edit_form(
     let news = changeable(&app, &mut signed_in, id).await?;
     let text = news.text();
     let url = if text.is_some() { "" } else { &news.url };
-    let form =
-        NewsForm { edited: Some(id), title: &news.title, url, text: text.unwrap_or_default(), message: None };
+    let offered = offered(&mut signed_in.visit).await?;
+    let topics = news.topics.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let form = NewsForm {
+        edited: Some(id),
+        title: &news.title,
+        url,
+        text: text.unwrap_or_default(),
+        topics: &topics,
+        offered: &offered,
+        message: None,
+    };
     Ok(form.render(&Frame::for_user(&app, &here, &signed_in.user)))
 }
 
@@ -194,7 +238,7 @@ pub async fn delete(
     State(app): State<App>,
     form: SignedForm,
 ) -> Result<Redirect, Failure> {
-    submissions::delete_news(&app.site, app.now(), &form.user, id).await?;
+    submissions::delete_news(&app.site, app.moment(), &form.user, id).await?;
     Ok(Redirect::to("/"))
 }
 
@@ -211,6 +255,8 @@ mod tests {
             title: "\"><script>",
             url: "javascript:alert(1)",
             text: "</textarea>",
+            topics: "<i>",
+            offered: &[],
             message: Some("url is <wrong>"),
         };
         let html = framed(Some(&alice), |frame| form.render(frame)).into_string();

@@ -1,10 +1,14 @@
 //! What several pages show: ages, votes, authors, items in lists.
 
 use super::layout::Frame;
-use super::user_address;
+use super::profile_address;
+use super::topics::topic_link;
+use crate::domain::article_lists::PageNumber;
 use crate::domain::clock::Timestamp;
 use crate::domain::ids::{CommentAddress, NewsId};
+use crate::domain::limits::ARTICLES_PER_PAGE;
 use crate::domain::news::{Direction, News, NewsLine};
+use crate::domain::sites::{Hostname, Score};
 use maud::{Markup, html};
 
 /// What links to other sites tell search engines and the other site.
@@ -52,7 +56,7 @@ pub fn age(frame: &Frame<'_>, time: Timestamp) -> Markup {
 pub fn author(username: Option<&str>) -> Markup {
     html! {
         @match username {
-            Some(name) => { a.author href=(user_address("user", name, "")) { (name) } }
+            Some(name) => { a.author href=(profile_address(name, "")) { (name) } }
             None => { span { "[deleted user]" } }
         }
     }
@@ -128,20 +132,42 @@ pub fn vote_counts(up: impl std::fmt::Display, down: impl std::fmt::Display) -> 
     }
 }
 
-/// Where an item's title leads to.
+/// Where an item's title leads to, and the site that is, with its score.
 #[must_use]
-pub fn title_link(frame: &Frame<'_>, news: &News) -> Markup {
+pub fn title_link(frame: &Frame<'_>, news: &News, score: Score) -> Markup {
     html! {
         @if news.deleted {
             span.gone { "[deleted news]" }
         } @else if let Some((url, host)) = news.link() {
             @let target = frame.new_windows().then_some("_blank");
             a href=(url) rel=(OUTSIDE) target=[target] data-open { (news.title) }
-            " " span.host { (host) }
+            " "
+            @match news.site() {
+                Some(site) => { a.host href=(site_address(&site)) { (site) } " " (site_badge(score)) }
+                None => { span.host { (host) } }
+            }
         } @else {
             a href=(news_address(news.id)) data-open { (news.title) }
         }
     }
+}
+
+/// The address of the page of a site.
+#[must_use]
+pub fn site_address(site: &Hostname) -> String {
+    format!("/site/{site}")
+}
+
+/// What is thought of a site, in a word; nothing when too few have voted.
+#[must_use]
+pub fn site_badge(score: Score) -> Markup {
+    let (class, word) = match score {
+        Score::Good => ("good", "good"),
+        Score::Bad => ("bad", "bad"),
+        Score::Controversial => ("mixed", "controversial"),
+        Score::NoScore => return html! {},
+    };
+    html! { span class={ "site-score " (class) } { span.hidden { "site: " } (word) } }
 }
 
 /// The address of an item's thread.
@@ -156,20 +182,43 @@ pub fn news_anchor(id: NewsId) -> String {
     format!("news-{id}")
 }
 
-/// The line below an item's title: votes, author, age, comments, changes.
+/// How an item stands as an article.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing {
+    /// The votes that count.
+    pub votes: i64,
+    /// Whether further votes count.
+    pub is_open: bool,
+}
+
+impl Standing {
+    fn render(self) -> Markup {
+        let counted = self.is_open.then_some("up");
+        let word = if self.votes == 1 { " vote" } else { " votes" };
+        html! { span { span data-count=[counted] { (self.votes) } (word) } }
+    }
+}
+
+/// The line below an item's title: votes (up and down, or those that count for
+/// an article), author, age, comments, topics, changes.
 #[must_use]
-pub fn news_meta(frame: &Frame<'_>, line: &NewsLine) -> Markup {
+pub fn news_meta(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) -> Markup {
     let NewsLine { news, username, .. } = line;
     let window = frame.config.rules.limits.news_edit_seconds;
     let may_change = frame.viewer.is_some_and(|viewer| news.may_change(viewer, frame.now, window).is_ok());
     html! {
         div.meta {
-            (vote_counts(news.up, news.down)) " "
+            @match standing {
+                Some(standing) => (standing.render()),
+                None => (vote_counts(news.up, news.down)),
+            }
+            " "
             (author(username.as_deref())) " "
             (age(frame, news.ctime)) " "
             a href=(news_address(news.id)) {
                 @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
             }
+            @for topic in &news.topics { " " (topic_link(topic)) }
             @if may_change {
                 " " a href={ "/editnews/" (news.id) } { "edit" }
                 " " a href={ "/delnews/" (news.id) } { "delete" }
@@ -184,19 +233,47 @@ pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> Markup {
     html! {
         ol.news role="list" {
             @for (number, line) in (start + 1..).zip(lines) {
-                @let anchor = news_anchor(line.news.id);
-                li.item #(anchor) data-item {
-                    span.rank aria-hidden="true" { (number) }
-                    @if line.news.deleted {
-                        span {}
-                    } @else {
-                        (vote_buttons(frame, Ballot::News(line.news.id), line.my_vote, &anchor))
-                    }
-                    div.story {
-                        h2 dir="auto" { (title_link(frame, &line.news)) }
-                        (news_meta(frame, line))
-                    }
-                }
+                (news_item(frame, number, line, None))
+            }
+        }
+    }
+}
+
+/// An item in a list, with its place there.
+#[must_use]
+pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Option<Standing>) -> Markup {
+    let anchor = news_anchor(line.news.id);
+    html! {
+        li.item #(anchor) data-item {
+            span.rank aria-hidden="true" { (number) }
+            @if line.news.deleted {
+                span {}
+            } @else {
+                (vote_buttons(frame, Ballot::News(line.news.id), line.my_vote, &anchor))
+            }
+            div.story {
+                h2 dir="auto" { (title_link(frame, &line.news, line.site_score)) }
+                (news_meta(frame, line, standing))
+            }
+        }
+    }
+}
+
+/// What stands for a list without anything in it.
+#[must_use]
+pub fn empty_list(text: &str) -> Markup {
+    html! { p.empty { (text) } }
+}
+
+/// The links to the pages of a list of articles before and after this one.
+#[must_use]
+pub fn page_links(list: &str, page: PageNumber, total: u64) -> Markup {
+    let (number, has_more) = (page.get(), page.start().saturating_add(ARTICLES_PER_PAGE) < total);
+    html! {
+        @if number > 1 || has_more {
+            nav.more aria-label="Pages" {
+                @if number > 1 { a href={ (list) "?page=" (number - 1) } rel="prev" { "back" } }
+                @if has_more { a href={ (list) "?page=" (number + 1) } rel="next" { "more" } }
             }
         }
     }
@@ -279,7 +356,7 @@ mod tests {
         let link =
             r#"<a href="https://Example.com/a?b=c&amp;d" rel="nofollow ugc noopener" data-open>title</a>"#;
         assert!(html.contains(link), "{html}");
-        assert!(html.contains(r#"<span class="host">example.com</span>"#), "{html}");
+        assert!(html.contains(r#"<a class="host" href="/site/example.com">example.com</a>"#), "{html}");
     }
 
     #[test]
@@ -355,7 +432,7 @@ mod tests {
     #[test]
     fn names_are_text_and_gone_users_are_called_that() {
         let html = author(Some("a<b")).into_string();
-        assert_eq!(html, r#"<a class="author" href="/user/a%3Cb">a&lt;b</a>"#);
+        assert_eq!(html, r#"<a class="author" href="/@a%3Cb">a&lt;b</a>"#);
         assert!(author(None).into_string().contains("[deleted user]"));
     }
 

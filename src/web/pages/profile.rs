@@ -1,26 +1,28 @@
-//! A user's page, and the form in which its owner changes it.
+//! A user's page: who it is, what they wrote, and the button to follow them.
 
 use super::Refused;
 use super::layout::Frame;
 use super::parts::{age, alert, counted};
-use super::user_address;
-use crate::domain::accounts;
-use crate::domain::limits::PASSWORD_MIN;
+use super::people::follow_button;
+use super::settings::{ProfileForm, save};
+use super::tweets::{older, tweet_list};
+use super::{profile_address, user_address};
+use crate::domain::cursor::Window;
+use crate::domain::follows::Person;
+use crate::domain::timelines::{self, TweetPage};
 use crate::domain::users::{self, Profile, User};
 use crate::domain::visit::Visit;
 use crate::web::App;
-use crate::web::actions::profile_change;
 use crate::web::autolink::autolink;
-use crate::web::cookies;
 use crate::web::error::Failure;
 use crate::web::form::Fields;
 use crate::web::identicon::{gravatar_url, identicon};
 use crate::web::local_path::LocalPath;
-use crate::web::path::PathOf;
+use crate::web::paging::{PAGE, page_window};
+use crate::web::path::{AtName, PathOf};
 use crate::web::viewer::SignedForm;
 use axum::extract::State;
-use axum::http::header;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
 
 /// The side of the avatar, in CSS pixels.
@@ -29,8 +31,9 @@ const AVATAR: u32 = 64;
 /// A user's page.
 struct ProfilePage<'a> {
     profile: &'a Profile,
-    /// What the owner has typed, when it was refused.
-    typed: Option<(&'a str, &'a str)>,
+    tweets: &'a TweetPage,
+    /// The form of earlier versions, for the owner: on `/user/<name>`.
+    form: Option<ProfileForm<'a>>,
     message: Option<&'a str>,
     saved: bool,
 }
@@ -42,23 +45,60 @@ impl ProfilePage<'_> {
         let content = html! {
             (alert(self.message))
             @if is_own && self.saved { p.notice role="status" { "Your profile is saved." } }
-            div.profile {
-                (avatar(user, frame.config.web.gravatars))
-                h1 { (user.username) }
-            }
+            (self.person(frame, is_own))
             (self.facts(frame, is_own))
             @if !user.about.is_empty() {
                 div.text dir="auto" { (autolink(&user.about, frame.new_windows())) }
             }
-            @if is_own { (self.form(frame)) }
+            @if is_own && let Some(form) = &self.form {
+                h2 { "Your profile" }
+                (form.render(frame))
+            }
+            h2 { "Tweets" }
+            @if self.tweets.lines.is_empty() { p.empty { "There are no tweets here." } }
+            (tweet_list(frame, &self.tweets.lines))
+            (older(&profile_address(&user.username, ""), self.tweets.next))
         };
-        frame.page(&user.username, &content)
+        frame.page_with(&user.username, &head(&user.username), &content)
+    }
+
+    fn person(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
+        let Profile { user, followed, .. } = self.profile;
+        let person = Person {
+            id: user.id,
+            username: user.username.clone(),
+            fullname: user.fullname.clone(),
+            followed: *followed,
+        };
+        let has_full_name = !user.fullname.is_empty();
+        html! {
+            div.profile {
+                (avatar(user, frame.config.web.gravatars))
+                div {
+                    h1 { @if has_full_name { (user.fullname) } @else { (user.username) } }
+                    p.handle { "@" (user.username) }
+                }
+                @if is_own {
+                    a.action href="/settings" { "Settings" }
+                } @else {
+                    (follow_button(frame, &person, &profile_address(&user.username, ""), false))
+                }
+            }
+        }
     }
 
     fn facts(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
-        let Profile { user, posted, comments } = self.profile;
+        let Profile { user, posted, comments, followers, followings, tweets, .. } = self.profile;
+        let counts = [
+            ("tweets", tweets, profile_address(&user.username, "")),
+            ("followers", followers, profile_address(&user.username, "/followers")),
+            ("following", followings, profile_address(&user.username, "/followings")),
+        ];
         html! {
             dl.facts {
+                @for (name, count, address) in counts {
+                    div { dt { (name) } dd { a href=(address) { (count) } } }
+                }
                 div { dt { "karma" } dd { (user.karma) } }
                 div { dt { "joined" } dd { (age(frame, user.ctime)) } }
                 div {
@@ -82,40 +122,14 @@ impl ProfilePage<'_> {
             }
         }
     }
+}
 
-    fn form(&self, frame: &Frame<'_>) -> Markup {
-        let user = &self.profile.user;
-        let (about, email) = self.typed.unwrap_or((&user.about, &user.email));
-        html! {
-            h2 { "Your profile" }
-            form.form method="post" action="/profile" {
-                (frame.secret_field())
-                div {
-                    label for="about" { "About you" }
-                    textarea #about name="about" { "\n" (about) }
-                }
-                div {
-                    label for="email" { "E-mail address" }
-                    input #email name="email" value=(email) inputmode="email" autocomplete="email"
-                        autocapitalize="none" spellcheck="false" aria-describedby="email-hint";
-                    p.hint #email-hint {
-                        "Never shown. For a forgotten password"
-                        @if frame.config.web.gravatars { ", and for your picture at gravatar.com" }
-                        "."
-                    }
-                }
-                div {
-                    label for="password" { "New password" }
-                    input #password name="password" type="password" autocomplete="new-password"
-                        aria-describedby="password-hint";
-                    p.hint #password-hint {
-                        "Empty keeps the one you have. At least " (PASSWORD_MIN)
-                        " characters; a new one ends your sessions in other browsers."
-                    }
-                }
-                button.button { "Save" }
-            }
-        }
+/// What the page's head has more: its one address, and the feed.
+fn head(username: &str) -> Markup {
+    html! {
+        link rel="canonical" href=(profile_address(username, ""));
+        link rel="alternate" type="application/atom+xml" title=(format!("Tweets by {username} (Atom)"))
+            href=(profile_address(username, "/feed"));
     }
 }
 
@@ -131,18 +145,51 @@ fn avatar(user: &User, gravatars: bool) -> Markup {
     }
 }
 
-/// GET /user/:name.
+/// GET /user/:name: the address of earlier versions, with the form of that
+/// time for the owner.
 pub async fn profile(
     PathOf(name): PathOf<String>,
     State(app): State<App>,
-    mut visit: Visit,
+    visit: Visit,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Markup, Failure> {
-    let profile = users::profile(&mut visit, &name).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+    show(&app, visit, &here, &name, &fields, true).await
+}
+
+/// GET /@:name.
+pub async fn at(
+    PathOf(AtName(name)): PathOf<AtName>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    show(&app, visit, &here, &name, &fields, false).await
+}
+
+async fn show(
+    app: &App,
+    mut visit: Visit,
+    here: &LocalPath,
+    name: &str,
+    fields: &Fields,
+    with_form: bool,
+) -> Result<Markup, Failure> {
+    let window = page_window(fields)?;
+    let profile = users::profile(&mut visit, name).await?;
+    let tweets = timelines::of_user(&mut visit, profile.user.id, &window).await?;
+    let frame = Frame::of(app, &mut visit, here).await?;
+    let Profile { user, .. } = &profile;
+    let form = with_form.then_some(ProfileForm { about: &user.about, email: &user.email, more: None });
     let saved = fields.get("saved").is_some();
-    Ok(ProfilePage { profile: &profile, typed: None, message: None, saved }.render(&frame))
+    Ok(ProfilePage { profile: &profile, tweets: &tweets, form, message: None, saved }.render(&frame))
+}
+
+/// What an address of a person takes of other methods than GET: where no name
+/// is, nothing is.
+pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> Failure {
+    Failure::MethodNotAllowed
 }
 
 /// POST /profile: about, email, password (may be empty), apisecret.
@@ -151,30 +198,23 @@ pub async fn change(
     here: LocalPath,
     mut form: SignedForm,
 ) -> Result<Response, Failure> {
-    match try_change(&app, &form).await {
+    match save(&app, &form, &user_address("user", &form.user.username, "?saved")).await {
         Ok(answer) => Ok(answer),
         Err(failure) => {
             let refused = Refused::from_failure(failure)?;
             let profile = users::profile(&mut form.visit, &form.user.username).await?;
+            let tweets = timelines::of_user(&mut form.visit, form.user.id, &Window::newest(PAGE)).await?;
+            let (about, email) = (form.fields.text("about"), form.fields.text("email"));
             let page = ProfilePage {
                 profile: &profile,
-                typed: Some((form.fields.text("about"), form.fields.text("email"))),
+                tweets: &tweets,
+                form: Some(ProfileForm { about, email, more: None }),
                 message: Some(&refused.message),
                 saved: false,
             };
             Ok(refused.answer(page.render(&Frame::for_user(&app, &here, &form.user))))
         }
     }
-}
-
-async fn try_change(app: &App, form: &SignedForm) -> Result<Response, Failure> {
-    let change = profile_change(&form.fields)?;
-    let session = accounts::update_profile(&app.site, &form.user, &change).await?;
-    let mut answer = Redirect::to(&user_address("user", &form.user.username, "?saved")).into_response();
-    if let Some(session) = session {
-        answer.headers_mut().insert(header::SET_COOKIE, cookies::session_cookie(app, &session.auth));
-    }
-    Ok(answer)
 }
 
 #[cfg(test)]
@@ -186,9 +226,26 @@ mod tests {
         let mut owner = user("1", "al<ice", "");
         owner.about = "<script> http://a.com/".to_owned();
         owner.email = "alice@secret.example".to_owned();
-        let profile = Profile { user: owner, posted: 1, comments: 2 };
-        let typed = message.map(|_| ("typed <about>", "typed email"));
-        let page = ProfilePage { profile: &profile, typed, message, saved: true };
+        let profile = Profile {
+            user: owner,
+            posted: 1,
+            comments: 2,
+            followers: 4_711,
+            followings: 815,
+            tweets: 0,
+            followed: false,
+        };
+        let form = match message {
+            Some(_) => ProfileForm { about: "typed <about>", email: "typed email", more: None },
+            None => ProfileForm { about: "", email: &profile.user.email, more: None },
+        };
+        let page = ProfilePage {
+            profile: &profile,
+            tweets: &TweetPage::default(),
+            form: Some(form),
+            message,
+            saved: true,
+        };
         framed(viewer, |frame| page.render(frame)).into_string()
     }
 
@@ -203,6 +260,10 @@ mod tests {
                 "1 item",
                 "2 comments",
                 "/usernews/al%3Cice/0",
+                r#"<a href="/@al%3Cice/followers">4711</a>"#,
+                r#"<a href="/@al%3Cice/followings">815</a>"#,
+                r#"<link rel="canonical" href="/@al%3Cice">"#,
+                r#"href="/@al%3Cice/feed""#,
                 "gravatar.com",
             ] {
                 assert!(html.contains(part), "{part} in {html}");

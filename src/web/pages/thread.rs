@@ -99,8 +99,8 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
                 (vote_buttons(frame, Ballot::News(news.id), line.my_vote, &anchor))
             }
             div.story {
-                h1 dir="auto" { (title_link(frame, news)) }
-                (news_meta(frame, line))
+                h1 dir="auto" { (title_link(frame, news, line.site_score)) }
+                (news_meta(frame, line, None))
                 @if let (false, Some(text)) = (news.deleted, news.text()) {
                     div.text dir="auto" { (autolink(text, frame.new_windows())) }
                 }
@@ -273,7 +273,7 @@ mod tests {
             r#"action="/postcomment""#,
             r#"href="/comment/5/7""#,
             r#"href="/reply/5/7""#,
-            r#"href="/user/bob""#,
+            r#"href="/@bob""#,
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }

@@ -1,0 +1,190 @@
+//! Timelines: pages of home, tweets accepted, deliveries, and how long the last
+//! follower waits, on both engines.
+//!
+//! `cargo bench --bench timelines`; the Redis figures need a `redis-server`.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+#[path = "../src/keyspace/redis_server.rs"]
+mod redis_server;
+
+use redis_server::RedisServer;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tidings::domain::clock::Moment;
+use tidings::domain::cursor::Window;
+use tidings::domain::passwords::PasswordWorker;
+use tidings::domain::rules::{Rules, TimelineRules};
+use tidings::domain::site::Site;
+use tidings::domain::text::TweetText;
+use tidings::domain::tweets::post_tweet;
+use tidings::domain::users::User;
+use tidings::domain::visit::Visit;
+use tidings::domain::{deliveries, timelines};
+use tidings::keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
+use tokio::task::JoinSet;
+
+/// Followers of the authors whose tweets are timed.
+const FOLLOWERS: [u64; 3] = [10, 1_000, 10_000];
+/// Tweets that are timed for each of them, one at a time.
+const TIMED: u32 = 5;
+/// Tweets of the author with most followers that are delivered together.
+const DELIVERED: u64 = 20;
+/// People who post at the same time, and for how long.
+const POSTERS: u64 = 64;
+const POSTING: Duration = Duration::from_secs(3);
+/// How long pages are read.
+const READING: Duration = Duration::from_secs(3);
+
+#[tokio::main]
+async fn main() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    measure("redb", &format!("redb:{}/bench.redb", folder.path().display())).await;
+    let server = RedisServer::start();
+    measure("redis", &server.url()).await;
+}
+
+async fn measure(engine: &str, url: &str) {
+    let options = StoreOptions { timeout: Duration::from_secs(20), ..StoreOptions::default() };
+    let store = Store::open(url, &options).await.unwrap();
+    let timelines = TimelineRules { pull_limit: 1_000_000, ..TimelineRules::default() };
+    let rules = Rules { timelines, ..Rules::default() };
+    let site = Arc::new(Site::new(store.clone(), rules, PasswordWorker::default()));
+    fill(&store).await;
+    let worker = tokio::spawn(deliveries::run(site.clone(), EngineClock::System));
+    println!("\n{engine}");
+    for (author, followers) in (1..).zip(FOLLOWERS) {
+        let waited = last_follower_waits(&site, author, followers).await;
+        println!("{:<44} {waited:>10.2?}", format!("from tweet to last of {followers} followers"));
+    }
+    println!("{:<44} {:>10.0}", "deliveries per second", deliver(&site).await);
+    println!("{:<44} {:>10.0}", "tweets accepted per second, 64 authors", post(&site).await);
+    println!("{:<44} {:>10.0}", "home pages per second, one after the other", read(&site).await);
+    worker.abort();
+    store.close().await;
+}
+
+fn token(user: u64) -> String {
+    format!("{user:040}")
+}
+
+/// Authors 1 to 3 with their followers, who are the users from 101 on.
+async fn fill(store: &Store) {
+    let last = 100 + FOLLOWERS[2];
+    for chunk in (1..=last).collect::<Vec<_>>().chunks(500) {
+        let mut batch = Batch::new();
+        for user in chunk {
+            let name = format!("user-{user}");
+            let fields = [
+                ("id", user.to_string()),
+                ("username", name.clone()),
+                ("seen_time", now().timestamp().to_string()),
+                ("karma_incr_time", now().timestamp().to_string()),
+            ];
+            batch.set_fields(format!("user:{user}"), fields);
+            batch.set(format!("username.to.id:{name}"), user.to_string());
+            batch.set(format!("auth:{}", token(*user)), user.to_string());
+            for (author, followers) in (1_u64..).zip(FOLLOWERS) {
+                if (101..=100 + followers).contains(user) {
+                    let since = f64::from(u32::try_from(*user).unwrap());
+                    batch.sorted_add(format!("user:{author}:followers"), user.to_string(), since);
+                    batch.sorted_add(format!("user:{user}:followings"), author.to_string(), since);
+                }
+            }
+        }
+        batch.set("users.count", last.to_string());
+        store.commit(batch).await.unwrap();
+    }
+}
+
+fn now() -> Moment {
+    Moment::now(&EngineClock::System)
+}
+
+async fn user(site: &Arc<Site>, user: u64) -> User {
+    let mut visit = Visit::new(site.clone(), now().timestamp(), Some(&token(user)));
+    visit.viewer().await.unwrap().unwrap().clone()
+}
+
+fn text() -> TweetText {
+    TweetText::parse("A tweet of the usual length, about https://example.com/ and nothing much").unwrap()
+}
+
+/// Waits until nothing is left to be delivered.
+async fn delivered(site: &Site) {
+    loop {
+        if deliveries::status(site).await.unwrap().waiting == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_micros(200)).await;
+    }
+}
+
+async fn last_follower_waits(site: &Arc<Site>, author: u64, followers: u64) -> Duration {
+    let author = user(site, author).await;
+    let last = 100 + followers;
+    let mut waited = Duration::ZERO;
+    for _ in 0..TIMED {
+        let begun = Instant::now();
+        let tweet = post_tweet(site, now(), &author, &text()).await.unwrap();
+        loop {
+            let mut query = Query::new();
+            let home = query.sorted_range(format!("user:{last}:home_timeline"), Order::Descending, 0, 1);
+            let home = site.store.query(query).await.unwrap().take(home);
+            if home.first().is_some_and(|(id, _)| *id == tweet.to_string()) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_micros(200)).await;
+        }
+        waited += begun.elapsed();
+        delivered(site).await;
+    }
+    waited / TIMED
+}
+
+/// Deliveries in a second, of several tweets to very many followers.
+#[allow(clippy::cast_precision_loss)]
+async fn deliver(site: &Arc<Site>) -> f64 {
+    let author = user(site, 3).await;
+    let begun = Instant::now();
+    for _ in 0..DELIVERED {
+        post_tweet(site, now(), &author, &text()).await.unwrap();
+    }
+    delivered(site).await;
+    (DELIVERED * FOLLOWERS[2]) as f64 / begun.elapsed().as_secs_f64()
+}
+
+/// Tweets that are accepted in a second, from authors without followers.
+#[allow(clippy::cast_precision_loss)]
+async fn post(site: &Arc<Site>) -> f64 {
+    let mut tasks = JoinSet::new();
+    let begun = Instant::now();
+    for poster in 0..POSTERS {
+        let site = site.clone();
+        tasks.spawn(async move {
+            let author = user(&site, 101 + poster).await;
+            let mut posted = 0_u64;
+            while begun.elapsed() < POSTING {
+                post_tweet(&site, now(), &author, &text()).await.unwrap();
+                posted += 1;
+            }
+            posted
+        });
+    }
+    let posted: u64 = tasks.join_all().await.into_iter().sum();
+    posted as f64 / begun.elapsed().as_secs_f64()
+}
+
+/// Home pages of 50 tweets that the domain reads in a second, for one reader
+/// after the other.
+async fn read(site: &Arc<Site>) -> f64 {
+    let begun = Instant::now();
+    let mut pages = 0;
+    while begun.elapsed() < READING {
+        let reader = token(101 + pages % 1_000);
+        let mut visit = Visit::new(site.clone(), now().timestamp(), Some(&reader));
+        let page = timelines::home(&mut visit, &Window::newest(50)).await.unwrap().unwrap();
+        assert!(!page.lines.is_empty());
+        pages += 1;
+    }
+    f64::from(u32::try_from(pages).unwrap()) / begun.elapsed().as_secs_f64()
+}

@@ -1,0 +1,111 @@
+// The popup: score of the site in the current tab, one's own vote, voting.
+
+import { hostOf } from "../worker/hosts.js";
+import { readSettings } from "../worker/settings.js";
+
+const SCORES = {
+  Good: "Good site",
+  Bad: "Bad site",
+  Controversial: "Controversial site",
+  NoScore: "No score yet",
+};
+const ICONS = { Good: "good", Bad: "bad", Controversial: "controversial" };
+
+const FAILURES = {
+  no_server: "No server is chosen yet. Choose one in the options.",
+  banned: "The server refuses your vote: this voter is banned.",
+  voting_disabled: "Voting is switched off on the server. Please try again another day.",
+  too_many_votes:
+    "You have voted on as many new sites as the server allows in a day. Changing your votes is still possible.",
+  too_many_voters: "Too many new voters came from your network today. Please try again tomorrow.",
+  unavailable: "The server is there, but cannot answer just now. Please try again later.",
+  invalid: "The server does not accept a vote on this site.",
+  away: "The server cannot be reached. Please check your connection, and its address in the options.",
+  broken: "The server's answer was not understood. Please check its address in the options.",
+};
+
+const element = (id) => document.getElementById(id);
+const buttons = [...element("votes").querySelectorAll("button")];
+
+const [tab] = await chrome.tabs.query({ active: true, currentWindow: true });
+const host = hostOf(tab?.url ?? "");
+const settings = await readSettings(chrome.storage.local);
+
+if (host === null) {
+  fail("There is no web site in this tab that can be voted on.");
+} else if (settings.server === "") {
+  element("host").textContent = host;
+  fail(FAILURES.no_server);
+} else {
+  element("host").textContent = host;
+  element("more").href = `${settings.server}/site/${encodeURIComponent(host)}`;
+  element("more").hidden = false;
+  buttons.forEach((button) => button.addEventListener("click", () => vote(Number(button.value))));
+  await show();
+}
+document.body.dataset.ready = "";
+
+/** Shows what the server knows about the site. */
+async function show() {
+  const site = await ask({ ask: "site", host });
+  if (site === null) {
+    return;
+  }
+  showScore(site.score);
+  showVote(site.own);
+  element("votes").hidden = false;
+}
+
+async function vote(value) {
+  buttons.forEach((button) => (button.disabled = true));
+  element("said").hidden = true;
+  const answer = await ask({ ask: "vote", host, vote: value });
+  buttons.forEach((button) => (button.disabled = false));
+  if (answer === null) {
+    return;
+  }
+  showVote(value);
+  if (value === 0) {
+    // The button that was pressed is gone.
+    buttons[0].focus();
+  }
+  element("said").textContent = value === 0 ? "Your vote is taken back." : "Your vote counts. Thank you.";
+  element("said").hidden = false;
+  const site = await ask({ ask: "site", host });
+  if (site !== null) {
+    showScore(site.score);
+  }
+}
+
+function showScore(score) {
+  const icon = ICONS[score] === undefined ? "" : `${settings.icons[ICONS[score]]} `;
+  element("score").textContent = icon + SCORES[score];
+  element("score").dataset.score = score;
+  element("score").hidden = false;
+}
+
+function showVote(value) {
+  for (const button of buttons) {
+    if (button.id === "back") {
+      button.hidden = value === 0;
+    } else {
+      button.setAttribute("aria-pressed", String(Number(button.value) === value));
+    }
+  }
+}
+
+/** Asks the worker; null, and the reason is shown, when it fails. */
+async function ask(message) {
+  const answer = await chrome.runtime.sendMessage(message).catch(() => undefined);
+  if (answer === undefined || answer.error !== undefined) {
+    fail(FAILURES[answer?.error] ?? FAILURES.broken);
+    return null;
+  }
+  element("failed").hidden = true;
+  return answer;
+}
+
+function fail(text) {
+  element("failed").textContent = text;
+  element("failed").hidden = false;
+}

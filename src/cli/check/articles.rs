@@ -1,0 +1,78 @@
+//! `tidings check articles`: every listed news item has its article, every
+//! topic its articles.
+
+use crate::cli::{open_existing_store, progress_bar};
+use crate::config::Config;
+use crate::domain::article_repair::{self, NewsWalk};
+use crate::domain::clock::Timestamp;
+use crate::domain::found::Found;
+use crate::domain::keys;
+use crate::domain::passwords::PasswordWorker;
+use crate::domain::site::Site;
+use crate::keyspace::{EngineClock, Query};
+use anyhow::bail;
+use clap::Args;
+
+/// Compare articles and topics with the news.
+///
+/// A database from Lamer News has no articles yet: --repair makes them. It can
+/// be stopped at any moment and run again. On Redis the site may go on
+/// meanwhile.
+#[derive(Debug, Args)]
+pub struct Articles {
+    /// Mend what differs.
+    #[arg(long)]
+    repair: bool,
+}
+
+impl Articles {
+    /// Checks all articles and topics and prints what was found.
+    ///
+    /// # Errors
+    /// When the store fails, or something differs and is not mended.
+    pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let store = open_existing_store(config.server.store.as_str(), config).await?;
+        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
+            .reached_at(config.site.url.as_str());
+        let found = self.check(&site).await;
+        store.close().await;
+        let [articles, orphans, topics] = found?;
+        println!("{}", told("articles", articles));
+        if orphans.different > 0 {
+            println!("{}", told("articles without news", orphans));
+        }
+        println!("{}", told("topics", topics));
+        let all = articles.and(orphans).and(topics);
+        let left = all.different - all.mended;
+        if left > 0 && !self.repair {
+            bail!("{left} differ; --repair mends them");
+        }
+        if left > 0 {
+            bail!("{left} could not be mended; the site has changed meanwhile: run it again");
+        }
+        Ok(())
+    }
+
+    async fn check(&self, site: &Site) -> anyhow::Result<[Found; 3]> {
+        let now = Timestamp::now(&EngineClock::System);
+        let mut query = Query::new();
+        let total = query.sorted_count(keys::NEWS_CRON);
+        let total = site.store.query(query).await?.take(total);
+        let bar = progress_bar(total, "checking articles");
+        let mut walk = NewsWalk::new(site, now, self.repair);
+        let mut articles = Found::default();
+        while let Some(found) = walk.next().await? {
+            bar.inc(found.checked);
+            articles = articles.and(found);
+        }
+        bar.finish_and_clear();
+        let orphans = article_repair::check_orphans(site, self.repair).await?;
+        let topics = article_repair::check_topics(site, walk.into_topics(), self.repair).await?;
+        Ok([articles, orphans, topics])
+    }
+}
+
+fn told(what: &str, found: Found) -> String {
+    let Found { checked, different, mended } = found;
+    format!("{what}: {checked} checked, {different} differ, {mended} mended")
+}

@@ -1,0 +1,200 @@
+//! `tidings import sites FILE.csv`: starting lists of good and bad sites.
+//!
+//! Each site is brought to what the list says in one atomic batch. So an
+//! import can be stopped at any moment and run again, also with a newer list.
+
+use super::super::{open_store, progress_bar};
+use crate::config::Config;
+use crate::domain::clock::Timestamp;
+use crate::domain::limits::MAX_IMPORTED_SITE_VOTES;
+use crate::domain::passwords::PasswordWorker;
+use crate::domain::site::Site;
+use crate::domain::sites::{Day, Hostname, Listed, StartingVoters, parse_moment};
+use crate::keyspace::EngineClock;
+use anyhow::{Context, bail};
+use clap::Args;
+use csv::StringRecord;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// Load a CSV file of sites with the votes that they begin with.
+///
+/// Columns are found by the names in the first line: host, votes (others are
+/// passed over). Votes below 0 are bad ones, 0 takes those of an earlier list
+/// back. They come from made-up voters, the same for every site.
+#[derive(Debug, Args)]
+pub struct Sites {
+    /// The CSV file.
+    file: PathBuf,
+    /// The day that the votes count for, as 2026-11-21 [default: today].
+    #[arg(long, value_name = "DATE")]
+    day: Option<Day>,
+}
+
+/// A file, read.
+#[derive(Debug, Default)]
+struct List {
+    sites: Vec<Listed>,
+    /// What cannot be imported: line and reason.
+    refused: Vec<(u64, String)>,
+}
+
+impl Sites {
+    /// Imports the file and reports what was refused.
+    ///
+    /// # Errors
+    /// When the file cannot be read, has not the columns, or the store fails.
+    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let list = read(&self.file)?;
+        for (line, reason) in &list.refused {
+            eprintln!("line {line}: {reason}");
+        }
+        let store = open_store(config).await?;
+        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let now = Timestamp::now(&EngineClock::System);
+        let time = match self.day {
+            Some(day) => parse_moment(&format!("{day}T00:00:00Z"))?,
+            None => now,
+        };
+        let (changed_sites, votes) = import(&site, now, time, &list.sites).await?;
+        println!(
+            "brought {changed_sites} sites to what the list says, with {votes} votes; {} were so already; {} \
+             rows refused",
+            list.sites.len() as u64 - changed_sites,
+            list.refused.len()
+        );
+        store.close().await;
+        if list.sites.is_empty() && !list.refused.is_empty() {
+            bail!("every row of {} was refused", self.file.display());
+        }
+        Ok(())
+    }
+}
+
+/// Returns how many sites and how many votes changed.
+async fn import(site: &Site, now: Timestamp, time: Timestamp, list: &[Listed]) -> anyhow::Result<(u64, u64)> {
+    let voters = StartingVoters::prepare(site, now, list).await?;
+    let bar = progress_bar(list.len() as u64, "importing sites");
+    let (mut changed_sites, mut votes) = (0, 0);
+    for listed in list {
+        let changed = voters.import(site, time, listed).await?;
+        changed_sites += u64::from(changed > 0);
+        votes += changed;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok((changed_sites, votes))
+}
+
+fn read(path: &Path) -> anyhow::Result<List> {
+    let shown = path.display();
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_path(path)
+        .with_context(|| format!("cannot read {shown}"))?;
+    let header = reader.headers().with_context(|| format!("cannot read {shown}"))?.clone();
+    let column = |name: &str| {
+        header
+            .iter()
+            .position(|column| column.trim().trim_start_matches('\u{feff}').eq_ignore_ascii_case(name))
+            .with_context(|| format!("{shown} is not a list of sites: the first line has no column {name}"))
+    };
+    let columns = (column("host")?, column("votes")?);
+    let mut list = List::default();
+    let mut hosts = HashSet::new();
+    let mut record = csv::ByteRecord::new();
+    while reader.read_byte_record(&mut record).with_context(|| format!("cannot read {shown}"))? {
+        let line = record.position().map_or(0, csv::Position::line);
+        let parsed = StringRecord::from_byte_record(record.clone())
+            .map_err(|_| anyhow::anyhow!("the row is not UTF-8"))
+            .and_then(|record| parse(&record, columns))
+            .and_then(|listed| {
+                if hosts.insert(listed.host.clone()) {
+                    Ok(listed)
+                } else {
+                    bail!("host {} came before", listed.host)
+                }
+            });
+        match parsed {
+            Ok(listed) => list.sites.push(listed),
+            Err(reason) => list.refused.push((line, format!("{reason:#}"))),
+        }
+    }
+    Ok(list)
+}
+
+fn parse(record: &StringRecord, (host, votes): (usize, usize)) -> anyhow::Result<Listed> {
+    let text = |index: usize| record.get(index).unwrap_or_default().trim();
+    let host = Hostname::parse(text(host))?;
+    let number: i64 =
+        text(votes).parse().with_context(|| format!("votes {:?} is not a whole number", text(votes)))?;
+    if number.unsigned_abs() > MAX_IMPORTED_SITE_VOTES {
+        bail!("votes {number} is not within -{MAX_IMPORTED_SITE_VOTES} and {MAX_IMPORTED_SITE_VOTES}");
+    }
+    Ok(Listed { host, votes: number })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::rules::Rules;
+    use crate::domain::sites::{self, Score};
+    use crate::domain::visit::Visit;
+    use crate::keyspace::{Store, StoreOptions};
+    use std::fs;
+    use std::sync::Arc;
+
+    fn list(text: &str) -> anyhow::Result<List> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("sites.csv");
+        fs::write(&path, text)?;
+        read(&path)
+    }
+
+    #[test]
+    fn rows_are_hosts_and_votes_and_others_are_refused_with_the_reason() {
+        let list = list(
+            "\u{feff}Host,note,votes\nGood.com,x,25\nbad.com,\"a, b\",-12\nlocalhost,,5\ngood.com.,,1\n\
+             many.com,,1001\nhalf.com,,1.5\nshort.com\n",
+        )
+        .unwrap();
+        let sites: Vec<(&str, i64)> =
+            list.sites.iter().map(|listed| (listed.host.as_str(), listed.votes)).collect();
+        assert_eq!(sites, [("good.com", 25), ("bad.com", -12)]);
+        let lines: Vec<u64> = list.refused.iter().map(|(line, _)| *line).collect();
+        assert_eq!(lines, [4, 5, 6, 7, 8]);
+        for ((_, reason), part) in
+            list.refused.iter().zip(["localhost", "came before", "1001", "1.5", "whole number"])
+        {
+            assert!(reason.contains(part), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_the_columns_is_named() {
+        let error = list("name,votes\na.com,1\n").unwrap_err().to_string();
+        assert!(error.contains("sites.csv") && error.contains("no column host"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_list_may_come_again_and_be_another_one() {
+        let store = Store::open("redb::memory:", &StoreOptions::default()).await.unwrap();
+        let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
+        let now = Timestamp(1_800_000_000);
+        let host = |name: &str| Hostname::parse(name).unwrap();
+        let listed = |name: &str, votes| Listed { host: host(name), votes };
+        let first = [listed("good.com", 25), listed("bad.com", -12)];
+        assert_eq!(import(&site, now, now, &first).await.unwrap(), (2, 37));
+        assert_eq!(import(&site, now, now, &first).await.unwrap(), (0, 0));
+        let mut visit = Visit::new(site.clone(), now, None);
+        let hosts = [host("good.com"), host("bad.com")];
+        assert_eq!(sites::scores(&mut visit, &hosts).await.unwrap(), [Score::Good, Score::Bad]);
+
+        let second = [listed("good.com", 3), listed("bad.com", 2)];
+        assert_eq!(import(&site, now, now, &second).await.unwrap(), (2, 22 + 12));
+        for (name, sum) in [("good.com", 3), ("bad.com", 2)] {
+            let totals = sites::history(&mut visit, &host(name), 1).await.unwrap().totals;
+            assert_eq!((totals.sum, totals.count), (sum, sum), "{name}");
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! Timelines: the tweets of a user, of everyone, and at home those of the
+//! people one follows.
+//!
+//! A home timeline is stored, so that reading it is cheap: tweets are delivered
+//! to it in the background ([`super::deliveries`]). What is stored is not all:
+//!
+//! - It has the newest tweets only. Its *floor* (in `timeline:floors`) tells down to
+//!   which score it is complete. At the floor and below, a reader is shown what
+//!   the authors' own timelines have.
+//! - Tweets of authors with very many followers are not delivered. These
+//!   authors are in `timeline:pulled`, and whoever follows one merges that
+//!   author's own timeline.
+//!
+//! What is stored may also be too much for a moment: tweets that were deleted,
+//! or of somebody who is not followed any more. Such lines are not shown.
+
+use super::cursor::{Cursor, Window};
+use super::error::{Error, Refusal};
+use super::ids::{TweetId, UserId};
+use super::keys;
+use super::limits;
+use super::merge::Merge;
+use super::news::News;
+use super::rules::TimelineRules;
+use super::site::Site;
+use super::tweets::Tweet;
+use super::users::read_people;
+use super::visit::Visit;
+use crate::keyspace::{Answers, Batch, Bound, Handle, Order, Query};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Rounds of looking further when lines turn out not to be shown, before a
+/// page stays short.
+const REFILLS: usize = 8;
+
+/// A tweet as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TweetLine {
+    /// The tweet.
+    pub tweet: Tweet,
+    /// Its place in timelines.
+    pub cursor: Cursor,
+    /// The author's name.
+    pub username: String,
+    /// The author's full name; may be empty.
+    pub fullname: String,
+    /// The item that it announces.
+    pub news: Option<News>,
+    /// The users whom its text mentions.
+    pub mentions: Mentions,
+}
+
+/// The names in a text that are users.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mentions(HashMap<String, String>);
+
+impl Mentions {
+    /// The username as it was registered, for a name as it was written,
+    /// without the `@`; `None` when there is no such user.
+    #[must_use]
+    pub fn username(&self, written: &str) -> Option<&str> {
+        self.0.get(&written.to_ascii_lowercase()).map(String::as_str)
+    }
+}
+
+/// A page of a timeline.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TweetPage {
+    /// The tweets, newest first.
+    pub lines: Vec<TweetLine>,
+    /// Where the next page begins; `None` after the last.
+    pub next: Option<Cursor>,
+}
+
+/// The home timeline of whoever visits; `None` for somebody who is not logged in.
+/// Rounds: 4, and one each for followed authors that are pulled and for
+/// mentions; two more below what is stored.
+///
+/// # Errors
+/// When the store fails.
+pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage>, Error> {
+    let pulled = read_pulled(visit).await?;
+    let Some(reader) = visit.viewer_id() else {
+        return Ok(None);
+    };
+    let source = Source::Home { reader, pulled };
+    let mut page = read_page(visit, &source, window).await?;
+    if visit.viewer().await?.is_none() {
+        return Ok(None);
+    }
+    if visit.has_returned() {
+        // What was stored when this was read is not complete.
+        page = read_page(visit, &source, window).await?;
+    }
+    Ok(Some(page))
+}
+
+/// The home timeline of a user, whoever visits.
+pub(super) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) -> Result<TweetPage, Error> {
+    let pulled = read_pulled(visit).await?;
+    read_page(visit, &Source::Home { reader, pulled }, window).await
+}
+
+async fn read_pulled(visit: &mut Visit) -> Result<Vec<UserId>, Error> {
+    let mut query = Query::new();
+    let pulled = query.members(keys::PULLED_AUTHORS);
+    let pulled = visit.run(query).await?.take(pulled);
+    Ok(pulled.iter().filter_map(|id| id.parse().ok()).collect())
+}
+
+/// The tweets of all users. Rounds: 3, and one for mentions.
+///
+/// # Errors
+/// When the store fails.
+pub async fn everyone(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
+    read_page(visit, &Source::List(keys::GLOBAL_TIMELINE.to_owned()), window).await
+}
+
+/// The tweets of a user. Rounds: 3, and one for mentions.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result<TweetPage, Error> {
+    read_page(visit, &Source::List(keys::user_timeline(user)), window).await
+}
+
+/// The tweets that mention whoever visits; none for somebody who is not logged in.
+/// Rounds: 3, one for mentions, and those that find out who visits.
+///
+/// # Errors
+/// When the store fails.
+pub async fn mentions_of_viewer(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
+    match visit.viewer().await?.map(|viewer| viewer.id) {
+        Some(viewer) => read_page(visit, &Source::List(keys::user_mentions(viewer)), window).await,
+        None => Ok(TweetPage::default()),
+    }
+}
+
+/// One tweet. Rounds: 2, and one for mentions.
+///
+/// # Errors
+/// [`Refusal::NoSuchTweet`], or the store's.
+pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
+    // Where it is shown alone its place is that of its own time.
+    let entry = Cursor { score: f64::NAN, id: id.0 };
+    let line = hydrate(visit, &[entry], None).await?.pop().ok_or(Refusal::NoSuchTweet)?;
+    Ok(TweetLine { cursor: Cursor { score: line.tweet.created_at, id: id.0 }, ..line })
+}
+
+/// Where the entries of a timeline come from.
+enum Source {
+    /// One sorted set.
+    List(String),
+    /// What is stored for a reader, and what is to be merged with it.
+    Home { reader: UserId, pulled: Vec<UserId> },
+}
+
+/// A page that is as full as there are tweets to show.
+async fn read_page(visit: &mut Visit, source: &Source, window: &Window) -> Result<TweetPage, Error> {
+    let reader = match source {
+        Source::List(_) => None,
+        Source::Home { reader, .. } => Some(*reader),
+    };
+    let mut lines: Vec<TweetLine> = Vec::new();
+    let mut rest = *window;
+    for _ in 0..REFILLS {
+        // One more tells whether there is a next page.
+        rest.count = window.count + 1 - lines.len();
+        let entries = match source {
+            Source::List(key) => merged(visit, vec![key.clone()], rest, None, f64::INFINITY).await?,
+            Source::Home { reader, pulled } => home_entries(visit, *reader, pulled, rest).await?,
+        };
+        lines.extend(hydrate(visit, &entries, reader).await?);
+        let is_all = entries.len() < rest.count;
+        if is_all || lines.len() > window.count {
+            let is_more = lines.len() > window.count;
+            lines.truncate(window.count);
+            let next = lines.last().filter(|_| is_more).map(|line| line.cursor);
+            return Ok(TweetPage { lines, next });
+        }
+        rest.before = entries.last().copied();
+    }
+    // Very many that cannot be shown: the next page goes on behind them.
+    lines.truncate(window.count);
+    Ok(TweetPage { lines, next: rest.before })
+}
+
+/// Reads the newest entries of some lists in the rounds of a visit.
+async fn merged(
+    visit: &mut Visit,
+    lists: Vec<String>,
+    window: Window,
+    floor: Option<f64>,
+    ceiling: f64,
+) -> Result<Vec<Cursor>, Error> {
+    let mut merge = Merge::new(lists, window, floor, ceiling);
+    while !merge.is_done() {
+        let mut query = Query::new();
+        let asked = merge.ask(&mut query);
+        merge.take(asked, &mut visit.run(query).await?);
+    }
+    Ok(merge.into_entries())
+}
+
+/// The entries of a home timeline: what is stored above the floor, merged with
+/// the authors that are pulled; at the floor and below, the authors' own
+/// timelines.
+async fn home_entries(
+    visit: &mut Visit,
+    reader: UserId,
+    pulled: &[UserId],
+    window: Window,
+) -> Result<Vec<Cursor>, Error> {
+    let mut stored = Merge::new(vec![keys::home_timeline(reader)], window, None, f64::INFINITY);
+    let mut query = Query::new();
+    let mut followed_read =
+        Some(query.scores(keys::followings(reader), pulled.iter().map(ToString::to_string)));
+    let mut followed = Vec::new();
+    let mut floor = None;
+    while !stored.is_done() {
+        // Before the entries and after them: a delivery may drop some in between.
+        let before = query.scores(keys::HOME_FLOORS, [reader.to_string()]);
+        let asked = stored.ask(&mut query);
+        let after = query.scores(keys::HOME_FLOORS, [reader.to_string()]);
+        let mut answers = visit.run(std::mem::take(&mut query)).await?;
+        for read in [before, after] {
+            let read: Option<f64> = answers.take(read).into_iter().next().flatten();
+            floor = [floor, read].into_iter().flatten().reduce(f64::max);
+        }
+        if let Some(read) = followed_read.take() {
+            followed = answers.take(read);
+        }
+        stored.take(asked, &mut answers);
+    }
+    let mut entries = stored.into_entries();
+    entries.retain(|entry| floor.is_none_or(|floor| entry.score > floor));
+
+    let followed = pulled.iter().zip(followed).filter(|(_, since)| since.is_some());
+    let lists = followed.map(|(author, _)| keys::user_timeline(*author)).collect();
+    entries.extend(merged(visit, lists, window, floor, f64::INFINITY).await?);
+    entries.sort_by(|entry, other| other.order(entry));
+    entries.dedup_by_key(|entry| entry.id);
+    entries.truncate(window.count);
+
+    if let Some(floor) = floor.filter(|_| entries.len() < window.count) {
+        let mut query = Query::new();
+        let authors = ask_authors(&mut query, reader);
+        let authors = authors.take(&mut visit.run(query).await?);
+        let lists = authors.into_iter().map(keys::user_timeline).collect();
+        let window = Window { count: window.count - entries.len(), ..window };
+        entries.extend(merged(visit, lists, window, None, floor).await?);
+    }
+    Ok(entries)
+}
+
+/// The authors that a reader's home is made of, on their way.
+struct AuthorsRead {
+    reader: UserId,
+    followings: Handle<Vec<(String, f64)>>,
+}
+
+fn ask_authors(query: &mut Query, reader: UserId) -> AuthorsRead {
+    let followings =
+        query.sorted_range(keys::followings(reader), Order::Descending, 0, limits::MAX_FOLLOWINGS);
+    AuthorsRead { reader, followings }
+}
+
+impl AuthorsRead {
+    fn take(self, answers: &mut Answers) -> Vec<UserId> {
+        let followings = answers.take(self.followings);
+        let followed = followings.iter().filter_map(|(id, _)| id.parse().ok());
+        followed.chain([self.reader]).collect()
+    }
+}
+
+/// Makes lines of entries. What cannot be shown is left out: tweets that are
+/// gone, those of accounts that are gone, and at a reader's home those of
+/// people who are not followed.
+async fn hydrate(
+    visit: &mut Visit,
+    entries: &[Cursor],
+    reader: Option<UserId>,
+) -> Result<Vec<TweetLine>, Error> {
+    let mut query = Query::new();
+    let hashes: Vec<_> =
+        entries.iter().map(|entry| (*entry, query.hash(keys::tweet(TweetId(entry.id))))).collect();
+    let mut answers = visit.run(query).await?;
+    let tweets: Vec<(Cursor, Tweet)> = hashes
+        .into_iter()
+        .filter_map(|(entry, hash)| Some((entry, Tweet::from_hash(TweetId(entry.id), &answers.take(hash))?)))
+        .collect();
+
+    let authors: BTreeSet<UserId> = tweets.iter().map(|(_, tweet)| tweet.user_id).collect();
+    let names: BTreeSet<String> = tweets.iter().flat_map(|(_, tweet)| tweet.mentioned_names()).collect();
+    let mut query = Query::new();
+    let people = read_people(&mut query, authors.iter().copied());
+    let followed =
+        reader.map(|reader| query.scores(keys::followings(reader), authors.iter().map(ToString::to_string)));
+    let news: Vec<_> = tweets
+        .iter()
+        .filter_map(|(_, tweet)| tweet.news_id)
+        .map(|id| (id, query.hash(keys::news(id))))
+        .collect();
+    let mentioned: Vec<_> =
+        names.into_iter().map(|name| (query.string(keys::username_to_id(&name)), name)).collect();
+    let mut answers = visit.run(query).await?;
+    let people = people.take(&mut answers);
+    let shown: HashSet<UserId> = match followed {
+        Some(followed) => authors
+            .iter()
+            .zip(answers.take(followed))
+            .filter(|(author, since)| since.is_some() || reader == Some(**author))
+            .map(|(author, _)| *author)
+            .collect(),
+        None => authors.into_iter().collect(),
+    };
+    let news: HashMap<_, _> = news
+        .into_iter()
+        .filter_map(|(id, hash)| Some((id, News::from_hash(&answers.take(hash))?)))
+        .filter(|(_, news)| !news.deleted)
+        .collect();
+    let mentioned: Vec<(String, UserId)> = mentioned
+        .into_iter()
+        .filter_map(|(id, name)| Some((name, answers.take(id)?.parse().ok()?)))
+        .collect();
+    let mentioned = existing(visit, mentioned).await?;
+
+    let line = |(cursor, tweet): (Cursor, Tweet)| {
+        let (username, fullname) = people.get(&tweet.user_id).filter(|_| shown.contains(&tweet.user_id))?;
+        let announced = match tweet.news_id {
+            Some(id) => Some(news.get(&id)?.clone()),
+            None => None,
+        };
+        let mentions = tweet.mentioned_names().into_iter().filter_map(|name| {
+            let username = mentioned.get(&name)?.clone();
+            Some((name, username))
+        });
+        Some(TweetLine {
+            mentions: Mentions(mentions.collect()),
+            username: username.clone(),
+            fullname: fullname.clone(),
+            news: announced,
+            cursor,
+            tweet,
+        })
+    };
+    Ok(tweets.into_iter().filter_map(line).collect())
+}
+
+/// The usernames of those who are mentioned; accounts that are gone have none.
+async fn existing(
+    visit: &mut Visit,
+    mentioned: Vec<(String, UserId)>,
+) -> Result<HashMap<String, String>, Error> {
+    if mentioned.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let mut query = Query::new();
+    let people = read_people(&mut query, mentioned.iter().map(|(_, id)| *id));
+    let people = people.take(&mut visit.run(query).await?);
+    let found = mentioned.into_iter().filter_map(|(name, id)| Some((name, people.get(&id)?.0.clone())));
+    Ok(found.collect())
+}
+
+/// Adds a tweet to what is stored of a reader's home timeline.
+pub(super) fn add_to_home(
+    batch: &mut Batch,
+    rules: &TimelineRules,
+    reader: UserId,
+    tweet: TweetId,
+    score: f64,
+) {
+    let bound =
+        Bound { keep: rules.home_size, floors: keys::HOME_FLOORS.to_owned(), member: reader.to_string() };
+    batch.sorted_add_bounded(keys::home_timeline(reader), tweet.to_string(), score, bound);
+}
+
+/// Says down to which score a reader's home timeline is complete.
+pub(super) fn set_floor(batch: &mut Batch, reader: UserId, floor: Option<f64>) {
+    match floor {
+        Some(floor) => batch.sorted_add(keys::HOME_FLOORS, reader.to_string(), floor),
+        None => batch.sorted_remove(keys::HOME_FLOORS, reader.to_string()),
+    }
+}
+
+/// What is stored of a reader's home timeline, newest first.
+pub(super) async fn read_home(site: &Site, reader: UserId) -> Result<Vec<(TweetId, f64)>, Error> {
+    let mut query = Query::new();
+    let home = query.sorted_range(keys::home_timeline(reader), Order::Descending, 0, u64::MAX);
+    let home = site.store.query(query).await?.take(home);
+    Ok(home.into_iter().filter_map(|(member, score)| Some((member.parse().ok()?, score))).collect())
+}
+
+/// A home timeline as it ought to be stored.
+pub(super) struct Whole {
+    /// The newest tweets, newest first.
+    pub(super) entries: Vec<(TweetId, f64)>,
+    /// The first tweet for which there is no room.
+    pub(super) left_out: Option<(TweetId, f64)>,
+}
+
+/// Makes a reader's home timeline from the timelines of those who are followed,
+/// except of some authors. Ids without a tweet are left out.
+pub(super) async fn recompute(site: &Site, reader: UserId, except: &HashSet<UserId>) -> Result<Whole, Error> {
+    let mut query = Query::new();
+    let authors = ask_authors(&mut query, reader);
+    let authors = authors.take(&mut site.store.query(query).await?);
+    let authors = authors.into_iter().filter(|author| *author == reader || !except.contains(author));
+    let lists = authors.map(keys::user_timeline).collect();
+    let size = usize::try_from(site.rules.timelines.home_size).unwrap_or(usize::MAX - 1);
+    let mut merge = Merge::new(lists, Window::newest(size.saturating_add(1)), None, f64::INFINITY);
+    while !merge.is_done() {
+        let mut query = Query::new();
+        let asked = merge.ask(&mut query);
+        merge.take(asked, &mut site.store.query(query).await?);
+    }
+    let entries = merge.into_entries();
+    let mut query = Query::new();
+    let there: Vec<_> =
+        entries.iter().map(|entry| query.hash_fields(keys::tweet(TweetId(entry.id)), ["user_id"])).collect();
+    let mut answers = site.store.query(query).await?;
+    let mut entries: Vec<_> = entries
+        .into_iter()
+        .zip(there)
+        .filter_map(|(entry, there)| {
+            let is_there = answers.take(there).into_iter().flatten().next().is_some();
+            is_there.then_some((TweetId(entry.id), entry.score))
+        })
+        .collect();
+    let left_out = entries.get(size).copied();
+    entries.truncate(size);
+    Ok(Whole { entries, left_out })
+}

@@ -1,0 +1,53 @@
+//! axe-core, the accessibility checker, on the page that a browser shows.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::browser::Browser;
+
+/// Runs axe and answers a line for each finding.
+pub const RUN_AXE: &str = "
+    const done = arguments[arguments.length - 1];
+    const line = (found) => `${found.impact} ${found.id}: ${found.nodes.map((node) => node.html).join(' | ')}`;
+    // The size of targets is of WCAG 2.2, and off unless asked for.
+    axe.run(document, { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } })
+        .then((outcome) => done({ ran: outcome.passes.length, found: outcome.violations.map(line) }))
+        .catch((error) => done({ ran: 0, found: [String(error)] }));
+";
+
+/// The script that is run on pages.
+pub fn axe_source() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/node_modules/axe-core/axe.min.js");
+    fs::read_to_string(&path).unwrap_or_else(|error| {
+        panic!("{}: {error}; run `npm ci --prefix tests/browser` (./check does)", path.display())
+    })
+}
+
+/// Demands that axe finds nothing on the page as it is shown now: wide and narrow,
+/// light and dark. With `TIDINGS_SCREENSHOTS=FOLDER` it keeps a picture of each.
+pub async fn check_page(browser: &Browser, axe: &str, what: &str) {
+    browser.run(axe).await;
+    for (shape, scheme) in [("wide", "light"), ("wide", "dark"), ("phone", "light"), ("phone", "dark")] {
+        browser.prefer(scheme).await;
+        match shape {
+            "wide" => browser.resize(1280, 800).await,
+            _ => browser.become_phone().await,
+        }
+        let outcome = browser.run_async(RUN_AXE, Vec::new()).await;
+        assert!(outcome["ran"].as_u64() > Some(5), "axe has run: {outcome}");
+        assert_eq!(outcome["found"], json!([]), "{what}, {shape}, {scheme}");
+        if let Some(folder) = pictures() {
+            let name = format!("{what}-{shape}-{scheme}.png").replace('/', "_");
+            fs::write(folder.join(name), browser.picture().await).unwrap();
+        }
+    }
+    browser.prefer("light").await;
+    browser.resize(1280, 800).await;
+}
+
+/// Where to keep pictures, when they are wanted.
+fn pictures() -> Option<PathBuf> {
+    std::env::var_os("TIDINGS_SCREENSHOTS").map(PathBuf::from)
+}

@@ -1,0 +1,36 @@
+//! The browser extension in a headless Chromium, and its package in Firefox: on result pages of engines,
+//! in its popup and its options, with a real server in this process.
+//!
+//! The result pages are in `pages/`, served under the engines' own names. Two
+//! things a headless browser does not have, and a script puts in their place:
+//! the tab below the popup (the popup is opened by its address), and the
+//! browser's own question whether a permission is given.
+//!
+//! With `TIDINGS_SCREENSHOTS=FOLDER` pictures of all pages are kept.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod extension;
+mod result_pages;
+
+#[path = "../browser/axe.rs"]
+#[allow(dead_code)]
+mod axe;
+#[path = "../browser/browser.rs"]
+#[allow(dead_code)]
+mod browser;
+#[path = "../browser/chromedriver.rs"]
+mod chromedriver;
+#[path = "../it/client.rs"]
+#[allow(dead_code)]
+mod client;
+#[path = "../../src/keyspace/redis_server.rs"]
+mod redis_server;
+#[path = "../it/server.rs"]
+#[allow(dead_code)]
+mod server;
+
+mod firefox;
+mod marks;
+mod options;
+mod popup;

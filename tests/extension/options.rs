@@ -1,0 +1,104 @@
+//! The options, and the first run.
+
+use serde_json::json;
+
+use crate::extension::{Extension, address_of, server_with_scores};
+
+const SAVED: &str = "Saved. Result pages that are open show it when they are loaded again.";
+
+#[tokio::test]
+async fn the_first_run_opens_the_help() {
+    let extension = Extension::start().await;
+    let help = extension.page("help");
+    extension.open("options").await;
+    extension.browser.wait_until("the help is open", async || extension.tabs().await.contains(&help)).await;
+    extension.browser.go_to_url(&help).await;
+    extension.browser.follow("Choose a server").await;
+    extension.browser.arrive("/pages/options.html").await;
+}
+
+#[tokio::test]
+async fn settings_are_kept_and_used_and_reset() {
+    let server = server_with_scores(&[]).await;
+    let extension = Extension::start_with(&server).await;
+    let browser = &extension.browser;
+    browser.fill("Good", "★").await;
+    browser.fill("Bad", " ").await;
+    browser.click("[name=lookup][value=plain]").await;
+    browser.run("document.getElementById('said').hidden = true").await;
+    browser.press("Save").await;
+    browser.wait_for_text("#said", SAVED).await;
+
+    extension.open("options").await;
+    assert_eq!(browser.filled("Address of the server").await, address_of(&server));
+    assert_eq!(browser.filled("Good").await, "★");
+    // A blank is no icon: it is what it was at first.
+    assert_eq!(browser.filled("Bad").await, "✗");
+    assert_eq!(browser.count("[name=lookup][value=plain]:checked").await, 1);
+    let icons = json!({ "good": "★", "controversial": "±", "bad": "✗" });
+    let stored = json!({ "server": address_of(&server), "lookup": "plain", "icons": icons });
+    assert_eq!(extension.stored().await, stored);
+
+    browser.go_to_url("https://www.google.com/search?q=tides").await;
+    browser.wait_for_text(".tidings-mark[data-score=Good]", "★").await;
+
+    extension.open("options").await;
+    browser.press("Reset").await;
+    browser.wait_for_text("#said", "Everything is as it was at first.").await;
+    assert_eq!(extension.stored().await, json!({}));
+    assert_eq!(browser.filled("Address of the server").await, "");
+    assert_eq!(browser.filled("Good").await, "✓");
+    assert_eq!(browser.count("[name=lookup][value=private]:checked").await, 1);
+    assert_eq!(extension.permissions("removed").await, json!(["http://127.0.0.1/*"]));
+}
+
+#[tokio::test]
+async fn another_server_is_asked_after_the_permission_for_its_host() {
+    let first = server_with_scores(&[]).await;
+    let second = server_with_scores(&[]).await;
+    let extension = Extension::start_with(&first).await;
+    let browser = &extension.browser;
+    assert_eq!(extension.permissions("requested").await, json!(["http://127.0.0.1/*"]));
+
+    extension.save_server(&format!(" {}/ ", address_of(&second))).await;
+    browser
+        .wait_until("it is saved", async || extension.stored().await["server"] == json!(address_of(&second)))
+        .await;
+    drop(first);
+    extension.open_popup_on("https://quiet.example/").await;
+    browser.click("#votes button[value='1']").await;
+    browser.wait_for_text("#said", "Your vote counts. Thank you.").await;
+    assert_eq!(second.number("link:quiet.example", "count_of_votes").await, 1);
+    // Both servers are on one host: its permission is still needed.
+    assert_eq!(extension.permissions("removed").await, json!([]));
+}
+
+#[tokio::test]
+async fn without_the_permission_nothing_is_saved() {
+    let server = server_with_scores(&[]).await;
+    let extension = Extension::start_with(&server).await;
+    let browser = &extension.browser;
+    browser.run("sessionStorage.setItem('refuses', '')").await;
+    extension.save_server("https://tidings.example:8443").await;
+    let says = "Nothing was saved: without the permission the extension cannot talk to this server.";
+    browser.wait_for_text("#server-error", says).await;
+    assert_eq!(
+        extension.permissions("requested").await,
+        json!(["http://127.0.0.1/*", "https://tidings.example/*"])
+    );
+    assert_eq!(extension.stored().await["server"], json!(address_of(&server)));
+}
+
+#[tokio::test]
+async fn what_is_no_address_is_refused_by_name() {
+    let extension = Extension::start().await;
+    extension.open("options").await;
+    for address in ["ftp://a.example", "https://user:secret@a.example", "https://a.example/?q=1", "a b"] {
+        extension.save_server(address).await;
+        let says = "This is not the address of a server. It looks like https://tidings.example.";
+        extension.browser.wait_for_text("#server-error", says).await;
+        assert_eq!(extension.browser.count("#server[aria-invalid=true]:focus").await, 1, "{address}");
+        assert_eq!(extension.permissions("requested").await, json!([]));
+    }
+    assert_eq!(extension.stored().await, json!({}));
+}

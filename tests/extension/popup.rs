@@ -1,0 +1,173 @@
+//! Voting in the popup, and what it says when the server refuses.
+
+use serde_json::json;
+
+use crate::axe::{axe_source, check_page};
+use crate::client::ok;
+use crate::extension::{Extension, server_with_scores};
+use crate::server::{Engine, Server, Settings};
+
+const SITE: &str = "https://quiet.example/tides?a=b";
+const GOOD: &str = "#votes button[value='1']";
+const BAD: &str = "#votes button[value='-1']";
+const BACK: &str = "#votes button[value='0']";
+
+/// The sum and the number of the votes on a site.
+async fn tally(server: &Server, host: &str) -> (i64, i64) {
+    let key = format!("link:{host}");
+    (server.number(&key, "sum_of_votes").await, server.number(&key, "count_of_votes").await)
+}
+
+/// A server, and the popup on a site that has no votes.
+async fn popup(settings: Settings<'_>) -> (Server, Extension) {
+    let server = server_with_scores(settings).await;
+    let extension = Extension::start_with(&server).await;
+    extension.open_popup_on(SITE).await;
+    (server, extension)
+}
+
+#[tokio::test]
+async fn a_vote_is_made_changed_seen_again_and_taken_back() {
+    let (server, extension) = popup(&[]).await;
+    let browser = &extension.browser;
+    browser.wait_for_text("#host", "quiet.example").await;
+    browser.wait_for_text("#score", "No score yet").await;
+    assert_eq!(browser.count("#votes button[aria-pressed=true]").await, 0);
+    // There is no voter before the first vote.
+    assert_eq!(extension.stored().await["voter"], json!(null));
+
+    browser.click(GOOD).await;
+    browser.wait_for_text("#said", "Your vote counts. Thank you.").await;
+    browser.wait_for("#votes button[value='1'][aria-pressed=true]").await;
+    assert_eq!(tally(&server, "quiet.example").await, (1, 1));
+    let voter = extension.stored().await["voter"].clone();
+    assert_eq!(voter.as_str().unwrap().len(), 36);
+
+    browser.click(BAD).await;
+    browser.wait_for("#votes button[value='-1'][aria-pressed=true]").await;
+    assert_eq!(tally(&server, "quiet.example").await, (-1, 1));
+
+    extension.open_popup_on("https://quiet.example./other").await;
+    browser.wait_for("#votes button[value='-1'][aria-pressed=true]").await;
+    browser.click(BACK).await;
+    browser.wait_for_text("#said", "Your vote is taken back.").await;
+    assert_eq!(tally(&server, "quiet.example").await, (0, 0));
+    assert_eq!(browser.count("#votes button[aria-pressed=true]").await, 0);
+    assert_eq!(extension.stored().await["voter"], voter);
+}
+
+#[tokio::test]
+async fn a_vote_that_makes_a_site_good_is_seen_at_once() {
+    let (_server, extension) = popup(&[]).await;
+    let browser = &extension.browser;
+    for (site, said) in [
+        ("good.example", "✓ Good site"),
+        ("bad.example", "✗ Bad site"),
+        ("mixed.example", "± Controversial site"),
+    ] {
+        extension.open_popup_on(&format!("http://{site}:8080/")).await;
+        browser.wait_for_text("#score", said).await;
+    }
+    // One vote less, and it is a bad site no more.
+    extension.open_popup_on("https://bad.example/").await;
+    browser.click(GOOD).await;
+    browser.wait_for_text("#score", "No score yet").await;
+}
+
+#[tokio::test]
+async fn what_is_no_site_cannot_be_voted_on() {
+    let (_server, extension) = popup(&[]).await;
+    for address in ["chrome://newtab/", "https://127.0.0.1/", "https://localhost/", "file:///etc/passwd"] {
+        extension.open_popup_on(address).await;
+        let says = "There is no web site in this tab that can be voted on.";
+        extension.popup_says("#failed", says).await;
+        assert!(!extension.browser.wait_for(GOOD).await.is_displayed().await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn without_a_server_the_popup_leads_to_the_options() {
+    let extension = Extension::start().await;
+    extension.open_popup_on(SITE).await;
+    extension.popup_says("#failed", "No server is chosen yet. Choose one in the options.").await;
+    assert_eq!(extension.stored().await, json!({}));
+}
+
+/// Votes on a site, and demands that it is refused in these words.
+async fn check_refusal(extension: &Extension, says: &str) {
+    extension.browser.click(GOOD).await;
+    extension.popup_says("#failed", says).await;
+    assert_eq!(extension.browser.count("#votes button[aria-pressed=true]").await, 0);
+}
+
+#[tokio::test]
+async fn refusals_are_told() {
+    let (server, extension) = popup(&[]).await;
+    let browser = &extension.browser;
+    server.set_field("settings", "voting_is_disabled", "1").await;
+    let disabled = "Voting is switched off on the server. Please try again another day.";
+    check_refusal(&extension, disabled).await;
+
+    server.set_field("settings", "voting_is_disabled", "0").await;
+    server.set_field("settings", "maximum_votes_per_user_per_day", "1").await;
+    browser.click(GOOD).await;
+    browser.wait_for_text("#said", "Your vote counts. Thank you.").await;
+    assert!(!browser.wait_for("#failed").await.is_displayed().await.unwrap());
+    extension.open_popup_on("https://good.example/").await;
+    let too_many = "You have voted on as many new sites as the server allows in a day. \
+                    Changing your votes is still possible.";
+    check_refusal(&extension, too_many).await;
+
+    let voter = extension.stored().await["voter"].as_str().unwrap().to_owned();
+    let admin = server.member("admin").await;
+    server.set_field(&format!("user:{}", admin.user_id), "flags", "a").await;
+    ok(admin.api_post("/api/sites/admin/ban", &[("user_id", &voter)]).await);
+    check_refusal(&extension, "The server refuses your vote: this voter is banned.").await;
+    assert_eq!(tally(&server, "good.example").await, (20, 20));
+}
+
+#[tokio::test]
+async fn the_limit_on_new_voters_is_told() {
+    let server = Server::start(Engine::Memory, &[("limits.new_voters_per_day", "1")]).await;
+    let extension = Extension::start_with(&server).await;
+    extension.open_popup_on(SITE).await;
+    let other = json!({
+        "link": "quiet.example", "vote": 1, "user_id": "beda0000-0822-4342-0990-b92d94d9489a"
+    });
+    let answer = server.visitor().post_bytes("/vote", "text/plain", other.to_string().into_bytes()).await;
+    assert_eq!(answer.status, 204);
+    let says = "Too many new voters came from your network today. Please try again tomorrow.";
+    check_refusal(&extension, says).await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_is_told() {
+    let (server, extension) = popup(&[]).await;
+    extension.browser.wait_for_text("#score", "No score yet").await;
+    drop(server);
+    let says = "The server cannot be reached. Please check your connection, and its address in the options.";
+    check_refusal(&extension, says).await;
+    extension.open_popup_on("https://other.example/").await;
+    extension.popup_says("#failed", says).await;
+}
+
+#[tokio::test]
+async fn the_pages_are_accessible() {
+    let (_server, extension) = popup(&[]).await;
+    let axe = axe_source();
+    let browser = &extension.browser;
+    extension.open_popup_on("https://good.example/").await;
+    browser.click(GOOD).await;
+    browser.wait_for("#said:not([hidden])").await;
+    check_page(browser, &axe, "popup").await;
+    extension.open_popup_on("chrome://newtab/").await;
+    check_page(browser, &axe, "popup-without-a-site").await;
+    extension.open("options").await;
+    extension.save_server("ftp://wrong").await;
+    browser.wait_for("#server-error:not([hidden])").await;
+    check_page(browser, &axe, "options").await;
+    browser.go_to_url(&extension.page("help")).await;
+    check_page(browser, &axe, "help").await;
+    let complaints = browser.complaints().await;
+    assert!(complaints.is_empty(), "{complaints:?}");
+}

@@ -1,0 +1,138 @@
+//! The web as the extension meets it: result pages under the names of their
+//! engines, and a plain page under any other name. All over TLS, with a
+//! certificate that is made for the moment and belongs to nobody.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::Arc;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::AbortHandle;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+/// The onion address of DuckDuckGo.
+pub const ONION: &str = "duckduckgogg42xjoc72x3sjasowoarfbgcmvfimaftt6twagswzczad.onion";
+
+/// The end of the head of a request.
+const END_OF_HEAD: &[u8] = b"\r\n\r\n";
+/// The longest head that is read, in bytes.
+const LONGEST_HEAD: usize = 64 * 1024;
+
+/// A server of pages. It stops when it is dropped.
+pub struct ResultPages {
+    pub address: SocketAddr,
+    serving: AbortHandle,
+}
+
+impl ResultPages {
+    /// Starts a server on a free port.
+    pub async fn start() -> Self {
+        let acceptor = TlsAcceptor::from(Arc::new(throw_away_identity()));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                // A browser opens connections that it does not use; those fail, and that is fine.
+                tokio::spawn(answer(acceptor.clone(), stream));
+            }
+        });
+        Self { address, serving: serving.abort_handle() }
+    }
+}
+
+impl Drop for ResultPages {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// A key and a certificate that nobody trusts.
+fn throw_away_identity() -> ServerConfig {
+    let folder = tempfile::tempdir().unwrap();
+    let (key, certificate) = (folder.path().join("key.pem"), folder.path().join("certificate.pem"));
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"])
+        .args(["-days", "2", "-subj", "/CN=result pages of a test", "-keyout"])
+        .arg(&key)
+        .arg("-out")
+        .arg(&certificate)
+        .output()
+        .expect("openssl runs (./check installs it)");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from_pem_file(certificate).unwrap()],
+            PrivateKeyDer::from_pem_file(key).unwrap(),
+        )
+        .unwrap()
+}
+
+/// Answers one request, and closes the connection.
+async fn answer(acceptor: TlsAcceptor, stream: TcpStream) -> std::io::Result<()> {
+    let mut stream = acceptor.accept(through_proxy(stream).await?).await?;
+    let head = read_head(&mut stream).await?;
+    let path = head.split(' ').nth(1).unwrap_or_default();
+    let host = head
+        .lines()
+        .find_map(|line| line.to_ascii_lowercase().strip_prefix("host:").map(|host| host.trim().to_owned()))
+        .unwrap_or_default();
+    let body = page(&host, path);
+    let length = body.len();
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{body}"
+    );
+    stream.write_all(answer.as_bytes()).await?;
+    stream.shutdown().await
+}
+
+/// A browser that takes this server for a proxy first asks for a way through.
+async fn through_proxy(mut stream: TcpStream) -> std::io::Result<TcpStream> {
+    let mut first = [0];
+    if stream.peek(&mut first).await? == 1 && first == *b"C" {
+        read_head(&mut stream).await?;
+        stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+    }
+    Ok(stream)
+}
+
+/// The head of a request.
+async fn read_head(stream: &mut (impl AsyncReadExt + Unpin)) -> std::io::Result<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(END_OF_HEAD) && head.len() < LONGEST_HEAD {
+        head.push(stream.read_u8().await?);
+    }
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+/// What stands under an address.
+fn page(host: &str, path: &str) -> &'static str {
+    let is_html = path.starts_with("/html");
+    match host {
+        "www.google.com" if path.contains("later") => include_str!("pages/google-later.html"),
+        "www.google.com" | "www.google.co.uk" if path.contains("gbv=1") => {
+            include_str!("pages/google-basic.html")
+        }
+        "www.google.com" | "www.google.co.uk" => include_str!("pages/google.html"),
+        "www.bing.com" => include_str!("pages/bing.html"),
+        "html.duckduckgo.com" => include_str!("pages/duckduckgo-html.html"),
+        "lite.duckduckgo.com" => include_str!("pages/duckduckgo-lite.html"),
+        ONION if is_html => include_str!("pages/duckduckgo-html.html"),
+        "duckduckgo.com" | ONION => include_str!("pages/duckduckgo.html"),
+        "search.brave.com" => include_str!("pages/brave.html"),
+        "www.startpage.com" => include_str!("pages/startpage.html"),
+        "www.ecosia.org" => include_str!("pages/ecosia.html"),
+        "www.qwant.com" => include_str!("pages/qwant.html"),
+        "www.mojeek.com" => include_str!("pages/mojeek.html"),
+        "search.yahoo.com" => include_str!("pages/yahoo.html"),
+        _ => "<!doctype html><html lang=\"en\"><title>A site</title><h1>A site</h1>",
+    }
+}

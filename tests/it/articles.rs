@@ -1,0 +1,394 @@
+//! Articles: every item under the rule of time plus votes, its keys, its votes,
+//! its lists, and programs that know nothing but the keys.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use serde_json::json;
+use tidings::keyspace::{Expiry, Query};
+
+use crate::client::{Client, ok, refused};
+use crate::pages::{complaint, page};
+use crate::redis_commands::RedisCommands;
+use crate::server::{Engine, START, Server, each_engine};
+
+const WEEK: u64 = 7 * 86_400;
+
+/// The score of an article posted at a time with some votes.
+#[allow(clippy::cast_precision_loss)]
+fn score(posted: u64, votes: u64) -> f64 {
+    (posted + 432 * votes) as f64
+}
+
+async fn members(server: &Server, key: &str) -> BTreeSet<String> {
+    let mut query = Query::new();
+    let members = query.members(key);
+    server.store().query(query).await.unwrap().take(members).into_iter().collect()
+}
+
+fn set(members: &[&str]) -> BTreeSet<String> {
+    members.iter().map(|member| (*member).to_owned()).collect()
+}
+
+fn article(title: &str, link: &str, poster: u64, time: u64, votes: u64) -> BTreeMap<String, String> {
+    [
+        ("title", title.to_owned()),
+        ("link", link.to_owned()),
+        ("poster", format!("user:{poster}")),
+        ("time", time.to_string()),
+        ("votes", votes.to_string()),
+    ]
+    .into_iter()
+    .map(|(field, value)| (field.to_owned(), value))
+    .collect()
+}
+
+/// The ids of a page of the best or the newest articles.
+async fn listed(client: &Client, order: &str, page: u64) -> Vec<u64> {
+    let answer = ok(client.api_get(&format!("/api/articles/{order}/{page}")).await);
+    answer["articles"].as_array().unwrap().iter().map(|article| article["id"].as_u64().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_new_item_is_an_article_with_the_vote_of_its_author() {
+    each_engine(&[("site.url", "https://news.example")], async |server| {
+        let alice = server.member("alice").await;
+        alice.submit_link("A link", "https://a.example/?b=1#c").await;
+        alice.submit_text("A text", "Hello").await;
+        let link = article("A link", "https://a.example/?b=1#c", 1, START, 1);
+        assert_eq!(server.hash("article:1").await, link);
+        let text = article("A text", "https://news.example/news/2", 1, START, 1);
+        assert_eq!(server.hash("article:2").await, text);
+        let both = |score: f64| [("article:1".to_owned(), score), ("article:2".to_owned(), score)];
+        assert_eq!(server.sorted("score:").await, both(score(START, 1)));
+        assert_eq!(server.sorted("time:").await, both(score(START, 0)));
+        assert_eq!(members(&server, "voted:1").await, set(&["user:1"]));
+        let Expiry::In(left) = server.expiry("voted:1").await else { panic!("voted:1 does not expire") };
+        assert!(left <= Duration::from_secs(WEEK) && left > Duration::from_secs(WEEK - 60), "{left:?}");
+        assert_eq!(server.field("news:1", "topics").await, None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_vote_up_counts_once_and_votes_down_do_not() {
+    each_engine(&[], async |server| {
+        let (alice, bob, carol) =
+            (server.member("alice").await, server.member("bob").await, server.member("carol").await);
+        let id = alice.submit_text("One", "text").await;
+        server.set_karma(&carol, 100).await;
+        server.advance(3_600);
+        ok(bob.vote(id, "up").await);
+        assert!(refused(bob.vote(id, "up").await).contains("already"));
+        ok(carol.vote(id, "down").await);
+        assert!(refused(carol.vote(id, "up").await).contains("already"));
+        assert_eq!(server.number("article:1", "votes").await, 2);
+        assert_eq!(server.sorted("score:").await, [("article:1".to_owned(), score(START, 2))]);
+        assert_eq!(members(&server, "voted:1").await, set(&["user:1", "user:2"]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_vote_never_lengthens_the_life_of_the_list_of_voters() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let users = server.members(4).await;
+    let id = users[0].submit_text("One", "text").await;
+    for user in &users[1..] {
+        server.advance(86_400);
+        let before = server.expiry("voted:1").await;
+        ok(user.vote(id, "up").await);
+        assert_eq!(server.expiry("voted:1").await, before);
+    }
+    // Another program dropped it, or made it live for ever.
+    let dave = server.member("dave").await;
+    server.write(|batch| batch.delete("voted:1")).await;
+    ok(dave.vote(id, "up").await);
+    let left = Duration::from_secs(WEEK - 3 * 86_400);
+    assert_eq!(server.expiry("voted:1").await, Expiry::In(left));
+    assert_eq!(server.number("article:1", "votes").await, 5);
+}
+
+#[tokio::test]
+async fn after_a_week_the_score_is_fixed_and_the_voters_are_gone() {
+    each_engine(&[], async |server| {
+        let (alice, bob, carol) =
+            (server.member("alice").await, server.member("bob").await, server.member("carol").await);
+        let id = alice.submit_text("One", "text").await;
+        server.advance(WEEK - 1);
+        ok(bob.vote(id, "up").await);
+        let fixed = [("article:1".to_owned(), score(START, 2))];
+        assert_eq!(server.sorted("score:").await, fixed);
+        server.advance(1);
+        ok(carol.vote(id, "up").await);
+        assert_eq!(server.number("news:1", "up").await, 3);
+        assert_eq!(server.number("article:1", "votes").await, 2);
+        assert_eq!(server.sorted("score:").await, fixed);
+        if server.redis.is_none() {
+            // A Redis server has a clock of its own.
+            assert_eq!(members(&server, "voted:1").await, set(&[]));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn editing_and_deleting_an_item_reach_its_article() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+        let id = alice.submit_text("One", "text").await;
+        ok(bob.vote(id, "up").await);
+        ok(alice.edit(id, "Another", "http://b.example/", "").await);
+        assert_eq!(server.hash("article:1").await, article("Another", "http://b.example/", 1, START, 2));
+        ok(alice.edit(id, "A text", "", "Hello").await);
+        assert_eq!(server.field("article:1", "link").await.unwrap(), "http://localhost:8080/news/1");
+        ok(alice.delete(id).await);
+        let dump = server.dump().await;
+        for key in ["article:1", "voted:1", "score:", "time:"] {
+            assert!(!dump.contains_key(key), "{key}");
+        }
+        assert!(refused(server.member("carol").await.vote(id, "up").await).contains("deleted"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn items_without_an_article_work_and_get_no_half_of_one() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+        let ids = [alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await];
+        server
+            .write(|batch| {
+                for key in ["article:1", "voted:1", "article:2", "voted:2", "score:", "time:"] {
+                    batch.delete(key);
+                }
+            })
+            .await;
+        ok(bob.vote(ids[0], "up").await);
+        ok(alice.edit(ids[0], "Other", "", "text").await);
+        ok(alice.delete(ids[1]).await);
+        assert_eq!(listed(&alice, "score", 1).await, [0; 0]);
+        let dump = server.dump().await;
+        let article_keys = ["article:", "voted:", "score:", "time:"];
+        assert!(dump.keys().all(|key| article_keys.iter().all(|start| !key.starts_with(start))), "{dump:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_best_are_ordered_by_score_and_the_newest_by_time() {
+    each_engine(&[], async |server| {
+        let users = server.members(4).await;
+        let old = users[0].submit_text("Old", "text").await;
+        server.advance(1_000);
+        let new = users[1].submit_text("New", "text").await;
+        assert_eq!(listed(&users[0], "score", 1).await, [new, old]);
+        // Two votes are worth 864 seconds, three 1,296.
+        for (voter, expected) in [(1, [new, old]), (2, [new, old]), (3, [old, new])] {
+            ok(users[voter].vote(old, "up").await);
+            assert_eq!(listed(&users[0], "score", 1).await, expected);
+            assert_eq!(listed(&users[0], "time", 1).await, [new, old]);
+        }
+        let answer = ok(users[0].api_get("/api/articles/score/1").await);
+        assert_eq!(answer["count"], 2);
+        let best = json!({
+            "id": old, "title": "Old", "link": "http://localhost:8080/news/1", "poster": "user:1",
+            "time": START, "votes": 4, "score": START + 4 * 432, "topics": [],
+        });
+        assert_eq!(answer["articles"][0], best);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn lists_have_25_a_page_and_end() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let users = server.members(2).await;
+    for number in 1..=26 {
+        server.advance(1);
+        users[0].submit_text(&format!("Number {number}"), "text").await;
+    }
+    for (order, path) in [("score", "/best"), ("time", "/best/new")] {
+        let first: Vec<u64> = (2..=26).rev().collect();
+        assert_eq!(listed(&users[1], order, 1).await, first);
+        assert_eq!(listed(&users[1], order, 2).await, [1]);
+        assert_eq!(listed(&users[1], order, 3).await, [0; 0]);
+        assert_eq!(listed(&users[1], order, 1_000_000_000).await, [0; 0]);
+        let numbered = async |query: &str| page(&users[1], &format!("{path}{query}")).await;
+        assert_eq!(numbered("").await.content(), numbered("?page=1").await.content());
+        numbered("").await.one("a", &[("rel", "next"), ("href", &format!("{path}?page=2"))]);
+        let second = numbered("?page=2").await;
+        assert_eq!(second.find("li", &[("class", "item")]).len(), 1);
+        assert!(second.find("a", &[("rel", "next")]).is_empty());
+        second.one("a", &[("rel", "prev"), ("href", &format!("{path}?page=1"))]);
+        assert!(numbered("?page=3").await.content().contains("There are no articles here."));
+        for bad in ["0", "-1", "x", "", "1.5", "01x", "1000000001", "99999999999999999999"] {
+            complaint(&users[1].get(&format!("{path}?page={bad}")).await, StatusCode::NOT_FOUND);
+        }
+    }
+    for bad in ["/api/articles/score/0", "/api/articles/score/x", "/api/articles/best/1"] {
+        refused(users[1].api_get(bad).await);
+    }
+}
+
+#[tokio::test]
+async fn concurrent_votes_and_submissions_count_exactly() {
+    each_engine(&[], async |server| {
+        let users = server.members(12).await;
+        let id = users[0].submit_text("One", "text").await;
+        let votes: Vec<_> = users[1..]
+            .iter()
+            .cloned()
+            .flat_map(|user| {
+                let other = user.clone();
+                [
+                    tokio::spawn(async move { user.vote(id, "up").await }),
+                    tokio::spawn(async move { other.vote(id, "up").await }),
+                ]
+            })
+            .collect();
+        let mut counted = 0;
+        for vote in votes {
+            counted += u64::from(vote.await.unwrap()["status"] == "ok");
+        }
+        assert_eq!(counted, 11);
+        assert_eq!(server.number("article:1", "votes").await, 12);
+        assert_eq!(server.sorted("score:").await, [("article:1".to_owned(), score(START, 12))]);
+        assert_eq!(members(&server, "voted:1").await.len(), 12);
+        crate::consistency::check(&server.dump().await);
+    })
+    .await;
+}
+
+/// A program written after the book, which knows nothing of the site but the
+/// keys: `article_vote` and `get_articles`.
+mod book {
+    use super::RedisCommands;
+    use std::collections::BTreeMap;
+
+    pub async fn article_vote(redis: &mut RedisCommands, now: u64, user: &str, article: &str) {
+        let posted: f64 = redis.run(&["ZSCORE", "time:", article]).await;
+        #[allow(clippy::cast_precision_loss)]
+        if posted < now.saturating_sub(super::WEEK) as f64 {
+            return;
+        }
+        let id = article.rsplit(':').next().unwrap();
+        let added: i64 = redis.run(&["SADD", &format!("voted:{id}"), user]).await;
+        if added == 1 {
+            redis.write(&["ZINCRBY", "score:", "432", article]).await;
+            redis.write(&["HINCRBY", article, "votes", "1"]).await;
+        }
+    }
+
+    pub async fn get_articles(redis: &mut RedisCommands, page: u64) -> Vec<BTreeMap<String, String>> {
+        let (first, last) = ((page - 1) * 25, page * 25 - 1);
+        let ids: Vec<String> =
+            redis.run(&["ZREVRANGE", "score:", &first.to_string(), &last.to_string()]).await;
+        let mut articles = Vec::new();
+        for id in ids {
+            let mut article = redis.hash(&id).await;
+            article.insert("id".to_owned(), id);
+            articles.push(article);
+        }
+        articles
+    }
+
+    pub async fn get_group_articles(redis: &mut RedisCommands, group: &str) -> Vec<String> {
+        let key = format!("score:{group}");
+        let known: bool = redis.run(&["EXISTS", &key]).await;
+        if !known {
+            let group = format!("group:{group}");
+            redis.write(&["ZINTERSTORE", &key, "2", &group, "score:", "AGGREGATE", "MAX"]).await;
+            redis.write(&["EXPIRE", &key, "60"]).await;
+        }
+        redis.run(&["ZREVRANGE", &key, "0", "24"]).await
+    }
+}
+
+#[tokio::test]
+async fn a_program_after_the_book_works_beside_the_site() {
+    let server = Server::start(Engine::Redis, &[]).await;
+    let mut redis = RedisCommands::connect(server.redis.as_ref().unwrap()).await;
+    let (alice, bob, carol) =
+        (server.member("alice").await, server.member("bob").await, server.member("carol").await);
+    server.set_field("user:1", "flags", "a").await;
+    let one = alice.submit_on("rust", "One").await;
+    server.advance(60);
+    let two = bob.submit_on("rust", "Two").await;
+    ok(carol.vote(two, "up").await);
+
+    // Its listing shows the site's articles as the site does.
+    let seen = book::get_articles(&mut redis, 1).await;
+    let site = ok(alice.api_get("/api/articles/score/1").await);
+    for (book, site) in seen.iter().zip(site["articles"].as_array().unwrap()) {
+        assert_eq!(book["id"], format!("article:{}", site["id"]));
+        assert_eq!(book["title"], site["title"].as_str().unwrap());
+        assert_eq!(book["link"], site["link"].as_str().unwrap());
+        assert_eq!(book["poster"], site["poster"].as_str().unwrap());
+        assert_eq!(book["votes"], site["votes"].to_string());
+        assert_eq!(book["time"], site["time"].to_string());
+    }
+    assert_eq!(seen.len(), 2);
+    assert_eq!(listed(&alice, "score", 1).await, [two, one]);
+
+    // Its votes show on the site, once for each user.
+    for user in ["user:2", "user:3", "user:7", "user:7", "user:1"] {
+        book::article_vote(&mut redis, server.now(), user, "article:1").await;
+    }
+    assert_eq!(listed(&alice, "score", 1).await, [one, two]);
+    let best = page(&alice, "/best").await;
+    let line = best.one("li", &[("id", "news-1")]).text();
+    assert!(line.contains("4 votes"), "{line}");
+    // Who voted there has voted here; the news vote is another matter.
+    ok(bob.vote(one, "up").await);
+    assert_eq!(server.number("article:1", "votes").await, 4);
+    assert_eq!(server.number("news:1", "up").await, 2);
+    assert_eq!(redis.run::<f64>(&["ZSCORE", "score:", "article:1"]).await, score(START, 4));
+
+    // Each finds the list of a topic that the other has built.
+    let listed = book::get_group_articles(&mut redis, "rust").await;
+    assert_eq!(listed, ["article:1", "article:2"]);
+    let topic = ok(alice.api_get("/api/topic/rust/score/1").await);
+    assert_eq!((topic["articles"][0]["id"].as_u64(), topic["count"].as_u64()), (Some(one), Some(2)));
+    redis.write(&["DEL", "score:rust"]).await;
+    ok(alice.api_get("/api/topic/rust/score/1").await);
+    redis.write(&["SREM", "group:rust", "article:2"]).await;
+    assert_eq!(book::get_group_articles(&mut redis, "rust").await, ["article:1", "article:2"]);
+
+    // After the week its own rule closes the article, and so does ours.
+    server.advance(WEEK + 60);
+    book::article_vote(&mut redis, server.now(), "user:8", "article:1").await;
+    ok(carol.vote(one, "up").await);
+    assert_eq!(server.number("article:1", "votes").await, 4);
+    assert_eq!(server.number("news:1", "up").await, 3);
+}
+
+#[tokio::test]
+async fn the_keys_have_the_types_of_the_book() {
+    let server = Server::start(Engine::Redis, &[]).await;
+    let mut redis = RedisCommands::connect(server.redis.as_ref().unwrap()).await;
+    let alice = server.member("alice").await;
+    server.set_field("user:1", "flags", "a").await;
+    alice.submit_on("rust, go", "One").await;
+    for path in ["/topic/rust", "/topic/rust/new", "/topic/go+rust", "/topic/rust,go"] {
+        assert_eq!(alice.get(path).await.status, 200);
+    }
+    let types = redis.types().await;
+    for (key, expected) in [
+        ("article:1", "hash"),
+        ("time:", "zset"),
+        ("score:", "zset"),
+        ("voted:1", "set"),
+        ("group:rust", "set"),
+        ("group:go", "set"),
+        ("topics", "zset"),
+        ("score:rust", "zset"),
+        ("time:rust", "zset"),
+        ("score:go+rust", "zset"),
+        ("score:go,rust", "zset"),
+    ] {
+        assert_eq!(types.get(key).map(String::as_str), Some(expected), "{key}");
+    }
+    assert_eq!(redis.hash("article:1").await.len(), 5);
+}

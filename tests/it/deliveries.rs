@@ -1,0 +1,173 @@
+//! Delivering a tweet to very many followers while servers are killed: each
+//! follower has it, once.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tidings::keyspace::{Batch, Order, Query, Store, StoreOptions};
+
+use crate::client::{Client, ok};
+use crate::program::{Program, open_again};
+use crate::redis_server::RedisServer;
+use crate::server::http_client;
+
+const FOLLOWERS: u64 = 20_000;
+const AUTHOR: u64 = 1;
+/// More than there are: all of them are delivered to.
+const PULL_LIMIT: &str = "100000";
+/// How long to wait for something that must happen. A dead server's work is
+/// taken over within 20 seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Milliseconds after which a server is killed that has just accepted a tweet.
+const KILLED_AFTER: [u64; 6] = [0, 10, 40, 90, 160, 250];
+
+fn secret(user: u64) -> String {
+    format!("{user:040}")
+}
+
+/// An author with very many followers; who came when is the same for some.
+async fn prepare(store: &Store) {
+    let last = AUTHOR + FOLLOWERS;
+    for chunk in (AUTHOR..=last).collect::<Vec<_>>().chunks(1_000) {
+        let mut batch = Batch::new();
+        batch.set("users.count", last.to_string());
+        for user in chunk {
+            let name = format!("user-{user}");
+            let fields = [
+                ("id", user.to_string()),
+                ("username", name.clone()),
+                ("auth", secret(*user)),
+                ("apisecret", secret(*user)),
+            ];
+            batch.set_fields(format!("user:{user}"), fields);
+            batch.set(format!("username.to.id:{name}"), user.to_string());
+            batch.set(format!("auth:{}", secret(*user)), user.to_string());
+            if *user != AUTHOR {
+                let since = f64::from(u32::try_from(user / 3).unwrap());
+                batch.sorted_add(format!("user:{AUTHOR}:followers"), user.to_string(), since);
+                batch.sorted_add(format!("user:{user}:followings"), AUTHOR.to_string(), since);
+            }
+        }
+        store.commit(batch).await.unwrap();
+    }
+    let mut batch = Batch::new();
+    batch.sorted_add("users.by_followers", AUTHOR.to_string(), f64::from(u32::try_from(FOLLOWERS).unwrap()));
+    store.commit(batch).await.unwrap();
+}
+
+fn client(program: &Program, user: u64) -> Client {
+    let mut client =
+        Client::new(http_client(), program.address).with_secrets(Some(&secret(user)), Some(&secret(user)));
+    client.user_id = user;
+    client
+}
+
+fn start(store: &str) -> Program {
+    Program::start_with(store, &[("TIDINGS_TIMELINES__PULL_LIMIT", PULL_LIMIT)])
+}
+
+async fn tweet(program: &Program, text: &str) -> u64 {
+    let answer = client(program, AUTHOR).api_post("/api/tweet", &[("text", text)]).await;
+    ok(answer)["tweet_id"].as_u64().unwrap()
+}
+
+/// Waits until the follower who is last has all tweets at home.
+async fn wait_for_the_last(program: &Program, tweets: &BTreeSet<u64>) {
+    // The highest score, and the highest member among those.
+    let last = client(program, AUTHOR + FOLLOWERS);
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let page: Value = ok(last.get("/api/timeline/home?count=100").await.json());
+        let seen: BTreeSet<u64> =
+            page["tweets"].as_array().unwrap().iter().map(|tweet| tweet["id"].as_u64().unwrap()).collect();
+        if seen.is_superset(tweets) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{seen:?} of {tweets:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Waits until no job is left. Only on a store that may be opened twice.
+async fn wait_for_jobs(store: &Store) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let mut query = Query::new();
+        let jobs = query.sorted_count("timeline:jobs");
+        let jobs = store.query(query).await.unwrap().take(jobs);
+        if jobs == 0 {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{jobs} jobs are left");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Every follower has every tweet, once, and nothing else.
+async fn check(store: &Store, tweets: &BTreeSet<u64>) {
+    let expected: Vec<String> = tweets.iter().map(ToString::to_string).collect();
+    for chunk in (AUTHOR..=AUTHOR + FOLLOWERS).collect::<Vec<_>>().chunks(1_000) {
+        let mut query = Query::new();
+        let homes: Vec<_> = chunk
+            .iter()
+            .map(|user| {
+                let key = format!("user:{user}:home_timeline");
+                (user, query.sorted_range(key, Order::Ascending, 0, u64::MAX))
+            })
+            .collect();
+        let mut answers = store.query(query).await.unwrap();
+        for (user, home) in homes {
+            let mut home: Vec<String> = answers.take(home).into_iter().map(|(id, _)| id).collect();
+            home.sort_by_key(|id| id.parse::<u64>().unwrap());
+            assert_eq!(home, expected, "user {user}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_in_the_middle_of_a_delivery_loses_and_doubles_nothing_on_the_embedded_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.redb");
+    let url = format!("redb:{}", path.display());
+    let store = open_again(&path).await;
+    prepare(&store).await;
+    store.close().await;
+    drop(store);
+    let mut tweets = BTreeSet::new();
+    for after in KILLED_AFTER {
+        let mut program = start(&url);
+        tweets.insert(tweet(&program, &format!("killed after {after} ms")).await);
+        // Not synchronisation: a moment of its own for every kill.
+        tokio::time::sleep(Duration::from_millis(after)).await;
+        program.kill();
+    }
+    let mut program = start(&url);
+    tweets.insert(tweet(&program, "the last").await);
+    wait_for_the_last(&program, &tweets).await;
+    program.kill();
+    let store = open_again(&path).await;
+    check(&store, &tweets).await;
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_servers_share_deliveries_and_one_takes_over_from_a_dead_one() {
+    let redis = RedisServer::start();
+    let options = StoreOptions { timeout: Duration::from_secs(20), ..StoreOptions::default() };
+    let store = Store::open(&redis.url(), &options).await.unwrap();
+    prepare(&store).await;
+    let survivor = start(&redis.url());
+    let mut tweets = BTreeSet::new();
+    for after in KILLED_AFTER {
+        let mut program = start(&redis.url());
+        tweets.insert(tweet(&program, &format!("killed after {after} ms")).await);
+        tweets.insert(tweet(&survivor, "from the other").await);
+        // Not synchronisation: a moment of its own for every kill.
+        tokio::time::sleep(Duration::from_millis(after)).await;
+        program.kill();
+    }
+    wait_for_the_last(&survivor, &tweets).await;
+    wait_for_jobs(&store).await;
+    check(&store, &tweets).await;
+}

@@ -1,0 +1,154 @@
+//! What an open home page hears of new tweets.
+
+use std::time::Duration;
+
+use reqwest::{Method, Response, StatusCode};
+
+use crate::client::Client;
+use crate::pages::{complaint, page};
+use crate::server::{Engine, Server, each_engine};
+
+/// How long anything that must come may take. The machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An open stream of events.
+struct Events {
+    response: Response,
+    received: String,
+}
+
+impl Events {
+    /// Opens the stream of the home page as it is now.
+    async fn of_home(client: &Client) -> Self {
+        let home = page(client, "/home").await;
+        let live = home.one("div", &[("class", "live")]).attribute("data-live").unwrap().to_owned();
+        Self::open(client, &live).await
+    }
+
+    async fn open(client: &Client, path: &str) -> Self {
+        let request = client.request(Method::GET, path).header("accept-encoding", "gzip, br");
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        Self { response, received: String::new() }
+    }
+
+    /// What comes next; `None` at the end.
+    async fn next(&mut self) -> Option<String> {
+        loop {
+            if let Some((event, rest)) = self.received.split_once("\n\n") {
+                let (event, rest) = (event.to_owned(), rest.to_owned());
+                self.received = rest;
+                return Some(event);
+            }
+            let chunk =
+                tokio::time::timeout(PATIENCE, self.response.chunk()).await.expect("an event in time");
+            self.received.push_str(std::str::from_utf8(&chunk.ok()??).unwrap());
+        }
+    }
+
+    /// The number in the next event.
+    async fn count(&mut self) -> u64 {
+        let event = self.next().await.expect("an event");
+        let number = event.strip_prefix("event: new\ndata: ");
+        number.unwrap_or_else(|| panic!("{event:?}")).parse().unwrap()
+    }
+
+    /// Waits for the event with this number.
+    async fn until(&mut self, number: u64) {
+        loop {
+            let count = self.count().await;
+            assert!(count <= number, "{count} before {number}");
+            if count == number {
+                return;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn new_tweets_of_those_one_follows_are_counted_as_they_come() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+        let carol = server.member("carol").await;
+        bob.tweet("Before").await;
+        alice.follow("bob").await;
+        let mut events = Events::of_home(&alice).await;
+        let headers = events.response.headers().clone();
+        assert_eq!(headers["content-type"], "text/event-stream");
+        assert_eq!(headers["cache-control"], "no-cache");
+        assert!(!headers.contains_key("content-encoding"), "{headers:?}");
+        assert_eq!(events.count().await, 0);
+        carol.tweet("Of nobody she follows").await;
+        for number in 1..=3 {
+            // The first at the second of the counting, the others later.
+            bob.tweet(&format!("Number {number}")).await;
+            events.until(number).await;
+            server.advance(1);
+        }
+        alice.tweet("Her own").await;
+        events.until(4).await;
+
+        // A page that was opened earlier learns at once what it has missed.
+        let mut late = Events::open(&alice, "/home/events?since=1-1").await;
+        assert_eq!(late.count().await, 5);
+        let mut fresh = Events::of_home(&alice).await;
+        assert_eq!(fresh.count().await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_page_without_tweets_hears_of_the_first() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let mut events = Events::of_home(&alice).await;
+    assert_eq!(events.count().await, 0);
+    server.advance(1);
+    alice.follow("bob").await;
+    bob.tweet("The first").await;
+    events.until(1).await;
+}
+
+#[tokio::test]
+async fn who_is_not_logged_in_gets_no_stream() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    for client in [server.visitor(), alice.with_secrets(Some(&"0".repeat(40)), None)] {
+        let answer = client.get("/home/events").await;
+        assert_eq!((answer.status, answer.body.len()), (StatusCode::NO_CONTENT, 0));
+    }
+    for bad in ["", "x", "1-0", "NaN-1"] {
+        let answer = alice.get(&format!("/home/events?since={bad}")).await;
+        assert!(complaint(&answer, StatusCode::BAD_REQUEST).contains("since"), "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn a_user_has_few_streams_and_others_have_theirs() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let mut open = Vec::new();
+    for _ in 0..8 {
+        open.push(Events::of_home(&alice).await);
+    }
+    let refused = alice.get("/home/events").await;
+    complaint(&refused, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(Events::of_home(&bob).await.count().await, 0);
+    // Who leaves makes room.
+    open.pop();
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while alice.request(Method::GET, "/home/events").send().await.unwrap().status() != StatusCode::OK {
+        assert!(tokio::time::Instant::now() < deadline, "a place is free again");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn streams_end_at_once_when_the_server_stops() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let mut events = Events::of_home(&alice).await;
+    assert_eq!(events.count().await, 0);
+    drop(server);
+    assert_eq!(events.next().await, None);
+}

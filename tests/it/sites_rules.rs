@@ -1,0 +1,314 @@
+//! The rules of votes on sites, against a model that knows nothing of keys:
+//! random votes, days, bans and settings; and crowds at the same time.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use tidings::domain::sites::{self, Ballot, Day, Hostname, SettingsChange, Verdict, VoterId};
+use tidings::domain::users::User;
+use tidings::domain::visit::Visit;
+use tidings::domain::{Error, Refusal};
+use tidings::keyspace::Value;
+
+use crate::client::Client;
+use crate::concurrency::at_once;
+use crate::consistency;
+use crate::server::{Engine, Server, each_engine};
+
+const HOSTS: usize = 6;
+const VOTERS: u8 = 5;
+const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+fn host(number: usize) -> Hostname {
+    Hostname::parse(&format!("site{number}.example")).unwrap()
+}
+
+fn voter(number: u8) -> VoterId {
+    VoterId::from_bytes([number; 16])
+}
+
+/// Something that happens.
+#[derive(Debug, Clone)]
+enum Event {
+    Vote { voter: u8, host: usize, value: i64 },
+    Ban(u8),
+    Unban(u8),
+    Pass(u64),
+    Settings(bool, u64),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        20 => (0..VOTERS, 0..HOSTS, -1_i64..=1).prop_map(|(voter, host, value)| Event::Vote { voter, host, value }),
+        2 => (0..VOTERS).prop_map(Event::Ban),
+        2 => (0..VOTERS).prop_map(Event::Unban),
+        3 => prop_oneof![Just(1_u64), 1_000..200_000_u64].prop_map(Event::Pass),
+        1 => (prop::bool::weighted(0.3), 1..5_u64).prop_map(|(off, most)| Event::Settings(off, most)),
+    ]
+}
+
+/// What the rules say, without a store.
+#[derive(Default)]
+struct Model {
+    now: u64,
+    /// (voter, host): value, time, and the day of the first vote.
+    votes: BTreeMap<(u8, usize), (i64, u64, u64)>,
+    known: BTreeMap<u8, bool>,
+    disabled: bool,
+    maximum: u64,
+}
+
+impl Model {
+    fn vote(&mut self, voter: u8, host: usize, value: i64) -> Result<(), Refusal> {
+        let (now, day) = (self.now, self.now / 86_400);
+        if self.known.get(&voter) == Some(&true) {
+            return Err(Refusal::VoterBanned);
+        }
+        if self.disabled {
+            return Err(Refusal::VotingDisabled);
+        }
+        let old = self.votes.get(&(voter, host)).copied();
+        if value == 0 {
+            self.votes.remove(&(voter, host));
+            return Ok(());
+        }
+        let new_today =
+            self.votes.iter().filter(|((by, _), (.., first))| *by == voter && *first == day).count();
+        if old.is_none() && new_today as u64 >= self.maximum {
+            return Err(Refusal::TooManyVotes { maximum: self.maximum });
+        }
+        self.known.entry(voter).or_insert(false);
+        self.votes.insert((voter, host), (value, now, old.map_or(day, |(.., first)| first)));
+        Ok(())
+    }
+
+    /// Sum and count of each host, without banned voters.
+    fn totals(&self, day: Option<u64>) -> BTreeMap<usize, (i64, i64)> {
+        let mut totals = BTreeMap::new();
+        for ((voter, host), (value, time, _)) in &self.votes {
+            if !self.known[voter] && day.is_none_or(|day| time / 86_400 == day) {
+                let entry: &mut (i64, i64) = totals.entry(*host).or_default();
+                *entry = (entry.0 + value, entry.1 + 1);
+            }
+        }
+        totals
+    }
+}
+
+async fn user(server: &Server, client: &Client) -> User {
+    let mut visit = Visit::new(server.app.site.clone(), server.app.now(), client.auth.as_deref());
+    visit.viewer().await.unwrap().unwrap().clone()
+}
+
+fn refusal(outcome: Result<(), Error>) -> Result<(), Refusal> {
+    outcome.map_err(|error| match error {
+        Error::Refused(refusal) => refusal,
+        other => panic!("{other}"),
+    })
+}
+
+/// Lets events happen to the site and to the model, and compares all along.
+async fn check_events(server: &Server, admin: &User, events: &[Event]) {
+    let site = &server.app.site;
+    let mut model = Model { now: server.now(), maximum: 10, ..Model::default() };
+    for event in events {
+        let now = server.app.now();
+        match *event {
+            Event::Vote { voter: by, host: on, value } => {
+                let verdict = match value {
+                    1 => Some(Verdict::Good),
+                    -1 => Some(Verdict::Bad),
+                    _ => None,
+                };
+                let ballot = Ballot { host: host(on), verdict };
+                let voted = sites::vote(site, now, ADDRESS, voter(by), &ballot).await;
+                assert_eq!(refusal(voted), model.vote(by, on, value), "{event:?}");
+            }
+            Event::Ban(by) => {
+                let banned = refusal(sites::ban(site, now, admin, voter(by)).await);
+                let known = model.known.get_mut(&by).map(|banned| *banned = true);
+                assert_eq!(banned, known.ok_or(Refusal::NoSuchVoter), "{event:?}");
+            }
+            Event::Unban(by) => {
+                let lifted = refusal(sites::unban(site, now, admin, voter(by)).await);
+                let known = model.known.get_mut(&by).map(|banned| *banned = false);
+                assert_eq!(lifted, known.ok_or(Refusal::NoSuchVoter), "{event:?}");
+            }
+            Event::Pass(seconds) => {
+                server.advance(seconds);
+                model.now += seconds;
+            }
+            Event::Settings(disabled, maximum) => {
+                let change = SettingsChange { is_disabled: Some(disabled), maximum: Some(maximum) };
+                sites::change_settings(site, now, admin, change).await.unwrap();
+                (model.disabled, model.maximum) = (disabled, maximum);
+            }
+        }
+    }
+    let dump = server.dump().await;
+    consistency::check(&dump);
+    compare(server, &model).await;
+    for ((by, on), (value, time, _)) in &model.votes {
+        let votes = consistency::hash(&dump, &format!("link:{}:votes", host(*on)));
+        let expected = format!("{value:+} {}", jiff::Timestamp::from_second(time.cast_signed()).unwrap());
+        assert_eq!(votes.get(&voter(*by).to_string()), Some(&expected));
+    }
+    let stored: usize = dump
+        .keys()
+        .filter(|key| key.starts_with("link:") && key.ends_with(":votes"))
+        .map(|key| consistency::hash(&dump, key).len())
+        .sum();
+    assert_eq!(stored, model.votes.len());
+}
+
+/// Sums and counts of all hosts, of all time and of every day, as people read them.
+async fn compare(server: &Server, model: &Model) {
+    let today = model.now / 86_400;
+    let mut visit = Visit::new(server.app.site.clone(), server.app.now(), None);
+    let totals = model.totals(None);
+    let of_days: Vec<_> = (today - 29..=today).map(|day| model.totals(Some(day))).collect();
+    for number in 0..HOSTS {
+        let history = sites::history(&mut visit, &host(number), 30).await.unwrap();
+        let figures = (history.totals.sum, history.totals.count);
+        assert_eq!(figures, totals.get(&number).copied().unwrap_or_default(), "host {number}");
+        for (day, expected) in history.days.iter().zip(&of_days) {
+            let figures = (day.totals.sum, day.totals.count);
+            assert_eq!(
+                figures,
+                expected.get(&number).copied().unwrap_or_default(),
+                "{number} on {}",
+                day.day
+            );
+        }
+    }
+    let board = sites::leaderboard(&mut visit, sites::Board::Voted, sites::Span::All).await.unwrap();
+    let mut counts: Vec<i64> = totals.values().map(|(_, count)| *count).filter(|count| *count > 0).collect();
+    counts.sort_by(|left, right| right.cmp(left));
+    assert_eq!(board.iter().map(|line| line.totals.count).collect::<Vec<_>>(), counts);
+}
+
+async fn check_random_events(engine: Engine, cases: u64) {
+    for seed in 0..cases {
+        let server = Server::start(engine, &[]).await;
+        let admin = server.member("admin").await;
+        server.set_field("user:1", "flags", "a").await;
+        let admin = user(&server, &admin).await;
+        let mut bytes = [0_u8; 32];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+        let events = prop::collection::vec(event(), 20..120).new_tree(&mut runner).unwrap().current();
+        println!("seed {seed}: {events:?}");
+        check_events(&server, &admin, &events).await;
+    }
+}
+
+#[tokio::test]
+async fn random_votes_days_and_bans_give_what_the_rules_say() {
+    check_random_events(Engine::Memory, 60).await;
+}
+
+#[tokio::test]
+async fn random_votes_days_and_bans_give_what_the_rules_say_on_redis() {
+    check_random_events(Engine::Redis, 6).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crowd_that_votes_changes_and_takes_back_leaves_exact_figures() {
+    each_engine(&[], async |server| {
+        let tasks = (0..64_u8).map(|number| {
+            let (site, now) = (server.app.site.clone(), server.app.now());
+            async move {
+                // Half of them share a voter with another.
+                let voter = voter(number / 2 * 2);
+                for step in 0..24_usize {
+                    let verdict = match (step * 7 + usize::from(number)) % 3 {
+                        0 => Some(Verdict::Good),
+                        1 => Some(Verdict::Bad),
+                        _ => None,
+                    };
+                    let ballot = Ballot { host: host((step + usize::from(number)) % 3), verdict };
+                    let voted = sites::vote(&site, now, ADDRESS, voter, &ballot).await;
+                    assert_eq!(refusal(voted), Ok(()));
+                }
+            }
+        });
+        at_once(tasks).await;
+        consistency::check(&server.dump().await);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_voter_in_many_places_at_once_gets_the_daily_maximum_and_no_more() {
+    each_engine(&[], async |server| {
+        let day = Day::of(server.app.now());
+        let tasks = (0..64_usize).map(|number| {
+            let (site, now) = (server.app.site.clone(), server.app.now());
+            async move {
+                let ballot = Ballot { host: host(number), verdict: Some(Verdict::Good) };
+                refusal(sites::vote(&site, now, ADDRESS, voter(1), &ballot).await)
+            }
+        });
+        let outcomes = at_once(tasks).await;
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 10);
+        for outcome in outcomes.into_iter().filter(Result::is_err) {
+            assert_eq!(outcome, Err(Refusal::TooManyVotes { maximum: 10 }));
+        }
+        let dump = server.dump().await;
+        consistency::check(&dump);
+        let counted = Value::SortedSet(vec![(voter(1).to_string(), 10.0)]);
+        assert_eq!(dump[&format!("day:{day}:voters:count")], counted);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bans_and_votes_at_the_same_time_leave_exact_figures() {
+    each_engine(&[], async |server| {
+        let client = server.member("admin").await;
+        server.set_field("user:1", "flags", "a").await;
+        let admin = user(&server, &client).await;
+        let change = SettingsChange { maximum: Some(1_000), ..SettingsChange::default() };
+        sites::change_settings(&server.app.site, server.app.now(), &admin, change).await.unwrap();
+        let tasks = (0..32_u8).map(|number| {
+            let (site, now, admin) = (server.app.site.clone(), server.app.now(), admin.clone());
+            async move {
+                for step in 0..20_usize {
+                    let by = voter(number % 4);
+                    let outcome = match (usize::from(number) + step) % 16 {
+                        0 => sites::ban(&site, now, &admin, by).await,
+                        8 => sites::unban(&site, now, &admin, by).await,
+                        other => {
+                            let verdict = Some(if other % 2 == 0 { Verdict::Good } else { Verdict::Bad });
+                            let ballot = Ballot { host: host(step * 5 + other), verdict };
+                            sites::vote(&site, now, ADDRESS, by, &ballot).await
+                        }
+                    };
+                    let outcome = refusal(outcome);
+                    let expected = [Ok(()), Err(Refusal::VoterBanned), Err(Refusal::NoSuchVoter)];
+                    assert!(expected.contains(&outcome), "{outcome:?}");
+                }
+            }
+        });
+        at_once(tasks).await;
+        consistency::check(&server.dump().await);
+        for number in 0..4 {
+            sites::unban(&server.app.site, server.app.now(), &admin, voter(number)).await.unwrap();
+        }
+        let dump = server.dump().await;
+        consistency::check(&dump);
+        assert!(!dump.contains_key("sites:unfinished"));
+        let banned = dump.keys().filter(|key| is_banned(&dump, key)).count();
+        assert_eq!(banned, 0);
+    })
+    .await;
+}
+
+fn is_banned(dump: &consistency::Dump, key: &str) -> bool {
+    let Value::Hash(fields) = &dump[key] else { return false };
+    key.starts_with("voter:") && fields.contains(&("is_banned".to_owned(), "1".to_owned()))
+}

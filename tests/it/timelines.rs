@@ -1,0 +1,497 @@
+//! Timelines against a plain recomputation from who follows whom: whatever
+//! happens, in whatever order, every reader sees exactly the tweets of those
+//! they follow and their own, newest first, on however many pages.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tidings::domain::accounts::add_account;
+use tidings::domain::clock::Moment;
+use tidings::domain::cursor::Window;
+use tidings::domain::deactivation::deactivate;
+use tidings::domain::follows::{follow, unfollow};
+use tidings::domain::ids::TweetId;
+use tidings::domain::passwords::PasswordWorker;
+use tidings::domain::rules::{Rules, TimelineRules};
+use tidings::domain::site::Site;
+use tidings::domain::text::{NewPassword, TweetText, Username};
+use tidings::domain::timeline_check::TimelineCheck;
+use tidings::domain::tweets::{delete_tweet, post_tweet};
+use tidings::domain::users::User;
+use tidings::domain::visit::Visit;
+use tidings::domain::{deliveries, timelines};
+use tidings::keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
+
+use crate::redis_server::RedisServer;
+
+const USERS: u64 = 5;
+const PASSWORD: &str = "correct horse";
+const DAY_MS: u64 = 86_400_000;
+/// So small that timelines are longer than what is stored.
+const HOME_SIZE: u64 = 6;
+/// Readers per page: few, so that there are many pages.
+const PAGE: usize = 4;
+
+/// A store with some users, and what must be in it.
+struct World {
+    /// Servers with different limits, on one store.
+    sites: Vec<Arc<Site>>,
+    now: u64,
+    /// Which of the sites the next actions go to.
+    at: usize,
+    follows: BTreeSet<(u64, u64)>,
+    /// Author and milliseconds of each tweet.
+    tweets: BTreeMap<u64, (u64, u64)>,
+    gone: BTreeSet<u64>,
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Follow(u64, u64),
+    Unfollow(u64, u64),
+    Tweet(u64),
+    /// The how-many-th of the tweets there are.
+    Delete(usize),
+    Deactivate(u64),
+    /// From now on another limit holds for authors who are pushed.
+    Limit(usize),
+    /// A user stays away for longer than deliveries are made.
+    StayAway(u64),
+    /// Somebody looks; a page may lack what is under way, but has nothing wrong.
+    Look(u64),
+    Wait(u64),
+    /// The background catches up.
+    Deliver,
+}
+
+fn user() -> impl Strategy<Value = u64> {
+    1..=USERS
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (user(), user()).prop_map(|(reader, author)| Step::Follow(reader, author)),
+        3 => (user(), user()).prop_map(|(reader, author)| Step::Unfollow(reader, author)),
+        10 => user().prop_map(Step::Tweet),
+        3 => any::<prop::sample::Index>().prop_map(|index| Step::Delete(index.index(64))),
+        1 => user().prop_map(Step::Deactivate),
+        2 => (0..LIMITS.len()).prop_map(Step::Limit),
+        1 => user().prop_map(Step::StayAway),
+        3 => user().prop_map(Step::Look),
+        4 => (0..3_u64).prop_map(Step::Wait),
+        3 => Just(Step::Deliver),
+    ]
+}
+
+const LIMITS: [u64; 4] = [1_000, 0, 1, 2];
+
+async fn open(url: &str) -> Store {
+    let options = StoreOptions { timeout: std::time::Duration::from_secs(20), ..StoreOptions::default() };
+    Store::open(url, &options).await.unwrap()
+}
+
+impl World {
+    async fn new(store: Store, home_size: u64) -> Self {
+        let site = |pull_limit| {
+            let timelines = TimelineRules { pull_limit, home_size, ..TimelineRules::default() };
+            let rules = Rules { timelines, ..Rules::default() };
+            Arc::new(Site::new(store.clone(), rules, PasswordWorker::new(1, 1_000)))
+        };
+        let sites: Vec<_> = LIMITS.into_iter().map(site).collect();
+        let now = 1_800_000_000_000;
+        let password = NewPassword::parse(PASSWORD).unwrap();
+        let name = |user: u64| Username::parse(&name_of(user)).unwrap();
+        add_account(&sites[0], Moment(now).timestamp(), &name(1), Some(&password)).await.unwrap();
+        let mut query = Query::new();
+        let hash = query.hash_fields("user:1", ["password"]);
+        let hash = store.query(query).await.unwrap().take(hash)[0].clone().unwrap();
+        for user in 2..=USERS {
+            add_account(&sites[0], Moment(now).timestamp(), &name(user), None).await.unwrap();
+        }
+        let mut batch = Batch::new();
+        for user in 1..=USERS {
+            batch.set_field(format!("user:{user}"), "password", &hash);
+            batch.set(format!("auth:{}", token_of(user)), user.to_string());
+            batch.set_field(format!("user:{user}"), "auth", token_of(user));
+        }
+        store.commit(batch).await.unwrap();
+        Self { sites, now, at: 0, follows: BTreeSet::new(), tweets: BTreeMap::new(), gone: BTreeSet::new() }
+    }
+
+    fn site(&self) -> &Arc<Site> {
+        &self.sites[self.at]
+    }
+
+    fn visit(&self, user: u64) -> Visit {
+        Visit::new(self.site().clone(), Moment(self.now).timestamp(), Some(&token_of(user)))
+    }
+
+    async fn user(&self, user: u64) -> User {
+        self.visit(user).viewer().await.unwrap().unwrap().clone()
+    }
+
+    async fn take(&mut self, step: &Step) {
+        let now = Moment(self.now);
+        let alive = |user: &u64| !self.gone.contains(user);
+        match *step {
+            Step::Follow(reader, author) if alive(&reader) => {
+                let followed = follow(self.site(), now, &self.user(reader).await, &name_of(author)).await;
+                let possible = reader != author && alive(&author);
+                assert_eq!(followed.is_ok(), possible, "{followed:?}");
+                if possible {
+                    self.follows.insert((reader, author));
+                }
+            }
+            Step::Unfollow(reader, author) if alive(&reader) => {
+                let unfollowed = unfollow(self.site(), now, &self.user(reader).await, &name_of(author)).await;
+                assert_eq!(unfollowed.is_ok(), alive(&author), "{unfollowed:?}");
+                self.follows.remove(&(reader, author));
+            }
+            Step::Tweet(author) if alive(&author) => {
+                let text = TweetText::parse("a tweet").unwrap();
+                let id = post_tweet(self.site(), now, &self.user(author).await, &text).await.unwrap();
+                self.tweets.insert(id.0, (author, self.now));
+            }
+            Step::Delete(number) if !self.tweets.is_empty() => {
+                let (id, (author, _)) = self.tweets.iter().nth(number % self.tweets.len()).unwrap();
+                let (id, author) = (*id, *author);
+                delete_tweet(self.site(), now, &self.user(author).await, TweetId(id)).await.unwrap();
+                self.tweets.remove(&id);
+            }
+            Step::Deactivate(user) if alive(&user) => {
+                let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+                let leaving = self.user(user).await;
+                deactivate(self.site(), now, &leaving, PASSWORD, address).await.unwrap();
+                self.gone.insert(user);
+                self.follows.retain(|(reader, author)| *reader != user && *author != user);
+                self.tweets.retain(|_, (author, _)| *author != user);
+            }
+            Step::Limit(at) => self.at = at,
+            Step::StayAway(user) if alive(&user) => {
+                let long_ago = (self.now - 31 * DAY_MS) / 1_000;
+                let mut batch = Batch::new();
+                batch.set_field(format!("user:{user}"), "seen_time", long_ago.to_string());
+                self.site().store.commit(batch).await.unwrap();
+            }
+            Step::Look(reader) if alive(&reader) => {
+                let (seen, expected) = (self.seen(reader).await, self.expected(reader));
+                let mut rest = expected.iter();
+                assert!(seen.iter().all(|id| rest.any(|other| other == id)), "{seen:?} of {expected:?}");
+            }
+            Step::Wait(milliseconds) => self.now += milliseconds,
+            Step::Deliver => deliveries::finish_waiting(self.site(), now).await.unwrap(),
+            _ => {}
+        }
+    }
+
+    /// What a reader must see: the ids, newest first.
+    fn expected(&self, reader: u64) -> Vec<u64> {
+        let mut tweets: Vec<(u64, u64)> = self
+            .tweets
+            .iter()
+            .filter(|(_, (author, _))| *author == reader || self.follows.contains(&(reader, *author)))
+            .map(|(id, (_, time))| (*time, *id))
+            .collect();
+        tweets.sort_unstable();
+        tweets.into_iter().rev().map(|(_, id)| id).collect()
+    }
+
+    /// What a reader sees on all pages.
+    async fn seen(&self, reader: u64) -> Vec<u64> {
+        let mut seen = Vec::new();
+        let mut window = Window::newest(PAGE);
+        loop {
+            let page = timelines::home(&mut self.visit(reader), &window).await.unwrap().unwrap();
+            assert!(page.lines.len() == PAGE || page.next.is_none(), "a short page in the middle");
+            seen.extend(page.lines.iter().map(|line| line.tweet.id.0));
+            window.before = page.next;
+            if page.next.is_none() {
+                return seen;
+            }
+        }
+    }
+
+    /// When the background has caught up, everything is as it must be.
+    async fn check(&self) {
+        deliveries::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
+        for reader in (1..=USERS).filter(|user| !self.gone.contains(user)) {
+            assert_eq!(self.seen(reader).await, self.expected(reader), "reader {reader}");
+        }
+        // Looking may have made somebody return.
+        deliveries::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
+        assert_eq!(self.differences(false).await, 0);
+        for user in &self.gone {
+            for key in ["followers", "followings", "user_timeline", "home_timeline", "mentions"] {
+                assert_eq!(self.count(&format!("user:{user}:{key}")).await, 0, "{key} of {user}");
+            }
+        }
+        let stored = self.count("global_timeline").await;
+        assert_eq!(stored, u64::try_from(self.tweets.len()).unwrap());
+        for user in 1..=USERS {
+            assert!(self.count(&format!("user:{user}:home_timeline")).await <= HOME_SIZE);
+        }
+    }
+
+    async fn count(&self, key: &str) -> u64 {
+        let mut query = Query::new();
+        let count = query.sorted_count(key);
+        self.site().store.query(query).await.unwrap().take(count)
+    }
+
+    /// How many differences a check finds, and does not mend.
+    async fn differences(&self, repair: bool) -> u64 {
+        let mut check = TimelineCheck::begin(self.site(), Moment(self.now), repair).await.unwrap();
+        let mut found = check.check_everyone().await.unwrap();
+        while let Some(some) = check.next_tweets().await.unwrap() {
+            found = found.and(some);
+        }
+        while let Some(some) = check.next_user().await.unwrap() {
+            found = found.and(some);
+        }
+        check.deliver_pulled().await.unwrap();
+        found.different - found.mended
+    }
+}
+
+fn name_of(user: u64) -> String {
+    format!("user-{user}")
+}
+
+fn token_of(user: u64) -> String {
+    format!("{user:040}")
+}
+
+/// Runs random stories, each on a fresh store.
+fn random_stories(cases: u32, fresh: impl AsyncFn() -> Store) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let config = ProptestConfig { cases, max_shrink_iters: 500, ..ProptestConfig::default() };
+    proptest!(config, |(steps in prop::collection::vec(step(), 1..60))| {
+        runtime.block_on(async {
+            let mut world = World::new(fresh().await, HOME_SIZE).await;
+            for step in &steps {
+                world.take(step).await;
+            }
+            world.check().await;
+        });
+    });
+}
+
+#[test]
+fn every_reader_sees_what_follows_from_the_graph_on_the_embedded_engine() {
+    random_stories(80, async || open("redb::memory:").await);
+}
+
+#[test]
+fn every_reader_sees_what_follows_from_the_graph_on_redis() {
+    let server = RedisServer::start();
+    random_stories(40, async || {
+        assert!(server.send(b"FLUSHALL").starts_with("+OK"));
+        open(&server.url()).await
+    });
+}
+
+/// Many act at once, on two servers with different limits, while the background
+/// works. Afterwards everything fits together.
+async fn crowd(store: Store) {
+    let mut world = World::new(store, HOME_SIZE).await;
+    let clock = EngineClock::System;
+    let workers: Vec<_> = world.sites[..2]
+        .iter()
+        .map(|site| tokio::spawn(deliveries::run(site.clone(), clock.clone())))
+        .collect();
+    let mut users = Vec::new();
+    for user in 1..=USERS {
+        users.push(world.user(user).await);
+    }
+    let world_now = world.now;
+    let actions = (0..16_u64).map(|task| {
+        let (sites, users) = (world.sites.clone(), users.clone());
+        tokio::spawn(async move {
+            let text = TweetText::parse("a tweet").unwrap();
+            for round in 0..25_u64 {
+                let site = &sites[usize::try_from((task + round) % 2).unwrap()];
+                let now = Moment(world_now + round * 3 + task % 3);
+                let me = &users[usize::try_from((task * 7 + round) % USERS).unwrap()];
+                let other = name_of((task + round * 3) % USERS + 1);
+                match (task + round) % 4 {
+                    0 => drop(follow(site, now, me, &other).await),
+                    1 => unfollow(site, now, me, &other).await.unwrap(),
+                    2 => {
+                        let id = post_tweet(site, now, me, &text).await.unwrap();
+                        if round % 5 == 0 {
+                            delete_tweet(site, now, me, id).await.unwrap();
+                        }
+                    }
+                    _ => drop(post_tweet(site, now, me, &text).await.unwrap()),
+                }
+            }
+        })
+    });
+    for action in actions.collect::<Vec<_>>() {
+        action.await.unwrap();
+    }
+    for worker in workers {
+        worker.abort();
+        let _ = worker.await;
+    }
+    world.now += 1_000;
+    world.read_back().await;
+    // What the stopped workers held leases on may be done by anybody by now.
+    world.release_leases().await;
+    world.check().await;
+}
+
+impl World {
+    /// Takes the tweets and follows from the store, where who was faster is known.
+    async fn read_back(&mut self) {
+        let store = self.site().store.clone();
+        let mut query = Query::new();
+        let last = query.string("tweet:ids");
+        let last: u64 = store.query(query).await.unwrap().take(last).unwrap().parse().unwrap();
+        for id in 1..=last {
+            let mut query = Query::new();
+            let tweet = query.hash(format!("tweet:{id}"));
+            let tweet = store.query(query).await.unwrap().take(tweet);
+            if let (Some(author), Some(time)) = (tweet.get("user_id"), tweet.get("created_at")) {
+                let time = time.parse::<f64>().unwrap() * 1_000.0;
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                self.tweets.insert(id, (author.parse().unwrap(), time.round() as u64));
+            }
+        }
+        for reader in 1..=USERS {
+            let mut query = Query::new();
+            let followings = query.sorted_range(format!("user:{reader}:followings"), Order::Ascending, 0, 99);
+            for (author, _) in store.query(query).await.unwrap().take(followings) {
+                self.follows.insert((reader, author.parse().unwrap()));
+            }
+        }
+    }
+
+    async fn release_leases(&self) {
+        let store = &self.site().store;
+        let mut query = Query::new();
+        let jobs = query.sorted_range("timeline:jobs", Order::Ascending, 0, 9_999);
+        let mut batch = Batch::new();
+        for (job, _) in store.query(query).await.unwrap().take(jobs) {
+            batch.delete(format!("timeline:lease:{job}"));
+        }
+        store.commit(batch).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_crowd_loses_and_doubles_nothing_on_the_embedded_engine() {
+    crowd(open("redb::memory:").await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_crowd_loses_and_doubles_nothing_on_redis() {
+    let server = RedisServer::start();
+    crowd(open(&server.url()).await).await;
+}
+
+#[tokio::test]
+async fn a_new_follower_gets_the_newest_200_and_pages_to_the_rest() {
+    let mut world = World::new(open("redb::memory:").await, 800).await;
+    for _ in 0..3 {
+        world.take(&Step::Tweet(3)).await;
+        world.now += 1;
+    }
+    for _ in 0..250 {
+        world.take(&Step::Tweet(2)).await;
+        world.now += 1;
+    }
+    world.take(&Step::Follow(1, 3)).await;
+    assert_eq!(world.count("user:1:home_timeline").await, 3);
+    world.take(&Step::Follow(1, 2)).await;
+    assert_eq!(world.count("user:1:home_timeline").await, 203);
+    assert_eq!(world.seen(1).await, world.expected(1));
+    assert_eq!(world.differences(false).await, 0);
+    world.take(&Step::Unfollow(1, 2)).await;
+    assert_eq!(world.count("user:1:home_timeline").await, 3);
+    assert_eq!(world.seen(1).await, world.expected(1));
+}
+
+#[tokio::test]
+async fn a_check_finds_and_mends_what_was_changed_by_hand() {
+    let mut world = World::new(open("redb::memory:").await, 800).await;
+    world.take(&Step::Follow(1, 2)).await;
+    for author in [1, 2, 2, 3] {
+        world.take(&Step::Tweet(author)).await;
+        world.now += 1;
+    }
+    deliveries::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
+    assert_eq!(world.differences(false).await, 0);
+    type Damage = fn(&mut Batch);
+    let damages: [(&str, Damage); 8] = [
+        ("a tweet is missing at home", |batch| batch.sorted_remove("user:1:home_timeline", "2")),
+        ("all of it is missing", |batch| batch.delete("user:1:home_timeline")),
+        ("a stranger's tweet", |batch| batch.sorted_add("user:1:home_timeline", "4", 1.0)),
+        ("a tweet that is gone", |batch| batch.sorted_add("user:1:home_timeline", "99", 1.0)),
+        ("an author's own list lacks one", |batch| batch.sorted_remove("user:2:user_timeline", "3")),
+        ("an author's own list has one that is gone", |batch| {
+            batch.sorted_add("user:2:user_timeline", "99", 2e9);
+        }),
+        ("a follower who is not known", |batch| batch.sorted_remove("user:2:followers", "1")),
+        ("a follower who does not follow", |batch| batch.sorted_add("user:2:followers", "3", 1.0)),
+    ];
+    for (what, damage) in damages {
+        let mut batch = Batch::new();
+        damage(&mut batch);
+        world.site().store.commit(batch).await.unwrap();
+        assert!(world.differences(false).await > 0, "{what}");
+        world.differences(true).await;
+        assert_eq!(world.differences(false).await, 0, "{what}");
+        world.check().await;
+    }
+}
+
+#[tokio::test]
+async fn an_author_who_was_pulled_is_delivered_again_by_a_repair() {
+    let mut world = World::new(open("redb::memory:").await, 800).await;
+    world.take(&Step::Follow(1, 2)).await;
+    world.take(&Step::Limit(1)).await;
+    world.take(&Step::Tweet(2)).await;
+    assert_eq!(world.count("user:1:home_timeline").await, 0);
+    assert_eq!(world.seen(1).await, world.expected(1));
+    world.take(&Step::Limit(0)).await;
+    assert_eq!(world.seen(1).await, world.expected(1));
+    assert_eq!(world.differences(true).await, 0);
+    assert_eq!(world.count("user:1:home_timeline").await, 1);
+    let mut query = Query::new();
+    let pulled = query.member_count("timeline:pulled");
+    assert_eq!(world.site().store.query(query).await.unwrap().take(pulled), 0);
+    assert_eq!(world.seen(1).await, world.expected(1));
+}
+
+#[tokio::test]
+async fn readers_who_stay_away_get_nothing_until_they_return() {
+    let mut world = World::new(open("redb::memory:").await, 800).await;
+    world.take(&Step::Follow(1, 2)).await;
+    world.take(&Step::Tweet(2)).await;
+    deliveries::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
+    world.take(&Step::StayAway(1)).await;
+    world.now += 1;
+    world.take(&Step::Tweet(2)).await;
+    deliveries::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
+    assert_eq!(world.count("user:1:home_timeline").await, 1);
+    // Even if another limit would not call that a return: what was passed by is known.
+    let seen = Moment(world.now).timestamp().to_string();
+    let long_ago = Moment(world.now - 31 * DAY_MS).timestamp().to_string();
+    for seen_time in [seen, long_ago] {
+        let mut batch = Batch::new();
+        batch.set_field("user:1", "seen_time", seen_time);
+        world.site().store.commit(batch).await.unwrap();
+        assert_eq!(world.seen(1).await, world.expected(1));
+    }
+    // The very first look is complete, and what is stored is complete soon after.
+    assert_eq!(world.seen(1).await, world.expected(1));
+    deliveries::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
+    assert_eq!(world.count("user:1:home_timeline").await, 2);
+    assert_eq!(world.seen(1).await, world.expected(1));
+    let mut query = Query::new();
+    let floor = query.scores("timeline:floors", ["1"]);
+    assert_eq!(world.site().store.query(query).await.unwrap().take(floor), [None]);
+}

@@ -1,0 +1,649 @@
+//! Timelines as people and programs see them: pages, forms, feed and API.
+
+use reqwest::{Method, StatusCode};
+use roxmltree::Document;
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Client, FORM, PASSWORD, encoded, ok, refused};
+use crate::html::Page;
+use crate::pages::{complaint, leads_to, page, shown};
+use crate::server::{Engine, Server, each_engine};
+
+/// The texts of the tweets on a page, in their order.
+fn tweets(page: &Page) -> Vec<String> {
+    page.find("li", &[("class", "tweet")]).iter().map(|tweet| tweet.text().to_owned()).collect()
+}
+
+/// The numbers of the tweets on a page, in their order.
+fn tweet_ids(page: &Page) -> Vec<u64> {
+    let id = |text: &str| text.strip_prefix("tweet-").unwrap().parse().unwrap();
+    page.find("li", &[("class", "tweet")]).iter().map(|tweet| id(tweet.attribute("id").unwrap())).collect()
+}
+
+/// The form that follows or unfollows a user, which must be there.
+#[track_caller]
+fn follow_form(page: &Page, username: &str) -> crate::html::Form {
+    let mut forms = page.forms().into_iter().filter(|form| form.value("username") == Some(username));
+    let form = forms.next().unwrap_or_else(|| panic!("a form about {username}"));
+    assert!(forms.next().is_none(), "one form about {username}");
+    form
+}
+
+async fn two_members(server: &Server) -> (Client, Client) {
+    (server.member("alice").await, server.member("bob").await)
+}
+
+#[tokio::test]
+async fn home_shows_who_wrote_what_with_links_and_mentions_of_users_that_are() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = two_members(&server).await;
+        let fields = [("about", ""), ("email", ""), ("fullname", "Bob <B.>")];
+        ok(bob.api_post("/api/updateprofile", &fields).await);
+        let text = "see https://example.com/x, @ALICE and @nobody\nmail@bob <b>";
+        let tweet = bob.tweet(text).await;
+        alice.follow("bob").await;
+
+        let home = page(&alice, "/home").await;
+        let shown = home.one("li", &[("id", &format!("tweet-{tweet}"))]).text();
+        for part in ["Bob <B.>", "@bob", "just now", text] {
+            assert!(shown.contains(part), "{part} in {shown}");
+        }
+        assert!(!shown.contains("delete"), "{shown}");
+        home.one("a", &[("href", "https://example.com/x"), ("rel", "nofollow ugc noopener")]);
+        assert!(home.find("a", &[("href", "/@alice")]).iter().any(|link| link.text() == "@ALICE"));
+        assert!(!home.links_to("/@nobody"));
+        assert!(home.links_to("/@bob") && home.links_to(&format!("/tweet/{tweet}")));
+        assert!(page(&bob, "/home").await.links_to(&format!("/deltweet/{tweet}")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_newcomer_is_told_whom_to_follow_and_may_write_at_once() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let home = page(&alice, "/home").await;
+    assert!(home.one("div", &[("class", "empty")]).text().contains("the people you follow"));
+    assert!(home.links_to("/suggestions") && home.links_to("/everyone"));
+    let sent = home.form("/tweet").with("text", "Hello\r\nthere").send(&alice).await;
+    assert_eq!(leads_to(&sent), "/home");
+    let home = page(&alice, "/home").await;
+    assert!(home.find("div", &[("class", "empty")]).is_empty());
+    assert!(tweets(&home)[0].ends_with("Hello\nthere"), "{:?}", tweets(&home));
+    let navigation = page(&server.visitor(), "/").await;
+    assert!(!navigation.links_to("/home") && navigation.links_to("/everyone"));
+}
+
+#[tokio::test]
+async fn a_refused_tweet_comes_back_with_its_text_and_the_reason() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let form = page(&alice, "/home").await.form("/tweet");
+    let long = format!("{}</textarea>", "🦀".repeat(270));
+    for (text, reason) in [(long.as_str(), "text is longer than 280 characters"), (" \n ", "text is empty")] {
+        let answer = form.clone().with("text", text).send(&alice).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let back = Page::of(&answer);
+        assert_eq!(back.alert(), Some(reason));
+        assert_eq!(back.form("/tweet").value("text"), Some(text));
+        assert!(tweets(&back).is_empty());
+    }
+    // An emoji of several parts is one character.
+    let most = "👩‍🚀".repeat(200);
+    assert_eq!(leads_to(&form.clone().with("text", &most).send(&alice).await), "/home");
+    assert_eq!(tweets(&page(&alice, "/home").await).len(), 1);
+    complaint(&form.without("text").send(&alice).await, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn only_the_own_session_writes_follows_and_deletes() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = two_members(&server).await;
+    let tweet = alice.tweet("mine").await;
+    let before = server.dump().await;
+    let actions = [
+        ("/tweet".to_owned(), "text=x"),
+        ("/follow".to_owned(), "username=alice"),
+        ("/unfollow".to_owned(), "username=alice"),
+        (format!("/deltweet/{tweet}"), ""),
+        ("/settings".to_owned(), "fullname=x&about=&email="),
+        ("/settings/deactivate".to_owned(), "password=x"),
+    ];
+    for (path, body) in &actions {
+        let anonymous = server.visitor().post_bytes(path, FORM, (*body).into()).await;
+        assert!(leads_to(&anonymous).starts_with("/login"), "{path}");
+        complaint(&bob.post_bytes(path, FORM, (*body).into()).await, StatusCode::FORBIDDEN);
+    }
+    let refusal = complaint(&bob.post(&format!("/deltweet/{tweet}"), &[]).await, StatusCode::FORBIDDEN);
+    assert_eq!(refusal, "only its author or an administrator may delete this tweet");
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn the_button_on_a_profile_follows_and_unfollows_and_counts() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = two_members(&server).await;
+        bob.tweet("One").await;
+        let anonymous = page(&server.visitor(), "/@bob").await;
+        let form = anonymous.form("/login");
+        assert_eq!((form.value("next"), form.is_post), (Some("/@bob"), false));
+
+        for (action, follow, followers) in
+            [("/follow", true, "1"), ("/unfollow", false, "0"), ("/follow", true, "1")]
+        {
+            let form = follow_form(&page(&alice, "/@bob").await, "bob");
+            assert_eq!(form.action, action);
+            assert_eq!(leads_to(&form.send(&alice).await), "/@bob");
+            let profile = page(&alice, "/@bob").await;
+            assert_eq!(profile.one("a", &[("href", "/@bob/followers")]).text(), followers);
+            let followings = page(&alice, "/@alice").await;
+            assert_eq!(followings.one("a", &[("href", "/@alice/followings")]).text(), followers);
+            assert_eq!(tweets(&page(&alice, "/home").await).len(), usize::from(follow));
+        }
+        // Twice is once.
+        let again = alice.post("/follow", &[("username", "BOB"), ("next", "//evil.example/")]).await;
+        assert_eq!(leads_to(&again), "/");
+        let again = alice.post("/follow", &[("username", "bob")]).await;
+        assert_eq!(leads_to(&again), "/@bob");
+        assert_eq!(page(&alice, "/@bob").await.one("a", &[("href", "/@bob/followers")]).text(), "1");
+        assert!(page(&alice, "/@alice").await.forms().iter().all(|form| form.action == "/logout"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nobody_follows_themself_or_nobody() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, _bob) = two_members(&server).await;
+    let before = server.dump().await;
+    for action in ["follow", "unfollow"] {
+        for name in ["nobody", "", "*", "\u{0}", "alice/bob"] {
+            let fields = [("username", name)];
+            assert_eq!(
+                complaint(&alice.post(&format!("/{action}"), &fields).await, StatusCode::NOT_FOUND),
+                "no such user"
+            );
+            let answer = alice.post(&format!("/api/{action}"), &fields).await;
+            assert_eq!(answer.status, StatusCode::NOT_FOUND, "{action} {name:?}");
+            assert_eq!(refused(answer.json()), "no such user");
+        }
+        let answer = alice.api_post(&format!("/api/{action}"), &[]).await;
+        assert_eq!(refused(answer), "the field username is wrong: it is missing");
+    }
+    let oneself = [("username", "Alice")];
+    assert_eq!(refused(alice.api_post("/api/follow", &oneself).await), "you cannot follow yourself");
+    complaint(&alice.post("/follow", &oneself).await, StatusCode::FORBIDDEN);
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn a_profile_is_one_page_at_two_addresses() {
+    let server = Server::start(Engine::Memory, &[("web.gravatars", "false")]).await;
+    let (alice, bob) = two_members(&server).await;
+    let fields = [("about", "I read."), ("email", ""), ("fullname", "Bob B.")];
+    ok(bob.api_post("/api/updateprofile", &fields).await);
+    bob.tweet("A tweet").await;
+    for path in ["/@bob", "/@BOB", "/user/bob", "/user/Bob"] {
+        for client in [&server.visitor(), &alice] {
+            let profile = page(client, path).await;
+            assert_eq!(profile.heading(), "Bob B.");
+            profile.one("link", &[("rel", "canonical"), ("href", "/@bob")]);
+            profile.one("link", &[("rel", "alternate"), ("href", "/@bob/feed")]);
+            let content = profile.content();
+            for part in ["@bob", "I read.", "A tweet"] {
+                assert!(content.contains(part), "{part} in {content}");
+            }
+            for link in ["/@bob/followers", "/@bob/followings", "/usernews/bob/0", "/usercomments/bob/0"] {
+                assert!(profile.links_to(link), "{link} at {path}");
+            }
+        }
+    }
+    // The owner changes things in one place; the old address keeps its old form.
+    let own = page(&bob, "/@bob").await;
+    assert!(own.links_to("/settings"));
+    assert!(own.forms().iter().all(|form| form.action != "/profile"));
+    let form = page(&bob, "/user/bob").await.form("/profile").with("about", "I write.");
+    assert_eq!(leads_to(&form.send(&bob).await), "/user/bob?saved");
+    let kept = page(&bob, "/@bob").await;
+    assert_eq!((kept.heading(), kept.content().contains("I write.")), ("Bob B.", true));
+}
+
+#[tokio::test]
+async fn one_segment_of_an_address_is_a_person_only_with_an_at() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, _bob) = two_members(&server).await;
+    for path in [
+        "/alice",
+        "/@nobody",
+        "/@",
+        "/@%FF",
+        "/@al%20ice",
+        "/%40",
+        "/nothing",
+        "/alice/followers",
+        "/alice/feed",
+        "/@nobody/feed",
+        "/@nobody/followers",
+        "/@nobody/followings",
+        "/@alice/nothing",
+        "/@alice/",
+        "/tweet/0",
+        "/tweet/999",
+        "/tweet/x",
+        "/deltweet/999",
+    ] {
+        complaint(&alice.get(path).await, StatusCode::NOT_FOUND);
+    }
+    page(&alice, "/%40alice").await;
+    for (path, status) in [
+        ("/nothing", StatusCode::NOT_FOUND),
+        ("/alice", StatusCode::NOT_FOUND),
+        ("/alice/feed", StatusCode::NOT_FOUND),
+        ("/@alice", StatusCode::METHOD_NOT_ALLOWED),
+        ("/@alice/followers", StatusCode::METHOD_NOT_ALLOWED),
+        ("/home", StatusCode::METHOD_NOT_ALLOWED),
+    ] {
+        complaint(&alice.post(path, &[]).await, status);
+    }
+    for path in ["/tweet", "/follow", "/unfollow"] {
+        complaint(&alice.get(path).await, StatusCode::METHOD_NOT_ALLOWED);
+    }
+}
+
+/// The addresses of a list's pages, from its first on, each with its tweets.
+async fn walk(client: &Client, path: &str) -> Vec<Vec<u64>> {
+    let mut next = Some(path.to_owned());
+    let mut found = Vec::new();
+    while let Some(path) = next {
+        let page = page(client, &path).await;
+        found.push(tweet_ids(&page));
+        next =
+            page.find("a", &[("rel", "next")]).first().map(|link| link.attribute("href").unwrap().to_owned());
+    }
+    found
+}
+
+#[tokio::test]
+async fn pages_go_on_where_the_last_ended_whatever_is_written_meanwhile() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = two_members(&server).await;
+        for number in 0..120 {
+            alice.tweet(&format!("Number {number}")).await;
+            // Many have the same time.
+            if number % 30 == 29 {
+                server.advance(1);
+            }
+        }
+        bob.follow("alice").await;
+        let newest_first: Vec<u64> = (1..=120).rev().collect();
+        for path in ["/home", "/everyone", "/@alice"] {
+            let pages = walk(&bob, path).await;
+            assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 20], "{path}");
+            assert_eq!(pages.concat(), newest_first, "{path}");
+        }
+        let first = page(&bob, "/home").await;
+        let next = first.one("a", &[("rel", "next")]).attribute("href").unwrap().to_owned();
+        bob.tweet("In between").await;
+        assert_eq!(tweet_ids(&page(&bob, &next).await), newest_first[50..100]);
+        // Only the newest page has the form and hears of news.
+        assert!(page(&bob, &next).await.forms().iter().all(|form| form.action != "/tweet"));
+        for bad in ["", "x", "1", "1-0", "-1-1", "1e5-1", "NaN-1"] {
+            for path in ["/home", "/everyone", "/@alice", "/user/alice", "/@alice/followers"] {
+                let answer = bob.get(&format!("{path}?before={bad}")).await;
+                assert!(complaint(&answer, StatusCode::BAD_REQUEST).contains("before"), "{path} {bad}");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn followers_are_listed_from_the_latest_with_a_button_for_each() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let members = server.members(51).await;
+    assert!(page(&alice, "/@alice/followers").await.content().contains("Nobody follows them yet."));
+    for member in &members {
+        server.advance(1);
+        member.follow("alice").await;
+    }
+    alice.follow("member-50").await;
+    let first = page(&alice, "/@alice/followers").await;
+    assert!(first.content().contains("51 people"));
+    let people = first.find("li", &[("class", "person")]);
+    assert_eq!(people.len(), 50);
+    assert!(people[0].text().contains("member-50") && people[49].text().contains("member-1"));
+    assert_eq!(follow_form(&first, "member-50").action, "/unfollow");
+    let form = follow_form(&first, "member-7");
+    assert_eq!(form.action, "/follow");
+    assert!(leads_to(&form.send(&alice).await).starts_with("/@alice/followers#person-"));
+    let next = first.one("a", &[("rel", "next")]).attribute("href").unwrap();
+    let last = page(&alice, next).await;
+    assert_eq!(last.find("li", &[("class", "person")]).len(), 1);
+    assert!(last.links_to("/@member-0") && last.find("a", &[("rel", "next")]).is_empty());
+    let followings = page(&server.visitor(), "/@alice/followings").await;
+    assert_eq!(followings.find("li", &[("class", "person")]).len(), 2);
+}
+
+#[tokio::test]
+async fn suggestions_are_people_whom_one_does_not_follow_yet() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = two_members(&server).await;
+    let members = server.members(4).await;
+    for member in &members[1..] {
+        member.follow("member-0").await;
+    }
+    bob.follow("member-1").await;
+    alice.follow("bob").await;
+    for path in ["/home", "/suggestions"] {
+        let suggested = page(&alice, path).await;
+        assert_eq!(follow_form(&suggested, "member-0").action, "/follow");
+        let forms = suggested.forms();
+        let names: Vec<&str> = forms.iter().filter_map(|form| form.value("username")).collect();
+        assert!(!names.contains(&"alice") && !names.contains(&"bob"), "{names:?}");
+    }
+    let at_home = page(&alice, "/home").await;
+    assert!(at_home.find("li", &[("class", "person")]).len() <= 3);
+    let form = follow_form(&page(&alice, "/suggestions").await, "member-0");
+    assert!(leads_to(&form.send(&alice).await).starts_with("/suggestions#"));
+    let left = page(&alice, "/suggestions").await;
+    assert!(left.forms().iter().all(|form| form.value("username") != Some("member-0")));
+}
+
+#[tokio::test]
+async fn a_tweet_has_a_page_until_it_is_deleted_by_who_may() {
+    each_engine(&[], async |server| {
+        let (admin, alice) = (server.member("admin").await, server.member("alice").await);
+        server.set_field("user:1", "flags", "a").await;
+        let bob = server.member("bob").await;
+        for deleter in [&alice, &admin] {
+            let tweet = alice.tweet("A passing thought").await;
+            let (address, deletion) = (format!("/tweet/{tweet}"), format!("/deltweet/{tweet}"));
+            for client in [&server.visitor(), &bob] {
+                let alone = page(client, &address).await;
+                assert!(alone.content().contains("A passing thought"));
+                assert!(!alone.links_to(&deletion));
+            }
+            complaint(&bob.get(&deletion).await, StatusCode::FORBIDDEN);
+            assert!(page(deleter, &address).await.links_to(&deletion));
+            let asked = page(deleter, &deletion).await;
+            assert!(asked.content().contains("A passing thought") && asked.links_to(&address));
+            assert_eq!(leads_to(&asked.form(&deletion).send(deleter).await), "/home");
+            complaint(&alice.get(&address).await, StatusCode::NOT_FOUND);
+            complaint(&alice.post(&deletion, &[]).await, StatusCode::NOT_FOUND);
+            for path in ["/home", "/everyone", "/@alice"] {
+                assert!(!page(&alice, path).await.content().contains("A passing thought"), "{path}");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_announcing_tweet_leads_to_the_item_and_its_discussion() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = two_members(&server).await;
+    let news = alice.submit_link("A <title>", "http://www.example.com/x").await;
+    let text = alice.submit_text("A text", "Some text").await;
+    bob.comment(news, "A comment").await;
+    let profile = page(&bob, "/@alice").await;
+    let announced = tweets(&profile);
+    assert_eq!(announced.len(), 2);
+    assert!(announced[1].contains("A <title>") && announced[1].contains("www.example.com"));
+    assert!(announced[1].contains("discuss (1)"));
+    profile.one("a", &[("href", "http://www.example.com/x"), ("rel", "nofollow ugc noopener")]);
+    assert!(profile.links_to(&format!("/news/{news}")));
+    assert_eq!(profile.find("a", &[("href", &format!("/news/{text}"))]).len(), 2);
+    // Whoever does not want that says so.
+    let form = page(&alice, "/settings").await.form("/settings");
+    assert_eq!(form.value("tweet_news"), Some("1"));
+    assert_eq!(leads_to(&form.without("tweet_news").send(&alice).await), "/settings?saved");
+    alice.submit_text("Quietly", "Some text").await;
+    assert_eq!(tweets(&page(&bob, "/@alice").await).len(), 2);
+    assert_eq!(page(&alice, "/settings").await.form("/settings").value("tweet_news"), None);
+}
+
+#[tokio::test]
+async fn settings_are_saved_and_come_back_as_typed_when_refused() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    let form = page(&alice, "/settings").await.form("/settings");
+    let filled = form
+        .clone()
+        .with("fullname", "  Alice\u{3000}<A.>  ")
+        .with("about", "About me")
+        .with("email", "alice@example.org");
+    assert_eq!(leads_to(&filled.send(&alice).await), "/settings?saved");
+    let saved = page(&alice, "/settings?saved").await;
+    saved.one("p", &[("role", "status")]);
+    let kept = saved.form("/settings");
+    assert_eq!(kept.value("fullname"), Some("Alice\u{3000}<A.>"));
+    assert_eq!(kept.value("tweet_news"), Some("1"));
+    let typed = [
+        ("fullname", "x".repeat(51), "fullname is longer than 50 characters"),
+        ("fullname", "a\u{202e}b".to_owned(), "fullname has a control character (U+202E)"),
+        ("email", "nonsense".to_owned(), "email is not an address like name@example.com"),
+        ("password", "short".to_owned(), "password is shorter than 8 characters"),
+    ];
+    for (field, text, reason) in typed {
+        let answer = kept.clone().with("about", "typed").with(field, &text).send(&alice).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let back = Page::of(&answer);
+        assert_eq!(back.alert(), Some(reason));
+        let form = back.form("/settings");
+        assert_eq!(form.value("about"), Some("typed"));
+        assert_eq!(form.value(field), Some(if field == "password" { "" } else { &text }));
+    }
+    assert_eq!(page(&alice, "/@alice").await.heading(), "Alice\u{3000}<A.>");
+    // What a program does not name stays.
+    ok(alice.update_profile("", "", "").await);
+    assert_eq!(page(&alice, "/@alice").await.heading(), "Alice\u{3000}<A.>");
+    let fields = [("about", ""), ("email", ""), ("tweet_news", "yes")];
+    let answer = alice.api_post("/api/updateprofile", &fields).await;
+    assert_eq!(refused(answer), "the field tweet_news is wrong: it must be 0 or 1");
+    let changed = kept.with("password", "battery staple").send(&alice).await;
+    assert!(changed.headers.contains_key("set-cookie"));
+    assert!(!alice.is_logged_in().await);
+}
+
+#[tokio::test]
+async fn an_account_is_deactivated_with_its_password_only() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        let bob = server.member("bob").await;
+        let news = alice.submit_text("It stays", "text").await;
+        let tweet = alice.tweet("It goes").await;
+        bob.follow("alice").await;
+        assert!(page(&alice, "/settings").await.links_to("/settings/deactivate"));
+        let form = page(&alice, "/settings/deactivate").await.form("/settings/deactivate");
+        let answer = form.clone().with("password", "wrong password").send(&alice).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let back = Page::of(&answer);
+        assert!(back.alert().is_some_and(|reason| reason.contains("password")), "{:?}", back.alert());
+        assert!(alice.is_logged_in().await);
+
+        let gone = form.with("password", PASSWORD).send(&alice).await;
+        assert_eq!(leads_to(&gone), "/");
+        assert!(gone.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
+        assert!(!alice.is_logged_in().await);
+        for path in
+            ["/@alice", "/user/alice", "/@alice/followers", "/@alice/feed", &format!("/tweet/{tweet}")]
+        {
+            complaint(&bob.get(path).await, StatusCode::NOT_FOUND);
+        }
+        for path in ["/home", "/everyone"] {
+            assert!(!page(&bob, path).await.content().contains("It goes"), "{path}");
+        }
+        assert_eq!(page(&bob, "/@bob").await.one("a", &[("href", "/@bob/followings")]).text(), "0");
+        let thread = page(&bob, &format!("/news/{news}")).await;
+        assert!(thread.content().contains("It stays") && thread.content().contains("[deleted user]"));
+        let refusal = server.visitor().try_log_in("alice", PASSWORD).await;
+        assert_eq!(refused(refusal), "no account has this username and password");
+        let taken = [("username", "Alice"), ("password", PASSWORD)];
+        assert!(refused(server.visitor().api_post("/api/create_account", &taken).await).contains("taken"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn mentions_are_counted_and_shown_beside_the_replies() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = two_members(&server).await;
+    assert!(page(&alice, "/replies").await.content().contains("You have not commented yet."));
+    bob.tweet("Hello @Alice, hello @alice, mail@alice").await;
+    bob.tweet("mail@alice").await;
+    let badge = page(&alice, "/").await.one("span", &[("class", "badge")]).text().to_owned();
+    assert_eq!(badge, "1 new");
+    let replies = page(&alice, "/replies").await;
+    assert_eq!(tweets(&replies).len(), 1);
+    assert!(tweets(&replies)[0].contains("Hello @Alice"));
+    assert!(page(&alice, "/").await.find("span", &[("class", "badge")]).is_empty());
+    assert!(tweets(&page(&bob, "/replies").await).is_empty());
+}
+
+#[tokio::test]
+async fn a_user_has_a_feed_of_tweets() {
+    let settings = [("site.url", "https://news.example.com")];
+    let server = Server::start(Engine::Memory, &settings).await;
+    let (alice, bob) = two_members(&server).await;
+    bob.tweet("Not hers").await;
+    let news = alice.submit_link("A <title>", "http://example.com/").await;
+    server.advance(60);
+    let long = format!("{}\nsecond & <last> line", "x".repeat(100));
+    let tweet = alice.tweet(&long).await;
+    let answer = server.visitor().get("/@ALICE/feed").await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(answer.headers["content-type"], "application/atom+xml; charset=utf-8");
+    assert_eq!(answer.headers["cache-control"], "public, max-age=60");
+    let xml = String::from_utf8(answer.body).unwrap();
+    let document = Document::parse(&xml).unwrap();
+    let text = |node: roxmltree::Node<'_, '_>, name: &str| {
+        let found = node.children().find(|child| child.tag_name().name() == name);
+        found.and_then(|child| child.text()).unwrap_or_default().to_owned()
+    };
+    let feed = document.root_element();
+    assert_eq!(text(feed, "id"), "https://news.example.com/@alice");
+    assert_eq!(text(feed, "updated"), "2027-01-15T08:01:00Z");
+    let entries: Vec<_> = feed.children().filter(|child| child.tag_name().name() == "entry").collect();
+    assert_eq!(entries.len(), 2);
+    assert_eq!(text(entries[0], "id"), format!("https://news.example.com/tweet/{tweet}"));
+    assert_eq!(text(entries[0], "title"), format!("{}…", "x".repeat(80)));
+    assert_eq!(text(entries[0], "content"), long);
+    assert_eq!(text(entries[1], "title"), "A <title>");
+    assert!(xml.contains(&format!("https://news.example.com/news/{news}")));
+}
+
+/// The status and the JSON of an answer of the API.
+async fn call(client: &Client, path: &str) -> (StatusCode, Value) {
+    let answer: Answer = client.get(path).await;
+    (answer.status, answer.json())
+}
+
+#[tokio::test]
+async fn timelines_in_the_api_have_the_documented_members() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = two_members(&server).await;
+        let fields = [("about", ""), ("email", ""), ("fullname", "Alice A."), ("tweet_news", "1")];
+        ok(alice.api_post("/api/updateprofile", &fields).await);
+        let news = alice.submit_text("A title", "text").await;
+        server.advance(5);
+        let tweet = alice.tweet("Hello").await;
+        bob.follow("alice").await;
+        let now = server.now();
+        for path in ["home", "everyone", "user/ALICE"] {
+            let answer = ok(bob.api_get(&format!("/api/timeline/{path}")).await);
+            let cursor = format!("{now}-{tweet}");
+            assert_eq!(
+                answer["tweets"][0],
+                json!({
+                    "id": tweet, "text": "Hello", "created_at": now as f64, "username": "alice",
+                    "fullname": "Alice A.", "cursor": cursor,
+                }),
+                "{path}"
+            );
+            assert_eq!(
+                (&answer["tweets"][1]["text"], &answer["tweets"][1]["news_id"]),
+                (&json!("A title"), &json!(news))
+            );
+            assert_eq!((answer["tweets"].as_array().unwrap().len(), &answer["next"]), (2, &Value::Null));
+
+            let first = ok(bob.api_get(&format!("/api/timeline/{path}?count=1")).await);
+            assert_eq!(first["next"], cursor, "{path}");
+            let second = ok(bob.api_get(&format!("/api/timeline/{path}?count=1&before={cursor}")).await);
+            assert_eq!((&second["tweets"][0]["news_id"], &second["next"]), (&json!(news), &Value::Null));
+            let since = second["tweets"][0]["cursor"].as_str().unwrap();
+            let newer = ok(bob.api_get(&format!("/api/timeline/{path}?since={since}")).await);
+            assert_eq!(newer["tweets"].as_array().unwrap().len(), 1);
+            assert_eq!(newer["tweets"][0]["id"], tweet);
+            for (query, field) in [
+                ("count=0", "count"),
+                ("count=101", "count"),
+                ("count=x", "count"),
+                ("before=x", "before"),
+                ("since=1", "since"),
+            ] {
+                let (status, answer) = call(&bob, &format!("/api/timeline/{path}?{query}")).await;
+                assert_eq!(status, StatusCode::OK);
+                assert!(refused(answer).starts_with(&format!("the field {field} is wrong")), "{query}");
+            }
+        }
+        let anonymous = call(&server.visitor(), "/api/timeline/home").await;
+        assert_eq!((anonymous.0, refused(anonymous.1)), (StatusCode::OK, "you must be logged in".to_owned()));
+        let unknown = call(&bob, "/api/timeline/user/nobody").await;
+        assert_eq!((unknown.0, refused(unknown.1)), (StatusCode::OK, "no such user".to_owned()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn people_in_the_api_are_counted_and_paged() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let members = server.members(3).await;
+    for member in &members[1..] {
+        server.advance(1);
+        member.follow("member-0").await;
+    }
+    let answer = ok(members[0].api_get("/api/followers/Member-0?count=1").await);
+    assert_eq!(answer["count"], 2);
+    assert_eq!(answer["users"], json!([{"username": "member-2", "fullname": ""}]));
+    let next = answer["next"].as_str().unwrap();
+    let rest = ok(server.visitor().api_get(&format!("/api/followers/member-0?before={next}")).await);
+    assert_eq!(rest["users"], json!([{"username": "member-1", "fullname": ""}]));
+    assert_eq!((&rest["count"], &rest["next"]), (&json!(2), &Value::Null));
+    let followings = ok(server.visitor().api_get("/api/followings/member-1").await);
+    assert_eq!((&followings["count"], &followings["users"][0]["username"]), (&json!(1), &json!("member-0")));
+    for path in ["/api/followers/nobody", "/api/followings/nobody"] {
+        assert_eq!(refused(members[0].api_get(path).await), "no such user");
+    }
+    let (status, answer) = call(&members[0], "/api/followers/member-0?count=1000").await;
+    assert_eq!((status, refused(answer).contains("count")), (StatusCode::OK, true));
+}
+
+#[tokio::test]
+async fn actions_in_the_api_refuse_as_the_pages_do() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = two_members(&server).await;
+    let tweet = alice.tweet("Hello").await.to_string();
+    assert_eq!(refused(alice.try_tweet("").await), "text is empty");
+    assert_eq!(refused(alice.try_tweet(&"x".repeat(281)).await), "text is longer than 280 characters");
+    let other = bob.api_post("/api/deltweet", &[("tweet_id", &tweet)]).await;
+    assert_eq!(refused(other), "only its author or an administrator may delete this tweet");
+    for (id, reason) in [
+        ("999", "no such tweet"),
+        ("x", "the field tweet_id is wrong: it must be the number of a tweet"),
+        ("01", "the field tweet_id is wrong: it must be the number of a tweet"),
+    ] {
+        assert_eq!(refused(alice.api_post("/api/deltweet", &[("tweet_id", id)]).await), reason);
+    }
+    ok(alice.api_post("/api/deltweet", &[("tweet_id", &tweet)]).await);
+    let anonymous = server.visitor().api_post("/api/tweet", &[("text", "x")]).await;
+    assert_eq!(refused(anonymous), "you must be logged in");
+    let forged = alice.with_secrets(alice.auth.as_deref(), Some("wrong"));
+    assert!(refused(forged.try_tweet("x").await).contains("session"));
+    let answer = alice.request(Method::GET, "/api/tweet").send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED);
+    let body = encoded(&[("text", "x"), ("text", "y")]);
+    let twice = alice.post_bytes("/api/tweet", FORM, body.into_bytes()).await;
+    assert_eq!(twice.status, StatusCode::BAD_REQUEST);
+    assert_eq!(shown(&alice.get("/everyone").await).find("li", &[("class", "tweet")]).len(), 0);
+}
