@@ -18,6 +18,8 @@ use crate::server::Server;
 /// How long anything that must come may take. The machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Looks for a key that was struck, before it counts as dropped.
+const KEY_POLLS: usize = 25;
 
 pub const ENTER: char = '\u{e007}';
 pub const ESCAPE: char = '\u{e00c}';
@@ -169,11 +171,26 @@ impl Browser {
         self.find(Locator::XPath(&path)).await
     }
 
-    /// Strikes a key, wherever the focus is.
+    /// Strikes a key, wherever the focus is. A browser that is busy with a new page may drop
+    /// what is typed: a key that did not reach the page is struck again.
     pub async fn strike(&self, key: char) {
-        let keys = KeyActions::new("keyboard".to_owned());
-        let keys = keys.then(KeyAction::Down { value: key }).then(KeyAction::Up { value: key });
-        self.driver.perform_actions(keys).await.unwrap();
+        const LISTEN: &str = "window.struck = false; \
+             window.addEventListener('keydown', () => { window.struck = true }, { capture: true })";
+        self.run(LISTEN).await;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let keys = KeyActions::new("keyboard".to_owned());
+            let keys = keys.then(KeyAction::Down { value: key }).then(KeyAction::Up { value: key });
+            self.driver.perform_actions(keys).await.unwrap();
+            for _ in 0..KEY_POLLS {
+                // A page that the key has left does not know of it any more.
+                match self.driver.execute("return window.struck ?? true", Vec::new()).await {
+                    Ok(struck) if struck != json!(true) => tokio::time::sleep(POLL_INTERVAL).await,
+                    Ok(_) | Err(_) => return,
+                }
+            }
+            assert!(Instant::now() < deadline, "the key {key:?} never arrived at {}", self.address().await);
+        }
     }
 
     /// Runs a script, which may `return` a value.
