@@ -11,6 +11,7 @@
 
 mod batch;
 mod events;
+mod footprint;
 mod query;
 mod redb;
 mod redis;
@@ -22,8 +23,10 @@ mod redis_server;
 
 pub use batch::{Batch, Bound, CheckId, CommitError, Committed, Selection, Within, Write};
 pub use events::{Notice, Subscription};
+pub use footprint::Footprint;
 pub use query::{Answers, Expiry, Handle, Hash, Order, Query};
 
+use footprint::Versions;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -151,6 +154,7 @@ pub struct ScanPage {
 #[derive(Clone)]
 pub struct Store {
     engine: Engine,
+    versions: Arc<Versions>,
     rounds: Arc<AtomicU64>,
 }
 
@@ -169,14 +173,15 @@ impl Store {
     /// server that cannot be reached is an error here; later on it is not (the
     /// engine reconnects by itself).
     pub async fn open(url: &str, options: &StoreOptions) -> Result<Self, OpenError> {
+        let versions: Arc<Versions> = Arc::default();
         let engine = if let Some(path) = url.strip_prefix("redb:") {
-            Engine::Redb(redb::Redb::open(path, options)?)
+            Engine::Redb(redb::Redb::open(path, options, versions.clone())?)
         } else if url.starts_with("redis://") || url.starts_with("rediss://") {
             Engine::Redis(redis::Redis::open(url, options).await?)
         } else {
             return Err(OpenError::Url(without_password(url)));
         };
-        Ok(Self { engine, rounds: Arc::default() })
+        Ok(Self { engine, versions, rounds: Arc::default() })
     }
 
     /// Runs the reads of a query in one round.
@@ -189,6 +194,7 @@ impl Store {
             return Ok(Answers::default());
         }
         self.rounds.fetch_add(1, Ordering::Relaxed);
+        self.versions.note_reads(&query);
         match &self.engine {
             Engine::Redb(engine) => engine.query(query),
             Engine::Redis(engine) => engine.query(query).await,
@@ -206,7 +212,11 @@ impl Store {
         self.rounds.fetch_add(1, Ordering::Relaxed);
         match &self.engine {
             Engine::Redb(engine) => engine.commit(batch).await,
-            Engine::Redis(engine) => engine.commit(batch).await,
+            Engine::Redis(engine) => {
+                let outcome = engine.commit(&batch).await;
+                self.versions.raise_written(&batch);
+                outcome
+            }
         }
     }
 
@@ -256,7 +266,7 @@ impl Store {
     /// nobody's request.
     #[must_use]
     pub fn counted_apart(&self) -> Self {
-        Self { engine: self.engine.clone(), rounds: Arc::default() }
+        Self { rounds: Arc::default(), ..self.clone() }
     }
 
     /// The number of live keys. Exact on Redis up to keys that have expired
@@ -291,8 +301,26 @@ impl Store {
     pub async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
         match &self.engine {
             Engine::Redb(engine) => engine.restore(entries).await,
-            Engine::Redis(engine) => engine.restore(entries).await,
+            Engine::Redis(engine) => {
+                let keys: Vec<String> = entries.iter().map(|entry| entry.key.clone()).collect();
+                let outcome = engine.restore(entries).await;
+                self.versions.raise(keys.iter().map(String::as_str));
+                outcome
+            }
         }
+    }
+
+    /// Does a piece of work and notes which keys it reads from this store.
+    pub async fn footprint<T>(&self, work: impl Future<Output = T>) -> (T, Footprint) {
+        Footprint::of(&self.versions, work).await
+    }
+
+    /// Whether reading again would give what the work has read, as far as this
+    /// process knows: on a store that others write to it does not know all.
+    /// A key that expires does not count as written.
+    #[must_use]
+    pub fn stands(&self, footprint: &Footprint) -> bool {
+        footprint.stands(&self.versions)
     }
 
     /// Listens for messages on a channel, from now on.

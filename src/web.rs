@@ -14,6 +14,7 @@ pub mod form;
 pub mod headers;
 pub mod identicon;
 pub mod json;
+pub mod kept;
 pub mod live;
 pub mod local_path;
 pub mod openapi;

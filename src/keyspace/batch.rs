@@ -155,6 +155,16 @@ impl Write {
             | Self::Publish(key, _) => key,
         }
     }
+
+    /// The keys that are changed; none by a message.
+    pub(super) fn written_keys(&self) -> impl Iterator<Item = &str> {
+        let key = (!matches!(self, Self::Publish(..))).then(|| self.key());
+        let floors = match self {
+            Self::SortedAddBounded(_, _, _, bound) => Some(bound.floors.as_str()),
+            _ => None,
+        };
+        key.into_iter().chain(floors)
+    }
 }
 
 /// Which check of a batch: its position.

@@ -11,6 +11,7 @@ mod checks;
 mod concurrency;
 mod events;
 mod expiry;
+mod footprints;
 mod oracle;
 mod reads;
 mod rejection;
@@ -275,6 +276,10 @@ rules! {
     events:
         messages_reach_all_who_listen_on_the_channel
         a_message_comes_after_its_batch_and_not_without;
+    footprints:
+        a_footprint_ends_with_every_kind_of_write_to_what_was_read
+        a_footprint_is_of_all_reads_of_the_work_and_of_what_it_uses
+        what_is_kept_is_never_older_than_an_acknowledged_write;
     whole:
         scan_and_restore_copy_everything
         restore_replaces_keys_whole

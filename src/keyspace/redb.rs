@@ -20,6 +20,7 @@ mod tests;
 
 use super::batch::{Batch, CommitError, Committed, Write};
 use super::events::{Message, Subscription};
+use super::footprint::Versions;
 use super::query::{Answers, Order, Query};
 use super::{EngineClock, Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value};
 use database::{Opener, Slot};
@@ -62,19 +63,24 @@ struct Inner {
 
 impl Redb {
     /// Opens the store at a path, or in memory.
-    pub(super) fn open(path: &str, options: &StoreOptions) -> Result<Self, OpenError> {
+    pub(super) fn open(
+        path: &str,
+        options: &StoreOptions,
+        versions: Arc<Versions>,
+    ) -> Result<Self, OpenError> {
         let opener = database::opener(path, options.cache_bytes, options.create);
-        Self::open_with(opener, options)
+        Self::open_with(opener, options, versions)
             .map_err(|reason| OpenError::Engine { url: format!("redb:{path}"), reason })
     }
 
-    fn open_with(opener: Opener, options: &StoreOptions) -> Result<Self, String> {
+    fn open_with(opener: Opener, options: &StoreOptions, versions: Arc<Versions>) -> Result<Self, String> {
         let slot = Arc::new(Slot::open(opener)?);
         let (jobs, receiver) = std::sync::mpsc::channel();
         // The writer has the one strong sender: when it stops, so does the listening.
         let messages = broadcast::Sender::new(WAITING_MESSAGES);
         let weak_messages = messages.downgrade();
-        let writer = Writer { slot: slot.clone(), clock: options.clock.clone(), jobs: receiver, messages };
+        let clock = options.clock.clone();
+        let writer = Writer { slot: slot.clone(), clock, jobs: receiver, messages, versions };
         let thread = std::thread::Builder::new()
             .name("keyspace-writer".to_owned())
             .spawn(move || writer.run())

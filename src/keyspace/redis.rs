@@ -95,20 +95,20 @@ impl Redis {
     }
 
     /// Applies a batch in one call of the script.
-    pub(super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
-        let by_digest = self.call_script("EVALSHA", &self.inner.commit_digest, &batch).await?;
+    pub(super) async fn commit(&self, batch: &Batch) -> Result<Committed, CommitError> {
+        let by_digest = self.call_script("EVALSHA", &self.inner.commit_digest, batch).await?;
         let value = match by_digest {
             // The server has not run the script yet, or has been restarted: it
             // has done nothing, so the batch is sent again with the script.
             Value::ServerError(error) if error.code() == "NOSCRIPT" => {
-                self.call_script("EVAL", COMMIT, &batch).await?
+                self.call_script("EVAL", COMMIT, batch).await?
             }
             value => value,
         };
         if let Value::ServerError(error) = &value {
             return Err(wire::server_error("", error).into());
         }
-        wire::outcome_of(&batch, value)
+        wire::outcome_of(batch, value)
     }
 
     async fn call_script(&self, name: &str, script: &str, batch: &Batch) -> Result<Value, KeyspaceError> {

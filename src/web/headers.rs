@@ -25,7 +25,10 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
     (header::CACHE_CONTROL, PRIVATE),
 ];
 
-const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
+/// How long a browser may keep a page without asking: not at all, and nobody on the way.
+pub const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
+/// The same, of an answer that a shared cache may keep and ask about.
+pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, no-cache");
 
 /// The layer that sets them.
 pub async fn set_headers(request: Request, next: Next) -> Response {

@@ -2,10 +2,10 @@
 
 use super::error::{self, Failure};
 use super::form::BODY_LIMIT;
-use super::{App, api, assets, cors, feeds, headers, live, openapi, pages, reputation};
+use super::{App, api, assets, cors, feeds, headers, kept, live, openapi, pages, reputation};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use std::time::Duration;
@@ -15,6 +15,7 @@ use tower_http::compression::CompressionLayer;
 /// The whole site as a service.
 pub fn router(app: App) -> Router {
     Router::new()
+        .merge(shared_routes())
         .merge(page_routes())
         .merge(file_routes())
         .merge(api_routes())
@@ -31,45 +32,32 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// The pages and the forms on them.
-fn page_routes() -> Router<App> {
-    use pages::{
-        about, admin, admin_sites, articles, comments, front, home, news_forms, password_reset, people,
-        profile, sessions, settings, sites, thread, topics, tweets, votes,
-    };
+/// What is the same for everybody who is not logged in: answers that may be
+/// kept for the next who asks.
+fn shared_routes() -> Router<App> {
+    Router::new()
+        .merge(shared_pages())
+        .merge(shared_files())
+        .merge(shared_calls())
+        .route_layer(map_response(kept::same_for_all))
+}
+
+/// The pages to read.
+fn shared_pages() -> Router<App> {
+    use pages::{about, articles, comments, front, home, people, profile, sites, thread, topics, tweets};
     Router::new()
         .route("/", get(front::top))
         .route("/latest", get(front::latest_from_start))
         .route("/latest/{start}", get(front::latest))
-        .route("/saved/{start}", get(front::saved))
-        .route("/random", get(front::random))
         .route("/best", get(articles::best))
         .route("/best/new", get(articles::newest))
         .route("/topic/{topics}", get(articles::best_of_topics))
         .route("/topic/{topics}/new", get(articles::newest_of_topics))
         .route("/topics", get(topics::topics))
-        .route("/renametopic", post(topics::rename))
-        .route("/mergetopic", post(topics::merge))
         .route("/news/{id}", get(thread::thread))
-        .route("/submit", get(news_forms::submit_form).post(news_forms::submit))
-        .route("/editnews/{id}", get(news_forms::edit_form).post(news_forms::edit))
-        .route("/delnews/{id}", get(news_forms::delete_form).post(news_forms::delete))
-        .route("/votenews", post(votes::news))
-        .route("/votecomment", post(votes::comment))
         .route("/comment/{news}/{comment}", get(thread::one_comment))
-        .route("/reply/{news}/{comment}", get(comments::reply))
-        .route("/editcomment/{news}/{comment}", get(comments::edit))
-        .route("/postcomment", post(comments::post))
-        .route("/replies", get(comments::replies))
-        .route("/home", get(home::home))
-        .route("/home/events", get(live::events))
         .route("/everyone", get(home::everyone))
-        .route("/suggestions", get(people::suggestions))
-        .route("/tweet", post(home::tweet))
         .route("/tweet/{id}", get(tweets::show))
-        .route("/deltweet/{id}", get(tweets::delete_form).post(tweets::delete))
-        .route("/follow", post(people::follow))
-        .route("/unfollow", post(people::unfollow))
         // Each is `/@<name>`: what has no `@` is not found.
         .route("/{at_name}", get(profile::at).fallback(profile::other_method))
         .route("/{at_name}/followers", get(people::followers).fallback(profile::other_method))
@@ -78,6 +66,71 @@ fn page_routes() -> Router<App> {
         .route("/user/{name}", get(profile::profile))
         .route("/usernews/{name}/{start}", get(front::of_user))
         .route("/usercomments/{name}/{start}", get(comments::of_user))
+        .route("/about", get(about::about))
+        .route("/ranking", get(about::ranking_page))
+        .route("/sites", get(sites::sites))
+        .route("/sites/{list}/{span}", get(sites::board))
+        .route("/site/{host}", get(sites::site))
+}
+
+/// The feeds.
+fn shared_files() -> Router<App> {
+    Router::new()
+        .route("/rss", get(feeds::rss))
+        .route("/atom", get(feeds::atom))
+        .route("/best/atom", get(feeds::best))
+        .route("/best/new/atom", get(feeds::newest))
+        .route("/topic/{topics}/atom", get(feeds::best_of_topics))
+        .route("/topic/{topics}/new/atom", get(feeds::newest_of_topics))
+}
+
+/// The calls that only read, and nothing of the caller's own.
+fn shared_calls() -> Router<App> {
+    Router::new()
+        .route("/api/getnews/{sort}/{start}/{count}", get(api::news::list))
+        .route("/api/articles/{order}/{page}", get(api::articles::all))
+        .route("/api/topic/{name}/{order}/{page}", get(api::articles::of_topics))
+        .route("/api/topics", get(api::articles::topics))
+        .route("/api/getcomments/{news_id}", get(api::comments::thread))
+        .route("/api/timeline/everyone", get(api::timelines::everyone))
+        .route("/api/timeline/user/{name}", get(api::timelines::of_user))
+        .route("/api/followers/{name}", get(api::timelines::followers))
+        .route("/api/followings/{name}", get(api::timelines::followings))
+        .route("/api/openapi.json", get(openapi::document))
+        .route("/api/sites/history/{host}", get(api::sites::history))
+        .route("/api/sites/leaderboard/{list}/{span}", get(api::sites::leaderboard))
+        .route("/api/sites/prefix/{hex}", get(api::sites::prefix))
+        .route("/scores", get(reputation::scores))
+        .route("/v1/scores", get(reputation::deployed_scores))
+}
+
+/// The pages of one's own, and what the forms do.
+fn page_routes() -> Router<App> {
+    use pages::{
+        admin, admin_sites, comments, front, home, news_forms, password_reset, people, profile, sessions,
+        settings, sites, topics, tweets, votes,
+    };
+    Router::new()
+        .route("/saved/{start}", get(front::saved))
+        .route("/random", get(front::random))
+        .route("/renametopic", post(topics::rename))
+        .route("/mergetopic", post(topics::merge))
+        .route("/submit", get(news_forms::submit_form).post(news_forms::submit))
+        .route("/editnews/{id}", get(news_forms::edit_form).post(news_forms::edit))
+        .route("/delnews/{id}", get(news_forms::delete_form).post(news_forms::delete))
+        .route("/votenews", post(votes::news))
+        .route("/votecomment", post(votes::comment))
+        .route("/reply/{news}/{comment}", get(comments::reply))
+        .route("/editcomment/{news}/{comment}", get(comments::edit))
+        .route("/postcomment", post(comments::post))
+        .route("/replies", get(comments::replies))
+        .route("/home", get(home::home))
+        .route("/home/events", get(live::events))
+        .route("/suggestions", get(people::suggestions))
+        .route("/tweet", post(home::tweet))
+        .route("/deltweet/{id}", get(tweets::delete_form).post(tweets::delete))
+        .route("/follow", post(people::follow))
+        .route("/unfollow", post(people::unfollow))
         .route("/profile", post(profile::change))
         .route("/settings", get(settings::settings).post(settings::change))
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
@@ -89,13 +142,8 @@ fn page_routes() -> Router<App> {
             "/reset-password/{token}",
             get(password_reset::new_password_form).post(password_reset::set_password),
         )
-        .route("/about", get(about::about))
-        .route("/ranking", get(about::ranking_page))
         .route("/admin", get(admin::admin))
         .route("/admin/recompute", post(admin::recompute))
-        .route("/sites", get(sites::sites))
-        .route("/sites/{list}/{span}", get(sites::board))
-        .route("/site/{host}", get(sites::site))
         .route("/votesite", post(sites::vote))
         .route("/admin/sites", get(admin_sites::page))
         .route("/admin/sites/ban", post(admin_sites::ban))
@@ -103,21 +151,15 @@ fn page_routes() -> Router<App> {
         .route("/admin/sites/settings", post(admin_sites::change_settings))
 }
 
-/// What is not for reading on the site: feeds, style, script, icons.
+/// Style, script, icons.
 fn file_routes() -> Router<App> {
     Router::new()
-        .route("/rss", get(feeds::rss))
-        .route("/atom", get(feeds::atom))
-        .route("/best/atom", get(feeds::best))
-        .route("/best/new/atom", get(feeds::newest))
-        .route("/topic/{topics}/atom", get(feeds::best_of_topics))
-        .route("/topic/{topics}/new/atom", get(feeds::newest_of_topics))
         .route("/robots.txt", get(assets::robots))
         .route("/favicon.ico", get(assets::favicon))
         .route("/assets/{file}", get(assets::file))
 }
 
-/// The JSON faces; `docs/api.md` describes them.
+/// What programs do, and read of their own; `docs/api.md` describes all calls.
 fn api_routes() -> Router<App> {
     Router::new()
         .route("/api/create_account", post(api::accounts::create_account))
@@ -128,30 +170,17 @@ fn api_routes() -> Router<App> {
         .route("/api/submit", post(api::news::submit))
         .route("/api/delnews", post(api::news::delete))
         .route("/api/votenews", post(api::news::vote))
-        .route("/api/getnews/{sort}/{start}/{count}", get(api::news::list))
-        .route("/api/articles/{order}/{page}", get(api::articles::all))
-        .route("/api/topic/{name}/{order}/{page}", get(api::articles::of_topics))
-        .route("/api/topics", get(api::articles::topics))
         .route("/api/renametopic", post(api::articles::rename))
         .route("/api/mergetopic", post(api::articles::merge))
         .route("/api/postcomment", post(api::comments::post))
         .route("/api/votecomment", post(api::comments::vote))
-        .route("/api/getcomments/{news_id}", get(api::comments::thread))
         .route("/api/tweet", post(api::timelines::tweet))
         .route("/api/deltweet", post(api::timelines::delete))
         .route("/api/follow", post(api::timelines::follow))
         .route("/api/unfollow", post(api::timelines::unfollow))
         .route("/api/timeline/home", get(api::timelines::home))
-        .route("/api/timeline/everyone", get(api::timelines::everyone))
-        .route("/api/timeline/user/{name}", get(api::timelines::of_user))
-        .route("/api/followers/{name}", get(api::timelines::followers))
-        .route("/api/followings/{name}", get(api::timelines::followings))
-        .route("/api/openapi.json", get(openapi::document))
         .route("/api/sites/vote", post(api::sites::vote))
         .route("/api/sites/own", post(api::sites::own))
-        .route("/api/sites/history/{host}", get(api::sites::history))
-        .route("/api/sites/leaderboard/{list}/{span}", get(api::sites::leaderboard))
-        .route("/api/sites/prefix/{hex}", get(api::sites::prefix))
         .route("/api/sites/admin/voter/{uuid}", get(api::sites::voter))
         .route("/api/sites/admin/voter/{uuid}/votes", get(api::sites::voter_votes))
         .route("/api/sites/admin/top_voters/{date}", get(api::sites::top_voters))
@@ -160,13 +189,9 @@ fn api_routes() -> Router<App> {
         .route("/api/sites/admin/settings", post(api::sites::settings))
 }
 
-/// The calls of browser extensions, as documented once and as deployed.
+/// The votes of browser extensions, as documented once and as deployed.
 fn reputation_routes() -> Router<App> {
-    Router::new()
-        .route("/scores", get(reputation::scores))
-        .route("/vote", post(reputation::vote))
-        .route("/v1/scores", get(reputation::deployed_scores))
-        .route("/v1/vote", post(reputation::deployed_vote))
+    Router::new().route("/vote", post(reputation::vote)).route("/v1/vote", post(reputation::deployed_vote))
 }
 
 /// Ends requests that take too long.

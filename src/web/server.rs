@@ -1,15 +1,19 @@
 //! The connections: accepting them, their time-outs and their number, and the
 //! orderly end.
 
+use super::kept::Answers;
 use super::{App, router};
 use crate::domain::deliveries;
+use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -35,6 +39,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) {
     let background = tokio::spawn(deliveries::run(app.site.clone(), app.clock.clone()));
     let live = app.live.clone();
+    let answers = Arc::new(Answers::new(app.clone()));
     let router = router::router(app);
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let graceful = GracefulShutdown::new();
@@ -49,10 +54,12 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
         };
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(WRITE_TIMEOUT));
-        let router = router.clone();
-        let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(ConnectInfo(peer));
-            router.clone().call(request)
+        let (answers, router) = (answers.clone(), router.clone());
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (answers, router) = (answers.clone(), router.clone());
+            async move {
+                Ok::<_, Infallible>(answers.answer(request, |request| route(router, peer, request)).await)
+            }
         });
         let connection = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), service));
         tokio::spawn(async move {
@@ -68,6 +75,15 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
     graceful.shutdown().await;
     // What it leaves undone is noted in the store.
     background.abort();
+}
+
+/// The answer of the site's routes.
+async fn route(mut router: Router, peer: SocketAddr, mut request: Request<Incoming>) -> Response {
+    request.extensions_mut().insert(ConnectInfo(peer));
+    match router.call(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
 }
 
 /// The next connection. A failure to accept one is no reason to stop.

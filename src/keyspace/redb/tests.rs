@@ -172,7 +172,7 @@ async fn only_the_owner_may_read_the_file() {
 #[tokio::test]
 async fn a_commit_is_flushed_before_it_is_acknowledged() {
     let disk = Disk::default();
-    let redb = Redb::open_with(disk.opener(), &options()).unwrap();
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
     for _ in 0..5 {
         let before = disk.flushes();
         redb.commit(increment("counter")).await.unwrap();
@@ -193,7 +193,7 @@ async fn a_commit_is_flushed_before_it_is_acknowledged() {
 #[tokio::test]
 async fn waiting_batches_share_one_flush() {
     let disk = Disk::default();
-    let redb = Redb::open_with(disk.opener(), &options()).unwrap();
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
     redb.commit(increment("counter")).await.unwrap();
     let one = {
         let before = disk.flushes();
@@ -223,7 +223,7 @@ fn bits(state: &mut u64) -> u64 {
 #[tokio::test]
 async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
     let disk = Disk::default();
-    let redb = Redb::open_with(disk.opener(), &options()).unwrap();
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
     // How many events had happened when the n-th batch was acknowledged.
     let mut acknowledged = Vec::new();
     for _ in 0..12 {
@@ -246,7 +246,7 @@ async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
             **survives || matches!(event, Event::SetLength(_))
         });
         let disk = Disk::of(replay(kept.map(|(event, _)| event)));
-        let redb = Redb::open_with(disk.opener(), &options()).unwrap();
+        let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
         let count: usize = string(&redb, "counter").unwrap().unwrap().parse().unwrap();
         let mut query = Query::new();
         query.hash_fields("hash", ["same"]);
@@ -262,7 +262,7 @@ async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
 #[tokio::test]
 async fn a_full_disk_refuses_commits_and_the_engine_works_on() {
     let disk = Disk::default();
-    let redb = Redb::open_with(disk.opener(), &options()).unwrap();
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
     redb.commit(setting("key", "before")).await.unwrap();
     for round in 0..3 {
         disk.set_full(true);
@@ -288,7 +288,7 @@ async fn a_full_disk_refuses_commits_and_the_engine_works_on() {
 #[tokio::test]
 async fn a_writer_that_dies_leaves_the_store_unavailable_and_not_hanging() {
     let disk = Disk::default();
-    let redb = Redb::open_with(disk.opener(), &options()).unwrap();
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
     redb.commit(setting("key", "text")).await.unwrap();
     disk.die();
     assert!(is_unavailable(redb.commit(setting("key", "lost")).await));
@@ -299,7 +299,7 @@ async fn a_writer_that_dies_leaves_the_store_unavailable_and_not_hanging() {
 
 #[tokio::test]
 async fn close_answers_what_is_queued_and_refuses_the_rest() {
-    let redb = Redb::open(":memory:", &options()).unwrap();
+    let redb = Redb::open(":memory:", &options(), Arc::default()).unwrap();
     let mut tasks = JoinSet::new();
     for _ in 0..100 {
         let redb = redb.clone();
@@ -317,8 +317,12 @@ async fn close_answers_what_is_queued_and_refuses_the_rest() {
 
 #[tokio::test]
 async fn a_disk_that_hangs_is_reported_in_time() {
-    let redb =
-        Redb::open(":memory:", &StoreOptions { timeout: Duration::from_millis(50), ..options() }).unwrap();
+    let redb = Redb::open(
+        ":memory:",
+        &StoreOptions { timeout: Duration::from_millis(50), ..options() },
+        Arc::default(),
+    )
+    .unwrap();
     // The test holds the one write transaction, as a hanging flush would.
     let blocker = redb.inner.slot.begin_write().unwrap();
     let start = Instant::now();
@@ -344,7 +348,7 @@ async fn expired_keys_are_swept_away_while_idle() {
     let clock = Arc::new(AtomicU64::new(1_000_000));
     let disk = Disk::default();
     let options = StoreOptions { clock: EngineClock::Manual(clock.clone()), ..options() };
-    let redb = Redb::open_with(disk.opener(), &options).unwrap();
+    let redb = Redb::open_with(disk.opener(), &options, Arc::default()).unwrap();
     let mut batch = Batch::new();
     batch.set("stays", "text");
     for number in 0..500 {
@@ -379,6 +383,7 @@ async fn expired_keys_are_swept_away_while_idle() {
         clock: EngineClock::Manual(clock),
         jobs,
         messages: tokio::sync::broadcast::Sender::new(1),
+        versions: Arc::default(),
     };
     assert!(!idle.sweep().unwrap());
     assert_eq!(disk.flushes(), flushes);
@@ -386,7 +391,7 @@ async fn expired_keys_are_swept_away_while_idle() {
 
 #[tokio::test]
 async fn rows_are_removed_with_their_keys() {
-    let redb = Redb::open(":memory:", &options()).unwrap();
+    let redb = Redb::open(":memory:", &options(), Arc::default()).unwrap();
     let mut batch = Batch::new();
     for number in 0..20 {
         batch.set_field("hash", number.to_string(), "v".repeat(300));

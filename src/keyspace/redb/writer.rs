@@ -9,6 +9,7 @@ use super::database::Slot;
 use super::tables::Tables;
 use crate::keyspace::batch::{Batch, CommitError, Committed, Write};
 use crate::keyspace::events::Message;
+use crate::keyspace::footprint::Versions;
 use crate::keyspace::{EngineClock, KeyspaceError};
 use redb::Durability;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ pub(super) struct Writer {
     pub(super) clock: EngineClock,
     pub(super) jobs: Receiver<Job>,
     pub(super) messages: broadcast::Sender<Message>,
+    pub(super) versions: Arc<Versions>,
 }
 
 impl Writer {
@@ -72,7 +74,12 @@ impl Writer {
     fn commit_group(&self, mut group: Vec<Job>) {
         // Who has gone away has been told that the outcome is unknown.
         group.retain(|job| !job.reply.is_closed());
-        match self.apply_group(&group) {
+        let outcomes = self.apply_group(&group);
+        for job in &group {
+            // Also after a failure: nobody knows what it has left.
+            self.versions.raise_written(&job.batch);
+        }
+        match outcomes {
             Ok(outcomes) => {
                 for (job, outcome) in group.into_iter().zip(outcomes) {
                     if outcome.is_ok() {

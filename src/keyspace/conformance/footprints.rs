@@ -1,0 +1,107 @@
+//! What was read may be kept until it is written.
+
+use super::Subject;
+use crate::keyspace::{Batch, Bound, Footprint, Order, Query, Selection, Within};
+
+impl Subject {
+    /// Reads one key in the way that a closure adds to a query.
+    async fn footprint(&self, read: impl FnOnce(&mut Query)) -> Footprint {
+        let mut query = Query::new();
+        read(&mut query);
+        let (outcome, footprint) = self.store.footprint(self.store.query(query)).await;
+        outcome.unwrap();
+        footprint
+    }
+}
+
+pub(super) async fn a_footprint_ends_with_every_kind_of_write_to_what_was_read(subject: Subject) {
+    let bound = || Bound { keep: 9, floors: "floors".to_owned(), member: "sorted".to_owned() };
+    let selection =
+        || Selection { scores: "sorted".to_owned(), sets: vec!["set".to_owned()], within: Within::All };
+    type Fill = Box<dyn Fn(&mut Batch)>;
+    let writes: Vec<(&str, Fill)> = vec![
+        ("string", Box::new(|batch| batch.set("string", "1"))),
+        ("string", Box::new(|batch| batch.increment("string", 1))),
+        ("string", Box::new(|batch| batch.delete("string"))),
+        ("hash", Box::new(|batch| batch.set_field("hash", "field", "1"))),
+        ("hash", Box::new(|batch| batch.increment_field("hash", "field", 1))),
+        ("hash", Box::new(|batch| batch.delete_field("hash", "field"))),
+        ("set", Box::new(|batch| batch.add_member("set", "member"))),
+        ("set", Box::new(|batch| batch.remove_member("set", "other"))),
+        ("sorted", Box::new(|batch| batch.sorted_add("sorted", "member", 1.0))),
+        ("sorted", Box::new(move |batch| batch.sorted_add_bounded("sorted", "member", 2.0, bound()))),
+        ("floors", Box::new(move |batch| batch.sorted_add_bounded("sorted", "member", 3.0, bound()))),
+        ("sorted", Box::new(|batch| batch.sorted_raise("sorted", "member", 4.0))),
+        ("sorted", Box::new(|batch| batch.sorted_add_if_present("sorted", "member", 5.0))),
+        ("sorted", Box::new(|batch| batch.sorted_increment("sorted", "member", 1.0))),
+        ("sorted", Box::new(|batch| batch.sorted_trim("sorted", 5))),
+        ("selected", Box::new(move |batch| batch.sorted_store("selected", selection()))),
+        ("sorted", Box::new(|batch| batch.sorted_remove("sorted", "member"))),
+        ("set", Box::new(|batch| batch.expire("set", std::time::Duration::from_secs(60)))),
+    ];
+    for (number, (key, fill)) in writes.into_iter().enumerate() {
+        let read = subject.footprint(|query| drop(query.expiry(key))).await;
+        let unread = subject.footprint(|query| drop(query.expiry("unread"))).await;
+        assert!(subject.store.stands(&read), "write {number} to {key}");
+        subject.write(fill).await;
+        assert!(!subject.store.stands(&read), "write {number} to {key}");
+        assert!(subject.store.stands(&unread), "write {number} to {key}");
+    }
+}
+
+pub(super) async fn a_footprint_is_of_all_reads_of_the_work_and_of_what_it_uses(subject: Subject) {
+    let read = async |key: &str| {
+        let mut query = Query::new();
+        let _ = query.sorted_range(key, Order::Ascending, 0, 1);
+        subject.store.query(query).await.unwrap();
+    };
+    let work = async || {
+        read("outer").await;
+        let (_, inner) = subject.store.footprint(read("inner")).await;
+        inner
+    };
+    let (inner, outer) = subject.store.footprint(work()).await;
+    let (_, user) = subject.store.footprint(async { inner.note_again() }).await;
+    subject.write(|batch| batch.sorted_add("outer", "member", 1.0)).await;
+    assert!(!subject.store.stands(&outer));
+    assert!(subject.store.stands(&inner) && subject.store.stands(&user));
+    let (_, outer) = subject.store.footprint(work()).await;
+    subject.write(|batch| batch.sorted_add("inner", "member", 1.0)).await;
+    assert!(!subject.store.stands(&outer));
+    assert!(!subject.store.stands(&inner) && !subject.store.stands(&user));
+}
+
+pub(super) async fn what_is_kept_is_never_older_than_an_acknowledged_write(subject: Subject) {
+    // Writers raise counters; after each acknowledgement nothing that is kept
+    // may tell of a lower count.
+    let kept: std::sync::Mutex<Option<(Option<String>, Footprint)>> = std::sync::Mutex::default();
+    let look = async || {
+        let fresh = kept
+            .lock()
+            .unwrap()
+            .as_ref()
+            .and_then(|(value, footprint)| subject.store.stands(footprint).then(|| value.clone()));
+        if let Some(value) = fresh {
+            return value;
+        }
+        let read = subject.ask(|query| query.string("counter"));
+        let (value, footprint) = subject.store.footprint(read).await;
+        *kept.lock().unwrap() = Some((value.clone(), footprint));
+        value
+    };
+    let write = async || {
+        for _ in 0..100 {
+            let written = subject.write(|batch| batch.increment("counter", 1)).await[0];
+            let seen: i64 = look().await.unwrap().parse().unwrap();
+            assert!(seen >= written, "{seen} after {written}");
+        }
+    };
+    let watch = async || {
+        for _ in 0..400 {
+            look().await;
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::join!(write(), write(), write(), watch(), watch());
+    assert_eq!(look().await.unwrap(), "300");
+}

@@ -1,0 +1,137 @@
+//! What a piece of work has read, so that its outcome can be kept until any of
+//! that is written.
+//!
+//! Keys are spread over *stripes*, each with a version. A commit raises the
+//! versions of its keys when its writes can be read, and before it is
+//! acknowledged. A footprint notes the version of each key before the key is
+//! read. While these versions stand, reading again would give the same: whoever
+//! has been told that a write was done sees it, whatever is kept.
+//!
+//! Keys that share a stripe only make a footprint end early.
+
+use super::batch::{Batch, Write};
+use super::query::Query;
+use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many versions there are: 512 KiB of them.
+const STRIPES: usize = 1 << 16;
+
+tokio::task_local! {
+    /// What the work in progress has read so far.
+    static TRAIL: RefCell<Vec<(usize, u64)>>;
+}
+
+/// The versions of all keys.
+pub(super) struct Versions {
+    stripes: Box<[AtomicU64]>,
+    /// How many times versions were raised.
+    raised: AtomicU64,
+    hasher: RandomState,
+}
+
+impl Default for Versions {
+    fn default() -> Self {
+        Self {
+            stripes: (0..STRIPES).map(|_| AtomicU64::new(0)).collect(),
+            raised: AtomicU64::new(0),
+            hasher: RandomState::new(),
+        }
+    }
+}
+
+impl Versions {
+    fn stripe(&self, key: &str) -> usize {
+        usize::try_from(self.hasher.hash_one(key) % STRIPES as u64).unwrap_or(0)
+    }
+
+    fn version(&self, stripe: usize) -> u64 {
+        self.stripes.get(stripe).map_or(0, |version| version.load(Ordering::Acquire))
+    }
+
+    /// Notes, for the work in progress, what is about to be read.
+    pub(super) fn note_reads(&self, query: &Query) {
+        // Outside of a footprint nobody wants to know.
+        let _ = TRAIL.try_with(|trail| {
+            let mut trail = trail.borrow_mut();
+            for read in query.reads() {
+                let stripe = self.stripe(read.key());
+                trail.push((stripe, self.version(stripe)));
+            }
+        });
+    }
+
+    /// Ends the footprints that have any of these keys. Called between the
+    /// moment when writes can be read and their acknowledgement.
+    pub(super) fn raise<'a>(&self, keys: impl Iterator<Item = &'a str>) {
+        for key in keys {
+            if let Some(version) = self.stripes.get(self.stripe(key)) {
+                version.fetch_add(1, Ordering::Release);
+            }
+        }
+        self.raised.fetch_add(1, Ordering::Release);
+    }
+
+    /// The same for all that a batch writes.
+    pub(super) fn raise_written(&self, batch: &Batch) {
+        self.raise(batch.writes().iter().flat_map(Write::written_keys));
+    }
+}
+
+/// What a piece of work has read.
+#[derive(Debug)]
+pub struct Footprint {
+    /// Stripes with their versions before they were read, the lowest first.
+    reads: Box<[(usize, u64)]>,
+    /// The count of raises at which `reads` were last found to stand.
+    checked: AtomicU64,
+}
+
+impl Footprint {
+    /// Does a piece of work and notes what it reads.
+    pub(super) async fn of<T>(versions: &Versions, work: impl Future<Output = T>) -> (T, Self) {
+        let checked = versions.raised.load(Ordering::Acquire);
+        let (outcome, reads) = TRAIL
+            .scope(RefCell::default(), async {
+                let outcome = work.await;
+                (outcome, TRAIL.with(RefCell::take))
+            })
+            .await;
+        let footprint = Self::new(reads, checked);
+        footprint.note_again();
+        (outcome, footprint)
+    }
+
+    fn new(mut reads: Vec<(usize, u64)>, checked: u64) -> Self {
+        // Of what was read twice the older version counts.
+        reads.sort_unstable();
+        reads.dedup_by_key(|(stripe, _)| *stripe);
+        Self { reads: reads.into_boxed_slice(), checked: AtomicU64::new(checked) }
+    }
+
+    /// Whether nothing has been written that the work has read.
+    pub(super) fn stands(&self, versions: &Versions) -> bool {
+        let raised = versions.raised.load(Ordering::Acquire);
+        if self.checked.load(Ordering::Relaxed) == raised {
+            return true;
+        }
+        let stands = self.reads.iter().all(|(stripe, version)| versions.version(*stripe) == *version);
+        if stands {
+            self.checked.store(raised, Ordering::Relaxed);
+        }
+        stands
+    }
+
+    /// Notes for the work in progress all that this work has read: its
+    /// outcome is being used.
+    pub fn note_again(&self) {
+        let _ = TRAIL.try_with(|trail| trail.borrow_mut().extend_from_slice(&self.reads));
+    }
+
+    /// About how many bytes it takes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.reads)
+    }
+}
