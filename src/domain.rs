@@ -19,6 +19,7 @@ pub mod found;
 pub mod ids;
 pub mod imports;
 pub mod karma;
+pub mod kept;
 pub mod keys;
 pub mod limits;
 pub mod live;

@@ -16,6 +16,7 @@ use super::visit::Visit;
 use crate::keyspace::{Answers, Batch, Handle, Hash, Order, Query};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 /// What the stored URL of a text item begins with.
 pub(super) const TEXT_SCHEME: &str = "text://";
@@ -23,6 +24,15 @@ pub(super) const TEXT_SCHEME: &str = "text://";
 const RANK_REFRESH_SECONDS: u64 = 5;
 /// Ranks that differ by less than this fraction count as fresh.
 const RANK_TOLERANCE: f64 = 0.001;
+
+/// Where an item links to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The host of its URL.
+    pub host: String,
+    /// The host as a site, if it is one that can be voted on.
+    pub site: Option<Hostname>,
+}
 
 /// A news item.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +61,8 @@ pub struct News {
     pub topics: Topics,
     /// The field `topics` as it is stored.
     pub(super) stored_topics: Option<String>,
+    /// Where it links to, once somebody wanted to know.
+    link: OnceLock<Option<Link>>,
     /// The rank and the votes up and down as they are stored, for the refresh.
     stored_rank: Option<f64>,
     stored_votes: [Option<String>; 2],
@@ -73,6 +85,7 @@ impl News {
             tweet_id: number(hash, "tweet_id"),
             topics: hash.get("topics").map(Topics::from_stored).unwrap_or_default(),
             stored_topics: hash.get("topics").map(str::to_owned),
+            link: OnceLock::new(),
             stored_rank: number(hash, "rank"),
             stored_votes: ["up", "down"].map(|field| hash.get(field).map(str::to_owned)),
         })
@@ -84,16 +97,20 @@ impl News {
         self.url.strip_prefix(TEXT_SCHEME)
     }
 
-    /// Where the item links to: an http(s) URL, and its host.
+    /// Where the item links to: an http(s) URL; `None` for a text item.
     #[must_use]
-    pub fn link(&self) -> Option<(&str, String)> {
-        NewsUrl::parse(&self.url).ok().map(|url| (self.url.as_str(), url.host()))
+    pub fn link(&self) -> Option<&Link> {
+        let link = self.link.get_or_init(|| {
+            let host = NewsUrl::parse(&self.url).ok()?.host();
+            Some(Link { site: Hostname::parse(&host).ok(), host })
+        });
+        link.as_ref()
     }
 
     /// The site that the item links to, if it is one that can be voted on.
     #[must_use]
-    pub fn site(&self) -> Option<Hostname> {
-        linked_site(&self.url)
+    pub fn site(&self) -> Option<&Hostname> {
+        self.link()?.site.as_ref()
     }
 
     /// The score now.
@@ -152,22 +169,45 @@ pub enum Direction {
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewsLine {
     /// The item.
-    pub news: News,
+    pub news: Arc<News>,
     /// The author's name; `None` when the account is gone.
-    pub username: Option<String>,
+    pub username: Option<Arc<str>>,
     /// The viewer's own vote.
     pub my_vote: Option<Direction>,
     /// The score of the site that it links to.
     pub site_score: Score,
 }
 
+impl NewsLine {
+    /// The same as nobody in particular sees it.
+    pub(super) fn of_nobody(&self) -> Self {
+        Self { my_vote: None, ..self.clone() }
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        size_of::<Self>() + size_of::<News>() + self.news.title.len() + self.news.url.len()
+    }
+}
+
 /// One page of a list of news.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct NewsPage {
     /// The lines, in order.
     pub lines: Vec<NewsLine>,
     /// The items in the whole list.
     pub total: u64,
+}
+
+impl NewsPage {
+    fn of_nobody(&self) -> Self {
+        Self { lines: self.lines.iter().map(NewsLine::of_nobody).collect(), total: self.total }
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        self.lines.iter().map(NewsLine::size).sum()
+    }
 }
 
 /// One item on its way, with the viewer's own vote.
@@ -231,7 +271,7 @@ pub(super) async fn name_authors(
         .map(|(news, my_vote)| NewsLine {
             username: names.get(&news.user_id).cloned(),
             site_score: scores.get(&news.id).copied().unwrap_or_default(),
-            news,
+            news: Arc::new(news),
             my_vote,
         })
         .collect())
@@ -276,6 +316,41 @@ async fn read_page(visit: &mut Visit, key: &str, start: u64, count: u64) -> Resu
     Ok(NewsPage { lines: read_lines(visit, ids).await?, total })
 }
 
+/// A page that everybody may see: what is kept of it, or read by `read`; with
+/// the viewer's own votes. Rounds: those of `read`, or 2 of the viewer's own.
+async fn shared_page(
+    visit: &mut Visit,
+    (key, start, count): (&str, u64, u64),
+    read: impl AsyncFnOnce(&mut Visit) -> Result<NewsPage, Error>,
+) -> Result<NewsPage, Error> {
+    let (site, now) = (visit.site_too(), visit.now());
+    let list = (key.to_owned(), start, count);
+    if let Some(mut page) = site.kept.lists.get(&site.store, now, &list) {
+        mark_own_votes(visit, &mut page.lines).await?;
+        return Ok(page);
+    }
+    let (page, footprint) = site.store.footprint(read(visit)).await;
+    let page = page?;
+    site.kept.lists.put(&site.store, list, page.of_nobody(), footprint, Some(now));
+    Ok(page)
+}
+
+/// Adds the viewer's own votes to what nobody in particular sees. Rounds: 2
+/// for a viewer, none for others.
+pub(super) async fn mark_own_votes(visit: &mut Visit, lines: &mut [NewsLine]) -> Result<(), Error> {
+    let Some(viewer) = visit.identify().await? else {
+        return Ok(());
+    };
+    let mut query = Query::new();
+    let reads: Vec<VoteRead> =
+        lines.iter().map(|line| VoteRead::ask(&mut query, line.news.id, viewer)).collect();
+    let mut answers = visit.run(query).await?;
+    for (line, read) in lines.iter_mut().zip(reads) {
+        line.my_vote = read.take(&mut answers);
+    }
+    Ok(())
+}
+
 /// The items with the highest ranks now. Rounds: 3.
 ///
 /// Ranks sink with time, so the stored order is a little old. What is read is
@@ -286,6 +361,11 @@ async fn read_page(visit: &mut Visit, key: &str, start: u64, count: u64) -> Resu
 /// # Errors
 /// When the store fails.
 pub async fn top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
+    shared_page(visit, (keys::NEWS_TOP, start, count), async |visit| read_top(visit, start, count).await)
+        .await
+}
+
+async fn read_top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
     // Some more than asked for, so that an item that rises past a sinking
     // neighbour is on the page at once.
     let read = count.saturating_add(limits::TOP_READ_AHEAD);
@@ -319,7 +399,7 @@ async fn refresh_ranks(site: &Site, now: Timestamp, lines: &[NewsLine]) {
     {
         return;
     }
-    let stale = lines.iter().map(|line| &line.news).filter(|news| is_stale(news, now, &site.rules.ranking));
+    let stale = lines.iter().map(|line| &*line.news).filter(|news| is_stale(news, now, &site.rules.ranking));
     match store_ranks(site, now, stale).await {
         // Votes in the same moment: they have stored the ranks of their items.
         Ok(_) => {}
@@ -412,7 +492,8 @@ pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) 
 /// # Errors
 /// When the store fails.
 pub async fn latest(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
-    read_page(visit, keys::NEWS_CRON, start, count).await
+    let list = (keys::NEWS_CRON, start, count);
+    shared_page(visit, list, async |visit| read_page(visit, keys::NEWS_CRON, start, count).await).await
 }
 
 /// The items that a user voted up, latest vote first. Rounds: 3.

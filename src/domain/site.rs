@@ -3,6 +3,7 @@
 
 use super::deliveries::Deliveries;
 use super::error::Error;
+use super::kept::Kept;
 use super::passwords::PasswordWorker;
 use super::rules::Rules;
 use crate::keyspace::{Batch, CheckId, CommitError, Committed, Store};
@@ -31,6 +32,8 @@ pub struct Site {
     pub deliveries: Deliveries,
     /// Where the site is reached, without a slash at the end.
     pub address: String,
+    /// What is kept in memory.
+    pub(super) kept: Kept,
     /// Held by who builds a list of topics: others write in between.
     pub(super) building: Mutex<()>,
     /// When ranks were refreshed last, in Unix seconds; see [`super::news::top`].
@@ -57,6 +60,7 @@ impl Site {
             passwords,
             deliveries: Deliveries::default(),
             address: DEFAULT_ADDRESS.to_owned(),
+            kept: Kept::default(),
             building: Mutex::new(()),
             ranks_refreshed: AtomicU64::new(0),
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),

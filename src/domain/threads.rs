@@ -4,28 +4,29 @@ use super::comments::Comment;
 use super::error::{Error, Refusal};
 use super::ids::{CommentAddress, CommentId, NewsId, UserId};
 use super::keys;
-use super::news::{Direction, News, NewsLine, SiteScoresRead, VoteRead};
+use super::news::{self, Direction, News, NewsLine, SiteScoresRead, VoteRead};
 use super::site::Applied;
 use super::users;
 use super::visit::Visit;
 use crate::keyspace::{Batch, Hash, Order, Query};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// A comment as it is listed in its thread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThreadLine {
     /// The comment. One that is deleted is here only for the answers it has.
-    pub comment: Comment,
+    pub comment: Arc<Comment>,
     /// How many comments it is below: 0 answers the item.
     pub depth: usize,
     /// The author's name; `None` when the account is gone.
-    pub username: Option<String>,
+    pub username: Option<Arc<str>>,
     /// The viewer's own vote.
     pub my_vote: Option<Direction>,
 }
 
 /// An item with its comments.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Thread {
     /// The item.
     pub news: NewsLine,
@@ -85,6 +86,18 @@ fn comments_of(hash: &Hash) -> Vec<Comment> {
 /// # Errors
 /// [`Refusal::NoSuchNews`], or the store's.
 pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
+    let (site, now) = (visit.site_too(), visit.now());
+    if let Some(mut thread) = site.kept.threads.get(&site.store, now, &id) {
+        thread.mark_own_votes(visit).await?;
+        return Ok(thread);
+    }
+    let (thread, footprint) = site.store.footprint(read(visit, id)).await;
+    let thread = thread?;
+    site.kept.threads.put(&site.store, id, thread.of_nobody(), footprint, None);
+    Ok(thread)
+}
+
+async fn read(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
     let mut query = Query::new();
     let news = query.hash(keys::news(id));
     let thread = query.hash(keys::thread(id));
@@ -103,14 +116,19 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
     let names = names.take(&mut answers);
     let site_score = scores.take(&mut answers).remove(&id).unwrap_or_default();
     Ok(Thread {
-        news: NewsLine { username: names.get(&news.user_id).cloned(), news, my_vote, site_score },
+        news: NewsLine {
+            username: names.get(&news.user_id).cloned(),
+            news: Arc::new(news),
+            my_vote,
+            site_score,
+        },
         lines: name_lines(arranged, &names, viewer),
     })
 }
 
 fn name_lines(
     arranged: Vec<(usize, Comment)>,
-    names: &HashMap<UserId, String>,
+    names: &HashMap<UserId, Arc<str>>,
     viewer: Option<UserId>,
 ) -> Vec<ThreadLine> {
     arranged
@@ -119,12 +137,36 @@ fn name_lines(
             depth,
             username: names.get(&comment.user_id).cloned(),
             my_vote: viewer.and_then(|viewer| comment.vote_of(viewer)),
-            comment,
+            comment: Arc::new(comment),
         })
         .collect()
 }
 
 impl Thread {
+    /// The same as nobody in particular sees it.
+    fn of_nobody(&self) -> Self {
+        let lines = self.lines.iter().map(|line| ThreadLine { my_vote: None, ..line.clone() });
+        Self { news: self.news.of_nobody(), lines: lines.collect() }
+    }
+
+    /// Adds the viewer's own votes to what nobody in particular sees. Rounds: 2
+    /// for a viewer, none for others.
+    async fn mark_own_votes(&mut self, visit: &mut Visit) -> Result<(), Error> {
+        news::mark_own_votes(visit, std::slice::from_mut(&mut self.news)).await?;
+        if let Some(viewer) = visit.viewer_id() {
+            for line in &mut self.lines {
+                line.my_vote = line.comment.vote_of(viewer);
+            }
+        }
+        Ok(())
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        let line = |line: &ThreadLine| size_of_val(line) + line.comment.size();
+        self.news.size() + self.lines.iter().map(line).sum::<usize>()
+    }
+
     /// The part of the thread that is one comment and what is below it.
     #[must_use]
     pub fn below(&self, id: CommentId) -> Option<&[ThreadLine]> {
@@ -179,7 +221,7 @@ pub async fn of_user(
         .collect();
     let mut answers = visit.run(query).await?;
     let viewer = visit.viewer_id();
-    let names = HashMap::from([(user, username.to_owned())]);
+    let names = HashMap::from([(user, username.into())]);
     let comments = reads
         .into_iter()
         .filter_map(|(address, news, comment)| {

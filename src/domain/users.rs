@@ -9,6 +9,7 @@ use super::sites::VoterId;
 use super::visit::Visit;
 use crate::keyspace::{Handle, Hash, Query};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A user, without password and session token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,8 +214,8 @@ impl PeopleReads {
 
 impl UsernameReads {
     /// The names that were found.
-    pub(super) fn take(self, answers: &mut crate::keyspace::Answers) -> HashMap<UserId, String> {
-        self.0.take(answers).into_iter().map(|(id, (username, _))| (id, username)).collect()
+    pub(super) fn take(self, answers: &mut crate::keyspace::Answers) -> HashMap<UserId, Arc<str>> {
+        self.0.take(answers).into_iter().map(|(id, (username, _))| (id, username.into())).collect()
     }
 }
 

@@ -47,6 +47,11 @@ impl Visit {
         &self.site
     }
 
+    /// The site, for who goes on with the visit meanwhile.
+    pub(super) fn site_too(&self) -> Arc<Site> {
+        self.site.clone()
+    }
+
     /// The moment of the visit.
     #[must_use]
     pub const fn now(&self) -> Timestamp {
@@ -96,6 +101,18 @@ impl Visit {
             Stage::Viewer(user) => Some(user.id),
             Stage::Anonymous | Stage::Token(_) => None,
         }
+    }
+
+    /// Finds out by its own read who asks, where no round of the page has.
+    /// Rounds: 1, or none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) async fn identify(&mut self) -> Result<Option<UserId>, Error> {
+        if matches!(self.stage, Stage::Token(_)) {
+            self.run(Query::new()).await?;
+        }
+        Ok(self.viewer_id())
     }
 
     /// Whether the viewer has been away for so long that the home timeline is

@@ -181,7 +181,7 @@ const fn is_xml(character: char) -> bool {
 fn target(line: &NewsLine, thread: &str) -> String {
     line.news
         .link()
-        .and_then(|(url, _)| url::Url::parse(url).ok())
+        .and_then(|_| url::Url::parse(&line.news.url).ok())
         .map_or_else(|| thread.to_owned(), String::from)
 }
 

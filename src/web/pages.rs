@@ -156,7 +156,7 @@ pub(super) mod test_support {
     }
 
     pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
-        NewsLine { news, username: Some("alice".to_owned()), my_vote, site_score: Score::default() }
+        NewsLine { news: news.into(), username: Some("alice".into()), my_vote, site_score: Score::default() }
     }
 
     /// Renders with a frame of default settings at `/latest/0`.

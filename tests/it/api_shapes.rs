@@ -217,11 +217,9 @@ async fn every_answer_carries_the_security_headers() {
         ("/api/getnews/top/0/-1", "private, no-cache"),
     ] {
         let headers = server.visitor().get(path).await.headers;
-        for (name, expected) in [
-            ("x-content-type-options", "nosniff"),
-            ("x-frame-options", "DENY"),
-            ("cache-control", kept),
-        ] {
+        for (name, expected) in
+            [("x-content-type-options", "nosniff"), ("x-frame-options", "DENY"), ("cache-control", kept)]
+        {
             assert_eq!(headers.get(name).map(|value| value.to_str().unwrap()), Some(expected), "{path}");
         }
         let policy = headers["content-security-policy"].to_str().unwrap();

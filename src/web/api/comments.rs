@@ -99,7 +99,7 @@ fn tree(thread: &Thread) -> String {
         let mut members = json!({
             "id": comment.id.0,
             "ctime": comment.ctime,
-            "username": line.username,
+            "username": line.username.as_deref(),
             "up": comment.up.len(),
             "down": comment.down.len(),
             "voted": line.my_vote.map(vote_name),

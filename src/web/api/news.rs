@@ -128,7 +128,7 @@ fn item(line: &NewsLine, with_vote: bool) -> Value {
         "up": news.up,
         "down": news.down,
         "comments": news.comments,
-        "username": username,
+        "username": username.as_deref(),
     });
     if with_vote && let Some(vote) = my_vote {
         item["voted"] = vote_name(*vote).into();

@@ -20,6 +20,7 @@ use crate::web::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use std::sync::Arc;
 
 /// The form that submits or edits an item.
 #[derive(Default)]
@@ -179,7 +180,7 @@ async fn send(
 }
 
 /// The item, if the viewer may change it.
-async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<News, Failure> {
+async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<Arc<News>, Failure> {
     let news = news::get(&mut signed_in.visit, id).await?.news;
     news.may_change(&signed_in.user, app.now(), app.config.rules.limits.news_edit_seconds)?;
     Ok(news)

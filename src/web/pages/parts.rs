@@ -138,13 +138,13 @@ pub fn title_link(frame: &Frame<'_>, news: &News, score: Score) -> Markup {
     html! {
         @if news.deleted {
             span.gone { "[deleted news]" }
-        } @else if let Some((url, host)) = news.link() {
+        } @else if let Some(link) = news.link() {
             @let target = frame.new_windows().then_some("_blank");
-            a href=(url) rel=(OUTSIDE) target=[target] data-open { (news.title) }
+            a href=(news.url) rel=(OUTSIDE) target=[target] data-open { (news.title) }
             " "
-            @match news.site() {
-                Some(site) => { a.host href=(site_address(&site)) { (site) } " " (site_badge(score)) }
-                None => { span.host { (host) } }
+            @match &link.site {
+                Some(site) => { a.host href=(site_address(site)) { (site) } " " (site_badge(score)) }
+                None => { span.host { (link.host) } }
             }
         } @else {
             a href=(news_address(news.id)) data-open { (news.title) }

@@ -249,9 +249,9 @@ mod tests {
             "parent_id": -1, "up": [2, 3], "down": [4], "del": i64::from(deleted),
         });
         ThreadLine {
-            comment: Comment::from_field("7", &json.to_string()).unwrap(),
+            comment: Comment::from_field("7", &json.to_string()).unwrap().into(),
             depth,
-            username: username.map(str::to_owned),
+            username: username.map(Into::into),
             my_vote: None,
         }
     }

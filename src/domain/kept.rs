@@ -1,0 +1,115 @@
+//! What was read for one visitor and is the same for the next, kept in memory
+//! until any of it is written.
+//!
+//! Only what this process alone writes can be kept so: on a store that other
+//! servers share every page is read anew. Nothing here may depend on who visits.
+
+use super::clock::Timestamp;
+use super::ids::NewsId;
+use super::news::NewsPage;
+use super::threads::Thread;
+use crate::keyspace::{Footprint, Store};
+use quick_cache::sync::Cache;
+use quick_cache::{OptionsBuilder, Weighter};
+use std::hash::Hash;
+use std::sync::Arc;
+
+const MEBIBYTE: u64 = 1024 * 1024;
+/// Parts of a shelf with a lock each. What is larger than a part is not kept.
+const SHARDS: usize = 4;
+/// About how many bytes an entry takes beside its value and its footprint.
+const OVERHEAD: usize = 128;
+
+/// All that is kept.
+pub struct Kept {
+    /// Lists of news, by the key of the list, the start and the number of items.
+    pub(super) lists: Shelf<(String, u64, u64), NewsPage>,
+    /// Threads.
+    pub(super) threads: Shelf<NewsId, Thread>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self {
+            lists: Shelf::new(4 * MEBIBYTE, NewsPage::size),
+            threads: Shelf::new(24 * MEBIBYTE, Thread::size),
+        }
+    }
+}
+
+/// Values of one kind.
+pub(super) struct Shelf<K, V> {
+    cache: Cache<K, Arc<Entry<V>>, Bytewise<V>>,
+}
+
+struct Entry<V> {
+    value: V,
+    second: Option<Timestamp>,
+    footprint: Footprint,
+}
+
+struct Bytewise<V>(fn(&V) -> usize);
+
+impl<V> Clone for Bytewise<V> {
+    fn clone(&self) -> Self {
+        Self(self.0)
+    }
+}
+
+impl<K, V> Weighter<K, Arc<Entry<V>>> for Bytewise<V> {
+    fn weight(&self, _: &K, entry: &Arc<Entry<V>>) -> u64 {
+        let bytes = OVERHEAD + (self.0)(&entry.value) + entry.footprint.size();
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+}
+
+impl<K: Hash + Eq, V: Clone> Shelf<K, V> {
+    /// A shelf for so many bytes of values, whose sizes are told by `size`.
+    fn new(capacity: u64, size: fn(&V) -> usize) -> Self {
+        Self { cache: cache(capacity, SHARDS, Bytewise(size)) }
+    }
+
+    /// What is kept under a key, if it stands.
+    pub(super) fn get(&self, store: &Store, now: Timestamp, key: &K) -> Option<V> {
+        let entry = self.cache.get(key)?;
+        if entry.second.is_some_and(|second| second != now) || !store.stands(&entry.footprint) {
+            return None;
+        }
+        entry.footprint.note_again();
+        Some(entry.value.clone())
+    }
+
+    /// Keeps a value that was made by reading `footprint`, and, when it
+    /// depends on the time, at a second.
+    pub(super) fn put(
+        &self,
+        store: &Store,
+        key: K,
+        value: V,
+        footprint: Footprint,
+        second: Option<Timestamp>,
+    ) {
+        if !store.is_shared() {
+            self.cache.insert(key, Arc::new(Entry { value, second, footprint }));
+        }
+    }
+}
+
+/// A cache for so many bytes, as a weighter counts them.
+pub fn cache<K: Hash + Eq, V: Clone, W: Weighter<K, V> + Clone>(
+    capacity: u64,
+    shards: usize,
+    weighter: W,
+) -> Cache<K, V, W> {
+    const ITEMS: usize = 1_000;
+    let options = OptionsBuilder::new()
+        .estimated_items_capacity(ITEMS)
+        .weight_capacity(capacity)
+        .shards(shards)
+        .build();
+    match options {
+        Ok(options) => Cache::with_options(options, weighter, Default::default(), Default::default()),
+        // The builder wants both capacities, and has them.
+        Err(_) => Cache::with_weighter(ITEMS, capacity, weighter),
+    }
+}
