@@ -1,5 +1,6 @@
 //! Just enough of a client to load a server over loopback, and a bare server to
 //! compare with: the benches of the site share it.
+#![allow(dead_code)] // Each uses a part of it.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -27,8 +28,8 @@ pub async fn serve_bare(sample: Sample) -> SocketAddr {
 /// An answer, to be given again.
 #[derive(Clone)]
 pub struct Sample {
-    headers: HeaderMap,
-    body: Bytes,
+    pub headers: HeaderMap,
+    pub body: Bytes,
 }
 
 /// The answer to a request.

@@ -1,0 +1,74 @@
+//! The bare route that every figure is compared with: axum, and nothing but
+//! giving answers of the site again.
+
+use super::load::Sample;
+use super::requests::Request;
+use axum::Router;
+use axum::body::Body;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// What kind of answer a request gets: the first letters of its path, and
+/// whether it comes with a session.
+type Kind = (String, bool);
+
+/// Some answers of a kind, given in turn.
+#[derive(Default)]
+struct Answers {
+    samples: Vec<Sample>,
+    next: AtomicUsize,
+}
+
+/// A server that gives answers of the site again. It ends when it is dropped.
+pub struct Bare {
+    pub address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+fn kind(path: &str, has_session: bool) -> Kind {
+    let segment = path.split(['/', '?']).nth(1).unwrap_or_default();
+    let name = if segment.starts_with('@') { "@" } else { segment };
+    (name.to_owned(), has_session)
+}
+
+impl Bare {
+    /// Serves answers to requests of their kinds.
+    pub async fn serve(samples: Vec<(&Request, Sample)>) -> Self {
+        let mut kinds: HashMap<Kind, Answers> = HashMap::new();
+        for (request, sample) in samples {
+            let kind = kind(&request.path, request.session.is_some());
+            kinds.entry(kind).or_default().samples.push(sample);
+        }
+        let kinds = Arc::new(kinds);
+        let router = Router::new().fallback(move |request: axum::extract::Request<Body>| {
+            let kinds = kinds.clone();
+            async move { answer(&kinds, &request) }
+        });
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { address, task }
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn answer(kinds: &HashMap<Kind, Answers>, request: &axum::extract::Request<Body>) -> Response {
+    let kind = kind(request.uri().path(), request.headers().contains_key(header::COOKIE));
+    let Some(answers) = kinds.get(&kind) else {
+        return axum::http::StatusCode::NOT_FOUND.into_response();
+    };
+    let turn = answers.next.fetch_add(1, Ordering::Relaxed) % answers.samples.len();
+    let Sample { headers, body } = answers.samples[turn].clone();
+    (headers, body).into_response()
+}

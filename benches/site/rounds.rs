@@ -1,0 +1,43 @@
+//! How often a page asks the store when nothing has been kept from before.
+
+use super::load::fetch;
+use super::requests::Request;
+use super::server::settings;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use tidings::config::{Config, Flags};
+use tidings::domain::passwords::PasswordWorker;
+use tidings::domain::site::Site;
+use tidings::keyspace::{EngineClock, Store, StoreOptions};
+use tidings::web::{self, App};
+use tokio::net::TcpListener;
+
+/// The rounds of each request, by a site that has just been started for it.
+pub async fn count(url: &str, requests: &[&Request]) -> Vec<u64> {
+    let store = Store::open(url, &StoreOptions::default()).await.unwrap();
+    let mut rounds = Vec::new();
+    for request in requests {
+        let config = Config::load(None, settings(), &Flags::default()).unwrap();
+        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let app = App {
+            site: Arc::new(site.reached_at(config.site.url.as_str())),
+            config: Arc::new(config),
+            mailer: None,
+            clock: EngineClock::System,
+            live: Arc::default(),
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let serving = tokio::spawn(web::serve(app, listener, async move {
+            let _ = stopped.await;
+        }));
+        let before = store.rounds();
+        fetch(address, &request.text()).await;
+        rounds.push(store.rounds() - before);
+        let _ = stop.send(());
+        let _ = serving.await;
+    }
+    store.close().await;
+    rounds
+}

@@ -1,0 +1,91 @@
+//! The stores that are measured, filled.
+
+use super::dataset::{self, Plan, Size};
+use super::options::{Engine, Options};
+use super::redis_server::RedisServer;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tidings::domain::clock::Timestamp;
+use tidings::keyspace::{EngineClock, Store, StoreOptions};
+
+/// Memory of the embedded engine while a store is filled.
+const FILLING_CACHE_BYTES: usize = 512 * 1024 * 1024;
+
+/// A filled store. What is temporary goes when it is dropped.
+pub struct Filled {
+    pub url: String,
+    /// Where its file is, and files of the bench.
+    pub folder: PathBuf,
+    pub plan: Plan,
+    /// How long it took; nothing when it was there.
+    pub filling: Option<Duration>,
+    redis: Option<RedisServer>,
+    _temporary: TempDir,
+}
+
+impl Filled {
+    /// Fills a store of an engine.
+    pub async fn new(engine: Engine, options: &Options, times: u64) -> Self {
+        // Beside the build, which is on a disk; the system's folder may be in memory.
+        let temporary = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let size = Size::times(times);
+        let now = Timestamp::now(&EngineClock::System);
+        let began = Instant::now();
+        if engine == Engine::Redis {
+            let redis = RedisServer::start();
+            let plan = Plan::new(size, now);
+            fill(&redis.url(), &plan).await;
+            let folder = temporary.path().to_owned();
+            let (url, filling) = (redis.url(), Some(began.elapsed()));
+            return Self { url, folder, plan, filling, redis: Some(redis), _temporary: temporary };
+        }
+        let folder = options.keep.clone().unwrap_or_else(|| temporary.path().to_owned());
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join(format!("site-{times}.redb"));
+        let made = file.with_extension("made");
+        let (plan, filling) = match read_time(&made) {
+            Some(then) => (Plan::new(size, then), None),
+            None => {
+                let _ = std::fs::remove_file(&file);
+                let plan = Plan::new(size, now);
+                fill(&format!("redb:{}", file.display()), &plan).await;
+                std::fs::write(&made, now.to_string()).unwrap();
+                (plan, Some(began.elapsed()))
+            }
+        };
+        let url = format!("redb:{}", measured(&file, options).display());
+        Self { url, folder, plan, filling, redis: None, _temporary: temporary }
+    }
+
+    /// Whether the store is in a process of its own.
+    pub const fn is_redis(&self) -> bool {
+        self.redis.is_some()
+    }
+}
+
+/// The file that is measured: of a store that is kept a copy, since votes are cast in it.
+fn measured(file: &Path, options: &Options) -> PathBuf {
+    if options.keep.is_none() {
+        return file.to_owned();
+    }
+    let copy = file.with_extension("measured");
+    std::fs::copy(file, &copy).unwrap();
+    copy
+}
+
+/// When a store that was kept was made; the file is written when it is whole.
+fn read_time(path: &Path) -> Option<Timestamp> {
+    std::fs::read_to_string(path).ok()?.parse().ok()
+}
+
+async fn fill(url: &str, plan: &Plan) {
+    let options = StoreOptions {
+        timeout: Duration::from_secs(60),
+        cache_bytes: FILLING_CACHE_BYTES,
+        ..StoreOptions::default()
+    };
+    let store = Store::open(url, &options).await.unwrap();
+    dataset::write(&store, plan).await;
+    store.close().await;
+}
