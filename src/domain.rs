@@ -47,6 +47,7 @@ pub mod tweets;
 pub mod urls;
 pub mod users;
 pub mod visit;
+mod voters;
 pub mod votes;
 
 pub use error::{Error, Refusal};

@@ -294,25 +294,27 @@ impl Store {
         }
     }
 
-    /// Writes entries whole, replacing what their keys held.
+    /// Writes entries whole, replacing what their keys held. Ends all footprints.
     ///
     /// # Errors
     /// As [`Store::commit`].
     pub async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
-        match &self.engine {
+        let outcome = match &self.engine {
             Engine::Redb(engine) => engine.restore(entries).await,
-            Engine::Redis(engine) => {
-                let keys: Vec<String> = entries.iter().map(|entry| entry.key.clone()).collect();
-                let outcome = engine.restore(entries).await;
-                self.versions.raise(keys.iter().map(String::as_str));
-                outcome
-            }
-        }
+            Engine::Redis(engine) => engine.restore(entries).await,
+        };
+        self.versions.raise_all();
+        outcome
     }
 
     /// Does a piece of work and notes which keys it reads from this store.
     pub async fn footprint<T>(&self, work: impl Future<Output = T>) -> (T, Footprint) {
         Footprint::of(&self.versions, work).await
+    }
+
+    /// Notes keys that are about to be read, whoever reads them.
+    pub fn footprint_of<'a>(&self, keys: impl Iterator<Item = &'a str>) -> Footprint {
+        Footprint::of_keys(&self.versions, keys)
     }
 
     /// Whether reading again would give what the work has read, as far as this

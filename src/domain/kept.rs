@@ -5,14 +5,17 @@
 //! servers share every page is read anew. Nothing here may depend on who visits.
 
 use super::clock::Timestamp;
-use super::ids::NewsId;
+use super::ids::{NewsId, TweetId, UserId};
 use super::news::NewsPage;
+use super::suggestions::Suggestion;
 use super::threads::Thread;
+use super::timelines::{HomePage, TweetLine};
+use super::voters::Voters;
 use crate::keyspace::{Footprint, Store};
 use quick_cache::sync::Cache;
 use quick_cache::{OptionsBuilder, Weighter};
 use std::hash::Hash;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const MEBIBYTE: u64 = 1024 * 1024;
 /// Parts of a shelf with a lock each. What is larger than a part is not kept.
@@ -24,6 +27,14 @@ const OVERHEAD: usize = 128;
 pub struct Kept {
     /// Lists of news, by the key of the list, the start and the number of items.
     pub(super) lists: Shelf<(String, u64, u64), NewsPage>,
+    /// Who voted on news.
+    pub(super) voters: Shelf<NewsId, Voters>,
+    /// Tweets, each as it was last put in a place.
+    pub(super) tweets: Shelf<TweetId, TweetLine>,
+    /// Home timelines, by the reader and the window.
+    pub(super) homes: Shelf<(UserId, Option<(u64, u64)>, usize), HomePage>,
+    /// Whom to follow, by the viewer and the number.
+    pub(super) suggestions: Shelf<(UserId, usize), Vec<Suggestion>>,
     /// Threads.
     pub(super) threads: Shelf<NewsId, Thread>,
 }
@@ -32,8 +43,32 @@ impl Default for Kept {
     fn default() -> Self {
         Self {
             lists: Shelf::new(4 * MEBIBYTE, NewsPage::size),
+            voters: Shelf::new(4 * MEBIBYTE, Voters::size),
+            tweets: Shelf::new(16 * MEBIBYTE, TweetLine::size),
+            homes: Shelf::new(4 * MEBIBYTE, HomePage::size),
+            suggestions: Shelf::new(4 * MEBIBYTE, |people| people.iter().map(Suggestion::size).sum()),
             threads: Shelf::new(24 * MEBIBYTE, Thread::size),
         }
+    }
+}
+
+/// What somebody has made of a value to show it, made once and kept beside the
+/// value: it lives as long and no longer.
+#[derive(Debug, Default)]
+pub struct Shown([OnceLock<Vec<String>>; 2]);
+
+impl Shown {
+    /// What was made the first time, in one of two manners.
+    pub fn get_or_make(&self, manner: bool, make: impl FnOnce() -> Vec<String>) -> &[String] {
+        let [plain, other] = &self.0;
+        (if manner { other } else { plain }).get_or_init(make)
+    }
+}
+
+/// How a value is shown is no part of it.
+impl PartialEq for Shown {
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }
 
@@ -45,7 +80,7 @@ pub(super) struct Shelf<K, V> {
 struct Entry<V> {
     value: V,
     second: Option<Timestamp>,
-    footprint: Footprint,
+    footprint: Arc<Footprint>,
 }
 
 struct Bytewise<V>(fn(&V) -> usize);
@@ -86,10 +121,11 @@ impl<K: Hash + Eq, V: Clone> Shelf<K, V> {
         store: &Store,
         key: K,
         value: V,
-        footprint: Footprint,
+        footprint: impl Into<Arc<Footprint>>,
         second: Option<Timestamp>,
     ) {
         if !store.is_shared() {
+            let footprint = footprint.into();
             self.cache.insert(key, Arc::new(Entry { value, second, footprint }));
         }
     }

@@ -3,6 +3,7 @@
 use super::clock::Timestamp;
 use super::error::{Error, Refusal};
 use super::ids::{NewsId, TweetId, UserId};
+use super::kept::Shown;
 use super::keys;
 use super::limits;
 use super::ranking;
@@ -13,6 +14,7 @@ use super::topics::Topics;
 use super::urls::NewsUrl;
 use super::users::{self, number};
 use super::visit::Visit;
+use super::voters;
 use crate::keyspace::{Answers, Batch, Handle, Hash, Order, Query};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -22,6 +24,8 @@ use std::sync::{Arc, OnceLock};
 pub(super) const TEXT_SCHEME: &str = "text://";
 /// Seconds between two refreshes of the ranks of the front page.
 const RANK_REFRESH_SECONDS: u64 = 5;
+/// About how many bytes an item takes as it is shown, without its texts.
+const SHOWN: usize = 800;
 /// Ranks that differ by less than this fraction count as fresh.
 const RANK_TOLERANCE: f64 = 0.001;
 
@@ -176,6 +180,8 @@ pub struct NewsLine {
     pub my_vote: Option<Direction>,
     /// The score of the site that it links to.
     pub site_score: Score,
+    /// What is shown of it to everybody alike.
+    pub shown: Arc<Shown>,
 }
 
 impl NewsLine {
@@ -186,7 +192,8 @@ impl NewsLine {
 
     /// About how many bytes it takes.
     pub(super) fn size(&self) -> usize {
-        size_of::<Self>() + size_of::<News>() + self.news.title.len() + self.news.url.len()
+        // The texts are here once more as they are shown.
+        size_of::<Self>() + size_of::<News>() + SHOWN + 3 * (self.news.title.len() + self.news.url.len())
     }
 }
 
@@ -273,6 +280,7 @@ pub(super) async fn name_authors(
             site_score: scores.get(&news.id).copied().unwrap_or_default(),
             news: Arc::new(news),
             my_vote,
+            shown: Arc::default(),
         })
         .collect())
 }
@@ -326,29 +334,13 @@ async fn shared_page(
     let (site, now) = (visit.site_too(), visit.now());
     let list = (key.to_owned(), start, count);
     if let Some(mut page) = site.kept.lists.get(&site.store, now, &list) {
-        mark_own_votes(visit, &mut page.lines).await?;
+        voters::mark_own_votes(visit, &mut page.lines).await?;
         return Ok(page);
     }
     let (page, footprint) = site.store.footprint(read(visit)).await;
     let page = page?;
     site.kept.lists.put(&site.store, list, page.of_nobody(), footprint, Some(now));
     Ok(page)
-}
-
-/// Adds the viewer's own votes to what nobody in particular sees. Rounds: 2
-/// for a viewer, none for others.
-pub(super) async fn mark_own_votes(visit: &mut Visit, lines: &mut [NewsLine]) -> Result<(), Error> {
-    let Some(viewer) = visit.identify().await? else {
-        return Ok(());
-    };
-    let mut query = Query::new();
-    let reads: Vec<VoteRead> =
-        lines.iter().map(|line| VoteRead::ask(&mut query, line.news.id, viewer)).collect();
-    let mut answers = visit.run(query).await?;
-    for (line, read) in lines.iter_mut().zip(reads) {
-        line.my_vote = read.take(&mut answers);
-    }
-    Ok(())
 }
 
 /// The items with the highest ranks now. Rounds: 3.

@@ -30,6 +30,13 @@ pub struct Suggestion {
     pub followers: u64,
 }
 
+impl Suggestion {
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        size_of::<Self>() + self.person.username.len() + self.person.fullname.len()
+    }
+}
+
 /// People to follow for whoever visits, never those who are followed already;
 /// none for somebody who is not logged in. Rounds: 3, and those that find out
 /// who visits.
@@ -40,6 +47,17 @@ pub async fn suggestions(visit: &mut Visit, count: usize) -> Result<Vec<Suggesti
     let Some(viewer) = visit.viewer().await?.map(|viewer| viewer.id) else {
         return Ok(Vec::new());
     };
+    let (site, now) = (visit.site_too(), visit.now());
+    if let Some(people) = site.kept.suggestions.get(&site.store, now, &(viewer, count)) {
+        return Ok(people);
+    }
+    let (people, footprint) = site.store.footprint(read(visit, viewer, count)).await;
+    let people = people?;
+    site.kept.suggestions.put(&site.store, (viewer, count), people.clone(), footprint, None);
+    Ok(people)
+}
+
+async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Suggestion>, Error> {
     let mut query = Query::new();
     let friends = query.sorted_range(keys::followings(viewer), Order::Descending, 0, FRIENDS);
     let followings = query.sorted_count(keys::followings(viewer));

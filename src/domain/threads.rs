@@ -3,14 +3,19 @@
 use super::comments::Comment;
 use super::error::{Error, Refusal};
 use super::ids::{CommentAddress, CommentId, NewsId, UserId};
+use super::kept::Shown;
 use super::keys;
-use super::news::{self, Direction, News, NewsLine, SiteScoresRead, VoteRead};
+use super::news::{Direction, News, NewsLine, SiteScoresRead, VoteRead};
 use super::site::Applied;
 use super::users;
 use super::visit::Visit;
+use super::voters;
 use crate::keyspace::{Batch, Hash, Order, Query};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// About how many bytes a comment takes as it is shown, without its text.
+const SHOWN: usize = 600;
 
 /// A comment as it is listed in its thread.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +28,8 @@ pub struct ThreadLine {
     pub username: Option<Arc<str>>,
     /// The viewer's own vote.
     pub my_vote: Option<Direction>,
+    /// What is shown of it to everybody alike.
+    pub shown: Arc<Shown>,
 }
 
 /// An item with its comments.
@@ -121,6 +128,7 @@ async fn read(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
             news: Arc::new(news),
             my_vote,
             site_score,
+            shown: Arc::default(),
         },
         lines: name_lines(arranged, &names, viewer),
     })
@@ -138,6 +146,7 @@ fn name_lines(
             username: names.get(&comment.user_id).cloned(),
             my_vote: viewer.and_then(|viewer| comment.vote_of(viewer)),
             comment: Arc::new(comment),
+            shown: Arc::default(),
         })
         .collect()
 }
@@ -152,7 +161,7 @@ impl Thread {
     /// Adds the viewer's own votes to what nobody in particular sees. Rounds: 2
     /// for a viewer, none for others.
     async fn mark_own_votes(&mut self, visit: &mut Visit) -> Result<(), Error> {
-        news::mark_own_votes(visit, std::slice::from_mut(&mut self.news)).await?;
+        voters::mark_own_votes(visit, std::slice::from_mut(&mut self.news)).await?;
         if let Some(viewer) = visit.viewer_id() {
             for line in &mut self.lines {
                 line.my_vote = line.comment.vote_of(viewer);
@@ -163,7 +172,8 @@ impl Thread {
 
     /// About how many bytes it takes.
     pub(super) fn size(&self) -> usize {
-        let line = |line: &ThreadLine| size_of_val(line) + line.comment.size();
+        // A comment is here once more as it is shown.
+        let line = |line: &ThreadLine| size_of_val(line) + 2 * line.comment.size() + SHOWN;
         self.news.size() + self.lines.iter().map(line).sum::<usize>()
     }
 

@@ -17,6 +17,7 @@
 use super::cursor::{Cursor, Window};
 use super::error::{Error, Refusal};
 use super::ids::{TweetId, UserId};
+use super::kept::Shown;
 use super::keys;
 use super::limits;
 use super::merge::Merge;
@@ -28,6 +29,7 @@ use super::users::read_people;
 use super::visit::Visit;
 use crate::keyspace::{Answers, Batch, Bound, Handle, Order, Query};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 /// Rounds of looking further when lines turn out not to be shown, before a
 /// page stays short.
@@ -37,17 +39,29 @@ const REFILLS: usize = 8;
 #[derive(Debug, Clone, PartialEq)]
 pub struct TweetLine {
     /// The tweet.
-    pub tweet: Tweet,
+    pub tweet: Arc<Tweet>,
     /// Its place in timelines.
     pub cursor: Cursor,
     /// The author's name.
-    pub username: String,
+    pub username: Arc<str>,
     /// The author's full name; may be empty.
-    pub fullname: String,
+    pub fullname: Arc<str>,
     /// The item that it announces.
-    pub news: Option<News>,
+    pub news: Option<Arc<News>>,
     /// The users whom its text mentions.
-    pub mentions: Mentions,
+    pub mentions: Arc<Mentions>,
+    /// What is shown of it to everybody alike.
+    pub shown: Arc<Shown>,
+}
+
+/// About how many bytes a tweet takes, with what is shown of it and without its text.
+const SHOWN: usize = 1_200;
+
+impl TweetLine {
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        size_of::<Self>() + SHOWN + 3 * self.tweet.text.len()
+    }
 }
 
 /// The names in a text that are users.
@@ -67,9 +81,24 @@ impl Mentions {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TweetPage {
     /// The tweets, newest first.
-    pub lines: Vec<TweetLine>,
+    pub lines: Arc<[TweetLine]>,
     /// Where the next page begins; `None` after the last.
     pub next: Option<Cursor>,
+}
+
+/// A page of a home timeline, and the authors who were pulled when it was read.
+#[derive(Debug, Clone)]
+pub(super) struct HomePage {
+    page: TweetPage,
+    pulled: Arc<[UserId]>,
+}
+
+impl HomePage {
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        // The lines share what they show.
+        size_of_val(&*self.page.lines)
+    }
 }
 
 /// The home timeline of whoever visits; `None` for somebody who is not logged in.
@@ -83,16 +112,37 @@ pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage
     let Some(reader) = visit.viewer_id() else {
         return Ok(None);
     };
-    let source = Source::Home { reader, pulled };
-    let mut page = read_page(visit, &source, window).await?;
+    let page = kept_home(visit, reader, &pulled, window).await?;
     if visit.viewer().await?.is_none() {
         return Ok(None);
     }
     if visit.has_returned() {
         // What was stored when this was read is not complete.
-        page = read_page(visit, &source, window).await?;
+        return Ok(Some(read_page(visit, &Source::Home { reader, pulled }, window).await?));
     }
     Ok(Some(page))
+}
+
+/// The home timeline of a reader as it is kept, or as it is read now.
+async fn kept_home(
+    visit: &mut Visit,
+    reader: UserId,
+    pulled: &[UserId],
+    window: &Window,
+) -> Result<TweetPage, Error> {
+    let (site, now) = (visit.site_too(), visit.now());
+    let key = (reader, window.before.map(|cursor| (cursor.score.to_bits(), cursor.id)), window.count);
+    if let Some(kept) = site.kept.homes.get(&site.store, now, &key)
+        && *kept.pulled == *pulled
+    {
+        return Ok(kept.page);
+    }
+    let source = Source::Home { reader, pulled: pulled.to_vec() };
+    let (page, footprint) = site.store.footprint(read_page(visit, &source, window)).await;
+    let page = page?;
+    let kept = HomePage { page: page.clone(), pulled: pulled.into() };
+    site.kept.homes.put(&site.store, key, kept, footprint, None);
+    Ok(page)
 }
 
 /// The home timeline of a user, whoever visits.
@@ -176,13 +226,13 @@ async fn read_page(visit: &mut Visit, source: &Source, window: &Window) -> Resul
             let is_more = lines.len() > window.count;
             lines.truncate(window.count);
             let next = lines.last().filter(|_| is_more).map(|line| line.cursor);
-            return Ok(TweetPage { lines, next });
+            return Ok(TweetPage { lines: lines.into(), next });
         }
         rest.before = entries.last().copied();
     }
     // Very many that cannot be shown: the next page goes on behind them.
     lines.truncate(window.count);
-    Ok(TweetPage { lines, next: rest.before })
+    Ok(TweetPage { lines: lines.into(), next: rest.before })
 }
 
 /// Reads the newest entries of some lists in the rounds of a visit.
@@ -275,49 +325,82 @@ impl AuthorsRead {
 
 /// Makes lines of entries. What cannot be shown is left out: tweets that are
 /// gone, those of accounts that are gone, and at a reader's home those of
-/// people who are not followed.
+/// people who are not followed. Rounds: 2, and one for mentions.
 async fn hydrate(
     visit: &mut Visit,
     entries: &[Cursor],
     reader: Option<UserId>,
 ) -> Result<Vec<TweetLine>, Error> {
-    let mut query = Query::new();
-    let hashes: Vec<_> =
-        entries.iter().map(|entry| (*entry, query.hash(keys::tweet(TweetId(entry.id))))).collect();
-    let mut answers = visit.run(query).await?;
-    let tweets: Vec<(Cursor, Tweet)> = hashes
-        .into_iter()
-        .filter_map(|(entry, hash)| Some((entry, Tweet::from_hash(TweetId(entry.id), &answers.take(hash))?)))
+    let (site, now) = (visit.site_too(), visit.now());
+    let mut lines: HashMap<u64, TweetLine> = entries
+        .iter()
+        .filter_map(|entry| Some((entry.id, site.kept.tweets.get(&site.store, now, &TweetId(entry.id))?)))
         .collect();
+    let missing: Vec<TweetId> = entries
+        .iter()
+        .filter(|entry| !lines.contains_key(&entry.id))
+        .map(|entry| TweetId(entry.id))
+        .collect();
+    let known: BTreeSet<UserId> = lines.values().map(|line| line.tweet.user_id).collect();
+    let mut followed = HashSet::new();
+    let reading = read_lines(visit, missing, reader.map(|reader| (reader, known)), &mut followed);
+    let (read, footprint) = site.store.footprint(reading).await;
+    let footprint = Arc::new(footprint);
+    for line in read? {
+        let (id, kept) = (line.tweet.id, line.clone());
+        site.kept.tweets.put(&site.store, id, kept, footprint.clone(), None);
+        lines.insert(id.0, line);
+    }
+    let is_shown = |line: &TweetLine| {
+        let author = line.tweet.user_id;
+        reader.is_none_or(|reader| author == reader || followed.contains(&author))
+    };
+    let placed = |entry: &Cursor| {
+        let line = lines.get(&entry.id).filter(|line| is_shown(line))?;
+        Some(TweetLine { cursor: *entry, ..line.clone() })
+    };
+    Ok(entries.iter().filter_map(placed).collect())
+}
 
-    let authors: BTreeSet<UserId> = tweets.iter().map(|(_, tweet)| tweet.user_id).collect();
-    let names: BTreeSet<String> = tweets.iter().flat_map(|(_, tweet)| tweet.mentioned_names()).collect();
+/// Reads lines from scratch. Of a reader it is told who of the authors of these
+/// lines, and of others, is followed. Rounds: 2, and one for mentions.
+async fn read_lines(
+    visit: &mut Visit,
+    ids: Vec<TweetId>,
+    reader: Option<(UserId, BTreeSet<UserId>)>,
+    followed: &mut HashSet<UserId>,
+) -> Result<Vec<TweetLine>, Error> {
+    let mut query = Query::new();
+    let hashes: Vec<_> = ids.into_iter().map(|id| (id, query.hash(keys::tweet(id)))).collect();
+    let mut answers = visit.run(query).await?;
+    let tweets: Vec<Tweet> =
+        hashes.into_iter().filter_map(|(id, hash)| Tweet::from_hash(id, &answers.take(hash))).collect();
+
+    let authors: BTreeSet<UserId> = tweets.iter().map(|tweet| tweet.user_id).collect();
+    let names: BTreeSet<String> = tweets.iter().flat_map(Tweet::mentioned_names).collect();
     let mut query = Query::new();
     let people = read_people(&mut query, authors.iter().copied());
-    let followed =
-        reader.map(|reader| query.scores(keys::followings(reader), authors.iter().map(ToString::to_string)));
-    let news: Vec<_> = tweets
-        .iter()
-        .filter_map(|(_, tweet)| tweet.news_id)
-        .map(|id| (id, query.hash(keys::news(id))))
-        .collect();
+    let follows = reader.map(|(reader, others)| {
+        let authors: Vec<UserId> = authors.union(&others).copied().collect();
+        let since = query.scores(keys::followings(reader), authors.iter().map(ToString::to_string));
+        (authors, since)
+    });
+    let news: Vec<_> =
+        tweets.iter().filter_map(|tweet| tweet.news_id).map(|id| (id, query.hash(keys::news(id)))).collect();
     let mentioned: Vec<_> =
         names.into_iter().map(|name| (query.string(keys::username_to_id(&name)), name)).collect();
     let mut answers = visit.run(query).await?;
     let people = people.take(&mut answers);
-    let shown: HashSet<UserId> = match followed {
-        Some(followed) => authors
-            .iter()
-            .zip(answers.take(followed))
-            .filter(|(author, since)| since.is_some() || reader == Some(**author))
-            .map(|(author, _)| *author)
-            .collect(),
-        None => authors.into_iter().collect(),
-    };
+    if let Some((authors, since)) = follows {
+        let since = answers.take(since);
+        followed
+            .extend(authors.into_iter().zip(since).filter(|(_, since)| since.is_some()).map(|(id, _)| id));
+    }
     let news: HashMap<_, _> = news
         .into_iter()
         .filter_map(|(id, hash)| Some((id, News::from_hash(&answers.take(hash))?)))
         .filter(|(_, news)| !news.deleted)
+        .map(|(id, news)| (id, Arc::new(news)))
         .collect();
     let mentioned: Vec<(String, UserId)> = mentioned
         .into_iter()
@@ -325,8 +408,8 @@ async fn hydrate(
         .collect();
     let mentioned = existing(visit, mentioned).await?;
 
-    let line = |(cursor, tweet): (Cursor, Tweet)| {
-        let (username, fullname) = people.get(&tweet.user_id).filter(|_| shown.contains(&tweet.user_id))?;
+    let line = |tweet: Tweet| {
+        let (username, fullname) = people.get(&tweet.user_id)?;
         let announced = match tweet.news_id {
             Some(id) => Some(news.get(&id)?.clone()),
             None => None,
@@ -336,12 +419,13 @@ async fn hydrate(
             Some((name, username))
         });
         Some(TweetLine {
-            mentions: Mentions(mentions.collect()),
-            username: username.clone(),
-            fullname: fullname.clone(),
+            mentions: Arc::new(Mentions(mentions.collect())),
+            shown: Arc::default(),
+            username: username.as_str().into(),
+            fullname: fullname.as_str().into(),
             news: announced,
-            cursor,
-            tweet,
+            cursor: Cursor { score: tweet.created_at, id: tweet.id.0 },
+            tweet: Arc::new(tweet),
         })
     };
     Ok(tweets.into_iter().filter_map(line).collect())

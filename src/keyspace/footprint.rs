@@ -13,19 +13,22 @@ use super::batch::{Batch, Write};
 use super::query::Query;
 use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// How many versions there are: 512 KiB of them.
+/// How many versions there are: 256 KiB of them.
 const STRIPES: usize = 1 << 16;
+
+/// One of them.
+type Stripe = u16;
 
 tokio::task_local! {
     /// What the work in progress has read so far.
-    static TRAIL: RefCell<Vec<(usize, u64)>>;
+    static TRAIL: RefCell<Vec<(Stripe, u32)>>;
 }
 
 /// The versions of all keys.
 pub(super) struct Versions {
-    stripes: Box<[AtomicU64]>,
+    stripes: Box<[AtomicU32]>,
     /// How many times versions were raised.
     raised: AtomicU64,
     hasher: RandomState,
@@ -34,7 +37,7 @@ pub(super) struct Versions {
 impl Default for Versions {
     fn default() -> Self {
         Self {
-            stripes: (0..STRIPES).map(|_| AtomicU64::new(0)).collect(),
+            stripes: (0..STRIPES).map(|_| AtomicU32::new(0)).collect(),
             raised: AtomicU64::new(0),
             hasher: RandomState::new(),
         }
@@ -42,12 +45,13 @@ impl Default for Versions {
 }
 
 impl Versions {
-    fn stripe(&self, key: &str) -> usize {
-        usize::try_from(self.hasher.hash_one(key) % STRIPES as u64).unwrap_or(0)
+    fn stripe(&self, key: &str) -> Stripe {
+        let [.., high, low] = self.hasher.hash_one(key).to_be_bytes();
+        Stripe::from_be_bytes([high, low])
     }
 
-    fn version(&self, stripe: usize) -> u64 {
-        self.stripes.get(stripe).map_or(0, |version| version.load(Ordering::Acquire))
+    fn version(&self, stripe: Stripe) -> u32 {
+        self.stripes.get(usize::from(stripe)).map_or(0, |version| version.load(Ordering::Acquire))
     }
 
     /// Notes, for the work in progress, what is about to be read.
@@ -62,20 +66,23 @@ impl Versions {
         });
     }
 
-    /// Ends the footprints that have any of these keys. Called between the
-    /// moment when writes can be read and their acknowledgement.
-    pub(super) fn raise<'a>(&self, keys: impl Iterator<Item = &'a str>) {
-        for key in keys {
-            if let Some(version) = self.stripes.get(self.stripe(key)) {
+    /// Ends the footprints that have any key that a batch writes. Called between
+    /// the moment when the writes can be read and their acknowledgement.
+    pub(super) fn raise_written(&self, batch: &Batch) {
+        for key in batch.writes().iter().flat_map(Write::written_keys) {
+            if let Some(version) = self.stripes.get(usize::from(self.stripe(key))) {
                 version.fetch_add(1, Ordering::Release);
             }
         }
         self.raised.fetch_add(1, Ordering::Release);
     }
 
-    /// The same for all that a batch writes.
-    pub(super) fn raise_written(&self, batch: &Batch) {
-        self.raise(batch.writes().iter().flat_map(Write::written_keys));
+    /// Ends all footprints.
+    pub(super) fn raise_all(&self) {
+        for version in &self.stripes {
+            version.fetch_add(1, Ordering::Release);
+        }
+        self.raised.fetch_add(1, Ordering::Release);
     }
 }
 
@@ -83,7 +90,7 @@ impl Versions {
 #[derive(Debug)]
 pub struct Footprint {
     /// Stripes with their versions before they were read, the lowest first.
-    reads: Box<[(usize, u64)]>,
+    reads: Box<[(Stripe, u32)]>,
     /// The count of raises at which `reads` were last found to stand.
     checked: AtomicU64,
 }
@@ -103,7 +110,14 @@ impl Footprint {
         (outcome, footprint)
     }
 
-    fn new(mut reads: Vec<(usize, u64)>, checked: u64) -> Self {
+    /// Notes keys that are about to be read, whoever reads them.
+    pub(super) fn of_keys<'a>(versions: &Versions, keys: impl Iterator<Item = &'a str>) -> Self {
+        let checked = versions.raised.load(Ordering::Acquire);
+        let reads = keys.map(|key| versions.stripe(key)).map(|stripe| (stripe, versions.version(stripe)));
+        Self::new(reads.collect(), checked)
+    }
+
+    fn new(mut reads: Vec<(Stripe, u32)>, checked: u64) -> Self {
         // Of what was read twice the older version counts.
         reads.sort_unstable();
         reads.dedup_by_key(|(stripe, _)| *stripe);

@@ -2,6 +2,7 @@
 //! function that renders it, beside the handlers that fill it.
 
 pub mod charts;
+pub mod holes;
 pub mod layout;
 pub mod parts;
 
@@ -111,6 +112,7 @@ pub(super) mod test_support {
     use crate::domain::users::User;
     use crate::keyspace::Hash;
     use crate::web::local_path::LocalPath;
+    use std::sync::Arc;
 
     /// The time of the tests.
     pub const NOW: Timestamp = Timestamp(1_000_000);
@@ -156,7 +158,13 @@ pub(super) mod test_support {
     }
 
     pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
-        NewsLine { news: news.into(), username: Some("alice".into()), my_vote, site_score: Score::default() }
+        NewsLine {
+            news: news.into(),
+            username: Some("alice".into()),
+            my_vote,
+            site_score: Score::default(),
+            shown: Arc::default(),
+        }
     }
 
     /// Renders with a frame of default settings at `/latest/0`.

@@ -7,8 +7,14 @@ use crate::server::{Engine, Server, each_engine};
 
 const MOST_ROUNDS: u64 = 3;
 
-/// The rounds that one request takes.
+/// The rounds that one request takes while nothing is kept in memory.
 async fn rounds(server: &Server, client: &Client, path: &str) -> u64 {
+    server.forget().await;
+    kept_rounds(server, client, path).await
+}
+
+/// The rounds that one request takes, whatever is kept.
+async fn kept_rounds(server: &Server, client: &Client, path: &str) -> u64 {
     let before = server.store().rounds();
     assert_eq!(client.get(path).await.status, 200, "{path}");
     server.store().rounds() - before

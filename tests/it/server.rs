@@ -146,6 +146,12 @@ impl Server {
         self.clock.fetch_add(seconds * 1_000, Ordering::SeqCst);
     }
 
+    /// Makes the server forget what it keeps in memory.
+    pub async fn forget(&self) {
+        // What is restored may be anything.
+        self.store().restore(Vec::new()).await.unwrap();
+    }
+
     /// Somebody without a session.
     pub fn visitor(&self) -> Client {
         Client::new(self.http.clone(), self.address)

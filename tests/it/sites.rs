@@ -813,6 +813,7 @@ async fn badges_cost_no_round() {
         (&server.visitor(), "/sites", 2),
         (&alice, "/sites/voted/month", 2),
     ] {
+        server.forget().await;
         let before = server.store().rounds();
         assert!(body(&client.get(path).await).contains("site3.com") || path.contains("empty"), "{path}");
         assert_eq!(server.store().rounds() - before, rounds, "{path}");

@@ -205,8 +205,8 @@ fn item(line: &TweetLine) -> Value {
         "id": tweet.id,
         "text": tweet.text,
         "created_at": tweet.created_at,
-        "username": username,
-        "fullname": fullname,
+        "username": &**username,
+        "fullname": &**fullname,
         "cursor": cursor.to_string(),
     });
     if let Some(news) = tweet.news_id {

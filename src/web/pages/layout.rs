@@ -11,6 +11,9 @@ use crate::web::error::Failure;
 use crate::web::local_path::LocalPath;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+/// The field of a form that proves that it is from the viewer's session.
+pub const SECRET_FIELD: &str = "apisecret";
+
 /// Who looks at a page, when, and which: what pages render with beside their
 /// own values.
 #[derive(Clone, Copy)]
@@ -53,7 +56,7 @@ impl<'a> Frame<'a> {
     pub fn secret_field(&self) -> Markup {
         html! {
             @if let Some(viewer) = self.viewer {
-                input type="hidden" name="apisecret" value=(viewer.apisecret.expose());
+                input type="hidden" name=(SECRET_FIELD) value=(viewer.apisecret.expose());
             }
         }
     }

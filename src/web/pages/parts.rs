@@ -1,6 +1,7 @@
 //! What several pages show: ages, votes, authors, items in lists.
 
-use super::layout::Frame;
+use super::holes::{HOLE, filled};
+use super::layout::{Frame, SECRET_FIELD};
 use super::profile_address;
 use super::topics::topic_link;
 use crate::domain::article_lists::PageNumber;
@@ -9,7 +10,8 @@ use crate::domain::ids::{CommentAddress, NewsId};
 use crate::domain::limits::ARTICLES_PER_PAGE;
 use crate::domain::news::{Direction, News, NewsLine};
 use crate::domain::sites::{Hostname, Score};
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, Render, html};
+use std::sync::LazyLock;
 
 /// What links to other sites tell search engines and the other site.
 pub const OUTSIDE: &str = "nofollow ugc noopener";
@@ -43,11 +45,15 @@ pub fn moment(time: Timestamp) -> jiff::Timestamp {
 /// The age of something, with its time for programs and for who points at it.
 #[must_use]
 pub fn age(frame: &Frame<'_>, time: Timestamp) -> Markup {
+    age_as(time, age_text(frame.now.seconds_since(time)))
+}
+
+/// The same with a text for the age that is known otherwise.
+#[must_use]
+pub fn age_as(time: Timestamp, text: impl Render) -> Markup {
     let moment = moment(time);
     html! {
-        time datetime=(moment) title=(moment.strftime("%Y-%m-%d %H:%M UTC")) {
-            (age_text(frame.now.seconds_since(time)))
-        }
+        time datetime=(moment) title=(moment.strftime("%Y-%m-%d %H:%M UTC")) { (text) }
     }
 }
 
@@ -81,32 +87,42 @@ pub enum Ballot {
 /// Who has voted sees the vote; who is not logged in is led there and back.
 #[must_use]
 pub fn vote_buttons(frame: &Frame<'_>, ballot: Ballot, my_vote: Option<Direction>, anchor: &str) -> Markup {
-    let (action, api, name, value) = match ballot {
-        Ballot::News(id) => ("/votenews", "/api/votenews", "news_id", id.to_string()),
-        Ballot::Comment(address) => ("/votecomment", "/api/votecomment", "comment_id", address.to_string()),
+    // There may be hundreds on a page: what is the same in all of them is made once.
+    static TO_VOTE: LazyLock<String> = LazyLock::new(|| both_buttons(None).into_string());
+    let (action, api, name) = match ballot {
+        Ballot::News(_) => ("/votenews", "/api/votenews", "news_id"),
+        Ballot::Comment(_) => ("/votecomment", "/api/votecomment", "comment_id"),
     };
-    let next = format!("{}#{anchor}", frame.here);
+    let here = frame.here.as_str();
     html! {
         @if my_vote.is_some() {
-            div.vote {
-                (vote_button(Direction::Up, my_vote))
-                (vote_button(Direction::Down, my_vote))
-            }
-        } @else if frame.viewer.is_some() {
+            div.vote { (both_buttons(my_vote)) }
+        } @else if let Some(viewer) = frame.viewer {
             form.vote method="post" action=(action) data-api=(api) {
-                input type="hidden" name=(name) value=(value);
-                (frame.secret_field())
-                input type="hidden" name="next" value=(next);
-                (vote_button(Direction::Up, None))
-                (vote_button(Direction::Down, None))
+                @match ballot {
+                    Ballot::News(id) => { input type="hidden" name=(name) value=(id.0); }
+                    Ballot::Comment(CommentAddress { news, comment }) => {
+                        input type="hidden" name=(name) value={ (news.0) "-" (comment.0) };
+                    }
+                }
+                input type="hidden" name=(SECRET_FIELD) value=(viewer.apisecret.expose());
+                input type="hidden" name="next" value={ (here) "#" (anchor) };
+                (PreEscaped(TO_VOTE.as_str()))
             }
         } @else {
             form.vote action="/login" {
-                input type="hidden" name="next" value=(next);
+                input type="hidden" name="next" value={ (here) "#" (anchor) };
                 button.up { span.hidden { "up" } }
                 button.down { span.hidden { "down" } }
             }
         }
+    }
+}
+
+fn both_buttons(my_vote: Option<Direction>) -> Markup {
+    html! {
+        (vote_button(Direction::Up, my_vote))
+        (vote_button(Direction::Down, my_vote))
     }
 }
 
@@ -199,30 +215,47 @@ impl Standing {
     }
 }
 
-/// The line below an item's title: votes (up and down, or those that count for
-/// an article), author, age, comments, topics, changes.
+/// An item's heading and the line below it: votes (up and down, or those that
+/// count for an article), author, age, comments, topics, changes.
 #[must_use]
-pub fn news_meta(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) -> Markup {
-    let NewsLine { news, username, .. } = line;
+pub fn news_story(
+    frame: &Frame<'_>,
+    line: &NewsLine,
+    standing: Option<Standing>,
+    heading: impl FnOnce(Markup) -> Markup,
+) -> Markup {
+    let NewsLine { news, username, site_score, shown, .. } = line;
+    let votes = match standing {
+        Some(standing) => standing.render(),
+        None => vote_counts(news.up, news.down),
+    };
+    let age = age_text(frame.now.seconds_since(news.ctime));
+    let filling = [votes.0.as_str(), age.as_str(), &news_links(frame, news).into_string()];
+    filled(frame, shown, &filling, || {
+        html! {
+            (heading(title_link(frame, news, *site_score)))
+            div.meta {
+                (HOLE) " "
+                (author(username.as_deref())) " "
+                (age_as(news.ctime, HOLE)) " "
+                a href=(news_address(news.id)) {
+                    @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
+                }
+                @for topic in &news.topics { " " (topic_link(topic)) }
+                (HOLE)
+            }
+        }
+    })
+}
+
+/// What the viewer may do with an item.
+fn news_links(frame: &Frame<'_>, news: &News) -> Markup {
     let window = frame.config.rules.limits.news_edit_seconds;
     let may_change = frame.viewer.is_some_and(|viewer| news.may_change(viewer, frame.now, window).is_ok());
     html! {
-        div.meta {
-            @match standing {
-                Some(standing) => (standing.render()),
-                None => (vote_counts(news.up, news.down)),
-            }
-            " "
-            (author(username.as_deref())) " "
-            (age(frame, news.ctime)) " "
-            a href=(news_address(news.id)) {
-                @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
-            }
-            @for topic in &news.topics { " " (topic_link(topic)) }
-            @if may_change {
-                " " a href={ "/editnews/" (news.id) } { "edit" }
-                " " a href={ "/delnews/" (news.id) } { "delete" }
-            }
+        @if may_change {
+            " " a href={ "/editnews/" (news.id) } { "edit" }
+            " " a href={ "/delnews/" (news.id) } { "delete" }
         }
     }
 }
@@ -252,8 +285,7 @@ pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Opti
                 (vote_buttons(frame, Ballot::News(line.news.id), line.my_vote, &anchor))
             }
             div.story {
-                h2 dir="auto" { (title_link(frame, &line.news, line.site_score)) }
-                (news_meta(frame, line, standing))
+                (news_story(frame, line, standing, |title| html! { h2 dir="auto" { (title) } }))
             }
         }
     }

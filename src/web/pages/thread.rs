@@ -1,10 +1,12 @@
 //! An item with its comments, and one comment with its answers.
 
 use super::comments::CommentForm;
+use super::holes::{HOLE, filled};
 use super::layout::Frame;
 use super::login_address;
 use super::parts::{
-    Ballot, age, author, counted, news_address, news_anchor, news_meta, title_link, vote_buttons, vote_counts,
+    Ballot, age_as, age_text, author, counted, news_address, news_anchor, news_story, vote_buttons,
+    vote_counts,
 };
 use crate::domain::Refusal;
 use crate::domain::comments::Comment;
@@ -18,7 +20,7 @@ use crate::web::error::Failure;
 use crate::web::local_path::LocalPath;
 use crate::web::path::PathOf;
 use axum::extract::State;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 /// The depth from which on comments are no longer indented further.
 const DEEPEST_INDENT: usize = 12;
@@ -99,8 +101,7 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
                 (vote_buttons(frame, Ballot::News(news.id), line.my_vote, &anchor))
             }
             div.story {
-                h1 dir="auto" { (title_link(frame, news, line.site_score)) }
-                (news_meta(frame, line, None))
+                (news_story(frame, line, None, |title| html! { h1 dir="auto" { (title) } }))
                 @if let (false, Some(text)) = (news.deleted, news.text()) {
                     div.text dir="auto" { (autolink(text, frame.new_windows())) }
                 }
@@ -158,27 +159,54 @@ impl Place {
 /// What is in a comment's place in its thread.
 #[must_use]
 pub fn comment(frame: &Frame<'_>, place: Place, line: &ThreadLine) -> Markup {
-    let ThreadLine { comment, username, my_vote, .. } = line;
+    let ThreadLine { comment, my_vote, shown, .. } = line;
     let Place { news, news_deleted, .. } = place;
     let address = CommentAddress { news, comment: comment.id };
+    let age = age_text(frame.now.seconds_since(comment.ctime));
+    let links = if comment.deleted {
+        html! {}
+    } else {
+        comment_changes(frame, address, comment)
+    };
     html! {
         @if comment.deleted || news_deleted {
             span {}
         } @else {
             (vote_buttons(frame, Ballot::Comment(address), *my_vote, &place.anchor(comment.id)))
         }
+        (filled(frame, shown, &[&age, &links.0], || comment_itself(frame, address, news_deleted, line)))
+    }
+}
+
+/// What everybody sees of a comment alike: a hole for its age, and one for
+/// what the viewer may change.
+fn comment_itself(
+    frame: &Frame<'_>,
+    address: CommentAddress,
+    news_deleted: bool,
+    ThreadLine { comment, username, .. }: &ThreadLine,
+) -> Markup {
+    let CommentAddress { news, comment: id } = address;
+    html! {
         div {
             @if comment.deleted {
                 div.meta {
-                    a href=(comment_address(address)) data-open { (age(frame, comment.ctime)) }
+                    a href=(comment_address(address)) data-open { (age_as(comment.ctime, HOLE)) }
+                    (HOLE)
                 }
                 p.gone { "[comment deleted]" }
             } @else {
                 div.meta {
                     (author(username.as_deref())) " "
-                    a href=(comment_address(address)) data-open { (age(frame, comment.ctime)) } " "
+                    a href=(comment_address(address)) data-open { (age_as(comment.ctime, HOLE)) } " "
                     (vote_counts(comment.up.len(), comment.down.len()))
-                    (comment_links(frame, address, news_deleted, comment))
+                    @if let Some(parent) = comment.parent_id {
+                        " " a href={ "/comment/" (news) "/" (parent) } { "parent" }
+                    }
+                    @if !news_deleted {
+                        " " a href={ "/reply/" (news) "/" (id) } rel="nofollow" { "reply" }
+                    }
+                    (HOLE)
                 }
                 div.text dir="auto" { (autolink(&comment.body, frame.new_windows())) }
             }
@@ -186,23 +214,19 @@ pub fn comment(frame: &Frame<'_>, place: Place, line: &ThreadLine) -> Markup {
     }
 }
 
-/// What can be done with a comment, as far as it is allowed.
-fn comment_links(
+/// What the viewer may change of a comment.
+fn comment_changes(
     frame: &Frame<'_>,
     CommentAddress { news, comment: id }: CommentAddress,
-    news_deleted: bool,
     comment: &Comment,
 ) -> Markup {
     let window = frame.config.rules.limits.comment_edit_seconds;
     let may_edit = frame.viewer.is_some_and(|viewer| comment.may_edit(viewer, frame.now, window).is_ok());
     let may_delete = frame.viewer.is_some_and(|viewer| comment.may_delete(viewer, frame.now, window).is_ok());
+    if !may_edit && !may_delete {
+        return PreEscaped(String::new());
+    }
     html! {
-        @if let Some(parent) = comment.parent_id {
-            " " a href={ "/comment/" (news) "/" (parent) } { "parent" }
-        }
-        @if !news_deleted {
-            " " a href={ "/reply/" (news) "/" (id) } rel="nofollow" { "reply" }
-        }
         @if may_edit {
             " " a href={ "/editcomment/" (news) "/" (id) } { "edit" }
         }
@@ -242,6 +266,7 @@ pub async fn one_comment(
 mod tests {
     use super::super::test_support::{framed, line, news, user};
     use super::*;
+    use std::sync::Arc;
 
     fn thread_line(depth: usize, deleted: bool, username: Option<&str>) -> ThreadLine {
         let json = serde_json::json!({
@@ -252,6 +277,7 @@ mod tests {
             comment: Comment::from_field("7", &json.to_string()).unwrap().into(),
             depth,
             username: username.map(Into::into),
+            shown: Arc::default(),
             my_vote: None,
         }
     }

@@ -1,7 +1,8 @@
 //! Tweets: how one is shown, its own page, deleting it.
 
+use super::holes::{HOLE, filled};
 use super::layout::Frame;
-use super::parts::{OUTSIDE, age, news_address, title_link};
+use super::parts::{OUTSIDE, age_as, age_text, news_address, title_link};
 use super::profile_address;
 use crate::domain::clock::Timestamp;
 use crate::domain::cursor::Cursor;
@@ -19,7 +20,7 @@ use crate::web::path::PathOf;
 use crate::web::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 /// The address of a tweet.
 #[must_use]
@@ -70,13 +71,26 @@ pub fn older(base: &str, next: Option<Cursor>) -> Markup {
 }
 
 fn tweet(frame: &Frame<'_>, line: &TweetLine) -> Markup {
-    let TweetLine { tweet, username, fullname, news, .. } = line;
+    let tweet = &line.tweet;
     let may_delete = frame.viewer.is_some_and(|viewer| tweet.may_delete(viewer).is_ok());
+    let delete = if may_delete {
+        html! { " " a href={ "/deltweet/" (tweet.id) } { "delete" } }
+    } else {
+        PreEscaped(String::new())
+    };
+    let age = age_text(frame.now.seconds_since(posted_at(line)));
+    filled(frame, &line.shown, &[&age, &delete.0], || tweet_itself(frame, line))
+}
+
+/// What everybody sees of a tweet alike: a hole for its age, and one for what
+/// the viewer may do with it.
+fn tweet_itself(frame: &Frame<'_>, line: &TweetLine) -> Markup {
+    let TweetLine { tweet, username, fullname, news, .. } = line;
     html! {
         div.meta {
             (person_link(username, fullname)) " "
-            a href=(tweet_address(tweet.id)) data-open { (age(frame, posted_at(line))) }
-            @if may_delete { " " a href={ "/deltweet/" (tweet.id) } { "delete" } }
+            a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(line), HOLE)) }
+            (HOLE)
         }
         @match news {
             Some(news) => { (announcement(frame, news)) }
