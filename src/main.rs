@@ -1,8 +1,13 @@
 //! The `tidings` program: parse, load the settings, run the command.
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 use std::process::ExitCode;
 use tidings::cli::Cli;
+
+/// Faster than the system's, and gives memory back: pages are many small texts.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {

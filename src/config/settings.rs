@@ -99,7 +99,7 @@ settings! {
                 "How long the store may take before a request is answered with 503.";
             request_timeout_seconds: u64 = "10", Kind::Whole { unit: " of seconds", least: 1, most: 600 },
                 "How long a request may take altogether.";
-            cache_mebibytes: u64 = "64", Kind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
+            cache_mebibytes: u64 = "48", Kind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
                 "Memory for the cache of the embedded store.";
         }
         /// How the site presents itself.

@@ -29,7 +29,7 @@ fn without_any_layer_everything_has_its_default() {
     assert_eq!(config.server.store.as_str(), "redb:tidings.redb");
     assert_eq!(config.server.store_timeout_seconds, 2);
     assert_eq!(config.server.request_timeout_seconds, 10);
-    assert_eq!(config.server.cache_mebibytes, 64);
+    assert_eq!(config.server.cache_mebibytes, 48);
     assert_eq!(config.site.name, "Tidings");
     assert_eq!(config.site.url.as_str(), "http://localhost:8080/");
     assert!(!config.site.is_https());

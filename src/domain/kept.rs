@@ -32,7 +32,7 @@ pub struct Kept {
     /// Tweets, each as it was last put in a place.
     pub(super) tweets: Shelf<TweetId, TweetLine>,
     /// Home timelines, by the reader and the window.
-    pub(super) homes: Shelf<(UserId, Option<(u64, u64)>, usize), HomePage>,
+    pub(super) homes: Shelf<(UserId, [Option<(u64, u64)>; 2], usize), HomePage>,
     /// Whom to follow, by the viewer and the number.
     pub(super) suggestions: Shelf<(UserId, usize), Vec<Suggestion>>,
     /// Threads.
@@ -42,12 +42,12 @@ pub struct Kept {
 impl Default for Kept {
     fn default() -> Self {
         Self {
-            lists: Shelf::new(4 * MEBIBYTE, NewsPage::size),
-            voters: Shelf::new(4 * MEBIBYTE, Voters::size),
-            tweets: Shelf::new(16 * MEBIBYTE, TweetLine::size),
+            lists: Shelf::new(2 * MEBIBYTE, NewsPage::size),
+            voters: Shelf::new(2 * MEBIBYTE, Voters::size),
+            tweets: Shelf::new(8 * MEBIBYTE, TweetLine::size),
             homes: Shelf::new(4 * MEBIBYTE, HomePage::size),
             suggestions: Shelf::new(4 * MEBIBYTE, |people| people.iter().map(Suggestion::size).sum()),
-            threads: Shelf::new(24 * MEBIBYTE, Thread::size),
+            threads: Shelf::new(12 * MEBIBYTE, Thread::size),
         }
     }
 }

@@ -131,7 +131,8 @@ async fn kept_home(
     window: &Window,
 ) -> Result<TweetPage, Error> {
     let (site, now) = (visit.site_too(), visit.now());
-    let key = (reader, window.before.map(|cursor| (cursor.score.to_bits(), cursor.id)), window.count);
+    let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
+    let key = (reader, [place(window.before), place(window.since)], window.count);
     if let Some(kept) = site.kept.homes.get(&site.store, now, &key)
         && *kept.pulled == *pulled
     {

@@ -19,9 +19,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// The most bytes of answers that are kept.
-const CAPACITY: u64 = 32 * 1024 * 1024;
+const CAPACITY: u64 = 16 * 1024 * 1024;
 /// A larger answer is not kept.
-const LARGEST: usize = 2 * 1024 * 1024;
+const LARGEST: usize = 1024 * 1024;
 /// Parts of the cache with a lock each; each must have room for [`LARGEST`].
 const SHARDS: usize = 8;
 /// About how many answers there are room for.
@@ -180,6 +180,8 @@ impl Answers {
             // Bodies are made whole in memory, or compressed from there.
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         };
+        // What is kept has no room to grow.
+        let body = Bytes::copy_from_slice(&body);
         let headers = shared_headers(head.headers, &body);
         let answer = Arc::new(Answer { headers, body, second: now, footprint });
         if answer.body.len() <= LARGEST {

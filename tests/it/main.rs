@@ -30,6 +30,7 @@ mod feeds;
 mod forms;
 mod headers;
 mod imported;
+mod kept;
 mod live;
 mod malformed;
 mod malformed_forms;

@@ -52,7 +52,7 @@ pub struct Server {
     /// The server below the store, on [`Engine::Redis`].
     pub redis: Option<RedisServer>,
     clock: Arc<AtomicU64>,
-    address: SocketAddr,
+    pub address: SocketAddr,
     http: reqwest::Client,
     _shutdown: oneshot::Sender<()>,
     _folder: Option<TempDir>,
@@ -101,8 +101,23 @@ impl Server {
         redis: Option<RedisServer>,
         folder: Option<TempDir>,
     ) -> Self {
-        let config = Arc::new(config(settings));
         let clock = Arc::new(AtomicU64::new(START * 1_000));
+        Self::open_at(clock, url, settings, redis, folder).await
+    }
+
+    /// Another server on the store of one, with the same clock.
+    pub async fn beside(url: &str, other: &Self) -> Self {
+        Self::open_at(other.clock.clone(), url, &[], None, None).await
+    }
+
+    async fn open_at(
+        clock: Arc<AtomicU64>,
+        url: &str,
+        settings: Settings<'_>,
+        redis: Option<RedisServer>,
+        folder: Option<TempDir>,
+    ) -> Self {
+        let config = Arc::new(config(settings));
         let engine_clock = EngineClock::Manual(clock.clone());
         let options = StoreOptions {
             timeout: Duration::from_secs(config.server.store_timeout_seconds),

@@ -1,0 +1,313 @@
+//! What is kept in memory is what would be answered anew: never stale for who
+//! acted, and never shown to somebody else.
+
+use std::collections::BTreeMap;
+
+use reqwest::{Method, StatusCode};
+
+use crate::client::{Answer, Client, ok};
+use crate::community::{Access, Community, PAGES};
+use crate::redis_server::RedisServer;
+use crate::server::{Engine, Server, each_engine};
+
+/// What programs may read, and the feeds.
+const CALLS: [&str; 12] = [
+    "/rss",
+    "/best/atom",
+    "/@bob/feed",
+    "/api/getnews/top/0/30",
+    "/api/getnews/latest/0/30",
+    "/api/getcomments/1",
+    "/api/articles/score/1",
+    "/api/timeline/everyone",
+    "/api/timeline/user/bob",
+    "/api/followers/alice",
+    "/scores?for=example.com",
+    "/api/sites/leaderboard/best/day",
+];
+
+/// What the button of an own vote has.
+const PRESSED: &str = r#"aria-pressed="true""#;
+
+fn addresses() -> impl Iterator<Item = &'static str> {
+    PAGES.into_iter().filter(|(_, access)| *access != Access::Always).map(|(page, _)| page).chain(CALLS)
+}
+
+/// Everything that a visitor can read, with its status.
+async fn everything(client: &Client) -> BTreeMap<&'static str, (StatusCode, String)> {
+    let mut seen = BTreeMap::new();
+    for address in addresses() {
+        let answer = client.get(address).await;
+        seen.insert(address, (answer.status, String::from_utf8(answer.body).unwrap()));
+    }
+    seen
+}
+
+/// Compares what is answered, kept or not, with what is answered when nothing is kept.
+async fn check_everything(server: &Server, visitors: &[Client], after: &str) {
+    for client in visitors {
+        // It takes the badge of new replies away.
+        client.get("/replies").await;
+        let seen = everything(client).await;
+        server.forget().await;
+        for (address, anew) in everything(client).await {
+            assert_eq!(seen[address], anew, "{address} of {:?} after {after}", client.username);
+        }
+    }
+}
+
+#[tokio::test]
+async fn whatever_was_kept_everybody_sees_what_was_done() {
+    each_engine(&[], async |server| {
+        let Community { server, alice, bob } = Community::on(server).await;
+        for member in [&alice, &bob] {
+            server.set_karma(member, 1_000).await;
+        }
+        // Counting visits changes what is shown: all have been here before.
+        let visitors = [server.visitor(), alice.clone(), bob.clone(), server.visitor()];
+        for client in &visitors {
+            everything(client).await;
+        }
+        check_everything(&server, &visitors, "nothing").await;
+
+        ok(bob.vote(1, "up").await);
+        check_everything(&server, &visitors, "a vote up").await;
+        ok(alice.vote(2, "down").await);
+        check_everything(&server, &visitors, "a vote down").await;
+        ok(alice.vote_comment(1, 1, "up").await);
+        check_everything(&server, &visitors, "a vote on a comment").await;
+        bob.reply(1, 2, "Another answer").await;
+        check_everything(&server, &visitors, "a comment").await;
+        ok(bob.edit_comment(1, 1, "An edited comment").await);
+        check_everything(&server, &visitors, "an edited comment").await;
+        ok(alice.edit(1, "Another title", "http://example.com/two", "").await);
+        check_everything(&server, &visitors, "an edited item").await;
+        ok(alice.edit_topics(1, "links").await);
+        check_everything(&server, &visitors, "another topic").await;
+        alice.tweet("Hello @bob, see http://example.com/").await;
+        check_everything(&server, &visitors, "a tweet").await;
+        bob.follow("alice").await;
+        check_everything(&server, &visitors, "a follow").await;
+        ok(bob.update_profile("I am <b>bob</b>", "bob@example.com", "").await);
+        check_everything(&server, &visitors, "a changed profile").await;
+        ok(bob.api_post("/api/sites/vote", &[("link", "example.com"), ("vote", "1")]).await);
+        check_everything(&server, &visitors, "a vote on a site").await;
+        ok(bob.api_post("/api/deltweet", &[("tweet_id", "2")]).await);
+        check_everything(&server, &visitors, "a deleted tweet").await;
+        ok(alice.delete(1).await);
+        check_everything(&server, &visitors, "a deleted item").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_acts_sees_it_on_the_next_page() {
+    // Each page is looked at before, so that it is kept.
+    each_engine(&[], async |server| {
+        let Community { server, alice, bob } = Community::on(server).await;
+        server.set_karma(&bob, 100).await;
+        let looked = async |client: &Client, path: &str| text(client.get(path).await);
+        let pages = ["/", "/latest/0", "/news/1", "/best", "/@alice"];
+        for page in pages {
+            looked(&bob, page).await;
+            looked(&server.visitor(), page).await;
+        }
+        let votes = async |client: &Client, page: &str| looked(client, page).await.matches(PRESSED).count();
+        let mut before = Vec::new();
+        for page in &pages[..4] {
+            before.push(votes(&bob, page).await);
+        }
+        ok(bob.vote(1, "up").await);
+        for (page, before) in pages.iter().zip(before) {
+            assert_eq!(votes(&bob, page).await, before + 1, "{page}");
+            assert_eq!(votes(&server.visitor(), page).await, 0, "{page}");
+        }
+        bob.comment(1, "Quite new").await;
+        assert!(looked(&bob, "/news/1").await.contains("Quite new"));
+        assert!(looked(&server.visitor(), "/news/1").await.contains("Quite new"));
+        let news = bob.submit_text("Just submitted", "text").await;
+        for page in ["/", "/latest/0", "/best/new"] {
+            assert!(looked(&bob, page).await.contains("Just submitted"), "{page}");
+        }
+        assert!(looked(&bob, &format!("/news/{news}")).await.contains("Just submitted"));
+        let page = "/@alice";
+        ok(alice.update_profile("Something about me", "", "").await);
+        assert!(looked(&alice, page).await.contains("Something about me"));
+        assert!(looked(&server.visitor(), page).await.contains("Something about me"));
+        assert!(!looked(&alice, "/home").await.contains("My newest tweet"));
+        alice.tweet("My newest tweet").await;
+        assert!(looked(&alice, "/home").await.contains("My newest tweet"));
+        // Who logs out is nobody at once.
+        assert!(looked(&bob, "/").await.contains("/logout"));
+        ok(bob.api_post("/api/logout", &[]).await);
+        assert!(!looked(&bob, "/").await.contains("/logout"));
+    })
+    .await;
+}
+
+fn text(answer: Answer) -> String {
+    assert_eq!(answer.status, 200);
+    String::from_utf8(answer.body).unwrap()
+}
+
+#[tokio::test]
+async fn nobody_gets_the_page_of_somebody_else() {
+    each_engine(&[], async |server| {
+        let Community { server, alice, bob } = Community::on(server).await;
+        let visitors = [bob.clone(), server.visitor(), alice.clone(), server.visitor(), bob.clone()];
+        let secret = |client: &Client| client.apisecret.clone().unwrap();
+        for address in addresses() {
+            for client in &visitors {
+                let answer = client.get(address).await;
+                let body = String::from_utf8(answer.body.clone()).unwrap();
+                for member in [&alice, &bob] {
+                    let own = client.username == member.username && client.auth.is_some();
+                    assert!(own || !body.contains(&secret(member)), "{address} of {:?}", client.username);
+                }
+                let shared = answer.headers["cache-control"].to_str().unwrap().contains("public");
+                if client.auth.is_some() && !CALLS.contains(&address) {
+                    assert!(!shared, "{address} of {:?}", client.username);
+                }
+                if answer.status == 200 && client.auth.is_none() && !CALLS.contains(&address) {
+                    assert!(shared, "{address}");
+                    assert!(!body.contains("/logout") && !body.contains("apisecret"), "{address}");
+                }
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_page_that_is_kept_costs_no_round_until_the_next_second_or_write() {
+    each_engine(&[], async |server| {
+        let Community { server, alice, .. } = Community::on(server).await;
+        let visitor = server.visitor();
+        let rounds = async |path: &str| {
+            let before = server.store().rounds();
+            assert_eq!(visitor.get(path).await.status, 200, "{path}");
+            server.store().rounds() - before
+        };
+        for path in ["/", "/latest/0", "/news/1", "/best", "/@alice", "/site/example.com", "/rss"] {
+            assert!(rounds(path).await > 0, "{path}");
+            assert_eq!(rounds(path).await, 0, "{path}");
+        }
+        alice.comment(2, "Elsewhere").await;
+        assert_eq!(rounds("/news/1").await, 0, "a comment on another item");
+        assert!(rounds("/").await > 0, "a comment is counted in the list");
+        server.advance(1);
+        assert!(rounds("/news/1").await > 0 || !server.store().is_shared(), "ages have changed");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn ages_are_those_of_the_moment() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let news = alice.submit_text("A title", "text").await;
+    alice.comment(news, "A comment").await;
+    for (seconds, age) in [(0, "just now"), (59, "just now"), (1, "1 minute ago"), (3_540, "1 hour ago")] {
+        server.advance(seconds);
+        for client in [server.visitor(), alice.clone()] {
+            for path in ["/", &format!("/news/{news}"), "/home"] {
+                if client.auth.is_none() && path == "/home" {
+                    continue;
+                }
+                let page = text(client.get(path).await);
+                assert!(page.contains(age), "{path} after {seconds}: {page}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_another_server_writes_is_seen_within_a_second() {
+    let redis = RedisServer::start();
+    let url = redis.url();
+    let here = Server::on_redis(redis, &[]).await;
+    let there = Server::beside(&url, &here).await;
+    let alice = here.member("alice").await;
+    here.set_karma(&alice, 100).await;
+    let news = alice.submit_text("A title", "text").await;
+    let bob = here.member("bob").await;
+    let path = format!("/news/{news}");
+    for server in [&here, &there] {
+        for client in [server.visitor(), alice.at(server.address), bob.at(server.address)] {
+            assert!(!text(client.get(&path).await).contains("From afar"));
+        }
+    }
+    // Who acted, and everybody who is logged in, sees it on every server at once.
+    bob.at(there.address).comment(news, "From afar").await;
+    for server in [&here, &there] {
+        for member in [&alice, &bob] {
+            assert!(text(member.at(server.address).get(&path).await).contains("From afar"));
+        }
+    }
+    here.advance(1);
+    assert!(text(here.visitor().get(&path).await).contains("From afar"));
+}
+
+#[tokio::test]
+async fn a_browser_that_has_the_page_is_told_so() {
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    for encoding in ["identity", "gzip", "br"] {
+        let visitor = server.visitor().with_header("accept-encoding", encoding);
+        let first = visitor.get("/news/1").await;
+        let tag = first.headers["etag"].to_str().unwrap().to_owned();
+        for named in [tag.clone(), format!("W/{tag}"), format!("\"other\", {tag}"), "*".to_owned()] {
+            let again = server
+                .visitor()
+                .with_header("accept-encoding", encoding)
+                .with_header("if-none-match", &named)
+                .get("/news/1")
+                .await;
+            assert_eq!((again.status, again.body.len()), (StatusCode::NOT_MODIFIED, 0), "{named}");
+            assert_eq!(again.headers["etag"], *tag);
+            assert_eq!(again.headers["cache-control"], first.headers["cache-control"]);
+            assert_eq!(again.headers["vary"], first.headers["vary"]);
+        }
+        let other = visitor.with_header("if-none-match", "\"other\"").get("/news/1").await;
+        assert_eq!((other.status, &other.body), (StatusCode::OK, &first.body));
+    }
+    let tag = server.visitor().get("/news/1").await.headers["etag"].to_str().unwrap().to_owned();
+    let asking = server.visitor().with_header("if-none-match", &tag);
+    assert_eq!(asking.get("/news/1").await.status, StatusCode::NOT_MODIFIED);
+    alice.comment(1, "Something new").await;
+    assert_eq!(asking.get("/news/1").await.status, StatusCode::OK);
+    // The same head without the body, also when it is the first to ask.
+    server.advance(1);
+    for _ in 0..2 {
+        let head = server.visitor().request(Method::HEAD, "/news/2").send().await.unwrap();
+        let whole = server.visitor().get("/news/2").await;
+        for name in ["etag", "content-length", "cache-control", "content-type"] {
+            assert_eq!(head.headers().get(name), whole.headers.get(name), "{name}");
+        }
+        assert_eq!(head.bytes().await.unwrap().len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn an_item_with_more_votes_than_are_kept_shows_own_votes() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let news = alice.submit_text("Very popular", "text").await;
+    let voters = (100..1_200_u64).map(|voter| (voter.to_string(), 1.0));
+    server
+        .write(|batch| {
+            for (voter, time) in voters {
+                batch.sorted_add(format!("news.up:{news}"), voter, time);
+            }
+        })
+        .await;
+    server.set_karma(&bob, 100).await;
+    let pressed = async |client: &Client| text(client.get("/").await).contains(PRESSED);
+    // The author has voted; each look may find something else kept.
+    for _ in 0..3 {
+        assert_eq!((pressed(&alice).await, pressed(&bob).await), (true, false));
+    }
+    ok(bob.vote(news, "down").await);
+    for _ in 0..3 {
+        assert_eq!((pressed(&alice).await, pressed(&bob).await), (true, true));
+    }
+}
