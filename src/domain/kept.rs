@@ -9,7 +9,7 @@ use super::ids::{NewsId, TweetId, UserId};
 use super::news::NewsPage;
 use super::suggestions::Suggestion;
 use super::threads::Thread;
-use super::timelines::{HomePage, TweetLine};
+use super::timelines::{HomeKey, HomePage, TweetLine};
 use super::voters::Voters;
 use crate::keyspace::{Footprint, Store};
 use quick_cache::sync::Cache;
@@ -32,7 +32,7 @@ pub struct Kept {
     /// Tweets, each as it was last put in a place.
     pub(super) tweets: Shelf<TweetId, TweetLine>,
     /// Home timelines, by the reader and the window.
-    pub(super) homes: Shelf<(UserId, [Option<(u64, u64)>; 2], usize), HomePage>,
+    pub(super) homes: Shelf<HomeKey, HomePage>,
     /// Whom to follow, by the viewer and the number.
     pub(super) suggestions: Shelf<(UserId, usize), Vec<Suggestion>>,
     /// Threads.

@@ -295,7 +295,7 @@ impl SiteScoresRead {
         for news in items.filter(|news| !news.deleted) {
             if let Some(host) = news.site() {
                 let read = reads.entry(host.clone());
-                let (_, items) = read.or_insert_with(|| (TotalsRead::ask(query, &host), Vec::new()));
+                let (_, items) = read.or_insert_with(|| (TotalsRead::ask(query, host), Vec::new()));
                 items.push(news.id);
             }
         }

@@ -327,7 +327,7 @@ pub async fn edit_news(
             }
         }
         if let Some(host) = news.site() {
-            batch.sorted_remove(keys::host_news(&host), id.to_string());
+            batch.sorted_remove(keys::host_news(host), id.to_string());
         }
         if let Some(host) = linked_site(&url) {
             batch.sorted_add(keys::host_news(&host), id.to_string(), news.ctime.as_score());
@@ -375,7 +375,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         batch.sorted_remove(keys::NEWS_TOP, id.to_string());
         batch.sorted_remove(keys::NEWS_CRON, id.to_string());
         if let Some(host) = news.site() {
-            batch.sorted_remove(keys::host_news(&host), id.to_string());
+            batch.sorted_remove(keys::host_news(host), id.to_string());
         }
         if let Applied::Yes(_) = site.apply(batch).await? {
             if let Some(removal) = removal {

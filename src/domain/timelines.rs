@@ -86,6 +86,10 @@ pub struct TweetPage {
     pub next: Option<Cursor>,
 }
 
+/// Whose home timeline, and which part of it: the scores and ids of the window's
+/// ends, and its size.
+pub(super) type HomeKey = (UserId, [Option<(u64, u64)>; 2], usize);
+
 /// A page of a home timeline, and the authors who were pulled when it was read.
 #[derive(Debug, Clone)]
 pub(super) struct HomePage {
