@@ -1,6 +1,7 @@
-//! The calls of browser extensions under load: scores of one and of a hundred
-//! hosts, the lookup by prefix, and votes, on each engine, next to a bare axum
-//! route that returns the same bytes with the same headers, in the same run.
+//! The calls of browser extensions that the bench of the whole site does not
+//! make: scores of one host, the lookup by prefix, histories, and votes, on each
+//! engine, next to a bare axum route that returns the same bytes with the same
+//! headers, in the same run.
 //!
 //! `cargo bench --bench sites` runs it. The load comes from this process over
 //! loopback, so both cores are shared with it. Needs `redis-server`.
@@ -66,15 +67,11 @@ async fn measure_engine(engine: &str, url: &str) {
         "\n{engine:<28} {:>10} {:>10} {:>7} {:>9} {:>9} {:>7}",
         "per second", "bare", "ratio", "p50", "p99", "rounds"
     );
-    let hosts: Vec<String> = (0..100).map(|number| host(number * 7)).collect();
     let hash = Hostname::parse(&host(1)).unwrap().hash();
     for (what, path) in [
         ("/scores of 1", format!("/scores?for={}", host(1))),
-        ("/scores of 100", format!("/scores?for={}", hosts.join(","))),
         ("lookup by prefix", format!("/api/sites/prefix/{}", hash.shelf())),
         ("history of 30 days", format!("/api/sites/history/{}", host(1))),
-        ("leaderboard of a month", "/api/sites/leaderboard/best/month".to_owned()),
-        ("/site/:host", format!("/site/{}", host(1))),
     ] {
         let request = format!("GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n");
         let before = store.rounds();

@@ -1,5 +1,5 @@
-//! Timelines: pages of home, tweets accepted, deliveries, and how long the last
-//! follower waits, on both engines.
+//! Timelines: tweets accepted, deliveries, and how long the last follower waits,
+//! on both engines. Pages are measured by the bench of the whole site.
 //!
 //! `cargo bench --bench timelines`; the Redis figures need a `redis-server`.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
@@ -11,7 +11,7 @@ use redis_server::RedisServer;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings::domain::clock::Moment;
-use tidings::domain::cursor::Window;
+use tidings::domain::deliveries;
 use tidings::domain::passwords::PasswordWorker;
 use tidings::domain::rules::{Rules, TimelineRules};
 use tidings::domain::site::Site;
@@ -19,7 +19,6 @@ use tidings::domain::text::TweetText;
 use tidings::domain::tweets::post_tweet;
 use tidings::domain::users::User;
 use tidings::domain::visit::Visit;
-use tidings::domain::{deliveries, timelines};
 use tidings::keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
 use tokio::task::JoinSet;
 
@@ -32,8 +31,6 @@ const DELIVERED: u64 = 20;
 /// People who post at the same time, and for how long.
 const POSTERS: u64 = 64;
 const POSTING: Duration = Duration::from_secs(3);
-/// How long pages are read.
-const READING: Duration = Duration::from_secs(3);
 
 #[tokio::main]
 async fn main() {
@@ -58,7 +55,6 @@ async fn measure(engine: &str, url: &str) {
     }
     println!("{:<44} {:>10.0}", "deliveries per second", deliver(&site).await);
     println!("{:<44} {:>10.0}", "tweets accepted per second, 64 authors", post(&site).await);
-    println!("{:<44} {:>10.0}", "home pages per second, one after the other", read(&site).await);
     worker.abort();
     store.close().await;
 }
@@ -172,19 +168,4 @@ async fn post(site: &Arc<Site>) -> f64 {
     }
     let posted: u64 = tasks.join_all().await.into_iter().sum();
     posted as f64 / begun.elapsed().as_secs_f64()
-}
-
-/// Home pages of 50 tweets that the domain reads in a second, for one reader
-/// after the other.
-async fn read(site: &Arc<Site>) -> f64 {
-    let begun = Instant::now();
-    let mut pages = 0;
-    while begun.elapsed() < READING {
-        let reader = token(101 + pages % 1_000);
-        let mut visit = Visit::new(site.clone(), now().timestamp(), Some(&reader));
-        let page = timelines::home(&mut visit, &Window::newest(50)).await.unwrap().unwrap();
-        assert!(!page.lines.is_empty());
-        pages += 1;
-    }
-    f64::from(u32::try_from(pages).unwrap()) / begun.elapsed().as_secs_f64()
 }

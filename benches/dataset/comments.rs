@@ -26,6 +26,13 @@ pub async fn write(writer: &mut Writer<'_>, plan: &Plan, lists: &mut Lists) {
     }
 }
 
+/// The fields of the long thread.
+pub fn long_thread(plan: &Plan) -> Vec<(String, String)> {
+    let id = plan.long_thread();
+    let item = &plan.items[id as usize - 1];
+    thread(plan, &mut Lists::new(plan), id, item, LONG_THREAD_DEPTH)
+}
+
 fn thread(plan: &Plan, lists: &mut Lists, id: u64, item: &Item, depth: u64) -> Vec<(String, String)> {
     let mut random = Random::of("thread", id);
     let time = (plan.now.0 - item.ctime).min(TALKING_SECONDS);

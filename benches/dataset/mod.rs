@@ -9,20 +9,21 @@
     clippy::cast_sign_loss,
     clippy::cast_possible_wrap,
     // Each bench uses a part of it.
-    dead_code
+    dead_code,
+    unused_imports
 )]
 
-mod comments;
+pub mod comments;
 mod news;
 pub mod people;
 mod plan;
 mod random;
 mod sites;
 mod tweets;
-mod words;
+pub mod words;
 mod writer;
 
-pub use plan::{Plan, Size};
+pub use plan::{LONG_THREAD_DEPTH, Plan, Size};
 pub use random::Random;
 pub use sites::host;
 

@@ -11,6 +11,8 @@
 mod bare;
 #[path = "../dataset/mod.rs"]
 mod dataset;
+mod document;
+mod growth;
 #[path = "../load/mod.rs"]
 mod load;
 mod options;
@@ -22,12 +24,15 @@ mod rounds;
 mod rows;
 mod run;
 mod server;
+mod soak;
 mod store;
 mod votes;
 mod wrk;
 
 use clap::Parser;
-use options::Options;
+use options::{Engine, Options};
+use report::Results;
+use store::Filled;
 
 #[tokio::main]
 async fn main() {
@@ -35,8 +40,28 @@ async fn main() {
     if let Err(error) = wrk::demand() {
         panic!("{error}");
     }
+    let mut all = Vec::new();
     for engine in options.engines() {
-        let measured = run::measure(engine, &options).await;
-        report::print(&measured);
+        let results = measure(engine, &options).await;
+        report::print(&results);
+        all.push(results);
     }
+    if options.write {
+        document::write(&all);
+    }
+}
+
+async fn measure(engine: Engine, options: &Options) -> Results {
+    let filled = Filled::new(engine, options, 1).await;
+    let figures = run::measure(engine, &filled, options).await;
+    let times = options.times.unwrap_or(1);
+    let growth = match options.times {
+        Some(times) => growth::measure(engine, &filled, options, times).await,
+        None => Vec::new(),
+    };
+    let soak = match options.soak {
+        Some(minutes) => soak::measure(engine, &filled, minutes).await,
+        None => Vec::new(),
+    };
+    Results { engine, filling: filled.filling, figures, times, growth, soak }
 }

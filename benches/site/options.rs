@@ -10,7 +10,8 @@ pub struct Options {
     /// Measure one engine only.
     #[arg(long)]
     pub engine: Option<Engine>,
-    /// Measure only rows whose name contains this.
+    /// Measure only rows whose name contains this; those of a larger site begin
+    /// with the number as in 10x.
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub rows: String,
     /// One short run of each: to see that it works, not for figures.
@@ -19,6 +20,16 @@ pub struct Options {
     /// Keep the embedded store in this folder, or use the one that is there.
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
+    /// Beside it a site with so many times the data, to see how much slower it is.
+    #[arg(long, value_name = "NUMBER")]
+    pub times: Option<u64>,
+    /// After all else run the mix for so long, and print the server's memory
+    /// after each minute.
+    #[arg(long, value_name = "MINUTES")]
+    pub soak: Option<u64>,
+    /// Write the figures into docs/benchmarks.md.
+    #[arg(long)]
+    pub write: bool,
     /// Given by cargo.
     #[arg(long, hide = true)]
     bench: bool,

@@ -1,96 +1,217 @@
-//! The tables.
+//! What the figures are measured against, and the tables.
 
+use super::document::time;
+use super::growth::Growth;
 use super::options::Engine;
+use super::rows::MIX;
 use super::run::{Figures, PageFigures};
+use super::soak::Minute;
 use std::time::Duration;
 
-/// What an engine must do.
 const START: Duration = Duration::from_millis(200);
 const RESIDENT_MEBIBYTES: f64 = 200.0;
 const VOTE_OVER_FLUSH: f64 = 3.0;
 const MIX_P99_OVER_BARE: f64 = 20.0;
+const GROWTH: f64 = 1.2;
 const REDIS_FRONT_PAGES: f64 = 2_500.0;
+const REDB_VOTES: f64 = 4_000.0;
+const REDIS_VOTES: f64 = 3_000.0;
 
-const fn votes_per_second(engine: Engine) -> f64 {
-    match engine {
-        Engine::Redb => 4_000.0,
-        Engine::Redis => 3_000.0,
+/// All that was measured of an engine.
+pub struct Results {
+    pub engine: Engine,
+    pub filling: Option<Duration>,
+    pub figures: Option<Figures>,
+    /// How many times the data the larger site has.
+    pub times: u64,
+    pub growth: Vec<Growth>,
+    pub soak: Vec<Minute>,
+}
+
+/// A figure beside what it must be.
+pub struct Judged {
+    pub name: String,
+    pub value: f64,
+    /// The figure with its unit.
+    pub shown: String,
+    /// What it must be; empty when it may be anything.
+    pub required: String,
+    pub is_kept: bool,
+}
+
+impl Judged {
+    fn least(name: &str, value: f64, shown: String, least: f64) -> Self {
+        let required = format!("at least {least}");
+        Self { name: name.to_owned(), value, shown, required, is_kept: value >= least }
+    }
+
+    fn below(name: &str, value: f64, shown: String, below: f64, unit: &str) -> Self {
+        let required = format!("below {below}{unit}");
+        Self { name: name.to_owned(), value, shown, required, is_kept: value < below }
+    }
+
+    fn free(name: &str, value: f64, shown: String) -> Self {
+        Self { name: name.to_owned(), value, shown, required: String::new(), is_kept: true }
+    }
+
+    /// A page beside the bare route; on Redis one page has to be fast for itself.
+    pub fn page(engine: Engine, page: &PageFigures) -> Self {
+        let ratio = page.site.per_second / page.bare.per_second;
+        let free = Self::free(page.name, ratio, String::new());
+        match (engine, page.required) {
+            (Engine::Redb, Some(required)) => Self {
+                required: format!("{required:.2}"),
+                is_kept: ratio >= required && (page.name != MIX || mix_p99(page) < MIX_P99_OVER_BARE),
+                ..free
+            },
+            (Engine::Redis, _) if page.name == "/ logged in" => Self {
+                required: format!("{REDIS_FRONT_PAGES} per second"),
+                is_kept: page.site.per_second >= REDIS_FRONT_PAGES,
+                ..free
+            },
+            _ => free,
+        }
+    }
+
+    /// A page with more data.
+    pub fn growth(growth: &Growth) -> Self {
+        let factor = growth.factor();
+        let free = Self::free(growth.name, factor, String::new());
+        Self { required: format!("at most {GROWTH}"), is_kept: factor <= GROWTH, ..free }
+    }
+
+    /// The mark of what is not as it must be.
+    pub const fn missed(&self) -> &'static str {
+        if self.is_kept { "" } else { ", missed" }
     }
 }
 
-/// `ok`, or what is missed.
-fn mark(kept: bool) -> &'static str {
-    if kept { "" } else { "MISSED" }
+/// How many times as long the slowest answers of the mix take as bare ones.
+fn mix_p99(page: &PageFigures) -> f64 {
+    page.site.p99.as_secs_f64() / page.bare.p99.as_secs_f64()
 }
 
-/// Whether a page is as fast as it must be.
-pub fn keeps(engine: Engine, page: &PageFigures) -> bool {
-    let ratio = page.site.per_second / page.bare.per_second;
-    if engine == Engine::Redis {
-        return page.name != "/ logged in" || page.site.per_second >= REDIS_FRONT_PAGES;
+impl Results {
+    /// The figures that are not of pages.
+    pub fn others(&self) -> Vec<Judged> {
+        let mut others = Vec::new();
+        if let Some(filling) = self.filling {
+            let seconds = filling.as_secs_f64();
+            others.push(Judged::free("filling the store", seconds, format!("{seconds:.0} s")));
+        }
+        if let Some(figures) = &self.figures {
+            self.add_figures(&mut others, figures);
+        }
+        if let (Some(first), Some(last)) = (self.soak.first(), self.soak.last()) {
+            let name = format!("memory after {} minutes of the mix", self.soak.len());
+            others.push(Judged {
+                required: format!("below {RESIDENT_MEBIBYTES} MiB"),
+                is_kept: last.memory.resident < RESIDENT_MEBIBYTES,
+                ..Judged::free(
+                    &name,
+                    last.memory.resident,
+                    format!("{:.0} MiB; after one {:.0} MiB", last.memory.resident, first.memory.resident),
+                )
+            });
+        }
+        others
     }
-    let p99 = page.site.p99.as_secs_f64() / page.bare.p99.as_secs_f64();
-    page.required.is_none_or(|required| ratio >= required)
-        && (page.name != super::rows::MIX || p99 < MIX_P99_OVER_BARE)
+
+    fn add_figures(&self, others: &mut Vec<Judged>, figures: &Figures) {
+        let start = figures.start.as_secs_f64() * 1_000.0;
+        let most = START.as_secs_f64() * 1_000.0;
+        others.push(Judged::below("start to first answer", start, format!("{start:.0} ms"), most, " ms"));
+        for (after, memory) in &figures.memory {
+            let shown = format!("{:.0} MiB, at most {:.0} MiB", memory.resident, memory.peak);
+            let name = format!("memory {after}");
+            others.push(Judged::below(&name, memory.resident, shown, RESIDENT_MEBIBYTES, " MiB"));
+        }
+        if let Some(mix) = figures.pages.iter().find(|page| page.name == MIX) {
+            let times = mix_p99(mix);
+            let name = "p99 of the mix over the bare route's";
+            others.push(Judged::below(name, times, format!("{times:.1} times"), MIX_P99_OVER_BARE, " times"));
+        }
+        let Some(votes) = &figures.votes else {
+            return;
+        };
+        let least = if self.engine == Engine::Redb { REDB_VOTES } else { REDIS_VOTES };
+        let shown = format!("{:.0} per second", votes.per_second);
+        others.push(Judged::least("votes, 64 connections", votes.per_second, shown, least));
+        others.push(Judged::free("one vote alone", votes.alone.as_secs_f64(), time(votes.alone)));
+        if let Some(flush) = votes.flush {
+            others.push(Judged::free("flush of 4 KiB in the same folder", flush.as_secs_f64(), time(flush)));
+            let times = votes.alone.as_secs_f64() / flush.as_secs_f64();
+            let shown = format!("{times:.2} times");
+            others.push(Judged::below("one vote over one flush", times, shown, VOTE_OVER_FLUSH, " times"));
+        }
+    }
 }
 
 /// Prints what was measured of an engine.
-pub fn print(figures: &Figures) {
-    let engine = figures.engine;
-    println!(
-        "\n{:<26} {:>9} {:>9} {:>7} {:>9} {:>9} {:>9} {:>6} {:>8}",
-        engine.name(),
-        "per sec",
-        "bare",
-        "ratio",
-        "p50",
-        "p99",
-        "bare p99",
-        "rounds",
-        "required"
-    );
-    for page in &figures.pages {
-        let required = page.required.filter(|_| engine == Engine::Redb);
+pub fn print(results: &Results) {
+    let engine = results.engine.name();
+    if let Some(figures) = &results.figures {
         println!(
-            "{:<26} {:>9.0} {:>9.0} {:>7.3} {:>9.2?} {:>9.2?} {:>9.2?} {:>6} {:>8} {}",
-            page.name,
-            page.site.per_second,
-            page.bare.per_second,
-            page.site.per_second / page.bare.per_second,
-            page.site.p50,
-            page.site.p99,
-            page.bare.p99,
-            page.rounds,
-            required.map(|required| format!("{required:.2}")).unwrap_or_default(),
-            mark(keeps(engine, page)),
+            "\n{engine:<26} {:>9} {:>9} {:>7} {:>9} {:>9} {:>9} {:>6}  required",
+            "per sec", "bare", "ratio", "p50", "p99", "bare p99", "rounds"
         );
-    }
-    if let Some(filling) = figures.filling {
-        println!("{:<26} {:>9.1?}", "filling the store", filling);
-    }
-    println!("{:<26} {:>9.1?} {}", "start to first answer", figures.start, mark(figures.start < START));
-    for (after, memory) in &figures.memory {
-        let kept = memory.resident < RESIDENT_MEBIBYTES;
-        println!(
-            "{:<26} {:>6.0} MiB, at most {:.0} MiB {}",
-            format!("memory {after}"),
-            memory.resident,
-            memory.peak,
-            mark(kept)
-        );
-    }
-    if let Some(votes) = &figures.votes {
-        let kept = votes.per_second >= votes_per_second(engine);
-        println!("{:<26} {:>9.0} {}", "votes per second", votes.per_second, mark(kept));
-        println!("{:<26} {:>9.1?}", "one vote alone", votes.alone);
-        if let Some(flush) = votes.flush {
-            let times = votes.alone.as_secs_f64() / flush.as_secs_f64();
+        for page in &figures.pages {
+            let judged = Judged::page(results.engine, page);
             println!(
-                "{:<26} {:>9.1?}; a vote takes {times:.2} times as long {}",
-                "flush of 4 KiB",
-                flush,
-                mark(times <= VOTE_OVER_FLUSH)
+                "{:<26} {:>9.0} {:>9.0} {:>7.3} {:>9} {:>9} {:>9} {:>6}  {}{}",
+                page.name,
+                page.site.per_second,
+                page.bare.per_second,
+                judged.value,
+                time(page.site.p50),
+                time(page.site.p99),
+                time(page.bare.p99),
+                page.rounds,
+                judged.required,
+                judged.missed(),
             );
         }
+    }
+    println!();
+    for other in results.others() {
+        println!("{:<38} {:<28} {}{}", other.name, other.shown, other.required, other.missed());
+    }
+    print_growth(results);
+    for (minute, of_minute) in (1..).zip(&results.soak) {
+        let Minute { per_second, p99, memory } = of_minute;
+        println!(
+            "minute {minute:<4} {per_second:>9.0} per second, p99 {:>8}, {:>4.0} MiB",
+            time(*p99),
+            memory.resident
+        );
+    }
+}
+
+fn print_growth(results: &Results) {
+    if results.growth.is_empty() {
+        return;
+    }
+    println!(
+        "\n{:<28} {:>10} {:>10} {:>8} {:>12} {:>12}",
+        format!("{} times the data", results.times),
+        "p50 before",
+        "p50",
+        "times",
+        "per sec before",
+        "per sec"
+    );
+    for growth in &results.growth {
+        let judged = Judged::growth(growth);
+        println!(
+            "{:<28} {:>10} {:>10} {:>8.2} {:>14.0} {:>12.0}  {}{}",
+            growth.name,
+            time(growth.small),
+            time(growth.large),
+            judged.value,
+            growth.small_per_second,
+            growth.large_per_second,
+            judged.required,
+            judged.missed()
+        );
     }
 }

@@ -124,7 +124,7 @@ fn scores(plan: &Plan) -> Vec<Request> {
 
 /// What a site is asked all day: threads, the front page, people, and now and
 /// then somebody who votes or comments. Half of the readers are logged in.
-fn mix(plan: &Plan) -> Vec<Request> {
+pub fn mix(plan: &Plan) -> Vec<Request> {
     let hot = hot_threads(plan);
     let mut random = Random::of("mix", 0);
     let mut voted = HashSet::new();

@@ -1,4 +1,7 @@
 //! The program `wrk`, which makes the load: run, and read what it measured.
+//!
+//! The integration tests include this file too, to test what it reads.
+#![allow(dead_code)]
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -76,7 +79,10 @@ pub async fn run(address: SocketAddr, load: Load<'_>) -> Result<Measured, LoadEr
 }
 
 /// Reads what the script prints.
-fn read(printed: &str) -> Result<Measured, LoadError> {
+///
+/// # Errors
+/// As [`run`].
+pub fn read(printed: &str) -> Result<Measured, LoadError> {
     let line = printed.lines().find_map(|line| line.strip_prefix("measured "));
     let no_figures = || LoadError::NoFigures(printed.to_owned());
     let line = line.ok_or_else(no_figures)?;

@@ -7,6 +7,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+#[path = "../../benches/dataset/mod.rs"]
+mod bench_dataset;
 mod client;
 mod community;
 mod consistency;
@@ -16,6 +18,8 @@ mod redis_commands;
 mod redis_server;
 mod server;
 mod smtp_server;
+#[path = "../../benches/site/wrk.rs"]
+mod wrk;
 
 mod accounts;
 mod api_shapes;
@@ -24,6 +28,7 @@ mod check;
 mod comments;
 mod concurrency;
 mod crash;
+mod dataset;
 mod deliveries;
 mod escaping;
 mod feeds;
@@ -32,6 +37,7 @@ mod headers;
 mod imported;
 mod kept;
 mod live;
+mod load_figures;
 mod malformed;
 mod malformed_forms;
 mod news;

@@ -1,0 +1,149 @@
+//! Functions that every request calls, or that go over everything on a page:
+//! rules of ranking, the order of a thread, reading what people type, and the
+//! pieces of pages.
+//!
+//! `cargo bench --bench functions`.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod dataset;
+
+use dataset::{Plan, Random, Size, words};
+use divan::{Bencher, black_box};
+use std::sync::LazyLock;
+use tidings::config::{Config, Flags};
+use tidings::domain::clock::Timestamp;
+use tidings::domain::comments::Comment;
+use tidings::domain::ids::NewsId;
+use tidings::domain::news::{News, NewsLine};
+use tidings::domain::ranking;
+use tidings::domain::rules::RankingRules;
+use tidings::domain::sites::{Hostname, Score};
+use tidings::domain::text::{Body, Title};
+use tidings::domain::threads::{ThreadLine, arrange};
+use tidings::domain::urls::NewsUrl;
+use tidings::keyspace::Hash;
+use tidings::web::autolink::autolink;
+use tidings::web::local_path::LocalPath;
+use tidings::web::pages::layout::Frame;
+use tidings::web::pages::parts::news_list;
+use tidings::web::pages::thread::{Place, comment};
+
+/// Items on a page.
+const ITEMS: u64 = 30;
+/// Lengths of comments: of most, of a long one.
+const LENGTHS: [u64; 2] = [250, 1_200];
+
+const NOW: Timestamp = Timestamp(1_800_000_000);
+
+static CONFIG: LazyLock<Config> =
+    LazyLock::new(|| Config::load(None, std::iter::empty(), &Flags::default()).unwrap());
+static HERE: LazyLock<LocalPath> = LazyLock::new(|| LocalPath::parse("/"));
+/// The comments of the long thread.
+static THREAD: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let size = Size { long_thread: 500, ..Size::small() };
+    dataset::comments::long_thread(&Plan::new(size, NOW))
+});
+
+fn main() {
+    divan::main();
+}
+
+fn frame() -> Frame<'static> {
+    Frame { config: &CONFIG, now: NOW, here: &HERE, viewer: None }
+}
+
+fn comments() -> Vec<Comment> {
+    THREAD
+        .iter()
+        .filter(|(id, _)| id != "nextid")
+        .filter_map(|(id, json)| Comment::from_field(id, json))
+        .collect()
+}
+
+fn hash(fields: &[(&str, &str)]) -> Hash {
+    Hash(fields.iter().map(|(field, value)| ((*field).to_owned(), (*value).to_owned())).collect())
+}
+
+fn line(number: u64) -> NewsLine {
+    let mut random = Random::of("line", number);
+    let title = words::title(&mut random);
+    let url = format!("https://{}/some/story-{number}.html", dataset::host(number));
+    let news = hash(&[
+        ("id", &(number + 1).to_string()),
+        ("title", &title),
+        ("url", &url),
+        ("user_id", "1"),
+        ("ctime", "1799990000"),
+        ("up", "12"),
+        ("down", "1"),
+        ("comments", "34"),
+        ("rank", "0.1"),
+    ]);
+    let news = News::from_hash(&news).unwrap();
+    NewsLine { news, username: Some("somebody".to_owned()), my_vote: None, site_score: Score::Good }
+}
+
+#[divan::bench]
+fn score_and_rank() -> f64 {
+    let rules = RankingRules::default();
+    let score = ranking::score(black_box(321), black_box(12), &rules);
+    ranking::rank(score, black_box(Timestamp(NOW.0 - 40_000)), NOW, &rules)
+}
+
+#[divan::bench]
+fn read_a_thread_of_500(bencher: Bencher) {
+    LazyLock::force(&THREAD);
+    bencher.bench(comments);
+}
+
+#[divan::bench]
+fn arrange_a_thread_of_500(bencher: Bencher) {
+    bencher.with_inputs(comments).bench_values(arrange);
+}
+
+#[divan::bench(args = LENGTHS)]
+fn find_links(bencher: Bencher, length: u64) {
+    let text = words::body(&mut Random::of("links", length), length);
+    let text = format!("See https://www.example.org/a/page?with=parameters, and then: {text}");
+    bencher.bench(|| autolink(black_box(&text), false));
+}
+
+#[divan::bench(args = LENGTHS)]
+fn read_a_comment(bencher: Bencher, length: u64) {
+    let text = words::body(&mut Random::of("typed", length), length);
+    bencher.bench(|| Body::parse_comment(black_box(&text)).unwrap());
+}
+
+#[divan::bench]
+fn read_a_title(bencher: Bencher) {
+    let title = words::title(&mut Random::of("typed", 0));
+    bencher.bench(|| Title::parse(black_box(&title)).unwrap());
+}
+
+#[divan::bench]
+fn read_a_url() -> String {
+    let url = "https://www.Example.org:443/2026/11/some-story.html?utm_source=feed&page=2#top";
+    NewsUrl::parse(black_box(url)).unwrap().normalised()
+}
+
+#[divan::bench(args = ["www.example.org", "bücher.example"])]
+fn read_a_hostname(name: &str) -> Hostname {
+    Hostname::parse(name).unwrap()
+}
+
+#[divan::bench]
+fn show_30_news(bencher: Bencher) {
+    let lines: Vec<NewsLine> = (0..ITEMS).map(line).collect();
+    bencher.bench(|| news_list(&frame(), black_box(&lines), 0));
+}
+
+#[divan::bench(args = LENGTHS)]
+fn show_a_comment(bencher: Bencher, length: u64) {
+    let mut comment_read = comments().swap_remove(0);
+    comment_read.body = words::body(&mut Random::of("shown", length), length);
+    let line =
+        ThreadLine { comment: comment_read, depth: 2, username: Some("somebody".to_owned()), my_vote: None };
+    let place = Place { news: NewsId(1), news_deleted: false, among_others: false };
+    bencher.bench(|| comment(&frame(), place, black_box(&line)));
+}

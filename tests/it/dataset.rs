@@ -1,0 +1,103 @@
+//! The site that benches measure is one that the site itself could have
+//! written: its checks find nothing, and all figures are what they count.
+
+use std::collections::BTreeSet;
+
+use tidings::domain::article_repair::{self, NewsWalk};
+use tidings::domain::found::Found;
+use tidings::domain::timeline_check::TimelineCheck;
+
+use crate::bench_dataset::{self, LONG_THREAD_DEPTH, Plan, Size, people};
+use crate::client::ok;
+use crate::consistency;
+use crate::server::{Server, each_engine};
+
+fn assert_clean(what: &str, found: Found) {
+    assert!(found.checked > 0, "{what} were not looked at");
+    assert_eq!(found.different, 0, "{what} differ");
+}
+
+async fn check_articles(server: &Server) {
+    let (site, now) = (&server.app.site, server.app.now());
+    let mut walk = NewsWalk::new(site, now, false);
+    while let Some(found) = walk.next().await.unwrap() {
+        assert_clean("articles", found);
+    }
+    let orphans = article_repair::check_orphans(site, false).await.unwrap();
+    assert_eq!(orphans.different, 0, "articles without news");
+    let topics = article_repair::check_topics(site, walk.into_topics(), false).await.unwrap();
+    assert_clean("topics", topics);
+}
+
+async fn check_timelines(server: &Server) {
+    let mut check = TimelineCheck::begin(&server.app.site, server.app.moment(), false).await.unwrap();
+    while let Some(found) = check.next_tweets().await.unwrap() {
+        assert_clean("tweets", found);
+    }
+    let mut of_users = Found::default();
+    while let Some(found) = check.next_user().await.unwrap() {
+        of_users = of_users.and(found);
+    }
+    assert_clean("timelines of users", of_users);
+    assert_clean("the timeline of everyone", check.check_everyone().await.unwrap());
+}
+
+#[tokio::test]
+async fn the_dataset_of_the_benches_is_a_valid_site() {
+    each_engine(&[], async |server| {
+        let plan = Plan::new(Size::small(), server.app.now());
+        bench_dataset::write(server.store(), &plan).await;
+        check_articles(&server).await;
+        check_timelines(&server).await;
+        consistency::check(&server.dump().await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_dataset_of_the_benches_has_one_thread_that_is_long_and_deep() {
+    let server = Server::start(crate::server::Engine::Memory, &[]).await;
+    let plan = Plan::new(Size::small(), server.app.now());
+    bench_dataset::write(server.store(), &plan).await;
+    let dump = server.dump().await;
+    let thread = consistency::hash(&dump, &format!("thread:comment:{}", plan.long_thread()));
+    assert_eq!(thread.len() as u64, plan.size.long_thread + 1, "and nextid");
+    let depth = |mut comment: String| {
+        let mut depth = 0;
+        while comment != "-1" {
+            depth += 1;
+            let stored: serde_json::Value = serde_json::from_str(&thread[&comment]).unwrap();
+            comment = stored["parent_id"].to_string();
+        }
+        depth
+    };
+    let deepest = thread.keys().filter(|field| *field != "nextid").map(|field| depth(field.clone())).max();
+    assert_eq!(deepest, Some(LONG_THREAD_DEPTH));
+}
+
+#[tokio::test]
+async fn the_dataset_of_the_benches_is_the_same_every_time() {
+    let mut dumps = Vec::new();
+    for _ in 0..2 {
+        let server = Server::start(crate::server::Engine::Memory, &[]).await;
+        bench_dataset::write(server.store(), &Plan::new(Size::small(), server.app.now())).await;
+        dumps.push(server.dump().await);
+    }
+    assert_eq!(dumps[0], dumps[1]);
+    let tokens: BTreeSet<String> = (1..=100).map(people::auth).collect();
+    assert_eq!(tokens.len(), 100, "everybody has a session of their own");
+}
+
+#[tokio::test]
+async fn newcomers_of_the_dataset_may_vote_on_everything() {
+    let server = Server::start(crate::server::Engine::Memory, &[]).await;
+    let plan = Plan::new(Size::small(), server.app.now());
+    bench_dataset::write(server.store(), &plan).await;
+    let mut newcomer = server.visitor();
+    let user = plan.size.users;
+    newcomer.auth = Some(people::auth(user));
+    newcomer.apisecret = Some(people::apisecret(user));
+    for id in 1..=plan.size.news {
+        ok(newcomer.vote(id, "up").await);
+    }
+}
