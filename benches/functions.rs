@@ -10,7 +10,7 @@ mod dataset;
 
 use dataset::{Plan, Random, Size, words};
 use divan::{Bencher, black_box};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use tidings::config::{Config, Flags};
 use tidings::domain::clock::Timestamp;
 use tidings::domain::comments::Comment;
@@ -81,7 +81,13 @@ fn line(number: u64) -> NewsLine {
         ("rank", "0.1"),
     ]);
     let news = News::from_hash(&news).unwrap();
-    NewsLine { news, username: Some("somebody".to_owned()), my_vote: None, site_score: Score::Good }
+    NewsLine {
+        news: news.into(),
+        username: Some("somebody".into()),
+        my_vote: None,
+        site_score: Score::Good,
+        shown: Arc::default(),
+    }
 }
 
 #[divan::bench]
@@ -135,6 +141,15 @@ fn read_a_hostname(name: &str) -> Hostname {
 #[divan::bench]
 fn show_30_news(bencher: Bencher) {
     let lines: Vec<NewsLine> = (0..ITEMS).map(line).collect();
+    let anew = || lines.iter().map(|line| NewsLine { shown: Arc::default(), ..line.clone() }).collect();
+    bencher
+        .with_inputs(anew)
+        .bench_refs(|lines: &mut Vec<NewsLine>| news_list(&frame(), black_box(lines), 0));
+}
+
+#[divan::bench]
+fn show_30_news_again(bencher: Bencher) {
+    let lines: Vec<NewsLine> = (0..ITEMS).map(line).collect();
     bencher.bench(|| news_list(&frame(), black_box(&lines), 0));
 }
 
@@ -142,8 +157,15 @@ fn show_30_news(bencher: Bencher) {
 fn show_a_comment(bencher: Bencher, length: u64) {
     let mut comment_read = comments().swap_remove(0);
     comment_read.body = words::body(&mut Random::of("shown", length), length);
-    let line =
-        ThreadLine { comment: comment_read, depth: 2, username: Some("somebody".to_owned()), my_vote: None };
+    let line = ThreadLine {
+        comment: comment_read.into(),
+        depth: 2,
+        username: Some("somebody".into()),
+        my_vote: None,
+        shown: Arc::default(),
+    };
     let place = Place { news: NewsId(1), news_deleted: false, among_others: false };
-    bencher.bench(|| comment(&frame(), place, black_box(&line)));
+    bencher
+        .with_inputs(|| ThreadLine { shown: Arc::default(), ..line.clone() })
+        .bench_refs(|line| comment(&frame(), place, black_box(line)));
 }

@@ -42,9 +42,12 @@ impl Voters {
     }
 }
 
+/// Voters, with the times of their votes, on their way.
+type ListRead = Handle<Vec<(String, f64)>>;
+
 /// The votes on an item on their way.
 struct VotersRead {
-    lists: [(Direction, Handle<Vec<(String, f64)>>); 2],
+    lists: [(Direction, ListRead); 2],
     footprint: Footprint,
 }
 

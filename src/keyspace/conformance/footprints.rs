@@ -40,8 +40,8 @@ pub(super) async fn a_footprint_ends_with_every_kind_of_write_to_what_was_read(s
         ("set", Box::new(|batch| batch.expire("set", std::time::Duration::from_secs(60)))),
     ];
     for (number, (key, fill)) in writes.into_iter().enumerate() {
-        let read = subject.footprint(|query| drop(query.expiry(key))).await;
-        let unread = subject.footprint(|query| drop(query.expiry("unread"))).await;
+        let read = subject.footprint(|query| _ = query.expiry(key)).await;
+        let unread = subject.footprint(|query| _ = query.expiry("unread")).await;
         assert!(subject.store.stands(&read), "write {number} to {key}");
         subject.write(fill).await;
         assert!(!subject.store.stands(&read), "write {number} to {key}");
