@@ -1,6 +1,7 @@
 //! Checks and writes that are applied together or not at all.
 
 use super::{COUNTER_LIMIT, KeyspaceError};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -28,7 +29,10 @@ pub enum Check {
 }
 
 /// A change of one key.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// The embedded engine's journal stores writes by the position of their variant
+/// and of their fields: new ones go to the end, or raise the journal's format.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Write {
     /// Sets a string, whatever the key held; it expires after the time to
     /// live, or never.
@@ -77,7 +81,7 @@ pub enum Write {
 /// A set that drops its lowest members no longer tells what there is below:
 /// its *floor*, the highest score that was ever dropped, says how far down it
 /// is complete. The floors of many sets are one sorted set.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
     /// Members to keep: those with the highest scores.
     pub keep: u64,
@@ -88,7 +92,7 @@ pub struct Bound {
 }
 
 /// Which members of a sorted set are taken, by the sets that they are in.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
     /// The sorted set that members are taken from, with their scores.
     pub scores: String,
@@ -99,7 +103,7 @@ pub struct Selection {
 }
 
 /// How many sets a member must be in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Within {
     /// In every one (ZINTERSTORE).
     All,

@@ -12,7 +12,7 @@ mod concurrency;
 mod events;
 mod expiry;
 mod footprints;
-mod oracle;
+pub(super) mod oracle;
 mod reads;
 mod rejection;
 mod sorted;

@@ -1,17 +1,20 @@
-//! The embedded engine, on redb: one file, no service.
+//! The embedded engine, on redb: one file, no service; while it is open, a journal.
 //!
 //! Reads run inline on the caller's thread, in one read transaction for a whole
 //! query. They come from the page cache in a few microseconds each, which is
 //! less than handing them to another thread and back would cost; and redb's
 //! readers wait for nobody. Writes queue for the one writer thread (see
-//! [`writer`]) and are acknowledged when they are on disk.
+//! [`writer`]) and are acknowledged when they are on disk: first in the journal
+//! beside the file (see [`journal`]), later in the file.
 //!
 //! The tables are in [`tables`].
 
 mod apply;
 mod database;
+mod journal;
 mod packed;
 mod read;
+mod recovery;
 mod tables;
 mod writer;
 
@@ -74,16 +77,17 @@ impl Redb {
     }
 
     fn open_with(opener: Opener, options: &StoreOptions, versions: Arc<Versions>) -> Result<Self, String> {
-        let slot = Arc::new(Slot::open(opener)?);
+        let (slot, journal) = Slot::open(opener)?;
+        let slot = Arc::new(slot);
         let (jobs, receiver) = std::sync::mpsc::channel();
         // The writer has the one strong sender: when it stops, so does the listening.
         let messages = broadcast::Sender::new(WAITING_MESSAGES);
         let weak_messages = messages.downgrade();
         let clock = options.clock.clone();
-        let writer = Writer { slot: slot.clone(), clock, jobs: receiver, messages, versions };
+        let writer = Writer::new(slot.clone(), journal, clock, messages, versions);
         let thread = std::thread::Builder::new()
             .name("keyspace-writer".to_owned())
-            .spawn(move || writer.run())
+            .spawn(move || writer.run(&receiver))
             .map_err(|error| format!("cannot start the writer thread: {error}"))?;
         Ok(Self {
             inner: Arc::new(Inner {

@@ -93,7 +93,7 @@ fn check() -> impl Strategy<Value = Check> {
     ]
 }
 
-fn write() -> impl Strategy<Value = Write> {
+pub(in crate::keyspace) fn write() -> impl Strategy<Value = Write> {
     let fields = prop::collection::vec((name(), text()), 1..4);
     prop_oneof![
         2 => (key(), text(), prop::option::of(time_to_live())).prop_map(|(key, text, ttl)| Write::Set(key, text, ttl)),

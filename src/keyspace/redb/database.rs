@@ -1,5 +1,7 @@
 //! Opening the store file, and opening it again after the disk failed.
 
+use super::journal::{self, Journal, JournalFile};
+use super::recovery::{close_journal, open_journal};
 use super::tables::{LAYOUT_VERSION, META, META_LAYOUT, Tables};
 use crate::keyspace::KeyspaceError;
 use redb::{Database, DatabaseError, ReadableDatabase, StorageError, TableError};
@@ -9,8 +11,9 @@ use std::sync::{PoisonError, RwLock};
 /// The path that means memory only.
 const MEMORY: &str = ":memory:";
 
-/// Opens the database; the error tells the operator what to do.
-pub(super) type Opener = Box<dyn Fn() -> Result<Database, String> + Send + Sync>;
+/// Opens the database, with its journal if it has one; the error tells the
+/// operator what to do.
+pub(super) type Opener = Box<dyn Fn() -> Result<(Database, Option<Journal>), String> + Send + Sync>;
 
 /// The open database. After a failed write redb refuses everything until the
 /// file is opened anew, so the database can be replaced while in use.
@@ -20,10 +23,10 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Opens the database for the first time.
-    pub(super) fn open(opener: Opener) -> Result<Self, String> {
-        let database = opener()?;
-        Ok(Self { database: RwLock::new(Some(database)), opener })
+    /// Opens the database for the first time; the journal is the writer's.
+    pub(super) fn open(opener: Opener) -> Result<(Self, Option<Journal>), String> {
+        let (database, journal) = opener()?;
+        Ok((Self { database: RwLock::new(Some(database)), opener }, journal))
     }
 
     /// Begins a read transaction.
@@ -42,26 +45,39 @@ impl Slot {
         }
     }
 
-    /// Opens the file anew if a failure has made the database unusable.
-    pub(super) fn recover(&self) {
-        if self.begin_write().is_ok_and(|transaction| transaction.abort().is_ok()) {
-            return;
-        }
+    /// Whether the database can be written to, as far as is known.
+    pub(super) fn works(&self) -> bool {
+        self.begin_write().is_ok_and(|transaction| transaction.abort().is_ok())
+    }
+
+    /// Opens the file anew, and its journal; `None` when that fails.
+    pub(super) fn reopen(&self) -> Option<Option<Journal>> {
         let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
         // The lock on the file is released before it is taken again.
         *database = None;
         match (self.opener)() {
-            Ok(opened) => {
+            Ok((opened, journal)) => {
                 tracing::info!("the store file is open again");
                 *database = Some(opened);
+                Some(journal)
             }
-            Err(reason) => tracing::error!(reason, "the store file cannot be opened again"),
+            Err(reason) => {
+                tracing::error!(reason, "the store file cannot be opened again");
+                None
+            }
         }
     }
 
-    /// Closes the database: what comes later is refused.
-    pub(super) fn close(&self) {
-        *self.database.write().unwrap_or_else(PoisonError::into_inner) = None;
+    /// Closes the database, and its journal if that is not needed any more:
+    /// what comes later is refused.
+    pub(super) fn close(&self, journal: Option<Journal>) {
+        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(database), Some(journal)) = (&*database, journal)
+            && let Err(error) = close_journal(database, journal)
+        {
+            tracing::warn!(%error, "the journal could not be removed");
+        }
+        *database = None;
     }
 }
 
@@ -77,7 +93,7 @@ pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
             }
             let backend = redb::backends::InMemoryBackend::new();
             let database = redb::Builder::new().set_cache_size(cache_bytes).create_with_backend(backend);
-            prepared(database.map_err(|error| error.to_string())?)
+            Ok((prepared(database.map_err(|error| error.to_string())?)?, None))
         });
     }
     Box::new(move || {
@@ -88,7 +104,10 @@ pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
             .set_repair_callback(|_| {})
             .create_file(file)
             .map_err(|error| advice(&error))?;
-        prepared(database)
+        let database = prepared(database)?;
+        let medium = Box::new(JournalFile::beside(path));
+        let journal = open_journal(&database, medium, journal::LENGTH)?;
+        Ok((database, Some(journal)))
     })
 }
 
@@ -146,7 +165,8 @@ pub(super) fn advice(error: &DatabaseError) -> String {
     }
 }
 
-fn damaged(what: &str) -> String {
+/// What the operator can do about bytes that make no sense.
+pub(super) fn damaged(what: &str) -> String {
     format!(
         "it is damaged or is not a tidings store ({what}); \
          put a backup in its place, or move it away to start with an empty store"

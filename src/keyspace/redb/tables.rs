@@ -27,15 +27,20 @@ use redb::{ReadableTable, StorageError, TableDefinition, TableError};
 
 /// The layout that this code reads and writes. A change of the tables' bytes
 /// raises it.
-pub(super) const LAYOUT_VERSION: u64 = 2;
+pub(super) const LAYOUT_VERSION: u64 = 3;
 
 /// The size beyond which a hash gets a row for each field.
 pub(super) const PACKED_BYTES: usize = 2048;
 
-/// Where the layout's version is kept.
+/// Where numbers about the store itself are kept.
 pub(super) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
 /// The key of the version in [`META`].
 pub(super) const META_LAYOUT: &str = "layout";
+/// The key of the id of the journal that goes with the store, in [`META`]; 0 is none.
+pub(super) const META_JOURNAL: &str = "journal";
+/// The key of the number of the last record of a journal that the tables have,
+/// in [`META`].
+pub(super) const META_RECORD: &str = "record";
 
 /// All tables have the same type: bytes to bytes.
 pub(super) type Bytes = &'static [u8];

@@ -3,13 +3,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod crash;
 mod disk;
+mod journal;
+mod rig;
 
 use super::tables::{LAYOUT_VERSION, META, META_LAYOUT};
 use super::*;
 use crate::keyspace::Store;
 use crate::keyspace::query::Answer;
-use disk::{Disk, Event, replay};
+use disk::Disk;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -231,21 +234,12 @@ async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
         batch.increment_field("hash", "same", 1);
         batch.set_field("wide", format!("{}", acknowledged.len()), "v".repeat(900));
         redb.commit(batch).await.unwrap();
-        acknowledged.push(disk.log().len());
+        acknowledged.push(disk.events());
     }
-    let log = disk.log();
     let laid_out = acknowledged[0];
     let mut state = 1;
-    for cut in laid_out..=log.len() {
-        // Of what was not flushed yet, the disk may have written anything.
-        let flushed = log[..cut].iter().rposition(|event| matches!(event, Event::Flush)).unwrap_or(0);
-        let survives: Vec<bool> =
-            (0..cut).map(|index| index < flushed || bits(&mut state).is_multiple_of(2)).collect();
-        let kept = log[..cut].iter().zip(&survives).filter(|(event, survives)| {
-            // A file system that grows a file does so at once.
-            **survives || matches!(event, Event::SetLength(_))
-        });
-        let disk = Disk::of(replay(kept.map(|(event, _)| event)));
+    for cut in laid_out..=disk.events() {
+        let disk = disk.cut_after(cut, &mut || bits(&mut state));
         let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
         let count: usize = string(&redb, "counter").unwrap().unwrap().parse().unwrap();
         let mut query = Query::new();
@@ -377,14 +371,13 @@ async fn expired_keys_are_swept_away_while_idle() {
     assert_eq!(string(&redb, "stays").unwrap().as_deref(), Some("text"));
     // With nothing left to sweep, a sweep leaves the disk alone.
     let flushes = disk.flushes();
-    let (_sender, jobs) = std::sync::mpsc::channel();
-    let idle = Writer {
-        slot: redb.inner.slot.clone(),
-        clock: EngineClock::Manual(clock),
-        jobs,
-        messages: tokio::sync::broadcast::Sender::new(1),
-        versions: Arc::default(),
-    };
+    let mut idle = Writer::new(
+        redb.inner.slot.clone(),
+        None,
+        EngineClock::Manual(clock),
+        broadcast::Sender::new(1),
+        Arc::default(),
+    );
     assert!(!idle.sweep().unwrap());
     assert_eq!(disk.flushes(), flushes);
 }

@@ -1,0 +1,88 @@
+//! A store without the writer's thread: the test calls the writer itself, so
+//! that nothing happens by the clock.
+
+use super::*;
+use std::collections::BTreeMap;
+
+/// A store and its writer.
+pub(super) struct Rig {
+    pub(super) redb: Redb,
+    pub(super) writer: Writer,
+}
+
+/// All keys with what they hold, and the Unix milliseconds at which they expire.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct State(BTreeMap<String, (Value, Option<u64>)>);
+
+impl State {
+    /// What of it is there at a time.
+    pub(super) fn at(&self, now: u64) -> Self {
+        let live = |expires: &Option<u64>| expires.is_none_or(|expires| expires > now);
+        Self(self.0.clone().into_iter().filter(|(_, (_, expires))| live(expires)).collect())
+    }
+}
+
+impl Rig {
+    pub(super) fn open(opener: Opener, clock: &Arc<AtomicU64>) -> Result<Self, String> {
+        Self::open_with(opener, clock, Arc::default())
+    }
+
+    pub(super) fn open_with(
+        opener: Opener,
+        clock: &Arc<AtomicU64>,
+        versions: Arc<Versions>,
+    ) -> Result<Self, String> {
+        let (slot, journal) = Slot::open(opener)?;
+        let slot = Arc::new(slot);
+        let clock = EngineClock::Manual(clock.clone());
+        let messages = broadcast::Sender::new(1);
+        let inner = Inner {
+            slot: slot.clone(),
+            clock: clock.clone(),
+            timeout: PATIENCE,
+            places: Arc::new(Semaphore::new(QUEUE_LENGTH)),
+            jobs: Mutex::new(None),
+            messages: messages.downgrade(),
+            writer: Mutex::new(None),
+        };
+        let redb = Redb { inner: Arc::new(inner) };
+        Ok(Self { redb, writer: Writer::new(slot, journal, clock, messages, versions) })
+    }
+
+    /// A store in memory, which has no journal.
+    pub(super) fn in_memory(clock: &Arc<AtomicU64>) -> Self {
+        Self::open(database::opener(":memory:", 1 << 20, true), clock).unwrap()
+    }
+
+    /// Commits batches as one group.
+    pub(super) fn commit(
+        &mut self,
+        batches: impl IntoIterator<Item = Batch>,
+    ) -> Vec<Result<Committed, CommitError>> {
+        let (mut jobs, mut answers) = (Vec::new(), Vec::new());
+        for batch in batches {
+            let (reply, answer) = oneshot::channel();
+            let place = self.redb.inner.places.clone().try_acquire_owned().unwrap();
+            jobs.push(Job { batch, reply, _place: place });
+            answers.push(answer);
+        }
+        self.writer.commit_group(jobs);
+        answers.into_iter().map(|mut answer| answer.try_recv().unwrap()).collect()
+    }
+
+    /// Everything that is stored.
+    pub(super) fn state(&self) -> State {
+        let now = self.redb.inner.clock.now_ms();
+        let entries = self.redb.scan(None, usize::MAX).unwrap().entries;
+        let row = |mut entry: Entry| {
+            match &mut entry.value {
+                Value::Hash(fields) => fields.sort(),
+                Value::Set(members) => members.sort(),
+                Value::String(_) | Value::SortedSet(_) => {}
+            }
+            let left = |left: Duration| u64::try_from(left.as_millis()).unwrap();
+            (entry.key, (entry.value, entry.time_to_live.map(|time_to_live| now + left(time_to_live))))
+        };
+        State(entries.into_iter().map(row).collect())
+    }
+}
