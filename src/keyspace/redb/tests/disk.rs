@@ -198,7 +198,7 @@ fn torn(offset: usize, data: &[u8], dice: &mut impl FnMut() -> u64) -> Vec<(usiz
         }
         _ => {
             let sectors = data.chunks(SECTOR).enumerate();
-            let kept = sectors.filter(|_| dice() % 2 == 0);
+            let kept = sectors.filter(|_| dice().is_multiple_of(2));
             kept.map(|(index, sector)| (offset + index * SECTOR, sector.to_vec())).collect()
         }
     }
