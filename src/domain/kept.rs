@@ -27,6 +27,8 @@ const OVERHEAD: usize = 128;
 pub struct Kept {
     /// Lists of news, by the key of the list, the start and the number of items.
     pub(super) lists: Shelf<(String, u64, u64), NewsPage>,
+    /// Names of users.
+    pub(super) usernames: Shelf<UserId, Arc<str>>,
     /// Who voted on news.
     pub(super) voters: Shelf<NewsId, Voters>,
     /// Tweets, each as it was last put in a place.
@@ -43,11 +45,12 @@ impl Default for Kept {
     fn default() -> Self {
         Self {
             lists: Shelf::new(2 * MEBIBYTE, NewsPage::size),
+            usernames: Shelf::new(MEBIBYTE, |name| name.len()),
             voters: Shelf::new(2 * MEBIBYTE, Voters::size),
             tweets: Shelf::new(8 * MEBIBYTE, TweetLine::size),
             homes: Shelf::new(4 * MEBIBYTE, HomePage::size),
             suggestions: Shelf::new(4 * MEBIBYTE, |people| people.iter().map(Suggestion::size).sum()),
-            threads: Shelf::new(12 * MEBIBYTE, Thread::size),
+            threads: Shelf::new(16 * MEBIBYTE, Thread::size),
         }
     }
 }

@@ -269,7 +269,7 @@ pub(super) async fn name_authors(
     found: Vec<(News, Option<Direction>)>,
 ) -> Result<Vec<NewsLine>, Error> {
     let mut query = Query::new();
-    let names = users::read_usernames(&mut query, found.iter().map(|(news, _)| news.user_id));
+    let names = users::read_usernames(visit, &mut query, found.iter().map(|(news, _)| news.user_id));
     let scores = SiteScoresRead::ask(&mut query, found.iter().map(|(news, _)| news));
     let mut answers = visit.run(query).await?;
     let (names, scores) = (names.take(&mut answers), scores.take(&mut answers));

@@ -116,7 +116,7 @@ async fn read(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
     let mut query = Query::new();
     let own = viewer.map(|viewer| VoteRead::ask(&mut query, id, viewer));
     let authors = arranged.iter().map(|(_, comment)| comment.user_id).chain([news.user_id]);
-    let names = users::read_usernames(&mut query, authors);
+    let names = users::read_usernames(visit, &mut query, authors);
     let scores = SiteScoresRead::ask(&mut query, std::iter::once(&news));
     let mut answers = visit.run(query).await?;
     let my_vote = own.and_then(|own| own.take(&mut answers));
@@ -301,7 +301,7 @@ pub async fn replies(visit: &mut Visit, viewer: &users::User, count: u64) -> Res
     }
     let mut query = Query::new();
     let authors = chosen.iter().flat_map(|(_, _, lines)| lines.iter().map(|(_, comment)| comment.user_id));
-    let names = users::read_usernames(&mut query, authors);
+    let names = users::read_usernames(visit, &mut query, authors);
     let mut answers = visit.run(query).await?;
     let names = names.take(&mut answers);
     reset_badge(visit, viewer).await?;

@@ -7,8 +7,8 @@ use super::keys;
 use super::site::Site;
 use super::sites::VoterId;
 use super::visit::Visit;
-use crate::keyspace::{Handle, Hash, Query};
-use std::collections::HashMap;
+use crate::keyspace::{Footprint, Handle, Hash, Query};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A user, without password and session token.
@@ -181,12 +181,50 @@ pub(super) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
     Ok(site.store.query(query).await?.take(found).into_iter().flatten().next().is_some())
 }
 
-/// The users' names on their way, one read for each different user.
-pub(super) struct UsernameReads(PeopleReads);
+/// The users' names on their way, one read for each different user whose name
+/// is not kept.
+pub(super) struct UsernameReads {
+    site: Arc<Site>,
+    names: HashMap<UserId, Arc<str>>,
+    footprints: Vec<(UserId, Footprint)>,
+    reads: PeopleReads,
+}
 
 /// Asks for the names of users.
-pub(super) fn read_usernames(query: &mut Query, ids: impl IntoIterator<Item = UserId>) -> UsernameReads {
-    UsernameReads(read_people(query, ids))
+pub(super) fn read_usernames(
+    visit: &Visit,
+    query: &mut Query,
+    ids: impl IntoIterator<Item = UserId>,
+) -> UsernameReads {
+    let (site, now) = (visit.site_too(), visit.now());
+    let mut names = HashMap::new();
+    let mut footprints = Vec::new();
+    for id in ids.into_iter().collect::<HashSet<UserId>>() {
+        if let Some(name) = site.kept.usernames.get(&site.store, now, &id) {
+            names.insert(id, name);
+        } else {
+            let footprint = site.store.footprint_of(std::iter::once(keys::user(id).as_str()));
+            footprints.push((id, footprint));
+        }
+    }
+    let reads = read_people(query, footprints.iter().map(|(id, _)| *id));
+    UsernameReads { site, names, footprints, reads }
+}
+
+impl UsernameReads {
+    /// The names that were found.
+    pub(super) fn take(self, answers: &mut crate::keyspace::Answers) -> HashMap<UserId, Arc<str>> {
+        let Self { site, mut names, footprints, reads } = self;
+        let found = reads.take(answers);
+        for (id, footprint) in footprints {
+            if let Some((username, _)) = found.get(&id) {
+                let name: Arc<str> = username.as_str().into();
+                site.kept.usernames.put(&site.store, id, name.clone(), footprint, None);
+                names.insert(id, name);
+            }
+        }
+        names
+    }
 }
 
 /// The users' names and full names on their way, one read for each different user.
@@ -209,13 +247,6 @@ impl PeopleReads {
             Some((id, (names.next().flatten()?, names.next().flatten().unwrap_or_default())))
         };
         self.0.into_iter().filter_map(named).collect()
-    }
-}
-
-impl UsernameReads {
-    /// The names that were found.
-    pub(super) fn take(self, answers: &mut crate::keyspace::Answers) -> HashMap<UserId, Arc<str>> {
-        self.0.take(answers).into_iter().map(|(id, (username, _))| (id, username.into())).collect()
     }
 }
 
