@@ -50,7 +50,7 @@ impl Default for Kept {
             tweets: Shelf::new(8 * MEBIBYTE, TweetLine::size),
             homes: Shelf::new(4 * MEBIBYTE, HomePage::size),
             suggestions: Shelf::new(4 * MEBIBYTE, |people| people.iter().map(Suggestion::size).sum()),
-            threads: Shelf::new(16 * MEBIBYTE, Thread::size),
+            threads: Shelf::new(12 * MEBIBYTE, Thread::size),
         }
     }
 }

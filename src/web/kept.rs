@@ -19,7 +19,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// The most bytes of answers that are kept.
-const CAPACITY: u64 = 16 * 1024 * 1024;
+const CAPACITY: u64 = 12 * 1024 * 1024;
 /// A larger answer is not kept.
 const LARGEST: usize = 1024 * 1024;
 /// Parts of the cache with a lock each; each must have room for [`LARGEST`].

@@ -3,7 +3,7 @@
 
 use super::layout::Frame;
 use crate::domain::kept::Shown;
-use maud::{Markup, PreEscaped};
+use maud::{Markup, PreEscaped, Render};
 
 const MARK: &str = "<hole>";
 
@@ -14,20 +14,34 @@ pub const HOLE: PreEscaped<&str> = PreEscaped(MARK);
 /// What `make` renders, with `filling` in its holes, in their order. `make`
 /// may look at nothing but the value and whether links open new windows.
 #[must_use]
-pub fn filled(frame: &Frame<'_>, shown: &Shown, filling: &[&str], make: impl FnOnce() -> Markup) -> Markup {
+pub fn filled<'a, const HOLES: usize>(
+    frame: &Frame<'_>,
+    shown: &'a Shown,
+    filling: [&'a str; HOLES],
+    make: impl FnOnce() -> Markup,
+) -> Filled<'a, HOLES> {
     let parts = shown
         .get_or_make(frame.new_windows(), || make().into_string().split(MARK).map(str::to_owned).collect());
-    debug_assert_eq!(parts.len(), filling.len() + 1);
-    let length = parts.iter().map(String::len).chain(filling.iter().map(|text| text.len())).sum();
-    let mut html = String::with_capacity(length);
-    let mut filling = filling.iter();
-    for (number, part) in parts.iter().enumerate() {
-        if number > 0 {
-            html.push_str(filling.next().copied().unwrap_or_default());
+    debug_assert_eq!(parts.len(), HOLES + 1);
+    Filled { parts, filling }
+}
+
+/// Markup with its holes filled, written where it belongs without a detour.
+pub struct Filled<'a, const HOLES: usize> {
+    parts: &'a [String],
+    filling: [&'a str; HOLES],
+}
+
+impl<const HOLES: usize> Render for Filled<'_, HOLES> {
+    fn render_to(&self, html: &mut String) {
+        let mut filling = self.filling.iter();
+        for (number, part) in self.parts.iter().enumerate() {
+            if number > 0 {
+                html.push_str(filling.next().copied().unwrap_or_default());
+            }
+            html.push_str(part);
         }
-        html.push_str(part);
     }
-    PreEscaped(html)
 }
 
 #[cfg(test)]
@@ -41,7 +55,9 @@ mod tests {
         let shown = Shown::default();
         let show = |filling: [&str; 2], text: &str| {
             framed(None, |frame| {
-                filled(frame, &shown, &filling, || html! { p { (text) (HOLE) " and " (HOLE) } }).into_string()
+                filled(frame, &shown, filling, || html! { p { (text) (HOLE) " and " (HOLE) } })
+                    .render()
+                    .into_string()
             })
         };
         assert_eq!(show(["1", "2"], "a<hole>b"), "<p>a&lt;hole&gt;b1 and 2</p>");

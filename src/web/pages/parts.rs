@@ -230,8 +230,8 @@ pub fn news_story(
         None => vote_counts(news.up, news.down),
     };
     let age = age_text(frame.now.seconds_since(news.ctime));
-    let filling = [votes.0.as_str(), age.as_str(), &news_links(frame, news).into_string()];
-    filled(frame, shown, &filling, || {
+    let links = news_links(frame, news);
+    let itself = filled(frame, shown, [&votes.0, &age, &links.0], || {
         html! {
             (heading(title_link(frame, news, *site_score)))
             div.meta {
@@ -245,7 +245,8 @@ pub fn news_story(
                 (HOLE)
             }
         }
-    })
+    });
+    itself.render()
 }
 
 /// What the viewer may do with an item.

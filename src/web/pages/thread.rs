@@ -174,7 +174,7 @@ pub fn comment(frame: &Frame<'_>, place: Place, line: &ThreadLine) -> Markup {
         } @else {
             (vote_buttons(frame, Ballot::Comment(address), *my_vote, &place.anchor(comment.id)))
         }
-        (filled(frame, shown, &[&age, &links.0], || comment_itself(frame, address, news_deleted, line)))
+        (filled(frame, shown, [&age, &links.0], || comment_itself(frame, address, news_deleted, line)))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::web::path::PathOf;
 use crate::web::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, Render, html};
 
 /// The address of a tweet.
 #[must_use]
@@ -79,7 +79,7 @@ fn tweet(frame: &Frame<'_>, line: &TweetLine) -> Markup {
         PreEscaped(String::new())
     };
     let age = age_text(frame.now.seconds_since(posted_at(line)));
-    filled(frame, &line.shown, &[&age, &delete.0], || tweet_itself(frame, line))
+    filled(frame, &line.shown, [&age, &delete.0], || tweet_itself(frame, line)).render()
 }
 
 /// What everybody sees of a tweet alike: a hole for its age, and one for what
