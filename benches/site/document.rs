@@ -10,85 +10,87 @@ const BEGIN: &str = "<!-- site -->\n";
 const END: &str = "<!-- /site -->";
 
 /// Replaces the section.
-pub fn write(results: &[Results]) {
+pub fn write(results: &[Results], load_before: &str) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/benchmarks.md");
     let document = std::fs::read_to_string(path).unwrap();
     let (before, rest) = document.split_once(BEGIN).expect("the document has a place for the section");
     let (_, after) = rest.split_once(END).expect("the place has an end");
-    std::fs::write(path, format!("{before}{BEGIN}{}{END}{after}", section(results))).unwrap();
+    std::fs::write(path, format!("{before}{BEGIN}{}{END}{after}", section(results, load_before))).unwrap();
 }
 
-fn section(results: &[Results]) -> String {
-    let mut text = format!("{}\n", machine());
+/// How much else the machine had to do in the last minute, as a number of processes.
+pub fn load_average() -> String {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split(' ').next().unwrap_or_default().to_owned()
+}
+
+fn section(results: &[Results], load_before: &str) -> String {
+    let mut text = format!("{}\nLoad average before the first figure: {load_before}.\n", machine());
     for results in results {
         let engine = match results.engine {
             Engine::Redb => "embedded store",
             Engine::Redis => "Redis",
         };
-        if let Some(figures) = &results.figures {
-            table(
-                &mut text,
-                &[engine, "per second", "bare", "ratio", "required", "p50", "p99", "bare p99", "rounds"],
-            );
-            for page in &figures.pages {
-                let judged = Judged::page(results.engine, page);
-                let cells = [
-                    page.name.to_owned(),
-                    format!("{:.0}", page.site.per_second),
-                    format!("{:.0}", page.bare.per_second),
-                    format!("{:.2}", judged.value),
-                    format!("{}{}", judged.required, judged.missed()),
-                    time(page.site.p50),
-                    time(page.site.p99),
-                    time(page.bare.p99),
-                    page.rounds.to_string(),
-                ];
-                line(&mut text, &cells);
-            }
-        }
+        add_pages(&mut text, engine, results);
         let others = results.others();
         if !others.is_empty() {
             table(&mut text, &[engine, "", "required"]);
-            for other in others {
-                line(
-                    &mut text,
-                    &[
-                        other.name.clone(),
-                        other.shown.clone(),
-                        format!("{}{}", other.required, other.missed()),
-                    ],
-                );
-            }
         }
-        if !results.growth.is_empty() {
-            let times = results.times;
-            let headings = [
-                format!("{engine}, {times} times the data"),
-                "p50 before".to_owned(),
-                "p50".to_owned(),
-                "times as slow".to_owned(),
-                "required".to_owned(),
-                "per second before".to_owned(),
-                "per second".to_owned(),
-            ];
-            table(&mut text, &headings.each_ref().map(String::as_str));
-            for growth in &results.growth {
-                let judged = Judged::growth(growth);
-                let cells = [
-                    growth.name.to_owned(),
-                    time(growth.small),
-                    time(growth.large),
-                    format!("{:.2}", judged.value),
-                    format!("{}{}", judged.required, judged.missed()),
-                    format!("{:.0}", growth.small_per_second),
-                    format!("{:.0}", growth.large_per_second),
-                ];
-                line(&mut text, &cells);
-            }
+        for other in others {
+            line(&mut text, &[&other.name, &other.shown, &other.verdict()]);
         }
+        add_growth(&mut text, engine, results);
     }
     text.push('\n');
     text
+}
+
+fn add_pages(text: &mut String, engine: &str, results: &Results) {
+    let Some(figures) = results.figures.as_ref().filter(|figures| !figures.pages.is_empty()) else {
+        return;
+    };
+    let headings =
+        [engine, "per second", "bare", "ratio", "of runs", "required", "p50", "p99", "bare p99", "rounds"];
+    table(text, &headings);
+    for page in &figures.pages {
+        let judged = Judged::page(results.engine, page);
+        let cells = [
+            page.name.to_owned(),
+            format!("{:.0}", page.site.per_second),
+            format!("{:.0}", page.bare.per_second),
+            format!("{:.2}", judged.value),
+            page.spread(),
+            judged.verdict(),
+            time(page.site.p50),
+            time(page.site.p99),
+            time(page.bare.p99),
+            page.rounds.to_string(),
+        ];
+        line(text, &cells);
+    }
+}
+
+fn add_growth(text: &mut String, engine: &str, results: &Results) {
+    if results.growth.is_empty() {
+        return;
+    }
+    let name = format!("{engine}, {} times the data", results.times);
+    let headings =
+        [&name, "p50 before", "p50", "times as slow", "required", "per second before", "per second"];
+    table(text, &headings);
+    for growth in &results.growth {
+        let judged = Judged::growth(growth);
+        let cells = [
+            growth.name.to_owned(),
+            time(growth.small),
+            time(growth.large),
+            format!("{:.2}", judged.value),
+            judged.verdict(),
+            format!("{:.0}", growth.small_per_second),
+            format!("{:.0}", growth.large_per_second),
+        ];
+        line(text, &cells);
+    }
 }
 
 /// The beginning of a table.

@@ -40,6 +40,8 @@ async fn main() {
     if let Err(error) = wrk::demand() {
         panic!("{error}");
     }
+    let load_before = document::load_average();
+    println!("load average before: {load_before}");
     let mut all = Vec::new();
     for engine in options.engines() {
         let results = measure(engine, &options).await;
@@ -47,7 +49,7 @@ async fn main() {
         all.push(results);
     }
     if options.write {
-        document::write(&all);
+        document::write(&all, &load_before);
     }
 }
 

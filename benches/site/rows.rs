@@ -18,7 +18,8 @@ const OTHER_THREADS: u64 = 1_700;
 const HOT_SHARE: u64 = 75;
 /// Requests of rows that draw at random, and of the mix.
 const DRAWN: u64 = 20_000;
-const MIXED: u64 = 120_000;
+/// More than are sent while the mix is measured, so that votes are not repeated.
+const MIXED: u64 = 240_000;
 /// Newcomers who vote when votes are measured; the others take part in the mix.
 pub const VOTERS: u64 = 64;
 

@@ -40,8 +40,25 @@ pub struct PageFigures {
     pub name: &'static str,
     pub site: Measured,
     pub bare: Measured,
+    /// The ratio of each run of the site to the bare run after it.
+    pub ratios: Vec<f64>,
     pub rounds: u64,
     pub required: Option<f64>,
+}
+
+impl PageFigures {
+    /// The site's figure over that of the bare route.
+    pub fn ratio(&self) -> f64 {
+        self.site.per_second / self.bare.per_second
+    }
+
+    /// Between which ratios the runs were: a requirement within it is neither
+    /// kept nor missed for sure.
+    pub fn spread(&self) -> String {
+        let least = self.ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = self.ratios.iter().copied().fold(0.0, f64::max);
+        format!("{least:.2}-{most:.2}")
+    }
 }
 
 /// What was measured of an engine.
@@ -78,7 +95,9 @@ pub async fn measure(engine: Engine, filled: &Filled, options: &Options) -> Opti
         }
         eprintln!("{}: {}", engine.name(), row.name);
         let (site, bare) = measure_row(&server, row, pace, &filled.folder).await;
-        pages.push(PageFigures { name: row.name, site, bare, rounds, required: row.required });
+        let ratios = site.iter().zip(&bare).map(|(site, bare)| site.per_second / bare.per_second).collect();
+        let (site, bare) = (medians(&site), medians(&bare));
+        pages.push(PageFigures { name: row.name, site, bare, ratios, rounds, required: row.required });
     }
     memory.push(("after all rows", server.memory()));
     let votes = match with_votes {
@@ -88,8 +107,13 @@ pub async fn measure(engine: Engine, filled: &Filled, options: &Options) -> Opti
     Some(Figures { start: median(starts.into_iter()), pages, memory, votes })
 }
 
-/// Measures a page and the bare route in turn.
-async fn measure_row(server: &Server, row: &Row, pace: &Pace, folder: &Path) -> (Measured, Measured) {
+/// Measures a page and the bare route in turn: the runs of each.
+async fn measure_row(
+    server: &Server,
+    row: &Row,
+    pace: &Pace,
+    folder: &Path,
+) -> (Vec<Measured>, Vec<Measured>) {
     let list = folder.join("requests.txt");
     write_list(&list, &row.requests);
     let bare = Bare::serve(samples(server.address, row).await).await;
@@ -127,7 +151,7 @@ async fn measure_row(server: &Server, row: &Row, pace: &Pace, folder: &Path) -> 
     if let Some(run) = first_run {
         check_writes(server.address, row, run.requests).await;
     }
-    (medians(&site_runs), medians(&bare_runs))
+    (site_runs, bare_runs)
 }
 
 /// Checks that the site has done what `wrk` asked it to, whose answers nobody

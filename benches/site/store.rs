@@ -47,7 +47,7 @@ impl Filled {
         let (plan, filling) = match read_time(&made) {
             Some(then) => (Plan::new(size, then), None),
             None => {
-                let _ = std::fs::remove_file(&file);
+                remove(&file);
                 let plan = Plan::new(size, now);
                 fill(&format!("redb:{}", file.display()), &plan).await;
                 std::fs::write(&made, now.to_string()).unwrap();
@@ -70,8 +70,19 @@ fn measured(file: &Path, options: &Options) -> PathBuf {
         return file.to_owned();
     }
     let copy = file.with_extension("measured");
+    remove(&copy);
     std::fs::copy(file, &copy).unwrap();
     copy
+}
+
+/// Removes a store, and the journal that an interrupted bench has left beside it.
+fn remove(file: &Path) {
+    let journal = format!("{}-journal", file.display());
+    for path in [file, Path::new(&journal)] {
+        if path.exists() {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
 }
 
 /// When a store that was kept was made; the file is written when it is whole.
