@@ -9,12 +9,13 @@
 use super::headers::{PRIVATE, PUBLIC};
 use super::{App, cookies};
 use crate::domain::clock::Timestamp;
+use crate::domain::kept;
 use crate::keyspace::{Footprint, Store};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use quick_cache::sync::Cache;
-use quick_cache::{Equivalent, OptionsBuilder, Weighter};
+use quick_cache::{Equivalent, Weighter};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -24,8 +25,6 @@ const CAPACITY: u64 = 12 * 1024 * 1024;
 const LARGEST: usize = 1024 * 1024;
 /// Parts of the cache with a lock each; each must have room for [`LARGEST`].
 const SHARDS: usize = 8;
-/// About how many answers there are room for.
-const ANSWERS: usize = 2_000;
 /// A longer `Accept-Encoding` is nobody's: such a request is answered anew.
 const LONGEST_ENCODING: usize = 64;
 /// About how many bytes an answer takes beside body, address and footprint.
@@ -110,6 +109,14 @@ impl Answer {
     }
 }
 
+/// Whether an answer is the same for the next who asks. One that sets a cookie
+/// never is, whatever its route says.
+fn may_be_kept(response: &Response) -> bool {
+    response.status() == StatusCode::OK
+        && response.extensions().get::<SameForAll>().is_some()
+        && !response.headers().contains_key(header::SET_COOKIE)
+}
+
 /// Whether `If-None-Match` names the answer's entity tag (RFC 9110, 13.1.2).
 fn has_it_already(asked: &HeaderMap, tag: Option<&HeaderValue>) -> bool {
     let Some(tag) = tag.and_then(|tag| tag.to_str().ok()) else {
@@ -140,17 +147,7 @@ impl Answers {
     /// No answers yet.
     #[must_use]
     pub fn new(app: App) -> Self {
-        let options = OptionsBuilder::new()
-            .estimated_items_capacity(ANSWERS)
-            .weight_capacity(CAPACITY)
-            .shards(SHARDS)
-            .build();
-        let cache = match options {
-            Ok(options) => Cache::with_options(options, Bytewise, Default::default(), Default::default()),
-            // The builder wants both capacities and has them.
-            Err(_) => Cache::with_weighter(ANSWERS, CAPACITY, Bytewise),
-        };
-        Self { app, cache }
+        Self { app, cache: kept::cache(CAPACITY, SHARDS, Bytewise) }
     }
 
     /// Answers a request, from what is kept or by `answer`.
@@ -172,7 +169,7 @@ impl Answers {
         // Of an answer to HEAD the server sends the head alone.
         *request.method_mut() = Method::GET;
         let (response, footprint) = store.footprint(answer(request)).await;
-        if response.status() != StatusCode::OK || response.extensions().get::<SameForAll>().is_none() {
+        if !may_be_kept(&response) {
             return response;
         }
         let (head, body) = response.into_parts();
