@@ -196,6 +196,7 @@ async fn a_list_is_built_at_most_once_a_minute_also_an_empty_one() {
         .await;
     for seconds in [1, 58] {
         server.advance(seconds);
+        server.forget().await;
         let before = server.store().rounds();
         assert_eq!(listed(&bob, "rust").await, [two, one]);
         assert_eq!(listed(&bob, "rust+web").await, [0; 0]);
