@@ -6,8 +6,9 @@ use super::comments::{self, Comment};
 use super::error::{Error, Refusal};
 use super::ids::{CommentAddress, NewsId, UserId};
 use super::keys;
-use super::news::{self, Direction, News, NewsRead, write_rank};
+use super::news::{Direction, News, NewsRead};
 use super::ranking;
+use super::ranks::{self, write_rank};
 use super::site::{Applied, Site};
 use super::users::{self, User};
 use crate::keyspace::{Batch, Query};
@@ -53,7 +54,7 @@ pub async fn vote_news(
         if let Applied::Yes(committed) = site.apply(batch).await? {
             if committed.counters.get(..2) != Some(&expected) {
                 // Others voted between our read and our commit.
-                news::refresh_rank(site, now, id).await?;
+                ranks::refresh_rank(site, now, id).await?;
             }
             return Ok(());
         }

@@ -5,6 +5,7 @@ use super::parts::{age, author, title_link};
 use crate::domain::counts::{self, Counts};
 use crate::domain::deliveries::{self, DeliveryStatus};
 use crate::domain::news::{self, NewsLine};
+use crate::domain::ranks;
 use crate::domain::{Error, Refusal};
 use crate::web::App;
 use crate::web::error::Failure;
@@ -137,7 +138,7 @@ pub async fn admin(
 pub async fn recompute(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
     let (site, now) = (app.site.clone(), app.now());
     let recomputing = tokio::spawn(async move {
-        let recomputed = news::recompute_ranks(&site, now, &form.user).await;
+        let recomputed = ranks::recompute_ranks(&site, now, &form.user).await;
         match &recomputed {
             Ok(stored) => tracing::info!(stored, "ranks recomputed"),
             Err(Error::Refused(_)) => {}

@@ -1,0 +1,180 @@
+//! Tweets as they are shown: with their authors, what they announce and whom
+//! they mention.
+
+use super::cursor::Cursor;
+use super::error::Error;
+use super::ids::{TweetId, UserId};
+use super::kept::Shown;
+use super::keys;
+use super::news::News;
+use super::tweets::Tweet;
+use super::users::read_people;
+use super::visit::Visit;
+use crate::keyspace::Query;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+/// A tweet as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TweetLine {
+    /// The tweet.
+    pub tweet: Arc<Tweet>,
+    /// Its place in timelines.
+    pub cursor: Cursor,
+    /// The author's name.
+    pub username: Arc<str>,
+    /// The author's full name; may be empty.
+    pub fullname: Arc<str>,
+    /// The item that it announces.
+    pub news: Option<Arc<News>>,
+    /// The users whom its text mentions.
+    pub mentions: Arc<Mentions>,
+    /// What is shown of it to everybody alike.
+    pub shown: Arc<Shown>,
+}
+
+/// About how many bytes a tweet takes, with what is shown of it and without its text.
+const SHOWN: usize = 1_200;
+
+impl TweetLine {
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        size_of::<Self>() + SHOWN + 3 * self.tweet.text.len()
+    }
+}
+
+/// The names in a text that are users.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mentions(HashMap<String, String>);
+
+impl Mentions {
+    /// The username as it was registered, for a name as it was written,
+    /// without the `@`; `None` when there is no such user.
+    #[must_use]
+    pub fn username(&self, written: &str) -> Option<&str> {
+        self.0.get(&written.to_ascii_lowercase()).map(String::as_str)
+    }
+}
+
+/// Makes lines of entries. What cannot be shown is left out: tweets that are
+/// gone, those of accounts that are gone, and at a reader's home those of
+/// people who are not followed. Rounds: 2, and one for mentions.
+pub(super) async fn hydrate(
+    visit: &mut Visit,
+    entries: &[Cursor],
+    reader: Option<UserId>,
+) -> Result<Vec<TweetLine>, Error> {
+    let (site, now) = (visit.site_too(), visit.now());
+    let mut lines: HashMap<u64, TweetLine> = entries
+        .iter()
+        .filter_map(|entry| Some((entry.id, site.kept.tweets.get(&site.store, now, &TweetId(entry.id))?)))
+        .collect();
+    let missing: Vec<TweetId> = entries
+        .iter()
+        .filter(|entry| !lines.contains_key(&entry.id))
+        .map(|entry| TweetId(entry.id))
+        .collect();
+    let known: BTreeSet<UserId> = lines.values().map(|line| line.tweet.user_id).collect();
+    let mut followed = HashSet::new();
+    let reading = read_lines(visit, missing, reader.map(|reader| (reader, known)), &mut followed);
+    let (read, footprint) = site.store.footprint(reading).await;
+    let footprint = Arc::new(footprint);
+    for line in read? {
+        let (id, kept) = (line.tweet.id, line.clone());
+        site.kept.tweets.put(&site.store, id, kept, footprint.clone(), None);
+        lines.insert(id.0, line);
+    }
+    let is_shown = |line: &TweetLine| {
+        let author = line.tweet.user_id;
+        reader.is_none_or(|reader| author == reader || followed.contains(&author))
+    };
+    let placed = |entry: &Cursor| {
+        let line = lines.get(&entry.id).filter(|line| is_shown(line))?;
+        Some(TweetLine { cursor: *entry, ..line.clone() })
+    };
+    Ok(entries.iter().filter_map(placed).collect())
+}
+
+/// Reads lines from scratch. Of a reader it is told who of the authors of these
+/// lines, and of others, is followed. Rounds: 2, and one for mentions.
+async fn read_lines(
+    visit: &mut Visit,
+    ids: Vec<TweetId>,
+    reader: Option<(UserId, BTreeSet<UserId>)>,
+    followed: &mut HashSet<UserId>,
+) -> Result<Vec<TweetLine>, Error> {
+    let mut query = Query::new();
+    let hashes: Vec<_> = ids.into_iter().map(|id| (id, query.hash(keys::tweet(id)))).collect();
+    let mut answers = visit.run(query).await?;
+    let tweets: Vec<Tweet> =
+        hashes.into_iter().filter_map(|(id, hash)| Tweet::from_hash(id, &answers.take(hash))).collect();
+
+    let authors: BTreeSet<UserId> = tweets.iter().map(|tweet| tweet.user_id).collect();
+    let names: BTreeSet<String> = tweets.iter().flat_map(Tweet::mentioned_names).collect();
+    let mut query = Query::new();
+    let people = read_people(&mut query, authors.iter().copied());
+    let follows = reader.map(|(reader, others)| {
+        let authors: Vec<UserId> = authors.union(&others).copied().collect();
+        let since = query.scores(keys::followings(reader), authors.iter().map(ToString::to_string));
+        (authors, since)
+    });
+    let news: Vec<_> =
+        tweets.iter().filter_map(|tweet| tweet.news_id).map(|id| (id, query.hash(keys::news(id)))).collect();
+    let mentioned: Vec<_> =
+        names.into_iter().map(|name| (query.string(keys::username_to_id(&name)), name)).collect();
+    let mut answers = visit.run(query).await?;
+    let people = people.take(&mut answers);
+    if let Some((authors, since)) = follows {
+        let since = answers.take(since);
+        followed
+            .extend(authors.into_iter().zip(since).filter(|(_, since)| since.is_some()).map(|(id, _)| id));
+    }
+    let news: HashMap<_, _> = news
+        .into_iter()
+        .filter_map(|(id, hash)| Some((id, News::from_hash(&answers.take(hash))?)))
+        .filter(|(_, news)| !news.deleted)
+        .map(|(id, news)| (id, Arc::new(news)))
+        .collect();
+    let mentioned: Vec<(String, UserId)> = mentioned
+        .into_iter()
+        .filter_map(|(id, name)| Some((name, answers.take(id)?.parse().ok()?)))
+        .collect();
+    let mentioned = existing(visit, mentioned).await?;
+
+    let line = |tweet: Tweet| {
+        let (username, fullname) = people.get(&tweet.user_id)?;
+        let announced = match tweet.news_id {
+            Some(id) => Some(news.get(&id)?.clone()),
+            None => None,
+        };
+        let mentions = tweet.mentioned_names().into_iter().filter_map(|name| {
+            let username = mentioned.get(&name)?.clone();
+            Some((name, username))
+        });
+        Some(TweetLine {
+            mentions: Arc::new(Mentions(mentions.collect())),
+            shown: Arc::default(),
+            username: username.as_str().into(),
+            fullname: fullname.as_str().into(),
+            news: announced,
+            cursor: Cursor { score: tweet.created_at, id: tweet.id.0 },
+            tweet: Arc::new(tweet),
+        })
+    };
+    Ok(tweets.into_iter().filter_map(line).collect())
+}
+
+/// The usernames of those who are mentioned; accounts that are gone have none.
+async fn existing(
+    visit: &mut Visit,
+    mentioned: Vec<(String, UserId)>,
+) -> Result<HashMap<String, String>, Error> {
+    if mentioned.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let mut query = Query::new();
+    let people = read_people(&mut query, mentioned.iter().map(|(_, id)| *id));
+    let people = people.take(&mut visit.run(query).await?);
+    let found = mentioned.into_iter().filter_map(|(name, id)| Some((name, people.get(&id)?.0.clone())));
+    Ok(found.collect())
+}
