@@ -10,12 +10,15 @@ mod dataset;
 
 use dataset::{Plan, Random, Size, words};
 use divan::{Bencher, black_box};
+use maud::Render;
 use std::sync::{Arc, LazyLock};
 use tidings::config::{Config, Flags};
 use tidings::domain::clock::Timestamp;
 use tidings::domain::comments::Comment;
 use tidings::domain::ids::NewsId;
-use tidings::domain::news::{News, NewsLine};
+use tidings::domain::kept::Shown;
+use tidings::domain::news::News;
+use tidings::domain::news_lines::NewsLine;
 use tidings::domain::ranking;
 use tidings::domain::rules::RankingRules;
 use tidings::domain::sites::{Hostname, Score};
@@ -27,7 +30,7 @@ use tidings::web::autolink::autolink;
 use tidings::web::local_path::LocalPath;
 use tidings::web::pages::layout::Frame;
 use tidings::web::pages::parts::news_list;
-use tidings::web::pages::thread::{Place, comment};
+use tidings::web::pages::thread::{Place, comment_item};
 
 /// Items on a page.
 const ITEMS: u64 = 30;
@@ -50,7 +53,7 @@ fn main() {
 }
 
 fn frame() -> Frame<'static> {
-    Frame { config: &CONFIG, now: NOW, here: &HERE, viewer: None }
+    Frame::new(&CONFIG, NOW, &HERE, None)
 }
 
 fn comments() -> Vec<Comment> {
@@ -144,28 +147,27 @@ fn show_30_news(bencher: Bencher) {
     let anew = || lines.iter().map(|line| NewsLine { shown: Arc::default(), ..line.clone() }).collect();
     bencher
         .with_inputs(anew)
-        .bench_refs(|lines: &mut Vec<NewsLine>| news_list(&frame(), black_box(lines), 0));
+        .bench_refs(|lines: &mut Vec<NewsLine>| news_list(&frame(), black_box(lines), 0).render());
 }
 
 #[divan::bench]
 fn show_30_news_again(bencher: Bencher) {
     let lines: Vec<NewsLine> = (0..ITEMS).map(line).collect();
-    bencher.bench(|| news_list(&frame(), black_box(&lines), 0));
+    bencher.bench(|| news_list(&frame(), black_box(&lines), 0).render());
 }
 
 #[divan::bench(args = LENGTHS)]
 fn show_a_comment(bencher: Bencher, length: u64) {
-    let mut comment_read = comments().swap_remove(0);
-    comment_read.body = words::body(&mut Random::of("shown", length), length);
-    let line = ThreadLine {
-        comment: comment_read.into(),
+    let mut comment = comments().swap_remove(0);
+    comment.body = words::body(&mut Random::of("shown", length), length);
+    let line = || ThreadLine {
+        comment: comment.clone(),
         depth: 2,
         username: Some("somebody".into()),
-        my_vote: None,
-        shown: Arc::default(),
+        shown: Shown::default(),
     };
     let place = Place { news: NewsId(1), news_deleted: false, among_others: false };
     bencher
-        .with_inputs(|| ThreadLine { shown: Arc::default(), ..line.clone() })
-        .bench_refs(|line| comment(&frame(), place, black_box(line)));
+        .with_inputs(line)
+        .bench_refs(|line| comment_item(&frame(), place, black_box(line), line.depth).render());
 }

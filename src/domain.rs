@@ -26,6 +26,7 @@ pub mod live;
 pub mod mentions;
 mod merge;
 pub mod news;
+pub mod news_lines;
 pub mod password_reset;
 pub mod passwords;
 mod presence;

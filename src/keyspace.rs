@@ -23,7 +23,7 @@ mod redis_server;
 
 pub use batch::{Batch, Bound, CheckId, CommitError, Committed, Selection, Within, Write};
 pub use events::{Notice, Subscription};
-pub use footprint::Footprint;
+pub use footprint::{Footprint, Part};
 pub use query::{Answers, Expiry, Handle, Hash, Order, Query};
 
 use footprint::Versions;
@@ -307,14 +307,14 @@ impl Store {
         outcome
     }
 
-    /// Does a piece of work and notes which keys it reads from this store.
+    /// Does a piece of work and notes what it reads from this store.
     pub async fn footprint<T>(&self, work: impl Future<Output = T>) -> (T, Footprint) {
         Footprint::of(&self.versions, work).await
     }
 
-    /// Notes keys that are about to be read, whoever reads them.
-    pub fn footprint_of<'a>(&self, keys: impl Iterator<Item = &'a str>) -> Footprint {
-        Footprint::of_keys(&self.versions, keys)
+    /// Notes what is about to be read, whoever reads it.
+    pub fn footprint_of<'a>(&self, parts: impl IntoIterator<Item = Part<'a>>) -> Footprint {
+        Footprint::of_parts(&self.versions, parts)
     }
 
     /// Whether reading again would give what the work has read, as far as this

@@ -9,11 +9,11 @@ use super::error::{Error, Refusal};
 use super::ids::NewsId;
 use super::keys;
 use super::limits::{ARTICLES_PER_PAGE, TOPIC_LIST_SECONDS};
-use super::news::{NewsLine, NewsRead, name_authors};
+use super::news_lines::{self, NewsLine};
 use super::site::Site;
 use super::topics::{Topic, TopicChoice};
 use super::visit::Visit;
-use crate::keyspace::{Batch, Handle, Hash, Order, Query, Selection};
+use crate::keyspace::{Answers, Batch, Order, Query, Selection};
 use std::time::Duration;
 
 /// What a list of articles is ordered by.
@@ -199,46 +199,25 @@ async fn build(site: &Site, topics: &TopicChoice, order: ArticleOrder) -> Result
     Ok(())
 }
 
-/// One article on its way.
-struct LineRead {
-    news: NewsRead,
-    article: Handle<Hash>,
-}
-
 /// Reads articles by their names, in the order given; those that are gone or
 /// deleted are left out. Rounds: 2.
 async fn read_lines(visit: &mut Visit, names: Vec<String>) -> Result<Vec<ArticleLine>, Error> {
     let mut query = Query::new();
-    let viewer = visit.viewer_id();
     let ids: Vec<NewsId> = names.iter().filter_map(|name| keys::news_of_article(name)).collect();
     let scores = query.scores(keys::ARTICLES_BY_SCORE, ids.iter().map(|id| keys::article(*id)));
-    let reads: Vec<LineRead> = ids
-        .into_iter()
-        .map(|id| LineRead {
-            news: NewsRead::ask(&mut query, id, viewer),
-            article: query.hash(keys::article(id)),
-        })
-        .collect();
-    let mut answers = visit.run(query).await?;
-    let scores = answers.take(scores);
-    let mut found = Vec::with_capacity(reads.len());
-    let mut articles = Vec::with_capacity(reads.len());
-    for (read, score) in reads.into_iter().zip(scores) {
-        let article = Article::from_hash(&answers.take(read.article));
-        if let (Some((news, my_vote)), Some(article)) = (read.news.take(&mut answers), article)
-            && !news.deleted
-        {
-            let score = score.unwrap_or_else(|| article.score());
-            found.push((news, my_vote));
-            articles.push((article, score));
-        }
-    }
-    let lines = name_authors(visit, found).await?;
-    Ok(lines
-        .into_iter()
-        .zip(articles)
-        .map(|(line, (article, score))| ArticleLine { line, article, score })
-        .collect())
+    let articles: Vec<_> = ids.iter().map(|id| query.hash(keys::article(*id))).collect();
+    let articles = |answers: &mut Answers| -> Vec<_> {
+        let scores = answers.take(scores);
+        let articles = articles.into_iter().map(|hash| Article::from_hash(&answers.take(hash)));
+        articles.zip(scores).collect()
+    };
+    let (lines, articles) = news_lines::read(visit, &ids, query, articles).await?;
+    let line = |(line, (article, score)): (Option<NewsLine>, (Option<Article>, Option<f64>))| {
+        let (line, article) = (line.filter(|line| !line.news.deleted)?, article?);
+        let score = score.unwrap_or_else(|| article.score());
+        Some(ArticleLine { line, article, score })
+    };
+    Ok(lines.into_iter().zip(articles).filter_map(line).collect())
 }
 
 #[cfg(test)]

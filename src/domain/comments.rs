@@ -13,6 +13,8 @@ use super::site::{Applied, Site};
 use super::text::Body;
 use super::users::{self, User};
 use crate::keyspace::{Batch, Query};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 /// The field of a thread that counts its comments.
@@ -41,6 +43,23 @@ pub struct Comment {
     pub deleted: bool,
     /// Fields that other programs added; kept as they are.
     extra: Map<String, Value>,
+}
+
+/// A comment as we write it, which is read without detours. What differs from
+/// it in any way is read field by field.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AsWritten {
+    body: String,
+    ctime: u64,
+    user_id: i64,
+    parent_id: i64,
+    #[serde(rename = "score")]
+    _score: IgnoredAny,
+    up: Vec<u64>,
+    down: Vec<u64>,
+    #[serde(default)]
+    del: i64,
 }
 
 /// A number. In databases of the original some are written as strings; we
@@ -101,6 +120,19 @@ impl Comment {
     }
 
     fn from_json(id: CommentId, json: &str) -> Option<Self> {
+        if let Ok(stored) = serde_json::from_str::<AsWritten>(json) {
+            return Some(Self {
+                id,
+                body: stored.body,
+                ctime: Timestamp(stored.ctime),
+                user_id: UserId::try_from(stored.user_id).ok()?,
+                parent_id: CommentId::try_from(stored.parent_id).ok(),
+                up: stored.up,
+                down: stored.down,
+                deleted: stored.del != 0,
+                extra: Map::new(),
+            });
+        }
         let mut stored: Map<String, Value> = serde_json::from_str(json).ok()?;
         let mut take = |name: &str| stored.swap_remove(name);
         let Some(Value::String(body)) = take("body") else {

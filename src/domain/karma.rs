@@ -6,13 +6,14 @@ use super::keys;
 use super::site::{Applied, Site};
 use super::users::User;
 use crate::keyspace::Batch;
+use std::sync::Arc;
 
 /// Gives the viewer the karma of visiting, when the last such gain is long
 /// enough ago; once, even under concurrent visits.
 ///
 /// # Errors
 /// When the store fails; the user is unchanged then.
-pub async fn reward_visit(site: &Site, now: Timestamp, user: &mut User) -> Result<(), Error> {
+pub async fn reward_visit(site: &Site, now: Timestamp, user: &mut Arc<User>) -> Result<(), Error> {
     let karma = &site.rules.karma;
     let last = user.karma_incr_time;
     if karma.visit_seconds == 0 || last.is_some_and(|last| now.seconds_since(last) < karma.visit_seconds) {
@@ -25,6 +26,7 @@ pub async fn reward_visit(site: &Site, now: Timestamp, user: &mut User) -> Resul
     batch.set_field(&key, "karma_incr_time", now.to_string());
     batch.increment_field(&key, "karma", karma.visit_increment);
     if let Applied::Yes(committed) = site.apply(batch).await? {
+        let user = Arc::make_mut(user);
         user.karma = committed.counters.first().copied().unwrap_or(user.karma);
         user.karma_incr_time = Some(now);
     }

@@ -7,15 +7,19 @@
 use super::clock::Timestamp;
 use super::ids::{NewsId, TweetId, UserId};
 use super::news::NewsPage;
+use super::news_lines::NewsLine;
 use super::suggestions::Suggestion;
-use super::threads::Thread;
+use super::threads::{self, ThreadLine};
 use super::timelines::{HomeKey, HomePage};
 use super::tweet_lines::TweetLine;
+use super::users::User;
 use super::voters::Voters;
 use crate::keyspace::{Footprint, Store};
+use memchr::memmem;
 use quick_cache::sync::Cache;
 use quick_cache::{OptionsBuilder, Weighter};
 use std::hash::Hash;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 const MEBIBYTE: u64 = 1024 * 1024;
@@ -23,13 +27,21 @@ const MEBIBYTE: u64 = 1024 * 1024;
 const SHARDS: usize = 4;
 /// About how many bytes an entry takes beside its value and its footprint.
 const OVERHEAD: usize = 128;
+/// Bytes of a session token.
+const TOKEN: usize = 40;
 
 /// All that is kept.
 pub struct Kept {
     /// Lists of news, by the key of the list, the start and the number of items.
     pub(super) lists: Shelf<(String, u64, u64), NewsPage>,
+    /// Whose sessions there are, by the token.
+    pub(super) sessions: Shelf<String, UserId>,
+    /// Users who visit.
+    pub(super) viewers: Shelf<UserId, Arc<User>>,
     /// Names of users.
     pub(super) usernames: Shelf<UserId, Arc<str>>,
+    /// Items as they are listed.
+    pub(super) news: Shelf<NewsId, NewsLine>,
     /// Who voted on news.
     pub(super) voters: Shelf<NewsId, Voters>,
     /// Tweets, each as it was last put in a place.
@@ -38,34 +50,46 @@ pub struct Kept {
     pub(super) homes: Shelf<HomeKey, HomePage>,
     /// Whom to follow, by the viewer and the number.
     pub(super) suggestions: Shelf<(UserId, usize), Vec<Suggestion>>,
-    /// Threads.
-    pub(super) threads: Shelf<NewsId, Thread>,
+    /// Comments on news, as they are listed in their threads.
+    pub(super) threads: Shelf<NewsId, Arc<[ThreadLine]>>,
 }
 
 impl Default for Kept {
     fn default() -> Self {
         Self {
             lists: Shelf::new(2 * MEBIBYTE, NewsPage::size),
+            sessions: Shelf::new(MEBIBYTE, |_| TOKEN),
+            viewers: Shelf::new(2 * MEBIBYTE, |user| user.size()),
             usernames: Shelf::new(MEBIBYTE, |name| name.len()),
+            news: Shelf::new(4 * MEBIBYTE, NewsLine::size),
             voters: Shelf::new(2 * MEBIBYTE, Voters::size),
             tweets: Shelf::new(8 * MEBIBYTE, TweetLine::size),
             homes: Shelf::new(4 * MEBIBYTE, HomePage::size),
             suggestions: Shelf::new(4 * MEBIBYTE, |people| people.iter().map(Suggestion::size).sum()),
-            threads: Shelf::new(12 * MEBIBYTE, Thread::size),
+            threads: Shelf::new(24 * MEBIBYTE, |lines| threads::size(lines)),
         }
     }
 }
 
-/// What somebody has made of a value to show it, made once and kept beside the
-/// value: it lives as long and no longer.
+/// What somebody has made of a value to show it, kept beside the value: it lives
+/// as long and no longer. Many a value is shown only once: what is made then is
+/// not kept.
 #[derive(Debug, Default)]
-pub struct Shown([OnceLock<Vec<String>>; 2]);
+pub struct Shown {
+    was_shown: AtomicBool,
+    cuts: [OnceLock<Cut>; 2],
+}
 
 impl Shown {
-    /// What was made the first time, in one of two manners.
-    pub fn get_or_make(&self, manner: bool, make: impl FnOnce() -> Vec<String>) -> &[String] {
-        let [plain, other] = &self.0;
-        (if manner { other } else { plain }).get_or_init(make)
+    /// What was made for good, in one of two manners; `None` when the value is
+    /// shown for the first time.
+    pub fn get_or_make(&self, manner: bool, make: impl FnOnce() -> Cut) -> Option<&Cut> {
+        if !self.was_shown.load(Ordering::Relaxed) {
+            self.was_shown.store(true, Ordering::Relaxed);
+            return None;
+        }
+        let [plain, other] = &self.cuts;
+        Some((if manner { other } else { plain }).get_or_init(make))
     }
 }
 
@@ -73,6 +97,47 @@ impl Shown {
 impl PartialEq for Shown {
     fn eq(&self, _: &Self) -> bool {
         true
+    }
+}
+
+/// A text in pieces.
+#[derive(Debug)]
+pub struct Cut {
+    text: Box<str>,
+    /// Where each piece but the last ends.
+    ends: Box<[usize]>,
+}
+
+impl Cut {
+    /// A text cut where it has a mark; the marks fall out.
+    #[must_use]
+    pub fn at(text: &str, mark: &str) -> Self {
+        let (mut pieces, mut ends, mut start) = (String::with_capacity(text.len()), Vec::new(), 0);
+        for at in memmem::find_iter(text.as_bytes(), mark) {
+            pieces.push_str(text.get(start..at).unwrap_or_default());
+            ends.push(pieces.len());
+            start = at + mark.len();
+        }
+        pieces.push_str(text.get(start..).unwrap_or_default());
+        Self { text: pieces.into(), ends: ends.into() }
+    }
+
+    /// How many marks there were.
+    #[must_use]
+    pub fn marks(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The piece before each mark, in their order, and what follows the last.
+    pub fn pieces(&self) -> (impl Iterator<Item = &str>, &str) {
+        let mut start = 0;
+        let last = self.ends.last().copied().unwrap_or(0);
+        let before = self.ends.iter().map(move |end| {
+            let piece = self.text.get(start..*end).unwrap_or_default();
+            start = *end;
+            piece
+        });
+        (before, self.text.get(last..).unwrap_or_default())
     }
 }
 

@@ -3,26 +3,23 @@
 use super::clock::Timestamp;
 use super::error::{Error, Refusal};
 use super::ids::{NewsId, TweetId, UserId};
-use super::kept::Shown;
 use super::keys;
 use super::limits;
+use super::news_lines::{self, NewsLine};
 use super::ranking;
 use super::ranks;
 use super::rules::RankingRules;
-use super::sites::{Hostname, Score, TotalsRead};
+use super::sites::Hostname;
 use super::topics::Topics;
 use super::urls::NewsUrl;
 use super::users::{self, number};
 use super::visit::Visit;
 use super::voters;
 use crate::keyspace::{Answers, Handle, Hash, Order, Query};
-use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// What the stored URL of a text item begins with.
 pub(super) const TEXT_SCHEME: &str = "text://";
-/// About how many bytes an item takes as it is shown, without its texts.
-const SHOWN: usize = 800;
 
 /// Where an item links to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,34 +161,6 @@ pub enum Direction {
     Down,
 }
 
-/// An item as it is listed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewsLine {
-    /// The item.
-    pub news: Arc<News>,
-    /// The author's name; `None` when the account is gone.
-    pub username: Option<Arc<str>>,
-    /// The viewer's own vote.
-    pub my_vote: Option<Direction>,
-    /// The score of the site that it links to.
-    pub site_score: Score,
-    /// What is shown of it to everybody alike.
-    pub shown: Arc<Shown>,
-}
-
-impl NewsLine {
-    /// The same as nobody in particular sees it.
-    pub(super) fn of_nobody(&self) -> Self {
-        Self { my_vote: None, ..self.clone() }
-    }
-
-    /// About how many bytes it takes.
-    pub(super) fn size(&self) -> usize {
-        // The texts are here once more as they are shown.
-        size_of::<Self>() + size_of::<News>() + SHOWN + 3 * (self.news.title.len() + self.news.url.len())
-    }
-}
-
 /// One page of a list of news.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NewsPage {
@@ -212,12 +181,6 @@ impl NewsPage {
     }
 }
 
-/// One item on its way, with the viewer's own vote.
-pub(super) struct NewsRead {
-    hash: Handle<Hash>,
-    vote: Option<VoteRead>,
-}
-
 /// A user's vote on an item on its way.
 pub(super) struct VoteRead([Handle<Vec<Option<f64>>>; 2]);
 
@@ -236,75 +199,10 @@ impl VoteRead {
     }
 }
 
-impl NewsRead {
-    pub(super) fn ask(query: &mut Query, id: NewsId, viewer: Option<UserId>) -> Self {
-        Self { hash: query.hash(keys::news(id)), vote: viewer.map(|viewer| VoteRead::ask(query, id, viewer)) }
-    }
-
-    pub(super) fn take(self, answers: &mut Answers) -> Option<(News, Option<Direction>)> {
-        let my_vote = self.vote.and_then(|vote| vote.take(answers));
-        Some((News::from_hash(&answers.take(self.hash))?, my_vote))
-    }
-}
-
-/// Reads items with authors and the viewer's votes, in the order given;
-/// those that do not exist are left out. Rounds: 2.
+/// Reads items in the order given; those that do not exist are left out. Rounds: 2.
 async fn read_lines(visit: &mut Visit, ids: Vec<NewsId>) -> Result<Vec<NewsLine>, Error> {
-    let mut query = Query::new();
-    let viewer = visit.viewer_id();
-    let reads: Vec<NewsRead> = ids.into_iter().map(|id| NewsRead::ask(&mut query, id, viewer)).collect();
-    let mut answers = visit.run(query).await?;
-    let found: Vec<_> = reads.into_iter().filter_map(|read| read.take(&mut answers)).collect();
-    name_authors(visit, found).await
-}
-
-/// Adds the authors' names to items, in the order given. Rounds: 1.
-pub(super) async fn name_authors(
-    visit: &mut Visit,
-    found: Vec<(News, Option<Direction>)>,
-) -> Result<Vec<NewsLine>, Error> {
-    let mut query = Query::new();
-    let names = users::read_usernames(visit, &mut query, found.iter().map(|(news, _)| news.user_id));
-    let scores = SiteScoresRead::ask(&mut query, found.iter().map(|(news, _)| news));
-    let mut answers = visit.run(query).await?;
-    let (names, scores) = (names.take(&mut answers), scores.take(&mut answers));
-    Ok(found
-        .into_iter()
-        .map(|(news, my_vote)| NewsLine {
-            username: names.get(&news.user_id).cloned(),
-            site_score: scores.get(&news.id).copied().unwrap_or_default(),
-            news: Arc::new(news),
-            my_vote,
-            shown: Arc::default(),
-        })
-        .collect())
-}
-
-/// The scores of the sites that items link to on their way, one read for each
-/// different site.
-pub(super) struct SiteScoresRead(HashMap<Hostname, (TotalsRead, Vec<NewsId>)>);
-
-impl SiteScoresRead {
-    pub(super) fn ask<'a>(query: &mut Query, items: impl Iterator<Item = &'a News>) -> Self {
-        let mut reads: HashMap<Hostname, (TotalsRead, Vec<NewsId>)> = HashMap::new();
-        for news in items.filter(|news| !news.deleted) {
-            if let Some(host) = news.site() {
-                let read = reads.entry(host.clone());
-                let (_, items) = read.or_insert_with(|| (TotalsRead::ask(query, host), Vec::new()));
-                items.push(news.id);
-            }
-        }
-        Self(reads)
-    }
-
-    pub(super) fn take(self, answers: &mut Answers) -> HashMap<NewsId, Score> {
-        let mut scores = HashMap::new();
-        for (read, items) in self.0.into_values() {
-            let score = Score::of(read.take(answers));
-            scores.extend(items.into_iter().map(|news| (news, score)));
-        }
-        scores
-    }
+    let (lines, ()) = news_lines::read(visit, &ids, Query::new(), |_| ()).await?;
+    Ok(lines.into_iter().flatten().collect())
 }
 
 /// Reads one page of a sorted set of news ids, newest or highest first.

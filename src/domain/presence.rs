@@ -9,6 +9,7 @@ use super::keys;
 use super::site::{Applied, Site};
 use super::users::User;
 use crate::keyspace::Batch;
+use std::sync::Arc;
 
 /// Seconds for which a noted visit is news enough.
 const NOTED_SECONDS: u64 = 900;
@@ -18,7 +19,7 @@ const NOTED_SECONDS: u64 = 900;
 ///
 /// # Errors
 /// When the store fails.
-pub(super) async fn note_visit(site: &Site, now: Timestamp, user: &mut User) -> Result<bool, Error> {
+pub(super) async fn note_visit(site: &Site, now: Timestamp, user: &mut Arc<User>) -> Result<bool, Error> {
     if user.seen_time.is_some_and(|seen| now.seconds_since(seen) < NOTED_SECONDS) {
         return Ok(false);
     }
@@ -40,6 +41,6 @@ pub(super) async fn note_visit(site: &Site, now: Timestamp, user: &mut User) -> 
         // Noted by another request at the same time.
         Applied::Yes(_) | Applied::No(_) => {}
     }
-    user.seen_time = Some(now);
+    Arc::make_mut(user).seen_time = Some(now);
     Ok(returns)
 }

@@ -140,12 +140,15 @@ impl Score {
     }
 }
 
+/// The fields of a host that tell its sum and count.
+pub(super) const TOTALS: [&str; 2] = ["sum_of_votes", "count_of_votes"];
+
 /// A host's sum and count on their way.
 pub(super) struct TotalsRead(Handle<Vec<Option<String>>>);
 
 impl TotalsRead {
     pub(super) fn ask(query: &mut Query, host: &Hostname) -> Self {
-        Self(query.hash_fields(keys::link(host), ["sum_of_votes", "count_of_votes"]))
+        Self(query.hash_fields(keys::link(host), TOTALS))
     }
 
     pub(super) fn take(self, answers: &mut Answers) -> Totals {

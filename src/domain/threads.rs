@@ -5,12 +5,12 @@ use super::error::{Error, Refusal};
 use super::ids::{CommentAddress, CommentId, NewsId, UserId};
 use super::kept::Shown;
 use super::keys;
-use super::news::{Direction, News, NewsLine, SiteScoresRead, VoteRead};
+use super::news::News;
+use super::news_lines::{NewsLine, NewsLinesRead};
 use super::site::Applied;
 use super::users;
 use super::visit::Visit;
-use super::voters;
-use crate::keyspace::{Batch, Hash, Order, Query};
+use crate::keyspace::{Batch, Hash, Order, Part, Query};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -18,18 +18,16 @@ use std::sync::Arc;
 const SHOWN: usize = 600;
 
 /// A comment as it is listed in its thread.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct ThreadLine {
     /// The comment. One that is deleted is here only for the answers it has.
-    pub comment: Arc<Comment>,
+    pub comment: Comment,
     /// How many comments it is below: 0 answers the item.
     pub depth: usize,
     /// The author's name; `None` when the account is gone.
     pub username: Option<Arc<str>>,
-    /// The viewer's own vote.
-    pub my_vote: Option<Direction>,
     /// What is shown of it to everybody alike.
-    pub shown: Arc<Shown>,
+    pub shown: Shown,
 }
 
 /// An item with its comments.
@@ -38,7 +36,7 @@ pub struct Thread {
     /// The item.
     pub news: NewsLine,
     /// The comments, each before its answers, siblings in their order.
-    pub lines: Vec<ThreadLine>,
+    pub lines: Arc<[ThreadLine]>,
 }
 
 /// Orders comments for reading: each before its answers; siblings by votes up
@@ -94,89 +92,55 @@ fn comments_of(hash: &Hash) -> Vec<Comment> {
 /// [`Refusal::NoSuchNews`], or the store's.
 pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
     let (site, now) = (visit.site_too(), visit.now());
-    if let Some(mut thread) = site.kept.threads.get(&site.store, now, &id) {
-        thread.mark_own_votes(visit).await?;
-        return Ok(thread);
+    let kept = site.kept.threads.get(&site.store, now, &id);
+    let mut query = Query::new();
+    let comments = kept.is_none().then(|| {
+        let key = keys::thread(id);
+        (site.store.footprint_of([Part::Key(&key)]), query.hash(key))
+    });
+    let news = NewsLinesRead::ask(visit, &mut query, &[id]);
+    let mut answers = visit.run(query).await?;
+
+    let mut query = Query::new();
+    let news = news.go_on(visit, &mut answers, &mut query);
+    let comments = comments.map(|(footprint, hash)| {
+        let arranged = arrange(comments_of(&answers.take(hash)));
+        let authors = arranged.iter().map(|(_, comment)| comment.user_id);
+        // A name hardly ever changes: not each of perhaps hundreds is noted.
+        let footprint = footprint.and(site.store.footprint_of([users::ALL_NAMES]));
+        let names = users::read_usernames(visit, &mut query, authors);
+        (arranged, footprint, names)
+    });
+    let mut answers = visit.run(query).await?;
+    let news = news.take(visit, &mut answers).await?.into_iter().flatten().next();
+    let news = news.ok_or(Refusal::NoSuchNews)?;
+    let mut lines = kept.unwrap_or_default();
+    if let Some((arranged, footprint, names)) = comments {
+        lines = name_lines(arranged, &names.take(&mut answers)).into();
+        site.kept.threads.put(&site.store, id, lines.clone(), footprint, None);
     }
-    let (thread, footprint) = site.store.footprint(read(visit, id)).await;
-    let thread = thread?;
-    site.kept.threads.put(&site.store, id, thread.of_nobody(), footprint, None);
-    Ok(thread)
+    Ok(Thread { news, lines })
 }
 
-async fn read(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
-    let mut query = Query::new();
-    let news = query.hash(keys::news(id));
-    let thread = query.hash(keys::thread(id));
-    let mut answers = visit.run(query).await?;
-    let news = News::from_hash(&answers.take(news)).ok_or(Refusal::NoSuchNews)?;
-    let arranged = arrange(comments_of(&answers.take(thread)));
-
-    let viewer = visit.viewer_id();
-    let mut query = Query::new();
-    let own = viewer.map(|viewer| VoteRead::ask(&mut query, id, viewer));
-    let authors = arranged.iter().map(|(_, comment)| comment.user_id).chain([news.user_id]);
-    let names = users::read_usernames(visit, &mut query, authors);
-    let scores = SiteScoresRead::ask(&mut query, std::iter::once(&news));
-    let mut answers = visit.run(query).await?;
-    let my_vote = own.and_then(|own| own.take(&mut answers));
-    let names = names.take(&mut answers);
-    let site_score = scores.take(&mut answers).remove(&id).unwrap_or_default();
-    Ok(Thread {
-        news: NewsLine {
-            username: names.get(&news.user_id).cloned(),
-            news: Arc::new(news),
-            my_vote,
-            site_score,
-            shown: Arc::default(),
-        },
-        lines: name_lines(arranged, &names, viewer),
-    })
-}
-
-fn name_lines(
-    arranged: Vec<(usize, Comment)>,
-    names: &HashMap<UserId, Arc<str>>,
-    viewer: Option<UserId>,
-) -> Vec<ThreadLine> {
+fn name_lines(arranged: Vec<(usize, Comment)>, names: &HashMap<UserId, Arc<str>>) -> Vec<ThreadLine> {
     arranged
         .into_iter()
         .map(|(depth, comment)| ThreadLine {
             depth,
             username: names.get(&comment.user_id).cloned(),
-            my_vote: viewer.and_then(|viewer| comment.vote_of(viewer)),
-            comment: Arc::new(comment),
-            shown: Arc::default(),
+            comment,
+            shown: Shown::default(),
         })
         .collect()
 }
 
+/// About how many bytes comments take.
+pub(super) fn size(lines: &[ThreadLine]) -> usize {
+    // A comment is here once more as it is shown.
+    lines.iter().map(|line| size_of_val(line) + 2 * line.comment.size() + SHOWN).sum()
+}
+
 impl Thread {
-    /// The same as nobody in particular sees it.
-    fn of_nobody(&self) -> Self {
-        let lines = self.lines.iter().map(|line| ThreadLine { my_vote: None, ..line.clone() });
-        Self { news: self.news.of_nobody(), lines: lines.collect() }
-    }
-
-    /// Adds the viewer's own votes to what nobody in particular sees. Rounds: 2
-    /// for a viewer, none for others.
-    async fn mark_own_votes(&mut self, visit: &mut Visit) -> Result<(), Error> {
-        voters::mark_own_votes(visit, std::slice::from_mut(&mut self.news)).await?;
-        if let Some(viewer) = visit.viewer_id() {
-            for line in &mut self.lines {
-                line.my_vote = line.comment.vote_of(viewer);
-            }
-        }
-        Ok(())
-    }
-
-    /// About how many bytes it takes.
-    pub(super) fn size(&self) -> usize {
-        // A comment is here once more as it is shown.
-        let line = |line: &ThreadLine| size_of_val(line) + 2 * line.comment.size() + SHOWN;
-        self.news.size() + self.lines.iter().map(line).sum::<usize>()
-    }
-
     /// The part of the thread that is one comment and what is below it.
     #[must_use]
     pub fn below(&self, id: CommentId) -> Option<&[ThreadLine]> {
@@ -230,7 +194,6 @@ pub async fn of_user(
         })
         .collect();
     let mut answers = visit.run(query).await?;
-    let viewer = visit.viewer_id();
     let names = HashMap::from([(user, username.into())]);
     let comments = reads
         .into_iter()
@@ -241,7 +204,7 @@ pub async fn of_user(
             (!comment.deleted).then(|| UserComment {
                 news,
                 news_id: address.news,
-                lines: name_lines(vec![(0, comment)], &names, viewer),
+                lines: name_lines(vec![(0, comment)], &names),
             })
         })
         .collect();
@@ -308,11 +271,7 @@ pub async fn replies(visit: &mut Visit, viewer: &users::User, count: u64) -> Res
     Ok(chosen
         .into_iter()
         .filter(|(_, _, lines)| !lines.is_empty())
-        .map(|(news, news_id, lines)| UserComment {
-            news,
-            news_id,
-            lines: name_lines(lines, &names, Some(viewer.id)),
-        })
+        .map(|(news, news_id, lines)| UserComment { news, news_id, lines: name_lines(lines, &names) })
         .collect())
 }
 

@@ -7,9 +7,15 @@ use super::keys;
 use super::site::Site;
 use super::sites::VoterId;
 use super::visit::Visit;
-use crate::keyspace::{Footprint, Handle, Hash, Query};
+use crate::keyspace::{Footprint, Handle, Hash, Part, Query};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// The fields of a user that tell the name and the full name.
+pub(super) const NAMES: [&str; 2] = ["username", "fullname"];
+
+/// The names of all users, as they are noted by what shows very many.
+pub(super) const ALL_NAMES: Part<'static> = Part::FieldOfAll { key: keys::ANY_USER, field: "username" };
 
 /// A user, without password and session token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +93,12 @@ impl std::fmt::Debug for ApiSecret {
 }
 
 impl User {
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        let texts = [&self.username, &self.about, &self.email, &self.fullname, &self.apisecret.0];
+        size_of::<Self>() + texts.map(String::len).iter().sum::<usize>()
+    }
+
     /// Reads a user; `None` when the hash is absent or has no id and name, as
     /// that of a deactivated account.
     #[must_use]
@@ -203,7 +215,7 @@ pub(super) fn read_usernames(
         if let Some(name) = site.kept.usernames.get(&site.store, now, &id) {
             names.insert(id, name);
         } else {
-            let footprint = site.store.footprint_of(std::iter::once(keys::user(id).as_str()));
+            let footprint = site.store.footprint_of([Part::Fields(&keys::user(id), &NAMES)]);
             footprints.push((id, footprint));
         }
     }
@@ -235,7 +247,7 @@ pub(super) fn read_people(query: &mut Query, ids: impl IntoIterator<Item = UserI
     let mut wanted: Vec<UserId> = ids.into_iter().collect();
     wanted.sort_unstable();
     wanted.dedup();
-    let read = |id| (id, query.hash_fields(keys::user(id), ["username", "fullname"]));
+    let read = |id| (id, query.hash_fields(keys::user(id), NAMES));
     PeopleReads(wanted.into_iter().map(read).collect())
 }
 

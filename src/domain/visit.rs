@@ -4,6 +4,7 @@
 //! user's id, the id gives the user. A page takes some rounds of its own. So
 //! the session's reads ride along with the page's rounds: the token in the
 //! first, the user in the second. A page learns who asks without a round more.
+//! Where nobody else writes to the store, who has asked before is kept.
 
 use super::clock::Timestamp;
 use super::error::Error;
@@ -11,7 +12,7 @@ use super::ids::UserId;
 use super::keys;
 use super::site::Site;
 use super::users::User;
-use crate::keyspace::{Answers, Query};
+use crate::keyspace::{Answers, Part, Query};
 use std::sync::Arc;
 
 /// Someone looking at the site at one moment.
@@ -26,7 +27,7 @@ enum Stage {
     Anonymous,
     Token(String),
     Known(UserId),
-    Viewer(Box<User>),
+    Viewer(Arc<User>),
 }
 
 impl Visit {
@@ -38,7 +39,24 @@ impl Visit {
             Some(token) if is_token(token) => Stage::Token(token.to_ascii_lowercase()),
             _ => Stage::Anonymous,
         };
-        Self { site, now, stage, returned: false }
+        let mut visit = Self { site, now, stage, returned: false };
+        visit.recall();
+        visit
+    }
+
+    /// Goes on as far as it is kept in memory who asks.
+    fn recall(&mut self) {
+        let (store, kept) = (&self.site.store, &self.site.kept);
+        if let Stage::Token(token) = &self.stage
+            && let Some(id) = kept.sessions.get(store, self.now, token)
+        {
+            self.stage = Stage::Known(id);
+        }
+        if let Stage::Known(id) = &self.stage
+            && let Some(user) = kept.viewers.get(store, self.now, id)
+        {
+            self.stage = Stage::Viewer(user);
+        }
     }
 
     /// The site that is visited.
@@ -69,31 +87,44 @@ impl Visit {
     /// # Errors
     /// When the store fails.
     pub async fn run(&mut self, mut query: Query) -> Result<Answers, Error> {
-        match &self.stage {
+        let (store, kept) = (&self.site.store, &self.site.kept);
+        let answers = match &self.stage {
             Stage::Token(token) => {
-                let id = query.string(keys::auth(token));
-                let mut answers = self.site.store.query(query).await?;
+                let key = keys::auth(token);
+                let footprint = store.footprint_of([Part::Key(&key)]);
+                let id = query.string(key);
+                let mut answers = store.query(query).await?;
                 self.stage = match answers.take(id).and_then(|id| id.parse().ok()) {
-                    Some(id) => Stage::Known(id),
+                    Some(id) => {
+                        kept.sessions.put(store, token.clone(), id, footprint, None);
+                        Stage::Known(id)
+                    }
                     None => Stage::Anonymous,
                 };
-                Ok(answers)
+                answers
             }
             Stage::Known(id) => {
-                let hash = query.hash(keys::user(*id));
-                let mut answers = self.site.store.query(query).await?;
+                let key = keys::user(*id);
+                let footprint = store.footprint_of([Part::Key(&key)]);
+                let hash = query.hash(key);
+                let mut answers = store.query(query).await?;
                 self.stage = match User::from_hash(&answers.take(hash)) {
-                    Some(user) => Stage::Viewer(Box::new(user)),
+                    Some(user) => {
+                        let user = Arc::new(user);
+                        kept.viewers.put(store, *id, user.clone(), footprint, None);
+                        Stage::Viewer(user)
+                    }
                     None => Stage::Anonymous,
                 };
-                Ok(answers)
+                answers
             }
-            Stage::Anonymous | Stage::Viewer(_) => Ok(self.site.store.query(query).await?),
-        }
+            Stage::Anonymous | Stage::Viewer(_) => store.query(query).await?,
+        };
+        Ok(answers)
     }
 
-    /// Who asks, as far as the first round has told: `None` for a visitor
-    /// without a session, and before any round.
+    /// Who asks, as far as it is known: `None` for a visitor without a session,
+    /// and mostly before the first round.
     #[must_use]
     pub fn viewer_id(&self) -> Option<UserId> {
         match &self.stage {

@@ -4,9 +4,10 @@
 use super::error::Error;
 use super::ids::{NewsId, UserId};
 use super::keys;
-use super::news::{Direction, NewsLine, VoteRead};
+use super::news::{Direction, VoteRead};
+use super::news_lines::NewsLine;
 use super::visit::Visit;
-use crate::keyspace::{Answers, Footprint, Handle, Order, Query, Store};
+use crate::keyspace::{Answers, Footprint, Handle, Order, Part, Query, Store};
 use std::sync::Arc;
 
 /// Of an item with more votes up, or down, than this each viewer's own is looked up.
@@ -54,7 +55,7 @@ struct VotersRead {
 impl VotersRead {
     fn ask(store: &Store, query: &mut Query, id: NewsId) -> Self {
         let lists = [(Direction::Up, keys::news_up(id)), (Direction::Down, keys::news_down(id))];
-        let footprint = store.footprint_of(lists.iter().map(|(_, key)| key.as_str()));
+        let footprint = store.footprint_of(lists.iter().map(|(_, key)| Part::Key(key)));
         let lists = lists.map(|(vote, key)| (vote, query.sorted_range(key, Order::Descending, 0, FEW + 1)));
         Self { lists, footprint }
     }
@@ -81,66 +82,88 @@ enum Found {
     All(NewsId, VotersRead),
 }
 
-/// Adds the viewer's own votes to what nobody in particular sees. Rounds: at
-/// most 2 for a viewer, none for others.
-pub(super) async fn mark_own_votes(visit: &mut Visit, lines: &mut [NewsLine]) -> Result<(), Error> {
-    let Some(viewer) = visit.identify().await? else {
-        return Ok(());
-    };
-    let (site, now) = (visit.site_too(), visit.now());
-    let mut query = Query::new();
-    let found: Vec<Found> = lines
-        .iter()
-        .map(|line| {
-            let id = line.news.id;
-            match site.kept.voters.get(&site.store, now, &id).map(|voters| voters.vote_of(viewer)) {
-                Some(Some(vote)) => Found::Known(vote),
-                None if !site.store.is_shared() => {
-                    Found::All(id, VotersRead::ask(&site.store, &mut query, id))
-                }
-                Some(None) | None => Found::Own(VoteRead::ask(&mut query, id, viewer)),
-            }
-        })
-        .collect();
-    let mut answers = visit.run(query).await?;
-    let mut unknown = Vec::new();
-    for (line, found) in lines.iter_mut().zip(found) {
-        line.my_vote = match found {
-            Found::Known(vote) => vote,
-            Found::Own(read) => read.take(&mut answers),
-            Found::All(id, read) => {
-                let (voters, footprint) = read.take(&mut answers);
-                let vote = voters.vote_of(viewer);
-                site.kept.voters.put(&site.store, id, voters, footprint, None);
-                vote.unwrap_or_else(|| {
-                    unknown.push(id);
-                    None
-                })
-            }
-        };
-    }
-    look_up(visit, viewer, lines, &unknown).await
+/// The viewer's own votes on items on their way.
+pub(super) struct OwnVotesRead {
+    viewer: Option<UserId>,
+    found: Vec<Found>,
 }
 
-/// The own votes on items that turned out to have very many. Rounds: 1, or none.
-async fn look_up(
-    visit: &mut Visit,
-    viewer: UserId,
-    lines: &mut [NewsLine],
-    unknown: &[NewsId],
-) -> Result<(), Error> {
-    if unknown.is_empty() {
+impl OwnVotesRead {
+    /// Asks for what is not kept, if it is known who visits.
+    pub(super) fn ask(visit: &Visit, query: &mut Query, ids: &[NewsId]) -> Self {
+        let (site, now, viewer) = (visit.site(), visit.now(), visit.viewer_id());
+        let mut find = |id, viewer| match site.kept.voters.get(&site.store, now, &id) {
+            None if !site.store.is_shared() => Found::All(id, VotersRead::ask(&site.store, query, id)),
+            kept => match kept.and_then(|voters| voters.vote_of(viewer)) {
+                Some(vote) => Found::Known(vote),
+                None => Found::Own(VoteRead::ask(query, id, viewer)),
+            },
+        };
+        let find = |id: &NewsId| viewer.map_or(Found::Known(None), |viewer| find(*id, viewer));
+        Self { viewer, found: ids.iter().map(find).collect() }
+    }
+
+    /// Takes what was asked, and asks for what is not known yet.
+    pub(super) fn go_on(
+        self,
+        visit: &Visit,
+        answers: &mut Answers,
+        query: &mut Query,
+        ids: &[NewsId],
+    ) -> Self {
+        let Some(viewer) = self.viewer else {
+            return Self::ask(visit, query, ids);
+        };
+        let site = visit.site();
+        let found = self.found.into_iter().map(|found| match found {
+            Found::Known(vote) => Found::Known(vote),
+            Found::Own(read) => Found::Known(read.take(answers)),
+            Found::All(id, read) => {
+                let (voters, footprint) = read.take(answers);
+                let vote = voters.vote_of(viewer);
+                site.kept.voters.put(&site.store, id, voters, footprint, None);
+                vote.map_or_else(|| Found::Own(VoteRead::ask(query, id, viewer)), Found::Known)
+            }
+        });
+        Self { viewer: Some(viewer), found: found.collect() }
+    }
+
+    /// The votes, in the order asked. Rounds: none, or 1 where an item turned
+    /// out to have very many.
+    pub(super) async fn take(
+        self,
+        visit: &mut Visit,
+        answers: &mut Answers,
+    ) -> Result<Vec<Option<Direction>>, Error> {
+        if self.viewer.is_none() {
+            return Ok(vec![None; self.found.len()]);
+        }
+        let mut query = Query::new();
+        let rest = self.go_on(visit, answers, &mut query, &[]);
+        let mut answers = visit.run(query).await?;
+        let vote = |found| match found {
+            Found::Known(vote) => vote,
+            Found::Own(read) => read.take(&mut answers),
+            // Of what was asked nothing is left.
+            Found::All(..) => None,
+        };
+        Ok(rest.found.into_iter().map(vote).collect())
+    }
+}
+
+/// Adds the viewer's own votes to what nobody in particular sees. Rounds: at
+/// most 3 for a viewer, none for others.
+pub(super) async fn mark_own_votes(visit: &mut Visit, lines: &mut [NewsLine]) -> Result<(), Error> {
+    if visit.identify().await?.is_none() {
         return Ok(());
     }
+    let ids: Vec<NewsId> = lines.iter().map(|line| line.news.id).collect();
     let mut query = Query::new();
-    let lines: Vec<_> = lines
-        .iter_mut()
-        .filter(|line| unknown.contains(&line.news.id))
-        .map(|line| (VoteRead::ask(&mut query, line.news.id, viewer), line))
-        .collect();
+    let own = OwnVotesRead::ask(visit, &mut query, &ids);
     let mut answers = visit.run(query).await?;
-    for (read, line) in lines {
-        line.my_vote = read.take(&mut answers);
+    let own = own.take(visit, &mut answers).await?;
+    for (line, vote) in lines.iter_mut().zip(own) {
+        line.my_vote = vote;
     }
     Ok(())
 }

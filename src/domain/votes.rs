@@ -6,7 +6,7 @@ use super::comments::{self, Comment};
 use super::error::{Error, Refusal};
 use super::ids::{CommentAddress, NewsId, UserId};
 use super::keys;
-use super::news::{Direction, News, NewsRead};
+use super::news::{Direction, News, VoteRead};
 use super::ranking;
 use super::ranks::{self, write_rank};
 use super::site::{Applied, Site};
@@ -30,12 +30,14 @@ pub async fn vote_news(
     loop {
         attempts.next().await?;
         let mut query = Query::new();
-        let news = NewsRead::ask(&mut query, id, Some(voter));
+        let news = query.hash(keys::news(id));
+        let my_vote = VoteRead::ask(&mut query, id, voter);
         let user = query.hash(keys::user(voter));
         // A vote down does not touch the article.
         let article = (direction == Direction::Up).then(|| articles::VoteRead::ask(&mut query, id, voter));
         let mut answers = site.store.query(query).await?;
-        let (news, my_vote) = news.take(&mut answers).ok_or(Refusal::NoSuchNews)?;
+        let news = News::from_hash(&answers.take(news)).ok_or(Refusal::NoSuchNews)?;
+        let my_vote = my_vote.take(&mut answers);
         let user = User::from_hash(&answers.take(user)).ok_or(Refusal::NoSuchUser)?;
         let article = article.map(|article| article.take(&mut answers, now, &news, voter));
         if news.deleted {

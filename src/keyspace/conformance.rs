@@ -278,7 +278,9 @@ rules! {
         a_message_comes_after_its_batch_and_not_without;
     footprints:
         a_footprint_ends_with_every_kind_of_write_to_what_was_read
+        a_footprint_of_fields_ends_when_one_of_them_is_written_or_all
         a_footprint_is_of_all_reads_of_the_work_and_of_what_it_uses
+        footprints_can_be_joined
         what_is_kept_is_never_older_than_an_acknowledged_write;
     whole:
         scan_and_restore_copy_everything

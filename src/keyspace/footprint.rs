@@ -7,19 +7,66 @@
 //! read. While these versions stand, reading again would give the same: whoever
 //! has been told that a write was done sees it, whatever is kept.
 //!
-//! Keys that share a stripe only make a footprint end early.
+//! Of a hash the fields that were read count, where only some were: a write to
+//! other fields leaves the footprint as it is. What shares a stripe only makes a
+//! footprint end early.
 
 use super::batch::{Batch, Write};
-use super::query::Query;
+use super::query::{Query, Read};
 use std::cell::RefCell;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// How many versions there are: 256 KiB of them.
-const STRIPES: usize = 1 << 16;
+/// How many versions there are: 1 MiB of them. A busy site raises thousands in a
+/// second, and a footprint of a hundred stripes should live for longer than that.
+const STRIPES: u32 = 1 << 18;
+
+/// Nobody can choose keys that share a stripe.
+#[cfg(not(test))]
+type Hashing = std::hash::RandomState;
+/// Whether keys of tests share a stripe is the same in each run.
+#[cfg(test)]
+type Hashing = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
 
 /// One of them.
-type Stripe = u16;
+type Stripe = u32;
+
+/// What has a version, hashed to a stripe.
+#[derive(Hash)]
+enum Version<'a> {
+    /// Raised by every write to the key.
+    Key(&'a str),
+    /// Raised by every write to the field of the hash.
+    Field(&'a str, &'a str),
+    /// Raised by every write to the field of any hash of the family.
+    FieldOfAll(&'a str, &'a str),
+    /// Raised by every write to a key of the family that is not to a field: those
+    /// that have hashes are hardly ever written so.
+    Whole(&'a str),
+}
+
+/// Keys that differ only in what follows the last colon.
+fn family(key: &str) -> &str {
+    key.rsplit_once(':').map_or(key, |(family, _)| family)
+}
+
+/// Something that is read.
+#[derive(Debug, Clone, Copy)]
+pub enum Part<'a> {
+    /// A key with all that it holds.
+    Key(&'a str),
+    /// Some fields of a hash.
+    Fields(&'a str, &'a [&'a str]),
+    /// A field of many hashes whose keys differ only in what follows the last
+    /// colon, of which `key` is one: for a field that is hardly ever written, in
+    /// place of noting each of them.
+    FieldOfAll {
+        /// One of the keys.
+        key: &'a str,
+        /// The field.
+        field: &'a str,
+    },
+}
 
 tokio::task_local! {
     /// What the work in progress has read so far.
@@ -31,7 +78,7 @@ pub(super) struct Versions {
     stripes: Box<[AtomicU32]>,
     /// How many times versions were raised.
     raised: AtomicU64,
-    hasher: RandomState,
+    hasher: Hashing,
 }
 
 impl Default for Versions {
@@ -39,19 +86,34 @@ impl Default for Versions {
         Self {
             stripes: (0..STRIPES).map(|_| AtomicU32::new(0)).collect(),
             raised: AtomicU64::new(0),
-            hasher: RandomState::new(),
+            hasher: Hashing::default(),
         }
     }
 }
 
 impl Versions {
-    fn stripe(&self, key: &str) -> Stripe {
-        let [.., high, low] = self.hasher.hash_one(key).to_be_bytes();
-        Stripe::from_be_bytes([high, low])
+    fn stripe(&self, version: &Version<'_>) -> Stripe {
+        let [.., a, b, c, d] = self.hasher.hash_one(version).to_be_bytes();
+        Stripe::from_be_bytes([a, b, c, d]) % STRIPES
     }
 
     fn version(&self, stripe: Stripe) -> u32 {
-        self.stripes.get(usize::from(stripe)).map_or(0, |version| version.load(Ordering::Acquire))
+        self.at(stripe).map_or(0, |version| version.load(Ordering::Acquire))
+    }
+
+    fn at(&self, stripe: Stripe) -> Option<&AtomicU32> {
+        self.stripes.get(usize::try_from(stripe).ok()?)
+    }
+
+    fn note(&self, version: &Version<'_>) -> (Stripe, u32) {
+        let stripe = self.stripe(version);
+        (stripe, self.version(stripe))
+    }
+
+    fn raise(&self, version: &Version<'_>) {
+        if let Some(version) = self.at(self.stripe(version)) {
+            version.fetch_add(1, Ordering::Release);
+        }
     }
 
     /// Notes, for the work in progress, what is about to be read.
@@ -60,8 +122,13 @@ impl Versions {
         let _ = TRAIL.try_with(|trail| {
             let mut trail = trail.borrow_mut();
             for read in query.reads() {
-                let stripe = self.stripe(read.key());
-                trail.push((stripe, self.version(stripe)));
+                match read {
+                    Read::HashFields(key, fields) => {
+                        trail.push(self.note(&Version::Whole(family(key))));
+                        trail.extend(fields.iter().map(|field| self.note(&Version::Field(key, field))));
+                    }
+                    other => trail.push(self.note(&Version::Key(other.key()))),
+                }
             }
         });
     }
@@ -69,9 +136,20 @@ impl Versions {
     /// Ends the footprints that have any key that a batch writes. Called between
     /// the moment when the writes can be read and their acknowledgement.
     pub(super) fn raise_written(&self, batch: &Batch) {
-        for key in batch.writes().iter().flat_map(Write::written_keys) {
-            if let Some(version) = self.stripes.get(usize::from(self.stripe(key))) {
-                version.fetch_add(1, Ordering::Release);
+        for write in batch.writes() {
+            write.written_keys().for_each(|key| self.raise(&Version::Key(key)));
+            let raise_field = |key: &str, field: &str| {
+                self.raise(&Version::Field(key, field));
+                self.raise(&Version::FieldOfAll(family(key), field));
+            };
+            match write {
+                Write::SetFields(key, fields) => {
+                    fields.iter().for_each(|(field, _)| raise_field(key, field));
+                }
+                Write::DeleteField(key, field) | Write::IncrementField(key, field, _) => {
+                    raise_field(key, field);
+                }
+                other => other.written_keys().for_each(|key| self.raise(&Version::Whole(family(key)))),
             }
         }
         self.raised.fetch_add(1, Ordering::Release);
@@ -110,11 +188,24 @@ impl Footprint {
         (outcome, footprint)
     }
 
-    /// Notes keys that are about to be read, whoever reads them.
-    pub(super) fn of_keys<'a>(versions: &Versions, keys: impl Iterator<Item = &'a str>) -> Self {
+    /// Notes what is about to be read, whoever reads it.
+    pub(super) fn of_parts<'a>(versions: &Versions, parts: impl IntoIterator<Item = Part<'a>>) -> Self {
         let checked = versions.raised.load(Ordering::Acquire);
-        let reads = keys.map(|key| versions.stripe(key)).map(|stripe| (stripe, versions.version(stripe)));
-        Self::new(reads.collect(), checked)
+        let mut reads = Vec::new();
+        for part in parts {
+            match part {
+                Part::Key(key) => reads.push(versions.note(&Version::Key(key))),
+                Part::FieldOfAll { key, field } => {
+                    reads.push(versions.note(&Version::Whole(family(key))));
+                    reads.push(versions.note(&Version::FieldOfAll(family(key), field)));
+                }
+                Part::Fields(key, fields) => {
+                    reads.push(versions.note(&Version::Whole(family(key))));
+                    reads.extend(fields.iter().map(|field| versions.note(&Version::Field(key, field))));
+                }
+            }
+        }
+        Self::new(reads, checked)
     }
 
     fn new(mut reads: Vec<(Stripe, u32)>, checked: u64) -> Self {
@@ -122,6 +213,13 @@ impl Footprint {
         reads.sort_unstable();
         reads.dedup_by_key(|(stripe, _)| *stripe);
         Self { reads: reads.into_boxed_slice(), checked: AtomicU64::new(checked) }
+    }
+
+    /// What both pieces of work have read, as it was noted first.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let checked = self.checked.into_inner().min(other.checked.into_inner());
+        Self::new([self.reads, other.reads].concat(), checked)
     }
 
     /// Whether nothing has been written that the work has read.

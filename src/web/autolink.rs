@@ -4,26 +4,21 @@
 //! `white-space: pre-wrap`.
 
 use crate::domain::mentions::{Piece, text_and_links};
+use crate::web::pages::parts::OUTSIDE;
 use maud::{Markup, html};
 
 /// Renders plain text with its http and https URLs as links, which open in new
 /// windows for those who want that.
 #[must_use]
 pub fn autolink(text: &str, new_windows: bool) -> Markup {
-    html! {
-        @for piece in text_and_links(text) {
-            (render(piece, new_windows))
-        }
-    }
-}
-
-fn render(piece: Piece<'_>, new_windows: bool) -> Markup {
     let target = new_windows.then_some("_blank");
     html! {
-        @match piece {
-            Piece::Link(url) => { a href=(url) rel="nofollow ugc noopener" target=[target] { (url) } }
-            Piece::Text(text) => { (text) }
-            Piece::Mention(name) => { "@" (name) }
+        @for piece in text_and_links(text) {
+            @match piece {
+                Piece::Link(url) => { a href=(url) rel=(OUTSIDE) target=[target] { (url) } }
+                Piece::Text(text) => { (text) }
+                Piece::Mention(name) => { "@" (name) }
+            }
         }
     }
 }

@@ -2,9 +2,9 @@
 //! function that renders it, beside the handlers that fill it.
 
 pub mod charts;
-pub mod holes;
 pub mod layout;
 pub mod parts;
+pub mod template;
 
 pub mod about;
 pub mod admin;
@@ -107,7 +107,8 @@ pub(super) mod test_support {
     use crate::config::{Config, Flags};
     use crate::domain::clock::Timestamp;
     use crate::domain::ids::NewsId;
-    use crate::domain::news::{Direction, News, NewsLine};
+    use crate::domain::news::{Direction, News};
+    use crate::domain::news_lines::NewsLine;
     use crate::domain::sites::Score;
     use crate::domain::users::User;
     use crate::keyspace::Hash;
@@ -171,7 +172,7 @@ pub(super) mod test_support {
     pub fn framed<T>(viewer: Option<&User>, use_frame: impl FnOnce(&Frame<'_>) -> T) -> T {
         let config = config();
         let here = LocalPath::parse("/latest/0");
-        use_frame(&Frame { config: &config, now: NOW, here: &here, viewer })
+        use_frame(&Frame::new(&config, NOW, &here, viewer))
     }
 }
 

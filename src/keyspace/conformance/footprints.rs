@@ -1,7 +1,7 @@
 //! What was read may be kept until it is written.
 
 use super::Subject;
-use crate::keyspace::{Batch, Bound, Footprint, Order, Query, Selection, Within};
+use crate::keyspace::{Batch, Bound, Footprint, Order, Part, Query, Selection, Within};
 
 impl Subject {
     /// Reads one key in the way that a closure adds to a query.
@@ -47,6 +47,65 @@ pub(super) async fn a_footprint_ends_with_every_kind_of_write_to_what_was_read(s
         assert!(!subject.store.stands(&read), "write {number} to {key}");
         assert!(subject.store.stands(&unread), "write {number} to {key}");
     }
+}
+
+pub(super) async fn a_footprint_of_fields_ends_when_one_of_them_is_written_or_all(subject: Subject) {
+    subject.write(|batch| batch.set_fields("hash", [("one", "1"), ("two", "2"), ("three", "3")])).await;
+    let fields = ["one", "two"];
+    let look = async || {
+        let read = subject.footprint(|query| _ = query.hash_fields("hash", fields)).await;
+        let whole = subject.footprint(|query| _ = query.hash("hash")).await;
+        let parts = [Part::Fields("hash", &fields), Part::FieldOfAll { key: "hash", field: "one" }];
+        (read, whole, parts.map(|part| subject.store.footprint_of([part])))
+    };
+    type Fill = Box<dyn Fn(&mut Batch)>;
+    let writes: Vec<(bool, Fill)> = vec![
+        (false, Box::new(|batch| batch.set_field("hash", "three", "4"))),
+        (false, Box::new(|batch| batch.increment_field("hash", "other", 1))),
+        (false, Box::new(|batch| batch.delete_field("hash", "three"))),
+        (true, Box::new(|batch| batch.set_fields("hash", [("other", "1"), ("two", "3")]))),
+        (true, Box::new(|batch| batch.increment_field("hash", "one", 1))),
+        (true, Box::new(|batch| batch.delete_field("hash", "two"))),
+        (true, Box::new(|batch| batch.expire("hash", std::time::Duration::from_secs(60)))),
+        (true, Box::new(|batch| batch.delete("hash"))),
+        (true, Box::new(|batch| batch.set("hash", "no hash any more"))),
+    ];
+    for (number, (ends, fill)) in writes.into_iter().enumerate() {
+        let (read, whole, [noted, of_all]) = look().await;
+        subject.write(fill).await;
+        assert_eq!(subject.store.stands(&read), !ends, "write {number}");
+        assert_eq!(subject.store.stands(&noted), !ends, "write {number}");
+        assert!(!subject.store.stands(&whole), "write {number}");
+        assert_eq!(subject.store.stands(&of_all), !ends || number == 3 || number == 5, "write {number}");
+    }
+    let of_all = || subject.store.footprint_of([Part::FieldOfAll { key: "of:all:1", field: "field" }]);
+    for (key, field, ends) in [
+        ("of:all:2", "field", true),
+        ("of:all:1", "field", true),
+        ("of:all:2", "other", false),
+        ("of:others:1", "field", false),
+        ("of:all", "field", false),
+    ] {
+        let read = of_all();
+        subject.write(|batch| batch.set_field(key, field, "1")).await;
+        assert_eq!(subject.store.stands(&read), !ends, "{key} {field}");
+    }
+    let read = of_all();
+    subject.write(|batch| batch.delete("of:all:2")).await;
+    assert!(!subject.store.stands(&read));
+}
+
+pub(super) async fn footprints_can_be_joined(subject: Subject) {
+    let of = |key| subject.store.footprint_of([Part::Key(key)]);
+    let joined = of("left").and(of("right"));
+    assert!(subject.store.stands(&joined));
+    subject.write(|batch| batch.set("right", "1")).await;
+    assert!(!subject.store.stands(&joined));
+    // What was noted first counts, whichever side it is on.
+    let early = of("left");
+    subject.write(|batch| batch.set("left", "1")).await;
+    assert!(!subject.store.stands(&of("left").and(early)));
+    assert!(subject.store.stands(&of("left").and(of("left"))));
 }
 
 pub(super) async fn a_footprint_is_of_all_reads_of_the_work_and_of_what_it_uses(subject: Subject) {

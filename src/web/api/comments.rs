@@ -2,7 +2,7 @@
 
 use super::news::{ID, ID_OR_NONE, VOTE, vote_name};
 use super::ok;
-use crate::domain::ids::NewsId;
+use crate::domain::ids::{NewsId, UserId};
 use crate::domain::threads::{self, Thread};
 use crate::domain::visit::Visit;
 use crate::web::error::Failure;
@@ -76,14 +76,14 @@ pub async fn vote(State(app): State<App>, form: SignedForm) -> Result<Json<Value
 /// GET /api/getcomments/:news_id.
 pub async fn thread(PathOf(id): PathOf<NewsId>, mut visit: Visit) -> Result<Response, Failure> {
     let thread = threads::get(&mut visit, id).await?;
-    let body = format!(r#"{{"status":"ok","comments":{}}}"#, tree(&thread));
+    let body = format!(r#"{{"status":"ok","comments":{}}}"#, tree(&thread, visit.viewer_id()));
     let json = HeaderValue::from_static("application/json");
     Ok(([(header::CONTENT_TYPE, json)], body).into_response())
 }
 
 /// The comments as nested JSON. Written without recursion, since a thread may
 /// be deeper than a stack.
-fn tree(thread: &Thread) -> String {
+fn tree(thread: &Thread, viewer: Option<UserId>) -> String {
     let mut json = String::from("[");
     let mut open = 0_usize;
     for (index, line) in thread.lines.iter().enumerate() {
@@ -102,7 +102,7 @@ fn tree(thread: &Thread) -> String {
             "username": line.username.as_deref(),
             "up": comment.up.len(),
             "down": comment.down.len(),
-            "voted": line.my_vote.map(vote_name),
+            "voted": viewer.and_then(|viewer| comment.vote_of(viewer)).map(vote_name),
         });
         if comment.deleted {
             members["deleted"] = true.into();

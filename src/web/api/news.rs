@@ -2,7 +2,8 @@
 
 use super::ok;
 use crate::domain::limits;
-use crate::domain::news::{self, Direction, NewsLine};
+use crate::domain::news::{self, Direction};
+use crate::domain::news_lines::NewsLine;
 use crate::domain::submissions;
 use crate::domain::visit::Visit;
 use crate::web::error::Failure;

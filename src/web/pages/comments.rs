@@ -3,7 +3,7 @@
 use super::Refused;
 use super::layout::Frame;
 use super::parts::{alert, news_address, paging};
-use super::thread::{Place, comment, thread_link};
+use super::thread::{Place, comment_item, thread_link};
 use super::tweets::tweet_list;
 use super::user_address;
 use crate::domain::Refusal;
@@ -96,9 +96,7 @@ impl CommentFormPage<'_> {
             p.about-what { "On " (thread_link(news)) }
             @if let Some(line) = self.about {
                 ol.thread role="list" {
-                    li.item.comment.depth-0 #(place.anchor(line.comment.id)) data-item {
-                        (comment(frame, place, line))
-                    }
+                    (comment_item(frame, place, line, 0))
                 }
             }
             @if let Some(form) = &self.form { (form.render(frame, false)) }
@@ -248,12 +246,7 @@ fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
             ol.thread role="list" {
                 @let news_deleted = news.as_ref().is_none_or(|news| news.deleted);
                 @let place = Place { news: *news_id, news_deleted, among_others: true };
-                @for line in lines {
-                    li class={ "item comment depth-" (line.depth) }
-                        id=(place.anchor(line.comment.id)) data-item {
-                        (comment(frame, place, line))
-                    }
-                }
+                @for line in lines { (comment_item(frame, place, line, line.depth)) }
             }
         }
     }

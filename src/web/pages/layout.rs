@@ -1,5 +1,6 @@
 //! What every page has around its content: head, navigation, footer.
 
+use super::parts::Ballots;
 use super::{login_address, profile_address};
 use crate::config::{self, Config};
 use crate::domain::clock::Timestamp;
@@ -9,14 +10,13 @@ use crate::web::App;
 use crate::web::assets::{ASSETS, LOGO};
 use crate::web::error::Failure;
 use crate::web::local_path::LocalPath;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
 /// The field of a form that proves that it is from the viewer's session.
 pub const SECRET_FIELD: &str = "apisecret";
 
 /// Who looks at a page, when, and which: what pages render with beside their
 /// own values.
-#[derive(Clone, Copy)]
 pub struct Frame<'a> {
     /// The settings.
     pub config: &'a Config,
@@ -26,9 +26,17 @@ pub struct Frame<'a> {
     pub here: &'a LocalPath,
     /// Who asks; `None` for somebody who is not logged in.
     pub viewer: Option<&'a User>,
+    /// The buttons to vote, as they are on this page.
+    pub ballots: Ballots,
 }
 
 impl<'a> Frame<'a> {
+    /// The frame of a page.
+    #[must_use]
+    pub fn new(config: &'a Config, now: Timestamp, here: &'a LocalPath, viewer: Option<&'a User>) -> Self {
+        Self { config, now, here, viewer, ballots: Ballots::default() }
+    }
+
     /// The frame of a page for whoever visits. Called after the page's own
     /// reads, in whose rounds the session has been read.
     ///
@@ -36,13 +44,13 @@ impl<'a> Frame<'a> {
     /// When the store fails.
     pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, Failure> {
         let now = visit.now();
-        Ok(Self { config: &app.config, now, here, viewer: visit.viewer().await? })
+        Ok(Self::new(&app.config, now, here, visit.viewer().await?))
     }
 
     /// The frame of a page for somebody who is logged in.
     #[must_use]
     pub fn for_user(app: &'a App, here: &'a LocalPath, viewer: &'a User) -> Self {
-        Self { config: &app.config, now: app.now(), here, viewer: Some(viewer) }
+        Self::new(&app.config, app.now(), here, Some(viewer))
     }
 
     /// Whether links to other sites open in new windows.
@@ -63,13 +71,13 @@ impl<'a> Frame<'a> {
 
     /// A whole page. An empty title is the front page's.
     #[must_use]
-    pub fn page(&self, title: &str, content: &Markup) -> Markup {
+    pub fn page(&self, title: &str, content: &dyn Render) -> Markup {
         self.page_with(title, &html! {}, content)
     }
 
     /// A whole page with more in its head than every page has.
     #[must_use]
-    pub fn page_with(&self, title: &str, more_head: &Markup, content: &Markup) -> Markup {
+    pub fn page_with(&self, title: &str, more_head: &Markup, content: &dyn Render) -> Markup {
         let navigation = html! {
             (self.places())
             (self.account())
@@ -148,7 +156,7 @@ impl<'a> Frame<'a> {
 
 /// A page for when it is not known who asks.
 #[must_use]
-pub fn bare_page(site: &config::Site, title: &str, content: &Markup) -> Markup {
+pub fn bare_page(site: &config::Site, title: &str, content: &dyn Render) -> Markup {
     let navigation = html! {
         ul {
             li { a href="/" { "top" } }
@@ -162,7 +170,7 @@ fn document(
     site: &config::Site,
     head: &Markup,
     navigation: &Markup,
-    content: &Markup,
+    content: &dyn Render,
     is_admin: bool,
 ) -> Markup {
     html! {

@@ -1,38 +1,44 @@
 //! What several pages show: ages, votes, authors, items in lists.
 
-use super::holes::{HOLE, filled};
 use super::layout::{Frame, SECRET_FIELD};
 use super::profile_address;
+use super::template::{HOLE, Template, filled, written};
 use super::topics::topic_link;
 use crate::domain::article_lists::PageNumber;
 use crate::domain::clock::Timestamp;
 use crate::domain::ids::{CommentAddress, NewsId};
 use crate::domain::limits::ARTICLES_PER_PAGE;
-use crate::domain::news::{Direction, News, NewsLine};
+use crate::domain::news::{Direction, News};
+use crate::domain::news_lines::NewsLine;
 use crate::domain::sites::{Hostname, Score};
+use crate::domain::users::User;
 use maud::{Markup, PreEscaped, Render, html};
+use std::cell::OnceCell;
 use std::sync::LazyLock;
 
 /// What links to other sites tell search engines and the other site.
 pub const OUTSIDE: &str = "nofollow ugc noopener";
 
 /// How long ago something was, as a person says it.
-#[must_use]
-pub fn age_text(seconds: u64) -> String {
+pub fn ago(seconds: u64) -> impl Render + Copy {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
     const DAY: u64 = 24 * HOUR;
     const MONTH: u64 = 30 * DAY;
     const YEAR: u64 = 365 * DAY;
-    let (amount, unit) = match seconds {
-        0..MINUTE => return "just now".to_owned(),
-        MINUTE..HOUR => (seconds / MINUTE, "minute"),
-        HOUR..DAY => (seconds / HOUR, "hour"),
-        DAY..MONTH => (seconds / DAY, "day"),
-        MONTH..YEAR => (seconds / MONTH, "month"),
-        _ => (seconds / YEAR, "year"),
-    };
-    format!("{amount} {unit}{} ago", if amount == 1 { "" } else { "s" })
+    written(move |html| {
+        let (amount, unit) = match seconds {
+            0..MINUTE => return html.push_str("just now"),
+            MINUTE..HOUR => (seconds / MINUTE, " minute"),
+            HOUR..DAY => (seconds / HOUR, " hour"),
+            DAY..MONTH => (seconds / DAY, " day"),
+            MONTH..YEAR => (seconds / MONTH, " month"),
+            _ => (seconds / YEAR, " year"),
+        };
+        amount.render_to(html);
+        html.push_str(unit);
+        html.push_str(if amount == 1 { " ago" } else { "s ago" });
+    })
 }
 
 /// A moment as the rest of the world writes it; 1970 for one out of range.
@@ -45,7 +51,7 @@ pub fn moment(time: Timestamp) -> jiff::Timestamp {
 /// The age of something, with its time for programs and for who points at it.
 #[must_use]
 pub fn age(frame: &Frame<'_>, time: Timestamp) -> Markup {
-    age_as(time, age_text(frame.now.seconds_since(time)))
+    age_as(time, ago(frame.now.seconds_since(time)))
 }
 
 /// The same with a text for the age that is known otherwise.
@@ -83,40 +89,78 @@ pub enum Ballot {
     Comment(CommentAddress),
 }
 
+/// The buttons to vote as they are all over one page, but for what is voted on.
+/// There may be hundreds: each kind is made when the first of it is shown.
+#[derive(Default)]
+pub struct Ballots {
+    /// For who is not logged in: a hole for the anchor.
+    login: OnceCell<Template<1>>,
+    /// For news: holes for the item and the anchor.
+    news: OnceCell<Template<2>>,
+    /// For comments: holes for the item, the comment and the anchor.
+    comments: OnceCell<Template<3>>,
+}
+
 /// The buttons to vote up and down, within the element with the id `anchor`.
 /// Who has voted sees the vote; who is not logged in is led there and back.
-#[must_use]
-pub fn vote_buttons(frame: &Frame<'_>, ballot: Ballot, my_vote: Option<Direction>, anchor: &str) -> Markup {
-    // There may be hundreds on a page: what is the same in all of them is made once.
-    static TO_VOTE: LazyLock<String> = LazyLock::new(|| both_buttons(None).into_string());
-    let (action, api, name) = match ballot {
-        Ballot::News(_) => ("/votenews", "/api/votenews", "news_id"),
-        Ballot::Comment(_) => ("/votecomment", "/api/votecomment", "comment_id"),
-    };
-    let here = frame.here.as_str();
-    html! {
-        @if my_vote.is_some() {
-            div.vote { (both_buttons(my_vote)) }
-        } @else if let Some(viewer) = frame.viewer {
-            form.vote method="post" action=(action) data-api=(api) {
-                @match ballot {
-                    Ballot::News(id) => { input type="hidden" name=(name) value=(id.0); }
-                    Ballot::Comment(CommentAddress { news, comment }) => {
-                        input type="hidden" name=(name) value={ (news.0) "-" (comment.0) };
+pub fn vote_buttons(
+    frame: &Frame<'_>,
+    ballot: Ballot,
+    my_vote: Option<Direction>,
+    anchor: impl Render,
+) -> impl Render {
+    let Ballots { login, news, comments } = &frame.ballots;
+    written(move |html| match (my_vote, frame.viewer, ballot) {
+        (Some(vote), ..) => voted(vote).render_to(html),
+        (None, None, _) => {
+            let ballot = login.get_or_init(|| {
+                Template::new(html! {
+                    form.vote action="/login" {
+                        input type="hidden" name="next" value={ (frame.here.as_str()) "#" (HOLE) };
+                        button.up { span.hidden { "up" } }
+                        button.down { span.hidden { "down" } }
                     }
-                }
-                input type="hidden" name=(SECRET_FIELD) value=(viewer.apisecret.expose());
-                input type="hidden" name="next" value={ (here) "#" (anchor) };
-                (PreEscaped(TO_VOTE.as_str()))
-            }
-        } @else {
-            form.vote action="/login" {
-                input type="hidden" name="next" value={ (here) "#" (anchor) };
-                button.up { span.hidden { "up" } }
-                button.down { span.hidden { "down" } }
-            }
+                })
+            });
+            ballot.filled([&anchor]).render_to(html);
+        }
+        (None, Some(viewer), Ballot::News(id)) => {
+            let id_field = html! { input type="hidden" name="news_id" value=(HOLE); };
+            let make = || ballot_form(frame, viewer, "/votenews", "/api/votenews", &id_field);
+            news.get_or_init(|| Template::new(make())).filled([&id.0, &anchor]).render_to(html);
+        }
+        (None, Some(viewer), Ballot::Comment(CommentAddress { news, comment })) => {
+            let id_field = html! { input type="hidden" name="comment_id" value={ (HOLE) "-" (HOLE) }; };
+            let make = || ballot_form(frame, viewer, "/votecomment", "/api/votecomment", &id_field);
+            let template = comments.get_or_init(|| Template::new(make()));
+            template.filled([&news.0, &comment.0, &anchor]).render_to(html);
+        }
+    })
+}
+
+/// The form of who may vote: the holes of `id_field`, and one for the anchor.
+fn ballot_form(frame: &Frame<'_>, viewer: &User, action: &str, api: &str, id_field: &Markup) -> Markup {
+    html! {
+        form.vote method="post" action=(action) data-api=(api) {
+            (id_field)
+            input type="hidden" name=(SECRET_FIELD) value=(viewer.apisecret.expose());
+            input type="hidden" name="next" value={ (frame.here.as_str()) "#" (HOLE) };
+            (both_buttons(None))
         }
     }
+}
+
+/// The buttons of who has voted.
+fn voted(vote: Direction) -> PreEscaped<&'static str> {
+    static VOTED: LazyLock<[String; 2]> = LazyLock::new(|| {
+        [Direction::Up, Direction::Down]
+            .map(|vote| html! { div.vote { (both_buttons(Some(vote))) } }.into_string())
+    });
+    let [up, down] = &*VOTED;
+    PreEscaped(match vote {
+        Direction::Up => up,
+        Direction::Down => down,
+    })
 }
 
 fn both_buttons(my_vote: Option<Direction>) -> Markup {
@@ -140,12 +184,14 @@ fn vote_button(direction: Direction, my_vote: Option<Direction>) -> Markup {
 }
 
 /// How many votes up and down.
-#[must_use]
-pub fn vote_counts(up: impl std::fmt::Display, down: impl std::fmt::Display) -> Markup {
-    html! {
-        span { span data-count="up" { (up) } " up" } " "
-        span { span data-count="down" { (down) } " down" }
-    }
+pub fn vote_counts(up: impl Render, down: impl Render) -> impl Render {
+    static COUNTS: LazyLock<Template<2>> = LazyLock::new(|| {
+        Template::new(html! {
+            span { span data-count="up" { (HOLE) } " up" } " "
+            span { span data-count="down" { (HOLE) } " down" }
+        })
+    });
+    written(move |html| COUNTS.filled([&up, &down]).render_to(html))
 }
 
 /// Where an item's title leads to, and the site that is, with its score.
@@ -193,9 +239,11 @@ pub fn news_address(id: NewsId) -> String {
 }
 
 /// The id of the element that shows an item.
-#[must_use]
-pub fn news_anchor(id: NewsId) -> String {
-    format!("news-{id}")
+pub fn news_anchor(id: NewsId) -> impl Render + Copy {
+    written(move |html| {
+        html.push_str("news-");
+        id.0.render_to(html);
+    })
 }
 
 /// How an item stands as an article.
@@ -207,8 +255,8 @@ pub struct Standing {
     pub is_open: bool,
 }
 
-impl Standing {
-    fn render(self) -> Markup {
+impl Render for Standing {
+    fn render(&self) -> Markup {
         let counted = self.is_open.then_some("up");
         let word = if self.votes == 1 { " vote" } else { " votes" };
         html! { span { span data-count=[counted] { (self.votes) } (word) } }
@@ -217,80 +265,94 @@ impl Standing {
 
 /// An item's heading and the line below it: votes (up and down, or those that
 /// count for an article), author, age, comments, topics, changes.
-#[must_use]
 pub fn news_story(
     frame: &Frame<'_>,
     line: &NewsLine,
     standing: Option<Standing>,
-    heading: impl FnOnce(Markup) -> Markup,
-) -> Markup {
+    heading: impl Fn(Markup) -> Markup,
+) -> impl Render {
     let NewsLine { news, username, site_score, shown, .. } = line;
-    let votes = match standing {
-        Some(standing) => standing.render(),
-        None => vote_counts(news.up, news.down),
-    };
-    let age = age_text(frame.now.seconds_since(news.ctime));
-    let links = news_links(frame, news);
-    let itself = filled(frame, shown, [&votes.0, &age, &links.0], || {
-        html! {
-            (heading(title_link(frame, news, *site_score)))
-            div.meta {
-                (HOLE) " "
-                (author(username.as_deref())) " "
-                (age_as(news.ctime, HOLE)) " "
-                a href=(news_address(news.id)) {
-                    @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
+    written(move |html| {
+        let counts = vote_counts(news.up, news.down);
+        let votes: &dyn Render = standing.as_ref().map_or(&counts, |standing| standing);
+        let age = ago(frame.now.seconds_since(news.ctime));
+        let links = news_links(frame, news);
+        let itself = filled(frame, shown, [votes, &age, &links], |[votes, age, links]| {
+            html! {
+                (heading(title_link(frame, news, *site_score)))
+                div.meta {
+                    (votes) " "
+                    (author(username.as_deref())) " "
+                    (age_as(news.ctime, age)) " "
+                    a href=(news_address(news.id)) {
+                        @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
+                    }
+                    @for topic in &news.topics { " " (topic_link(topic)) }
+                    (links)
                 }
-                @for topic in &news.topics { " " (topic_link(topic)) }
-                (HOLE)
             }
-        }
-    });
-    itself.render()
+        });
+        itself.render_to(html);
+    })
 }
 
 /// What the viewer may do with an item.
-fn news_links(frame: &Frame<'_>, news: &News) -> Markup {
+fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
     let window = frame.config.rules.limits.news_edit_seconds;
     let may_change = frame.viewer.is_some_and(|viewer| news.may_change(viewer, frame.now, window).is_ok());
-    html! {
-        @if may_change {
-            " " a href={ "/editnews/" (news.id) } { "edit" }
-            " " a href={ "/delnews/" (news.id) } { "delete" }
+    written(move |html| {
+        if may_change {
+            let links = html! {
+                " " a href={ "/editnews/" (news.id) } { "edit" }
+                " " a href={ "/delnews/" (news.id) } { "delete" }
+            };
+            links.render_to(html);
         }
-    }
+    })
 }
 
 /// Items one below the other, counted from `start`.
-#[must_use]
-pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> Markup {
-    html! {
-        ol.news role="list" {
-            @for (number, line) in (start + 1..).zip(lines) {
-                (news_item(frame, number, line, None))
+pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Render {
+    static LIST: LazyLock<Template<1>> =
+        LazyLock::new(|| Template::new(html! { ol.news role="list" { (HOLE) } }));
+    written(move |html| {
+        let items = written(|html| {
+            for (number, line) in (start + 1..).zip(lines) {
+                news_item(frame, number, line, None).render_to(html);
             }
-        }
-    }
+        });
+        LIST.filled([&items]).render_to(html);
+    })
 }
 
 /// An item in a list, with its place there.
-#[must_use]
-pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Option<Standing>) -> Markup {
-    let anchor = news_anchor(line.news.id);
-    html! {
-        li.item #(anchor) data-item {
-            span.rank aria-hidden="true" { (number) }
-            @if line.news.deleted {
-                span {}
-            } @else {
-                (vote_buttons(frame, Ballot::News(line.news.id), line.my_vote, &anchor))
+pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Option<Standing>) -> impl Render {
+    static ITEM: LazyLock<Template<4>> = LazyLock::new(|| {
+        Template::new(html! {
+            li.item #(HOLE) data-item {
+                span.rank aria-hidden="true" { (HOLE) }
+                (HOLE)
+                div.story { (HOLE) }
             }
-            div.story {
-                (news_story(frame, line, standing, |title| html! { h2 dir="auto" { (title) } }))
-            }
-        }
-    }
+        })
+    });
+    written(move |html| {
+        let anchor = news_anchor(line.news.id);
+        let buttons = news_buttons(frame, line, anchor);
+        let story = news_story(frame, line, standing, |title| html! { h2 dir="auto" { (title) } });
+        ITEM.filled([&anchor, &number, &buttons, &story]).render_to(html);
+    })
 }
+
+/// The buttons to vote on an item, or what keeps their place when it is deleted.
+pub fn news_buttons(frame: &Frame<'_>, line: &NewsLine, anchor: impl Render) -> impl Render {
+    let buttons = vote_buttons(frame, Ballot::News(line.news.id), line.my_vote, anchor);
+    let deleted = line.news.deleted;
+    written(move |html| if deleted { NO_BUTTONS.render_to(html) } else { buttons.render_to(html) })
+}
+
+/// What keeps the place of buttons.
+pub const NO_BUTTONS: PreEscaped<&str> = PreEscaped("<span></span>");
 
 /// What stands for a list without anything in it.
 #[must_use]
@@ -347,7 +409,7 @@ mod tests {
     fn listed(url: &str, title: &str, deleted: bool, my_vote: Option<Direction>) -> String {
         let bob = user("2", "bob", "");
         let lines = [line(news(title, url, deleted), my_vote)];
-        framed(Some(&bob), |frame| news_list(frame, &lines, 0)).into_string()
+        framed(Some(&bob), |frame| news_list(frame, &lines, 0).render()).into_string()
     }
 
     #[test]
@@ -361,7 +423,7 @@ mod tests {
             (86_400 * 364, "12 months ago"),
             (86_400 * 800, "2 years ago"),
         ] {
-            assert_eq!(age_text(seconds), text);
+            assert_eq!(ago(seconds).render().into_string(), text);
         }
     }
 
@@ -397,7 +459,7 @@ mod tests {
         let lines = [line(news("title", "http://a.com/", false), None)];
         for (flags, expected) in [("", false), ("n", true)] {
             let bob = user("2", "bob", flags);
-            let html = framed(Some(&bob), |frame| news_list(frame, &lines, 0)).into_string();
+            let html = framed(Some(&bob), |frame| news_list(frame, &lines, 0).render()).into_string();
             assert_eq!(html.contains(r#"target="_blank""#), expected, "{html}");
         }
     }
@@ -409,7 +471,7 @@ mod tests {
     #[test]
     fn an_item_has_one_button_up_and_one_down() {
         let lines = [line(news("title", "http://a.com/", false), None)];
-        let anonymous = framed(None, |frame| news_list(frame, &lines, 0)).into_string();
+        let anonymous = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
         for html in [
             listed("http://a.com/", "t", false, None),
             listed("http://a.com/", "t", false, Some(Direction::Up)),
@@ -439,7 +501,7 @@ mod tests {
     #[test]
     fn visitors_are_led_to_the_login_and_back() {
         let lines = [line(news("title", "http://a.com/", false), None)];
-        let html = framed(None, |frame| news_list(frame, &lines, 0)).into_string();
+        let html = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
         assert!(html.contains(r#"action="/login""#) && !html.contains("apisecret"), "{html}");
     }
 
@@ -456,7 +518,7 @@ mod tests {
         let lines = [line(news("title", "http://a.com/", false), None)];
         for (id, flags, expected) in [("1", "", true), ("2", "", false), ("2", "a", true)] {
             let viewer = user(id, "someone", flags);
-            let html = framed(Some(&viewer), |frame| news_list(frame, &lines, 0)).into_string();
+            let html = framed(Some(&viewer), |frame| news_list(frame, &lines, 0).render()).into_string();
             assert_eq!(html.contains("/editnews/5"), expected, "{html}");
             assert_eq!(html.contains("/delnews/5"), expected, "{html}");
         }

@@ -77,7 +77,7 @@ pub async fn request(
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, Failure> {
-    let frame = Frame { config: &app.config, now: app.now(), here: &here, viewer: None };
+    let frame = Frame::new(&app.config, app.now(), &here, None);
     if let Err(failure) = try_request(&app, &fields).await {
         let refused = Refused::from_failure(failure)?;
         let (username, email) = (fields.text("username"), fields.text("email"));
@@ -124,7 +124,7 @@ fn password_form(frame: &Frame<'_>, message: Option<&str>) -> Markup {
 
 /// A frame that does not repeat the secret address in its links.
 fn frame<'a>(app: &'a App, here: &'a LocalPath) -> Frame<'a> {
-    Frame { config: &app.config, now: app.now(), here, viewer: None }
+    Frame::new(&app.config, app.now(), here, None)
 }
 
 /// GET /reset-password/:token.

@@ -119,7 +119,7 @@ fn enter(
             let refused = Refused::from_failure(failure)?;
             let message = Some(refused.message.as_str());
             let form = CredentialsForm { purpose, username: fields.text("username"), next: &next, message };
-            let frame = Frame { config: &app.config, now: app.now(), here, viewer: None };
+            let frame = Frame::new(&app.config, app.now(), here, None);
             Ok(refused.answer(form.render(&frame)))
         }
     }

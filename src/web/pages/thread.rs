@@ -1,17 +1,18 @@
 //! An item with its comments, and one comment with its answers.
 
 use super::comments::CommentForm;
-use super::holes::{HOLE, filled};
 use super::layout::Frame;
 use super::login_address;
 use super::parts::{
-    Ballot, age_as, age_text, author, counted, news_address, news_anchor, news_story, vote_buttons,
-    vote_counts,
+    Ballot, NO_BUTTONS, age_as, ago, author, counted, news_address, news_anchor, news_buttons, news_story,
+    vote_buttons, vote_counts,
 };
+use super::template::{HOLE, Template, filled, written};
 use crate::domain::Refusal;
 use crate::domain::comments::Comment;
 use crate::domain::ids::{CommentAddress, CommentId, NewsId};
-use crate::domain::news::{News, NewsLine};
+use crate::domain::news::News;
+use crate::domain::news_lines::NewsLine;
 use crate::domain::threads::{self, Thread, ThreadLine};
 use crate::domain::visit::Visit;
 use crate::web::App;
@@ -20,10 +21,13 @@ use crate::web::error::Failure;
 use crate::web::local_path::LocalPath;
 use crate::web::path::PathOf;
 use axum::extract::State;
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, Render, html};
+use std::sync::{Arc, LazyLock};
 
 /// The depth from which on comments are no longer indented further.
 const DEEPEST_INDENT: usize = 12;
+/// About how many bytes a comment takes on a page beside its text.
+const ROOM: usize = 1_100;
 
 /// A thread, whole or one comment of it and what is below.
 struct ThreadPage<'a> {
@@ -37,7 +41,21 @@ impl ThreadPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let news = &self.news.news;
         let title = if news.deleted { "[deleted news]" } else { &news.title };
-        let content = html! {
+        let content = written(|html| {
+            self.head(frame).render_to(html);
+            self.comments(frame).render_to(html);
+        });
+        let title = match self.only {
+            None => title.to_owned(),
+            Some(_) => format!("Comment on {title}"),
+        };
+        frame.page(&title, &content)
+    }
+
+    /// What is above the comments.
+    fn head(&self, frame: &Frame<'_>) -> Markup {
+        let news = &self.news.news;
+        html! {
             @match self.only {
                 None => {
                     (news_head(frame, self.news))
@@ -49,13 +67,7 @@ impl ThreadPage<'_> {
                     p.about-what { "On " (thread_link(news)) }
                 }
             }
-            (self.comments(frame))
-        };
-        let title = match self.only {
-            None => title.to_owned(),
-            Some(_) => format!("Comment on {title}"),
-        };
-        frame.page(&title, &content)
+        }
     }
 
     fn comment_form(&self, frame: &Frame<'_>) -> Markup {
@@ -71,35 +83,34 @@ impl ThreadPage<'_> {
         }
     }
 
-    fn comments(&self, frame: &Frame<'_>) -> Markup {
+    fn comments(&self, frame: &Frame<'_>) -> impl Render {
+        static LIST: LazyLock<Template<1>> =
+            LazyLock::new(|| Template::new(html! { ol.thread role="list" { (HOLE) } }));
         let place = Place::alone(&self.news.news);
         // Of a part of a thread the depth counts from its first comment.
         let above = self.lines.first().map_or(0, |line| line.depth);
-        html! {
-            ol.thread role="list" {
-                @for line in self.lines {
-                    @let indent = line.depth.saturating_sub(above).min(DEEPEST_INDENT);
-                    li class={ "item comment depth-" (indent) } id=(place.anchor(line.comment.id)) data-item {
-                        (comment(frame, place, line))
-                    }
+        written(move |html| {
+            let items = written(|html| {
+                html.reserve(self.lines.iter().map(|line| line.comment.body.len() + ROOM).sum());
+                for line in self.lines {
+                    comment_item(frame, place, line, line.depth.saturating_sub(above)).render_to(html);
                 }
-            }
-        }
+            });
+            LIST.filled([&items]).render_to(html);
+        })
     }
 }
 
 /// An item at the head of its thread.
 #[must_use]
 pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
+    // The heading is another than in lists: what they have made is not for here.
+    let line = &NewsLine { shown: Arc::default(), ..line.clone() };
     let news = &line.news;
     let anchor = news_anchor(news.id);
     html! {
         article.item.lead #(anchor) data-item {
-            @if news.deleted {
-                span {}
-            } @else {
-                (vote_buttons(frame, Ballot::News(news.id), line.my_vote, &anchor))
-            }
+            (news_buttons(frame, line, anchor))
             div.story {
                 (news_story(frame, line, None, |title| html! { h1 dir="auto" { (title) } }))
                 @if let (false, Some(text)) = (news.deleted, news.text()) {
@@ -146,67 +157,73 @@ impl Place {
     }
 
     /// The id of the element that shows a comment.
-    #[must_use]
-    pub fn anchor(self, comment: CommentId) -> String {
-        if self.among_others {
-            format!("comment-{}-{comment}", self.news)
-        } else {
-            format!("comment-{comment}")
-        }
+    fn anchor(self, comment: CommentId) -> impl Render + Copy {
+        written(move |html| {
+            html.push_str("comment-");
+            if self.among_others {
+                self.news.0.render_to(html);
+                html.push('-');
+            }
+            comment.0.render_to(html);
+        })
     }
 }
 
-/// What is in a comment's place in its thread.
-#[must_use]
-pub fn comment(frame: &Frame<'_>, place: Place, line: &ThreadLine) -> Markup {
-    let ThreadLine { comment, my_vote, shown, .. } = line;
+/// A comment in a list, so many levels below the left edge.
+pub fn comment_item(frame: &Frame<'_>, place: Place, line: &ThreadLine, depth: usize) -> impl Render {
+    static ITEM: LazyLock<Template<4>> = LazyLock::new(|| {
+        Template::new(html! {
+            li class={ "item comment depth-" (HOLE) } id=(HOLE) data-item {
+                (HOLE)
+                (HOLE)
+            }
+        })
+    });
+    let ThreadLine { comment, shown, .. } = line;
     let Place { news, news_deleted, .. } = place;
     let address = CommentAddress { news, comment: comment.id };
-    let age = age_text(frame.now.seconds_since(comment.ctime));
-    let links = if comment.deleted {
-        html! {}
-    } else {
-        comment_changes(frame, address, comment)
-    };
-    html! {
-        @if comment.deleted || news_deleted {
-            span {}
-        } @else {
-            (vote_buttons(frame, Ballot::Comment(address), *my_vote, &place.anchor(comment.id)))
-        }
-        (filled(frame, shown, [&age, &links.0], || comment_itself(frame, address, news_deleted, line)))
-    }
+    written(move |html| {
+        let anchor = place.anchor(comment.id);
+        let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
+        let to_vote = vote_buttons(frame, Ballot::Comment(address), my_vote, anchor);
+        let is_read_only = comment.deleted || news_deleted;
+        let buttons: &dyn Render = if is_read_only { &NO_BUTTONS } else { &to_vote };
+        let age = ago(frame.now.seconds_since(comment.ctime));
+        let links = comment_links(frame, place, comment);
+        let itself = filled(frame, shown, [&age, &links], |[age, links]| {
+            comment_itself(frame, address, line, age, links)
+        });
+        ITEM.filled([&depth.min(DEEPEST_INDENT), &anchor, buttons, &itself]).render_to(html);
+    })
 }
 
-/// What everybody sees of a comment alike: a hole for its age, and one for
-/// what the viewer may change.
+/// What everybody sees of a comment alike, with its age and the links to what can
+/// be done with it.
 fn comment_itself(
     frame: &Frame<'_>,
     address: CommentAddress,
-    news_deleted: bool,
     ThreadLine { comment, username, .. }: &ThreadLine,
+    age: &dyn Render,
+    links: &dyn Render,
 ) -> Markup {
-    let CommentAddress { news, comment: id } = address;
+    let CommentAddress { news, .. } = address;
     html! {
         div {
             @if comment.deleted {
                 div.meta {
-                    a href=(comment_address(address)) data-open { (age_as(comment.ctime, HOLE)) }
-                    (HOLE)
+                    a href=(comment_address(address)) data-open { (age_as(comment.ctime, age)) }
+                    (links)
                 }
                 p.gone { "[comment deleted]" }
             } @else {
                 div.meta {
                     (author(username.as_deref())) " "
-                    a href=(comment_address(address)) data-open { (age_as(comment.ctime, HOLE)) } " "
+                    a href=(comment_address(address)) data-open { (age_as(comment.ctime, age)) } " "
                     (vote_counts(comment.up.len(), comment.down.len()))
                     @if let Some(parent) = comment.parent_id {
-                        " " a href={ "/comment/" (news) "/" (parent) } { "parent" }
+                        " " a href={ "/comment/" (news.0) "/" (parent.0) } { "parent" }
                     }
-                    @if !news_deleted {
-                        " " a href={ "/reply/" (news) "/" (id) } rel="nofollow" { "reply" }
-                    }
-                    (HOLE)
+                    (links)
                 }
                 div.text dir="auto" { (autolink(&comment.body, frame.new_windows())) }
             }
@@ -214,26 +231,28 @@ fn comment_itself(
     }
 }
 
-/// What the viewer may change of a comment.
-fn comment_changes(
-    frame: &Frame<'_>,
-    CommentAddress { news, comment: id }: CommentAddress,
-    comment: &Comment,
-) -> Markup {
+/// The links to answer a comment, and to change it for who may.
+fn comment_links(frame: &Frame<'_>, place: Place, comment: &Comment) -> impl Render {
+    static REPLY: LazyLock<Template<2>> = LazyLock::new(|| {
+        Template::new(html! { " " a href={ "/reply/" (HOLE) "/" (HOLE) } rel="nofollow" { "reply" } })
+    });
+    let (news, id) = (place.news, comment.id);
+    let may_reply = !comment.deleted && !place.news_deleted;
     let window = frame.config.rules.limits.comment_edit_seconds;
-    let may_edit = frame.viewer.is_some_and(|viewer| comment.may_edit(viewer, frame.now, window).is_ok());
-    let may_delete = frame.viewer.is_some_and(|viewer| comment.may_delete(viewer, frame.now, window).is_ok());
-    if !may_edit && !may_delete {
-        return PreEscaped(String::new());
-    }
-    html! {
-        @if may_edit {
-            " " a href={ "/editcomment/" (news) "/" (id) } { "edit" }
+    let viewer = frame.viewer.filter(|_| !comment.deleted);
+    let may_edit = viewer.is_some_and(|viewer| comment.may_edit(viewer, frame.now, window).is_ok());
+    let may_delete = viewer.is_some_and(|viewer| comment.may_delete(viewer, frame.now, window).is_ok());
+    written(move |html| {
+        if may_reply {
+            REPLY.filled([&news.0, &id.0]).render_to(html);
         }
-        @if may_delete {
-            " " a href={ "/editcomment/" (news) "/" (id) "#delete" } { "delete" }
+        if may_edit {
+            html! { " " a href={ "/editcomment/" (news) "/" (id) } { "edit" } }.render_to(html);
         }
-    }
+        if may_delete {
+            html! { " " a href={ "/editcomment/" (news) "/" (id) "#delete" } { "delete" } }.render_to(html);
+        }
+    })
 }
 
 /// GET /news/:id.
@@ -266,7 +285,7 @@ pub async fn one_comment(
 mod tests {
     use super::super::test_support::{framed, line, news, user};
     use super::*;
-    use std::sync::Arc;
+    use crate::domain::kept::Shown;
 
     fn thread_line(depth: usize, deleted: bool, username: Option<&str>) -> ThreadLine {
         let json = serde_json::json!({
@@ -274,11 +293,10 @@ mod tests {
             "parent_id": -1, "up": [2, 3], "down": [4], "del": i64::from(deleted),
         });
         ThreadLine {
-            comment: Comment::from_field("7", &json.to_string()).unwrap().into(),
+            comment: Comment::from_field("7", &json.to_string()).unwrap(),
             depth,
             username: username.map(Into::into),
-            shown: Arc::default(),
-            my_vote: None,
+            shown: Shown::default(),
         }
     }
 

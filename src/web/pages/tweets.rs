@@ -1,9 +1,9 @@
 //! Tweets: how one is shown, its own page, deleting it.
 
-use super::holes::{HOLE, filled};
 use super::layout::Frame;
-use super::parts::{OUTSIDE, age_as, age_text, news_address, title_link};
+use super::parts::{OUTSIDE, age_as, ago, news_address, title_link};
 use super::profile_address;
+use super::template::{HOLE, Template, filled, written};
 use crate::domain::clock::Timestamp;
 use crate::domain::cursor::Cursor;
 use crate::domain::ids::TweetId;
@@ -21,7 +21,8 @@ use crate::web::path::PathOf;
 use crate::web::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
-use maud::{Markup, PreEscaped, Render, html};
+use maud::{Markup, Render, html};
+use std::sync::LazyLock;
 
 /// The address of a tweet.
 #[must_use]
@@ -50,15 +51,19 @@ pub fn person_link(username: &str, fullname: &str) -> Markup {
 }
 
 /// Tweets one below the other.
-#[must_use]
-pub fn tweet_list(frame: &Frame<'_>, lines: &[TweetLine]) -> Markup {
-    html! {
-        ol.tweets role="list" {
-            @for line in lines {
-                li.tweet #{ "tweet-" (line.tweet.id) } data-item { (tweet(frame, line)) }
+pub fn tweet_list(frame: &Frame<'_>, lines: &[TweetLine]) -> impl Render {
+    static LIST: LazyLock<Template<1>> =
+        LazyLock::new(|| Template::new(html! { ol.tweets role="list" { (HOLE) } }));
+    static ITEM: LazyLock<Template<2>> =
+        LazyLock::new(|| Template::new(html! { li.tweet #{ "tweet-" (HOLE) } data-item { (HOLE) } }));
+    written(move |html| {
+        let items = written(|html| {
+            for line in lines {
+                ITEM.filled([&line.tweet.id.0, &tweet(frame, line)]).render_to(html);
             }
-        }
-    }
+        });
+        LIST.filled([&items]).render_to(html);
+    })
 }
 
 /// The link to the rest of a list by time.
@@ -71,27 +76,30 @@ pub fn older(base: &str, next: Option<Cursor>) -> Markup {
     }
 }
 
-fn tweet(frame: &Frame<'_>, line: &TweetLine) -> Markup {
+fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
     let tweet = &line.tweet;
     let may_delete = frame.viewer.is_some_and(|viewer| tweet.may_delete(viewer).is_ok());
-    let delete = if may_delete {
-        html! { " " a href={ "/deltweet/" (tweet.id) } { "delete" } }
-    } else {
-        PreEscaped(String::new())
-    };
-    let age = age_text(frame.now.seconds_since(posted_at(line)));
-    filled(frame, &line.shown, [&age, &delete.0], || tweet_itself(frame, line)).render()
+    written(move |html| {
+        let age = ago(frame.now.seconds_since(posted_at(line)));
+        let delete = written(|html| {
+            if may_delete {
+                html! { " " a href={ "/deltweet/" (tweet.id) } { "delete" } }.render_to(html);
+            }
+        });
+        let itself = |[age, delete]: [&dyn Render; 2]| tweet_itself(frame, line, age, delete);
+        filled(frame, &line.shown, [&age, &delete], itself).render_to(html);
+    })
 }
 
-/// What everybody sees of a tweet alike: a hole for its age, and one for what
-/// the viewer may do with it.
-fn tweet_itself(frame: &Frame<'_>, line: &TweetLine) -> Markup {
+/// What everybody sees of a tweet alike, with its age and what the viewer may do
+/// with it.
+fn tweet_itself(frame: &Frame<'_>, line: &TweetLine, age: &dyn Render, delete: &dyn Render) -> Markup {
     let TweetLine { tweet, username, fullname, news, .. } = line;
     html! {
         div.meta {
             (person_link(username, fullname)) " "
-            a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(line), HOLE)) }
-            (HOLE)
+            a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(line), age)) }
+            (delete)
         }
         @match news {
             Some(news) => { (announcement(frame, news)) }
