@@ -9,11 +9,11 @@ use super::error::{Error, Refusal};
 use super::ids::NewsId;
 use super::keys;
 use super::limits::{ARTICLES_PER_PAGE, TOPIC_LIST_SECONDS};
-use super::news_lines::{self, NewsLine};
+use super::news_lines::{self, Item, ItemsRead, NewsLine};
 use super::site::Site;
 use super::topics::{Topic, TopicChoice};
 use super::visit::Visit;
-use crate::keyspace::{Answers, Batch, Order, Query, Selection};
+use crate::keyspace::{Batch, Order, Query, Selection};
 use std::time::Duration;
 
 /// What a list of articles is ordered by.
@@ -206,18 +206,19 @@ async fn read_lines(visit: &mut Visit, names: Vec<String>) -> Result<Vec<Article
     let ids: Vec<NewsId> = names.iter().filter_map(|name| keys::news_of_article(name)).collect();
     let scores = query.scores(keys::ARTICLES_BY_SCORE, ids.iter().map(|id| keys::article(*id)));
     let articles: Vec<_> = ids.iter().map(|id| query.hash(keys::article(*id))).collect();
-    let articles = |answers: &mut Answers| -> Vec<_> {
-        let scores = answers.take(scores);
-        let articles = articles.into_iter().map(|hash| Article::from_hash(&answers.take(hash)));
-        articles.zip(scores).collect()
-    };
-    let (lines, articles) = news_lines::read(visit, &ids, query, articles).await?;
-    let line = |(line, (article, score)): (Option<NewsLine>, (Option<Article>, Option<f64>))| {
-        let (line, article) = (line.filter(|line| !line.news.deleted)?, article?);
+    let items = ItemsRead::ask(visit, &mut query, &ids);
+    let mut answers = visit.run(query).await?;
+    let scores = answers.take(scores);
+    let articles: Vec<_> = articles.into_iter().map(|hash| Article::from_hash(&answers.take(hash))).collect();
+    let listed = items.take(&mut answers).into_iter().zip(articles).zip(scores);
+    let listed = listed.filter_map(|((item, article), score)| {
+        let (item, article) = (item.filter(|item| !item.news().deleted)?, article?);
         let score = score.unwrap_or_else(|| article.score());
-        Some(ArticleLine { line, article, score })
-    };
-    Ok(lines.into_iter().zip(articles).filter_map(line).collect())
+        Some((item, (article, score)))
+    });
+    let (items, articles): (Vec<Item>, Vec<_>) = listed.unzip();
+    let lines = news_lines::complete(visit, items).await?.into_iter().zip(articles);
+    Ok(lines.map(|(line, (article, score))| ArticleLine { line, article, score }).collect())
 }
 
 #[cfg(test)]

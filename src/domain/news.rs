@@ -5,17 +5,18 @@ use super::error::{Error, Refusal};
 use super::ids::{NewsId, TweetId, UserId};
 use super::keys;
 use super::limits;
-use super::news_lines::{self, NewsLine};
+use super::news_lines::{self, Item, NewsLine};
 use super::ranking;
 use super::ranks;
 use super::rules::RankingRules;
 use super::sites::Hostname;
 use super::topics::Topics;
 use super::urls::NewsUrl;
-use super::users::{self, number};
+use super::users;
 use super::visit::Visit;
 use super::voters;
 use crate::keyspace::{Answers, Handle, Hash, Order, Query};
+use std::str::FromStr;
 use std::sync::OnceLock;
 
 /// What the stored URL of a text item begins with.
@@ -65,26 +66,42 @@ pub struct News {
 }
 
 impl News {
+    /// The fields that tell all of an item.
+    pub(super) const FIELDS: [&str; 12] = [
+        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", "del", "tweet_id", "topics",
+        "rank",
+    ];
+
+    /// Reads an item from its [`News::FIELDS`]; `None` when there is no news item.
+    pub(super) fn from_fields(fields: Vec<Option<String>>) -> Option<Self> {
+        fn number<N: FromStr>(text: Option<&str>) -> Option<N> {
+            text?.parse().ok()
+        }
+        let fields: [Option<String>; 12] = fields.try_into().ok()?;
+        let [id, title, url, user_id, ctime, up, down, comments, del, tweet_id, topics, rank] = fields;
+        Some(Self {
+            id: id?.parse().ok()?,
+            title: title.unwrap_or_default(),
+            url: url.unwrap_or_default(),
+            user_id: user_id?.parse().ok()?,
+            ctime: Timestamp(number(ctime.as_deref()).unwrap_or(0)),
+            up: number(up.as_deref()).unwrap_or(0),
+            down: number(down.as_deref()).unwrap_or(0),
+            comments: number::<i64>(comments.as_deref()).map_or(0, |count| u64::try_from(count).unwrap_or(0)),
+            deleted: del.is_some(),
+            tweet_id: number(tweet_id.as_deref()),
+            topics: topics.as_deref().map(Topics::from_stored).unwrap_or_default(),
+            stored_topics: topics,
+            link: OnceLock::new(),
+            stored_rank: number(rank.as_deref()),
+            stored_votes: [up, down],
+        })
+    }
+
     /// Reads an item; `None` when the hash is absent or no news item.
     #[must_use]
     pub fn from_hash(hash: &Hash) -> Option<Self> {
-        Some(Self {
-            id: hash.get("id")?.parse().ok()?,
-            title: hash.get("title").unwrap_or_default().to_owned(),
-            url: hash.get("url").unwrap_or_default().to_owned(),
-            user_id: hash.get("user_id")?.parse().ok()?,
-            ctime: Timestamp(number(hash, "ctime").unwrap_or(0)),
-            up: number(hash, "up").unwrap_or(0),
-            down: number(hash, "down").unwrap_or(0),
-            comments: number::<i64>(hash, "comments").map_or(0, |count| u64::try_from(count).unwrap_or(0)),
-            deleted: hash.get("del").is_some(),
-            tweet_id: number(hash, "tweet_id"),
-            topics: hash.get("topics").map(Topics::from_stored).unwrap_or_default(),
-            stored_topics: hash.get("topics").map(str::to_owned),
-            link: OnceLock::new(),
-            stored_rank: number(hash, "rank"),
-            stored_votes: ["up", "down"].map(|field| hash.get(field).map(str::to_owned)),
-        })
+        Self::from_fields(Self::FIELDS.map(|field| hash.get(field).map(str::to_owned)).into())
     }
 
     /// The text of a text item.
@@ -199,22 +216,28 @@ impl VoteRead {
     }
 }
 
-/// Reads items in the order given; those that do not exist are left out. Rounds: 2.
-async fn read_lines(visit: &mut Visit, ids: Vec<NewsId>) -> Result<Vec<NewsLine>, Error> {
-    let (lines, ()) = news_lines::read(visit, &ids, Query::new(), |_| ()).await?;
-    Ok(lines.into_iter().flatten().collect())
+/// Reads items as they are listed, without those that do not exist. Rounds: 2.
+async fn read_lines(visit: &mut Visit, ids: &[NewsId]) -> Result<Vec<NewsLine>, Error> {
+    let items = news_lines::find(visit, ids).await?;
+    news_lines::complete(visit, items).await
 }
 
-/// Reads one page of a sorted set of news ids, newest or highest first.
-/// Rounds: 3.
-async fn read_page(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage, Error> {
+/// Reads the ids on one page of a sorted set, newest or highest first, and how
+/// many there are in all. Rounds: 1.
+async fn read_ids(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<(Vec<NewsId>, u64), Error> {
     let mut query = Query::new();
     let ids = query.sorted_range(key, Order::Descending, start, count);
     let total = query.sorted_count(key);
     let mut answers = visit.run(query).await?;
     let ids = answers.take(ids).into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
-    let total = answers.take(total);
-    Ok(NewsPage { lines: read_lines(visit, ids).await?, total })
+    Ok((ids, answers.take(total)))
+}
+
+/// Reads one page of a sorted set of news ids, newest or highest first.
+/// Rounds: 3.
+async fn read_page(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage, Error> {
+    let (ids, total) = read_ids(visit, key, start, count).await?;
+    Ok(NewsPage { lines: read_lines(visit, &ids).await?, total })
 }
 
 /// A page that everybody may see: what is kept of it, or read by `read`; with
@@ -254,24 +277,21 @@ async fn read_top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage,
     // Some more than asked for, so that an item that rises past a sinking
     // neighbour is on the page at once.
     let read = count.saturating_add(limits::TOP_READ_AHEAD);
-    let mut page = read_page(visit, keys::NEWS_TOP, start, read).await?;
+    let (ids, total) = read_ids(visit, keys::NEWS_TOP, start, read).await?;
+    let items = news_lines::find(visit, &ids).await?;
     let (site, now) = (visit.site(), visit.now());
     if start == 0 {
-        ranks::refresh_ranks(site, now, &page.lines).await;
+        ranks::refresh_ranks(site, now, items.iter().map(Item::news)).await;
     }
     let rules = &site.rules.ranking;
-    let mut ranked: Vec<(f64, NewsLine)> = page
-        .lines
-        .drain(..)
-        .filter(|line| !line.news.deleted)
-        .map(|line| (line.news.rank(now, rules), line))
-        .collect();
-    ranked.sort_by(|(left, left_line), (right, right_line)| {
-        right.total_cmp(left).then(right_line.news.id.cmp(&left_line.news.id))
+    let ranked = items.into_iter().filter(|item| !item.news().deleted);
+    let mut ranked: Vec<(f64, Item)> = ranked.map(|item| (item.news().rank(now, rules), item)).collect();
+    ranked.sort_by(|(left, left_item), (right, right_item)| {
+        right.total_cmp(left).then(right_item.news().id.cmp(&left_item.news().id))
     });
-    page.lines =
-        ranked.into_iter().map(|(_, line)| line).take(usize::try_from(count).unwrap_or(usize::MAX)).collect();
-    Ok(page)
+    let shown = usize::try_from(count).unwrap_or(usize::MAX);
+    let items = ranked.into_iter().map(|(_, item)| item).take(shown).collect();
+    Ok(NewsPage { lines: news_lines::complete(visit, items).await?, total })
 }
 
 /// The latest items. Rounds: 3.
@@ -316,9 +336,9 @@ pub(super) async fn of_host<T>(
     let total = query.sorted_count(&key);
     let mut answers = visit.run(query).await?;
     let taken = take(&mut answers);
-    let ids = answers.take(ids).into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
+    let ids: Vec<NewsId> = answers.take(ids).into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
     let total = answers.take(total);
-    Ok((taken, NewsPage { lines: read_lines(visit, ids).await?, total }))
+    Ok((taken, NewsPage { lines: read_lines(visit, &ids).await?, total }))
 }
 
 /// One item as it is listed. Rounds: 3.
@@ -326,11 +346,7 @@ pub(super) async fn of_host<T>(
 /// # Errors
 /// [`Refusal::NoSuchNews`], or the store's.
 pub async fn get(visit: &mut Visit, id: NewsId) -> Result<NewsLine, Error> {
-    // The session's first read; the viewer's own vote needs to know who asks.
-    if visit.has_token() && visit.viewer_id().is_none() {
-        visit.run(Query::new()).await?;
-    }
-    Ok(read_lines(visit, vec![id]).await?.into_iter().next().ok_or(Refusal::NoSuchNews)?)
+    Ok(read_lines(visit, &[id]).await?.into_iter().next().ok_or(Refusal::NoSuchNews)?)
 }
 
 /// An item drawn at random by `dice`, any number; `None` on an empty site.

@@ -10,7 +10,7 @@ use super::sites::{Hostname, Score, TOTALS, TotalsRead};
 use super::users::{self, UsernameReads};
 use super::visit::Visit;
 use super::voters::OwnVotesRead;
-use crate::keyspace::{Answers, Footprint, Handle, Hash, Part, Query};
+use crate::keyspace::{Answers, Footprint, Handle, Part, Query};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -45,115 +45,125 @@ impl NewsLine {
     }
 }
 
-/// Items on their way: those that are not kept, and the viewer's own votes.
-pub(super) struct NewsLinesRead {
-    items: Vec<(NewsId, ItemRead)>,
-    own: OwnVotesRead,
+/// An item, with what belongs to it or yet without.
+pub(super) enum Item {
+    Kept(NewsLine),
+    Read(Arc<News>, Footprint),
 }
+
+impl Item {
+    pub(super) fn news(&self) -> &News {
+        match self {
+            Self::Kept(line) => &line.news,
+            Self::Read(news, _) => news,
+        }
+    }
+}
+
+/// Items on their way: those that are not kept.
+pub(super) struct ItemsRead(Vec<ItemRead>);
 
 enum ItemRead {
     Kept(NewsLine),
-    Asked(Handle<Hash>, Footprint),
+    Asked(Handle<Vec<Option<String>>>, Footprint),
 }
 
-impl NewsLinesRead {
-    /// Asks for items, and for own votes if it is known who visits.
+impl ItemsRead {
     pub(super) fn ask(visit: &Visit, query: &mut Query, ids: &[NewsId]) -> Self {
         let (site, now) = (visit.site(), visit.now());
-        let own = OwnVotesRead::ask(visit, query, ids);
         let mut read = |id: &NewsId| match site.kept.news.get(&site.store, now, id) {
             Some(line) => ItemRead::Kept(line),
             None => {
                 let key = keys::news(*id);
                 let footprint = site.store.footprint_of([Part::Key(&key)]);
-                ItemRead::Asked(query.hash(key), footprint)
+                ItemRead::Asked(query.hash_fields(key, News::FIELDS), footprint)
             }
         };
-        Self { items: ids.iter().map(|id| (*id, read(id))).collect(), own }
+        Self(ids.iter().map(&mut read).collect())
     }
 
-    /// Takes the items and asks for what belongs to them; for own votes too, if
-    /// it is only now known who visits.
-    pub(super) fn go_on(self, visit: &Visit, answers: &mut Answers, query: &mut Query) -> NewsLinesRest {
-        let site = visit.site();
-        let ids: Vec<NewsId> = self.items.iter().map(|(id, _)| *id).collect();
-        let own = self.own.go_on(visit, answers, query, &ids);
-        let (mut lines, mut found) = (HashMap::new(), Vec::new());
-        for (id, item) in self.items {
-            match item {
-                ItemRead::Kept(line) => {
-                    lines.insert(id, line);
-                }
-                ItemRead::Asked(hash, footprint) => {
-                    let Some(news) = News::from_hash(&answers.take(hash)) else { continue };
-                    // Noted before names and scores are read, or found kept.
-                    let (author, link) = (keys::user(news.user_id), news.site().map(keys::link));
-                    let link = link.as_deref().map(|link| Part::Fields(link, &TOTALS));
-                    let parts = [Some(Part::Fields(&author, &users::NAMES)), link].into_iter().flatten();
-                    found.push((news, footprint.and(site.store.footprint_of(parts))));
-                }
+    /// The items in the order asked; `None` stands for one that does not exist.
+    pub(super) fn take(self, answers: &mut Answers) -> Vec<Option<Item>> {
+        let mut item = |read| match read {
+            ItemRead::Kept(line) => Some(Item::Kept(line)),
+            ItemRead::Asked(fields, footprint) => {
+                Some(Item::Read(News::from_fields(answers.take(fields))?.into(), footprint))
             }
-        }
-        let names = users::read_usernames(visit, query, found.iter().map(|(news, _)| news.user_id));
-        let scores = SiteScoresRead::ask(query, found.iter().map(|(news, _)| news));
-        NewsLinesRest { ids, own, lines, found, names, scores }
+        };
+        self.0.into_iter().map(&mut item).collect()
     }
 }
 
-/// What belongs to items on its way.
-pub(super) struct NewsLinesRest {
-    ids: Vec<NewsId>,
-    own: OwnVotesRead,
-    lines: HashMap<NewsId, NewsLine>,
-    found: Vec<(News, Footprint)>,
+/// What belongs to items on its way, and the viewer's own votes.
+pub(super) struct LinesRead {
+    items: Vec<Item>,
     names: UsernameReads,
     scores: SiteScoresRead,
+    own: OwnVotesRead,
 }
 
-impl NewsLinesRest {
-    /// The items in the order asked; `None` stands for one that does not exist.
-    /// Rounds: none, or 1 for own votes where an item turned out to have very many.
-    pub(super) async fn take(
-        self,
-        visit: &mut Visit,
-        answers: &mut Answers,
-    ) -> Result<Vec<Option<NewsLine>>, Error> {
-        let Self { ids, own, mut lines, found, names, scores } = self;
-        let (names, scores) = (names.take(answers), scores.take(answers));
+impl LinesRead {
+    pub(super) fn ask(visit: &Visit, query: &mut Query, items: Vec<Item>) -> Self {
         let site = visit.site();
-        for (news, footprint) in found {
-            let id = news.id;
-            let line = NewsLine {
-                username: names.get(&news.user_id).cloned(),
-                site_score: scores.get(&id).copied().unwrap_or_default(),
-                news: Arc::new(news),
-                my_vote: None,
-                shown: Arc::default(),
-            };
-            site.kept.news.put(&site.store, id, line.clone(), footprint, None);
-            lines.insert(id, line);
-        }
+        let note = |item| match item {
+            Item::Kept(line) => Item::Kept(line),
+            Item::Read(news, footprint) => {
+                // Noted before names and scores are read, or found kept.
+                let (author, link) = (keys::user(news.user_id), news.site().map(keys::link));
+                let link = link.as_deref().map(|link| Part::Fields(link, &TOTALS));
+                let parts = [Some(Part::Fields(&author, &users::NAMES)), link].into_iter().flatten();
+                let footprint = footprint.and(site.store.footprint_of(parts));
+                Item::Read(news, footprint)
+            }
+        };
+        let items: Vec<Item> = items.into_iter().map(note).collect();
+        let read = || items.iter().filter(|item| matches!(item, Item::Read(..))).map(Item::news);
+        let names = users::read_usernames(visit, query, read().map(|news| news.user_id));
+        let scores = SiteScoresRead::ask(query, read());
+        let own = OwnVotesRead::ask(visit, query, items.iter().map(|item| item.news().id));
+        Self { items, names, scores, own }
+    }
+
+    /// The items as they are listed. Rounds: none, or 1 for own votes where an
+    /// item turned out to have very many.
+    pub(super) async fn take(self, visit: &mut Visit, answers: &mut Answers) -> Result<Vec<NewsLine>, Error> {
+        let Self { items, names, scores, own } = self;
+        let (names, scores) = (names.take(answers), scores.take(answers));
         let own = own.take(visit, answers).await?;
-        let line = |(id, my_vote): (&NewsId, _)| Some(NewsLine { my_vote, ..lines.get(id)?.clone() });
-        Ok(ids.iter().zip(own).map(line).collect())
+        let site = visit.site();
+        let line = |item| match item {
+            Item::Kept(line) => line,
+            Item::Read(news, footprint) => {
+                let line = NewsLine {
+                    username: names.get(&news.user_id).cloned(),
+                    site_score: scores.get(&news.id).copied().unwrap_or_default(),
+                    news,
+                    my_vote: None,
+                    shown: Arc::default(),
+                };
+                site.kept.news.put(&site.store, line.news.id, line.clone(), footprint, None);
+                line
+            }
+        };
+        let lines = items.into_iter().map(line).zip(own);
+        Ok(lines.map(|(line, my_vote)| NewsLine { my_vote, ..line }).collect())
     }
 }
 
-/// Reads items, in the order asked, after what a query asks for besides, which
-/// `besides` takes. `None` stands for an item that does not exist. Rounds: 2.
-pub(super) async fn read<T>(
-    visit: &mut Visit,
-    ids: &[NewsId],
-    mut query: Query,
-    besides: impl FnOnce(&mut Answers) -> T,
-) -> Result<(Vec<Option<NewsLine>>, T), Error> {
-    let lines = NewsLinesRead::ask(visit, &mut query, ids);
-    let mut answers = visit.run(query).await?;
-    let taken = besides(&mut answers);
+/// Reads what belongs to items. Rounds: 1.
+pub(super) async fn complete(visit: &mut Visit, items: Vec<Item>) -> Result<Vec<NewsLine>, Error> {
     let mut query = Query::new();
-    let lines = lines.go_on(visit, &mut answers, &mut query);
+    let lines = LinesRead::ask(visit, &mut query, items);
     let mut answers = visit.run(query).await?;
-    Ok((lines.take(visit, &mut answers).await?, taken))
+    lines.take(visit, &mut answers).await
+}
+
+/// Reads items, without those that do not exist. Rounds: 1.
+pub(super) async fn find(visit: &mut Visit, ids: &[NewsId]) -> Result<Vec<Item>, Error> {
+    let mut query = Query::new();
+    let items = ItemsRead::ask(visit, &mut query, ids);
+    let mut answers = visit.run(query).await?;
+    Ok(items.take(&mut answers).into_iter().flatten().collect())
 }
 
 /// The scores of the sites that items link to on their way, one read for each

@@ -7,7 +7,6 @@ use super::ids::NewsId;
 use super::keys;
 use super::limits;
 use super::news::News;
-use super::news_lines::NewsLine;
 use super::rules::RankingRules;
 use super::site::{Applied, Site};
 use super::users;
@@ -22,14 +21,14 @@ const RANK_TOLERANCE: f64 = 0.001;
 /// Stores the ranks of what was read, when they have changed and nobody has
 /// done so in the last seconds. A failure costs little: a reader some seconds
 /// later tries again.
-pub(super) async fn refresh_ranks(site: &Site, now: Timestamp, lines: &[NewsLine]) {
+pub(super) async fn refresh_ranks<'a>(site: &Site, now: Timestamp, items: impl Iterator<Item = &'a News>) {
     let last = site.ranks_refreshed.load(Ordering::Relaxed);
     if now.0.abs_diff(last) < RANK_REFRESH_SECONDS
         || site.ranks_refreshed.compare_exchange(last, now.0, Ordering::Relaxed, Ordering::Relaxed).is_err()
     {
         return;
     }
-    let stale = lines.iter().map(|line| &*line.news).filter(|news| is_stale(news, now, &site.rules.ranking));
+    let stale = items.filter(|news| is_stale(news, now, &site.rules.ranking));
     match store_ranks(site, now, stale).await {
         // Votes in the same moment: they have stored the ranks of their items.
         Ok(_) => {}

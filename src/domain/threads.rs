@@ -6,7 +6,7 @@ use super::ids::{CommentAddress, CommentId, NewsId, UserId};
 use super::kept::Shown;
 use super::keys;
 use super::news::News;
-use super::news_lines::{NewsLine, NewsLinesRead};
+use super::news_lines::{ItemsRead, LinesRead, NewsLine};
 use super::site::Applied;
 use super::users;
 use super::visit::Visit;
@@ -98,11 +98,12 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
         let key = keys::thread(id);
         (site.store.footprint_of([Part::Key(&key)]), query.hash(key))
     });
-    let news = NewsLinesRead::ask(visit, &mut query, &[id]);
+    let news = ItemsRead::ask(visit, &mut query, &[id]);
     let mut answers = visit.run(query).await?;
 
     let mut query = Query::new();
-    let news = news.go_on(visit, &mut answers, &mut query);
+    let news = news.take(&mut answers).into_iter().flatten().next().ok_or(Refusal::NoSuchNews)?;
+    let news = LinesRead::ask(visit, &mut query, vec![news]);
     let comments = comments.map(|(footprint, hash)| {
         let arranged = arrange(comments_of(&answers.take(hash)));
         let authors = arranged.iter().map(|(_, comment)| comment.user_id);
@@ -112,7 +113,7 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
         (arranged, footprint, names)
     });
     let mut answers = visit.run(query).await?;
-    let news = news.take(visit, &mut answers).await?.into_iter().flatten().next();
+    let news = news.take(visit, &mut answers).await?.into_iter().next();
     let news = news.ok_or(Refusal::NoSuchNews)?;
     let mut lines = kept.unwrap_or_default();
     if let Some((arranged, footprint, names)) = comments {

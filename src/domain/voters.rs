@@ -83,49 +83,23 @@ enum Found {
 }
 
 /// The viewer's own votes on items on their way.
-pub(super) struct OwnVotesRead {
-    viewer: Option<UserId>,
-    found: Vec<Found>,
-}
+pub(super) struct OwnVotesRead(Vec<Found>);
 
 impl OwnVotesRead {
-    /// Asks for what is not kept, if it is known who visits.
-    pub(super) fn ask(visit: &Visit, query: &mut Query, ids: &[NewsId]) -> Self {
-        let (site, now, viewer) = (visit.site(), visit.now(), visit.viewer_id());
-        let mut find = |id, viewer| match site.kept.voters.get(&site.store, now, &id) {
+    /// Asks for what is not kept. It must be known who visits.
+    pub(super) fn ask(visit: &Visit, query: &mut Query, ids: impl Iterator<Item = NewsId>) -> Self {
+        let (site, now) = (visit.site(), visit.now());
+        let Some(viewer) = visit.viewer_id() else {
+            return Self(ids.map(|_| Found::Known(None)).collect());
+        };
+        let find = |id| match site.kept.voters.get(&site.store, now, &id) {
             None if !site.store.is_shared() => Found::All(id, VotersRead::ask(&site.store, query, id)),
             kept => match kept.and_then(|voters| voters.vote_of(viewer)) {
                 Some(vote) => Found::Known(vote),
                 None => Found::Own(VoteRead::ask(query, id, viewer)),
             },
         };
-        let find = |id: &NewsId| viewer.map_or(Found::Known(None), |viewer| find(*id, viewer));
-        Self { viewer, found: ids.iter().map(find).collect() }
-    }
-
-    /// Takes what was asked, and asks for what is not known yet.
-    pub(super) fn go_on(
-        self,
-        visit: &Visit,
-        answers: &mut Answers,
-        query: &mut Query,
-        ids: &[NewsId],
-    ) -> Self {
-        let Some(viewer) = self.viewer else {
-            return Self::ask(visit, query, ids);
-        };
-        let site = visit.site();
-        let found = self.found.into_iter().map(|found| match found {
-            Found::Known(vote) => Found::Known(vote),
-            Found::Own(read) => Found::Known(read.take(answers)),
-            Found::All(id, read) => {
-                let (voters, footprint) = read.take(answers);
-                let vote = voters.vote_of(viewer);
-                site.kept.voters.put(&site.store, id, voters, footprint, None);
-                vote.map_or_else(|| Found::Own(VoteRead::ask(query, id, viewer)), Found::Known)
-            }
-        });
-        Self { viewer: Some(viewer), found: found.collect() }
+        Self(ids.map(find).collect())
     }
 
     /// The votes, in the order asked. Rounds: none, or 1 where an item turned
@@ -135,19 +109,35 @@ impl OwnVotesRead {
         visit: &mut Visit,
         answers: &mut Answers,
     ) -> Result<Vec<Option<Direction>>, Error> {
-        if self.viewer.is_none() {
-            return Ok(vec![None; self.found.len()]);
-        }
-        let mut query = Query::new();
-        let rest = self.go_on(visit, answers, &mut query, &[]);
-        let mut answers = visit.run(query).await?;
-        let vote = |found| match found {
-            Found::Known(vote) => vote,
-            Found::Own(read) => read.take(&mut answers),
-            // Of what was asked nothing is left.
-            Found::All(..) => None,
+        let Some(viewer) = visit.viewer_id() else {
+            return Ok(vec![None; self.0.len()]);
         };
-        Ok(rest.found.into_iter().map(vote).collect())
+        let site = visit.site_too();
+        let (mut query, mut late) = (Query::new(), Vec::new());
+        let mut votes = Vec::with_capacity(self.0.len());
+        for found in self.0 {
+            votes.push(match found {
+                Found::Known(vote) => vote,
+                Found::Own(read) => read.take(answers),
+                Found::All(id, read) => {
+                    let (voters, footprint) = read.take(answers);
+                    let vote = voters.vote_of(viewer);
+                    site.kept.voters.put(&site.store, id, voters, footprint, None);
+                    if vote.is_none() {
+                        late.push((votes.len(), VoteRead::ask(&mut query, id, viewer)));
+                    }
+                    vote.flatten()
+                }
+            });
+        }
+        if !late.is_empty() {
+            let mut answers = visit.run(query).await?;
+            for (at, read) in late {
+                let own = read.take(&mut answers);
+                votes.get_mut(at).into_iter().for_each(|vote| *vote = own);
+            }
+        }
+        Ok(votes)
     }
 }
 
@@ -157,9 +147,8 @@ pub(super) async fn mark_own_votes(visit: &mut Visit, lines: &mut [NewsLine]) ->
     if visit.identify().await?.is_none() {
         return Ok(());
     }
-    let ids: Vec<NewsId> = lines.iter().map(|line| line.news.id).collect();
     let mut query = Query::new();
-    let own = OwnVotesRead::ask(visit, &mut query, &ids);
+    let own = OwnVotesRead::ask(visit, &mut query, lines.iter().map(|line| line.news.id));
     let mut answers = visit.run(query).await?;
     let own = own.take(visit, &mut answers).await?;
     for (line, vote) in lines.iter_mut().zip(own) {

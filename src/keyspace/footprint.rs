@@ -21,6 +21,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// second, and a footprint of a hundred stripes should live for longer than that.
 const STRIPES: u32 = 1 << 18;
 
+/// Who reads more fields of a hash than these is taken to read all.
+const SOME: usize = 4;
+
 /// Nobody can choose keys that share a stripe.
 #[cfg(not(test))]
 type Hashing = std::hash::RandomState;
@@ -123,7 +126,7 @@ impl Versions {
             let mut trail = trail.borrow_mut();
             for read in query.reads() {
                 match read {
-                    Read::HashFields(key, fields) => {
+                    Read::HashFields(key, fields) if fields.len() <= SOME => {
                         trail.push(self.note(&Version::Whole(family(key))));
                         trail.extend(fields.iter().map(|field| self.note(&Version::Field(key, field))));
                     }
