@@ -177,7 +177,7 @@ impl Store {
         let engine = if let Some(path) = url.strip_prefix("redb:") {
             Engine::Redb(redb::Redb::open(path, options, versions.clone())?)
         } else if url.starts_with("redis://") || url.starts_with("rediss://") {
-            Engine::Redis(redis::Redis::open(url, options).await?)
+            Engine::Redis(redis::Redis::open(url, options, versions.clone()).await?)
         } else {
             return Err(OpenError::Url(without_password(url)));
         };
@@ -323,6 +323,17 @@ impl Store {
     #[must_use]
     pub fn stands(&self, footprint: &Footprint) -> bool {
         footprint.stands(&self.versions)
+    }
+
+    /// Whether, with the answer to a query, it is known what anybody has written
+    /// before: then a footprint that stands can be relied on. Nearly always so; a
+    /// Redis server may refuse to tell.
+    #[must_use]
+    pub fn tells_of_writes(&self) -> bool {
+        match &self.engine {
+            Engine::Redb(_) => true,
+            Engine::Redis(engine) => engine.tells_of_writes(),
+        }
     }
 
     /// Listens for messages on a channel, from now on.

@@ -1,10 +1,12 @@
 //! What was read for one visitor and is the same for the next, kept in memory
 //! until any of it is written.
 //!
-//! Only what this process alone writes can be kept so: on a store that other
-//! servers share every page is read anew. Nothing here may depend on who visits.
+//! On a store that other servers share, a visit uses what is kept after its first
+//! round: with the answers come the keys that others have written. Nothing here
+//! may depend on who visits.
 
 use super::clock::Timestamp;
+use super::error::Error;
 use super::ids::{NewsId, TweetId, UserId};
 use super::news::NewsPage;
 use super::news_lines::NewsLine;
@@ -13,8 +15,9 @@ use super::threads::{self, ThreadLine};
 use super::timelines::{HomeKey, HomePage};
 use super::tweet_lines::TweetLine;
 use super::users::User;
+use super::visit::Visit;
 use super::voters::Voters;
-use crate::keyspace::{Footprint, Store};
+use crate::keyspace::Footprint;
 use memchr::memmem;
 use quick_cache::sync::Cache;
 use quick_cache::{OptionsBuilder, Weighter};
@@ -174,26 +177,37 @@ impl<K: Hash + Eq, V: Clone> Shelf<K, V> {
     }
 
     /// What is kept under a key, if it stands.
-    pub(super) fn get(&self, store: &Store, now: Timestamp, key: &K) -> Option<V> {
-        let entry = self.cache.get(key)?;
-        if entry.second.is_some_and(|second| second != now) || !store.stands(&entry.footprint) {
-            return None;
-        }
+    pub(super) fn get(&self, visit: &Visit, key: &K) -> Option<V> {
+        let entry = self.standing(visit, key).filter(|_| visit.is_current())?;
         entry.footprint.note_again();
         Some(entry.value.clone())
+    }
+
+    /// The same, where it is worth a round to learn what others have written.
+    pub(super) async fn look_up(&self, visit: &mut Visit, key: &K) -> Result<Option<V>, Error> {
+        if !visit.is_current() && self.standing(visit, key).is_some() {
+            visit.identify().await?;
+        }
+        Ok(self.get(visit, key))
+    }
+
+    fn standing(&self, visit: &Visit, key: &K) -> Option<Arc<Entry<V>>> {
+        let entry = self.cache.get(key)?;
+        let in_time = entry.second.is_none_or(|second| second == visit.now());
+        (in_time && visit.site().store.stands(&entry.footprint)).then_some(entry)
     }
 
     /// Keeps a value that was made by reading `footprint`, and, when it
     /// depends on the time, at a second.
     pub(super) fn put(
         &self,
-        store: &Store,
+        visit: &Visit,
         key: K,
         value: V,
         footprint: impl Into<Arc<Footprint>>,
         second: Option<Timestamp>,
     ) {
-        if !store.is_shared() {
+        if visit.site().store.tells_of_writes() {
             let footprint = footprint.into();
             self.cache.insert(key, Arc::new(Entry { value, second, footprint }));
         }

@@ -63,9 +63,6 @@ pub fn user(id: UserId) -> String {
     format!("user:{id}")
 }
 
-/// A key like that of every user, where all are meant.
-pub const ANY_USER: &str = "user:0";
-
 /// String: the id of the user with this name, without regard to case.
 #[must_use]
 pub fn username_to_id(username: &str) -> String {

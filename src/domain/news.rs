@@ -249,13 +249,13 @@ async fn shared_page(
 ) -> Result<NewsPage, Error> {
     let (site, now) = (visit.site_too(), visit.now());
     let list = (key.to_owned(), start, count);
-    if let Some(mut page) = site.kept.lists.get(&site.store, now, &list) {
+    if let Some(mut page) = site.kept.lists.look_up(visit, &list).await? {
         voters::mark_own_votes(visit, &mut page.lines).await?;
         return Ok(page);
     }
     let (page, footprint) = site.store.footprint(read(visit)).await;
     let page = page?;
-    site.kept.lists.put(&site.store, list, page.of_nobody(), footprint, Some(now));
+    site.kept.lists.put(visit, list, page.of_nobody(), footprint, Some(now));
     Ok(page)
 }
 

@@ -70,8 +70,8 @@ enum ItemRead {
 
 impl ItemsRead {
     pub(super) fn ask(visit: &Visit, query: &mut Query, ids: &[NewsId]) -> Self {
-        let (site, now) = (visit.site(), visit.now());
-        let mut read = |id: &NewsId| match site.kept.news.get(&site.store, now, id) {
+        let site = visit.site();
+        let mut read = |id: &NewsId| match site.kept.news.get(visit, id) {
             Some(line) => ItemRead::Kept(line),
             None => {
                 let key = keys::news(*id);
@@ -128,7 +128,7 @@ impl LinesRead {
     /// item turned out to have very many.
     pub(super) async fn take(self, visit: &mut Visit, answers: &mut Answers) -> Result<Vec<NewsLine>, Error> {
         let Self { items, names, scores, own } = self;
-        let (names, scores) = (names.take(answers), scores.take(answers));
+        let (names, scores) = (names.take(visit, answers), scores.take(answers));
         let own = own.take(visit, answers).await?;
         let site = visit.site();
         let line = |item| match item {
@@ -141,7 +141,7 @@ impl LinesRead {
                     my_vote: None,
                     shown: Arc::default(),
                 };
-                site.kept.news.put(&site.store, line.news.id, line.clone(), footprint, None);
+                site.kept.news.put(visit, line.news.id, line.clone(), footprint, None);
                 line
             }
         };

@@ -47,13 +47,13 @@ pub async fn suggestions(visit: &mut Visit, count: usize) -> Result<Vec<Suggesti
     let Some(viewer) = visit.viewer().await?.map(|viewer| viewer.id) else {
         return Ok(Vec::new());
     };
-    let (site, now) = (visit.site_too(), visit.now());
-    if let Some(people) = site.kept.suggestions.get(&site.store, now, &(viewer, count)) {
+    let site = visit.site_too();
+    if let Some(people) = site.kept.suggestions.get(visit, &(viewer, count)) {
         return Ok(people);
     }
     let (people, footprint) = site.store.footprint(read(visit, viewer, count)).await;
     let people = people?;
-    site.kept.suggestions.put(&site.store, (viewer, count), people.clone(), footprint, None);
+    site.kept.suggestions.put(visit, (viewer, count), people.clone(), footprint, None);
     Ok(people)
 }
 

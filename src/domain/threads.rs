@@ -91,8 +91,8 @@ fn comments_of(hash: &Hash) -> Vec<Comment> {
 /// # Errors
 /// [`Refusal::NoSuchNews`], or the store's.
 pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
-    let (site, now) = (visit.site_too(), visit.now());
-    let kept = site.kept.threads.get(&site.store, now, &id);
+    let site = visit.site_too();
+    let kept = site.kept.threads.look_up(visit, &id).await?;
     let mut query = Query::new();
     let comments = kept.is_none().then(|| {
         let key = keys::thread(id);
@@ -103,12 +103,13 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
 
     let mut query = Query::new();
     let news = news.take(&mut answers).into_iter().flatten().next().ok_or(Refusal::NoSuchNews)?;
+    let author = keys::user(news.news().user_id);
     let news = LinesRead::ask(visit, &mut query, vec![news]);
     let comments = comments.map(|(footprint, hash)| {
         let arranged = arrange(comments_of(&answers.take(hash)));
         let authors = arranged.iter().map(|(_, comment)| comment.user_id);
         // A name hardly ever changes: not each of perhaps hundreds is noted.
-        let footprint = footprint.and(site.store.footprint_of([users::ALL_NAMES]));
+        let footprint = footprint.and(site.store.footprint_of([users::all_names(&author)]));
         let names = users::read_usernames(visit, &mut query, authors);
         (arranged, footprint, names)
     });
@@ -117,8 +118,8 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
     let news = news.ok_or(Refusal::NoSuchNews)?;
     let mut lines = kept.unwrap_or_default();
     if let Some((arranged, footprint, names)) = comments {
-        lines = name_lines(arranged, &names.take(&mut answers)).into();
-        site.kept.threads.put(&site.store, id, lines.clone(), footprint, None);
+        lines = name_lines(arranged, &names.take(visit, &mut answers)).into();
+        site.kept.threads.put(visit, id, lines.clone(), footprint, None);
     }
     Ok(Thread { news, lines })
 }
@@ -267,7 +268,7 @@ pub async fn replies(visit: &mut Visit, viewer: &users::User, count: u64) -> Res
     let authors = chosen.iter().flat_map(|(_, _, lines)| lines.iter().map(|(_, comment)| comment.user_id));
     let names = users::read_usernames(visit, &mut query, authors);
     let mut answers = visit.run(query).await?;
-    let names = names.take(&mut answers);
+    let names = names.take(visit, &mut answers);
     reset_badge(visit, viewer).await?;
     Ok(chosen
         .into_iter()

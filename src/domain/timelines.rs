@@ -89,10 +89,10 @@ async fn kept_home(
     pulled: &[UserId],
     window: &Window,
 ) -> Result<TweetPage, Error> {
-    let (site, now) = (visit.site_too(), visit.now());
+    let site = visit.site_too();
     let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
     let key = (reader, [place(window.before), place(window.since)], window.count);
-    if let Some(kept) = site.kept.homes.get(&site.store, now, &key)
+    if let Some(kept) = site.kept.homes.get(visit, &key)
         && *kept.pulled == *pulled
     {
         return Ok(kept.page);
@@ -101,7 +101,7 @@ async fn kept_home(
     let (page, footprint) = site.store.footprint(read_page(visit, &source, window)).await;
     let page = page?;
     let kept = HomePage { page: page.clone(), pulled: pulled.into() };
-    site.kept.homes.put(&site.store, key, kept, footprint, None);
+    site.kept.homes.put(visit, key, kept, footprint, None);
     Ok(page)
 }
 

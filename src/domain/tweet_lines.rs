@@ -64,10 +64,10 @@ pub(super) async fn hydrate(
     entries: &[Cursor],
     reader: Option<UserId>,
 ) -> Result<Vec<TweetLine>, Error> {
-    let (site, now) = (visit.site_too(), visit.now());
+    let site = visit.site_too();
     let mut lines: HashMap<u64, TweetLine> = entries
         .iter()
-        .filter_map(|entry| Some((entry.id, site.kept.tweets.get(&site.store, now, &TweetId(entry.id))?)))
+        .filter_map(|entry| Some((entry.id, site.kept.tweets.get(visit, &TweetId(entry.id))?)))
         .collect();
     let missing: Vec<TweetId> = entries
         .iter()
@@ -81,7 +81,7 @@ pub(super) async fn hydrate(
     let footprint = Arc::new(footprint);
     for line in read? {
         let (id, kept) = (line.tweet.id, line.clone());
-        site.kept.tweets.put(&site.store, id, kept, footprint.clone(), None);
+        site.kept.tweets.put(visit, id, kept, footprint.clone(), None);
         lines.insert(id.0, line);
     }
     let is_shown = |line: &TweetLine| {

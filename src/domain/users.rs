@@ -7,15 +7,17 @@ use super::keys;
 use super::site::Site;
 use super::sites::VoterId;
 use super::visit::Visit;
-use crate::keyspace::{Footprint, Handle, Hash, Part, Query};
+use crate::keyspace::{Answers, Footprint, Handle, Hash, Part, Query};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The fields of a user that tell the name and the full name.
 pub(super) const NAMES: [&str; 2] = ["username", "fullname"];
 
-/// The names of all users, as they are noted by what shows very many.
-pub(super) const ALL_NAMES: Part<'static> = Part::FieldOfAll { key: keys::ANY_USER, field: "username" };
+/// The names of all users, as what shows very many notes them; of any user's key.
+pub(super) const fn all_names(key: &str) -> Part<'_> {
+    Part::FieldOfAll { key, field: "username" }
+}
 
 /// A user, without password and session token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,7 +198,6 @@ pub(super) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
 /// The users' names on their way, one read for each different user whose name
 /// is not kept.
 pub(super) struct UsernameReads {
-    site: Arc<Site>,
     names: HashMap<UserId, Arc<str>>,
     footprints: Vec<(UserId, Footprint)>,
     reads: PeopleReads,
@@ -208,11 +209,11 @@ pub(super) fn read_usernames(
     query: &mut Query,
     ids: impl IntoIterator<Item = UserId>,
 ) -> UsernameReads {
-    let (site, now) = (visit.site_too(), visit.now());
+    let site = visit.site();
     let mut names = HashMap::new();
     let mut footprints = Vec::new();
     for id in ids.into_iter().collect::<HashSet<UserId>>() {
-        if let Some(name) = site.kept.usernames.get(&site.store, now, &id) {
+        if let Some(name) = site.kept.usernames.get(visit, &id) {
             names.insert(id, name);
         } else {
             let footprint = site.store.footprint_of([Part::Fields(&keys::user(id), &NAMES)]);
@@ -220,18 +221,18 @@ pub(super) fn read_usernames(
         }
     }
     let reads = read_people(query, footprints.iter().map(|(id, _)| *id));
-    UsernameReads { site, names, footprints, reads }
+    UsernameReads { names, footprints, reads }
 }
 
 impl UsernameReads {
     /// The names that were found.
-    pub(super) fn take(self, answers: &mut crate::keyspace::Answers) -> HashMap<UserId, Arc<str>> {
-        let Self { site, mut names, footprints, reads } = self;
+    pub(super) fn take(self, visit: &Visit, answers: &mut Answers) -> HashMap<UserId, Arc<str>> {
+        let Self { mut names, footprints, reads } = self;
         let found = reads.take(answers);
         for (id, footprint) in footprints {
             if let Some((username, _)) = found.get(&id) {
                 let name: Arc<str> = username.as_str().into();
-                site.kept.usernames.put(&site.store, id, name.clone(), footprint, None);
+                visit.site().kept.usernames.put(visit, id, name.clone(), footprint, None);
                 names.insert(id, name);
             }
         }
@@ -253,7 +254,7 @@ pub(super) fn read_people(query: &mut Query, ids: impl IntoIterator<Item = UserI
 
 impl PeopleReads {
     /// The names and full names that were found. Accounts that are gone have none.
-    pub(super) fn take(self, answers: &mut crate::keyspace::Answers) -> HashMap<UserId, (String, String)> {
+    pub(super) fn take(self, answers: &mut Answers) -> HashMap<UserId, (String, String)> {
         let named = |(id, handle): (UserId, Handle<Vec<Option<String>>>)| {
             let mut names = answers.take(handle).into_iter();
             Some((id, (names.next().flatten()?, names.next().flatten().unwrap_or_default())))

@@ -4,7 +4,7 @@
 //! user's id, the id gives the user. A page takes some rounds of its own. So
 //! the session's reads ride along with the page's rounds: the token in the
 //! first, the user in the second. A page learns who asks without a round more.
-//! Where nobody else writes to the store, who has asked before is kept.
+//! Who has asked before is kept.
 
 use super::clock::Timestamp;
 use super::error::Error;
@@ -21,6 +21,7 @@ pub struct Visit {
     now: Timestamp,
     stage: Stage,
     returned: bool,
+    current: bool,
 }
 
 enum Stage {
@@ -39,21 +40,22 @@ impl Visit {
             Some(token) if is_token(token) => Stage::Token(token.to_ascii_lowercase()),
             _ => Stage::Anonymous,
         };
-        let mut visit = Self { site, now, stage, returned: false };
+        let current = !site.store.is_shared();
+        let mut visit = Self { site, now, stage, returned: false, current };
         visit.recall();
         visit
     }
 
     /// Goes on as far as it is kept in memory who asks.
     fn recall(&mut self) {
-        let (store, kept) = (&self.site.store, &self.site.kept);
+        let kept = &self.site.kept;
         if let Stage::Token(token) = &self.stage
-            && let Some(id) = kept.sessions.get(store, self.now, token)
+            && let Some(id) = kept.sessions.get(self, token)
         {
             self.stage = Stage::Known(id);
         }
         if let Stage::Known(id) = &self.stage
-            && let Some(user) = kept.viewers.get(store, self.now, id)
+            && let Some(user) = kept.viewers.get(self, id)
         {
             self.stage = Stage::Viewer(user);
         }
@@ -88,6 +90,7 @@ impl Visit {
     /// When the store fails.
     pub async fn run(&mut self, mut query: Query) -> Result<Answers, Error> {
         let (store, kept) = (&self.site.store, &self.site.kept);
+        let has_asked = !query.is_empty() || matches!(self.stage, Stage::Token(_) | Stage::Known(_));
         let answers = match &self.stage {
             Stage::Token(token) => {
                 let key = keys::auth(token);
@@ -96,7 +99,7 @@ impl Visit {
                 let mut answers = store.query(query).await?;
                 self.stage = match answers.take(id).and_then(|id| id.parse().ok()) {
                     Some(id) => {
-                        kept.sessions.put(store, token.clone(), id, footprint, None);
+                        kept.sessions.put(self, token.clone(), id, footprint, None);
                         Stage::Known(id)
                     }
                     None => Stage::Anonymous,
@@ -111,7 +114,7 @@ impl Visit {
                 self.stage = match User::from_hash(&answers.take(hash)) {
                     Some(user) => {
                         let user = Arc::new(user);
-                        kept.viewers.put(store, *id, user.clone(), footprint, None);
+                        kept.viewers.put(self, *id, user.clone(), footprint, None);
                         Stage::Viewer(user)
                     }
                     None => Stage::Anonymous,
@@ -120,7 +123,19 @@ impl Visit {
             }
             Stage::Anonymous | Stage::Viewer(_) => store.query(query).await?,
         };
+        if !self.current && has_asked && self.site.store.tells_of_writes() {
+            self.current = true;
+            self.recall();
+        }
         Ok(answers)
+    }
+
+    /// Whether everything is known that was written before the visit: then what is
+    /// kept and stands may be used. On a store that others write to it is known
+    /// after the first round.
+    #[must_use]
+    pub(super) const fn is_current(&self) -> bool {
+        self.current
     }
 
     /// Who asks, as far as it is known: `None` for a visitor without a session,

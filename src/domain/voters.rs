@@ -88,12 +88,12 @@ pub(super) struct OwnVotesRead(Vec<Found>);
 impl OwnVotesRead {
     /// Asks for what is not kept. It must be known who visits.
     pub(super) fn ask(visit: &Visit, query: &mut Query, ids: impl Iterator<Item = NewsId>) -> Self {
-        let (site, now) = (visit.site(), visit.now());
+        let site = visit.site();
         let Some(viewer) = visit.viewer_id() else {
             return Self(ids.map(|_| Found::Known(None)).collect());
         };
-        let find = |id| match site.kept.voters.get(&site.store, now, &id) {
-            None if !site.store.is_shared() => Found::All(id, VotersRead::ask(&site.store, query, id)),
+        let find = |id| match site.kept.voters.get(visit, &id) {
+            None if site.store.tells_of_writes() => Found::All(id, VotersRead::ask(&site.store, query, id)),
             kept => match kept.and_then(|voters| voters.vote_of(viewer)) {
                 Some(vote) => Found::Known(vote),
                 None => Found::Own(VoteRead::ask(query, id, viewer)),
@@ -122,7 +122,7 @@ impl OwnVotesRead {
                 Found::All(id, read) => {
                     let (voters, footprint) = read.take(answers);
                     let vote = voters.vote_of(viewer);
-                    site.kept.voters.put(&site.store, id, voters, footprint, None);
+                    site.kept.voters.put(visit, id, voters, footprint, None);
                     if vote.is_none() {
                         late.push((votes.len(), VoteRead::ask(&mut query, id, viewer)));
                     }

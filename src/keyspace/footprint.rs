@@ -43,9 +43,10 @@ enum Version<'a> {
     Field(&'a str, &'a str),
     /// Raised by every write to the field of any hash of the family.
     FieldOfAll(&'a str, &'a str),
-    /// Raised by every write to a key of the family that is not to a field: those
-    /// that have hashes are hardly ever written so.
+    /// Raised by every write to the key that is not known to be to a field.
     Whole(&'a str),
+    /// Raised by every such write to any key of the family.
+    WholeOfAll(&'a str),
 }
 
 /// Keys that differ only in what follows the last colon.
@@ -127,7 +128,7 @@ impl Versions {
             for read in query.reads() {
                 match read {
                     Read::HashFields(key, fields) if fields.len() <= SOME => {
-                        trail.push(self.note(&Version::Whole(family(key))));
+                        trail.push(self.note(&Version::Whole(key)));
                         trail.extend(fields.iter().map(|field| self.note(&Version::Field(key, field))));
                     }
                     other => trail.push(self.note(&Version::Key(other.key()))),
@@ -152,10 +153,22 @@ impl Versions {
                 Write::DeleteField(key, field) | Write::IncrementField(key, field, _) => {
                     raise_field(key, field);
                 }
-                other => other.written_keys().for_each(|key| self.raise(&Version::Whole(family(key)))),
+                other => other.written_keys().for_each(|key| self.raise_whole(key)),
             }
         }
         self.raised.fetch_add(1, Ordering::Release);
+    }
+
+    /// Ends the footprints that have a key or anything of it.
+    pub(super) fn raise_key(&self, key: &str) {
+        self.raise(&Version::Key(key));
+        self.raise_whole(key);
+        self.raised.fetch_add(1, Ordering::Release);
+    }
+
+    fn raise_whole(&self, key: &str) {
+        self.raise(&Version::Whole(key));
+        self.raise(&Version::WholeOfAll(family(key)));
     }
 
     /// Ends all footprints.
@@ -199,11 +212,11 @@ impl Footprint {
             match part {
                 Part::Key(key) => reads.push(versions.note(&Version::Key(key))),
                 Part::FieldOfAll { key, field } => {
-                    reads.push(versions.note(&Version::Whole(family(key))));
+                    reads.push(versions.note(&Version::WholeOfAll(family(key))));
                     reads.push(versions.note(&Version::FieldOfAll(family(key), field)));
                 }
                 Part::Fields(key, fields) => {
-                    reads.push(versions.note(&Version::Whole(family(key))));
+                    reads.push(versions.note(&Version::Whole(key)));
                     reads.extend(fields.iter().map(|field| versions.note(&Version::Field(key, field))));
                 }
             }

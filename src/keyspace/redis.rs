@@ -15,6 +15,7 @@ mod tests;
 
 use super::batch::{Batch, CommitError, Committed};
 use super::events::Subscription;
+use super::footprint::Versions;
 use super::query::{Answers, Expiry, Query};
 use super::{Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value as EntryValue};
 use connection::{Connection, Failure, Manner};
@@ -53,12 +54,16 @@ struct Inner {
 
 impl Redis {
     /// Connects to the server that a URL names.
-    pub(super) async fn open(url: &str, options: &StoreOptions) -> Result<Self, OpenError> {
+    pub(super) async fn open(
+        url: &str,
+        options: &StoreOptions,
+        versions: Arc<Versions>,
+    ) -> Result<Self, OpenError> {
         let failed = |reason: String| OpenError::Engine { url: super::without_password(url), reason };
         let client = client(url, options.timeout).map_err(|error| failed(advice(&error)))?;
         let redis = Self {
             inner: Arc::new(Inner {
-                connection: Connection::new(client.clone(), options.timeout),
+                connection: Connection::new(client.clone(), options.timeout, versions),
                 client,
                 timeout: options.timeout,
                 commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
@@ -66,6 +71,11 @@ impl Redis {
         };
         redis.check_server().await.map_err(failed)?;
         Ok(redis)
+    }
+
+    /// Whether the server tells of what others write.
+    pub(super) fn tells_of_writes(&self) -> bool {
+        self.inner.connection.tells_of_writes()
     }
 
     /// Refuses a server that cannot serve, with what the operator can do.
@@ -274,8 +284,8 @@ fn client(url: &str, timeout: Duration) -> Result<Client, RedisError> {
     // quarter of an hour.
     #[cfg(target_os = "linux")]
     let tcp = tcp.set_user_timeout(timeout);
-    // The answers are read as those of the older protocol, which every server speaks.
-    let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP2);
+    // Only in this protocol a server tells of writes on the connection itself.
+    let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
     Client::open(info.set_tcp_settings(tcp).set_redis_settings(settings))
 }
 
@@ -344,7 +354,7 @@ fn entry_value(key: &str, held: &[u8], value: Value) -> Result<Option<EntryValue
             value => Ok(Some(EntryValue::String(value_text(key, value)?))),
         };
     }
-    let items = wire::items(value).ok_or_else(|| wire::unexpected(key))?;
+    let items = wire::flat(value).ok_or_else(|| wire::unexpected(key))?;
     if items.is_empty() {
         return Ok(None);
     }

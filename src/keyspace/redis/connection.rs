@@ -4,10 +4,16 @@
 //! time out (behind a firewall that forgot it, that lasts a quarter of an hour)
 //! and never tries again after a refused password. This one drops a connection
 //! on any doubt; the next request connects anew.
+//!
+//! On the same connection the server tells of keys that anybody writes (client-side
+//! caching, in broadcasting mode). What was written before a request was made is
+//! told before its answer is given.
 
+use crate::keyspace::footprint::Versions;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Pipeline, RedisError, Value};
-use std::sync::{Mutex, PoisonError};
+use redis::{AsyncConnectionConfig, Client, Pipeline, PushInfo, PushKind, RedisError, Value, cmd};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Requests that may be on their way at once before further ones wait.
@@ -17,6 +23,7 @@ const BUFFERED_REQUESTS: usize = 1024;
 pub(super) struct Connection {
     client: Client,
     timeout: Duration,
+    versions: Arc<Versions>,
     current: Mutex<Current>,
     /// Held while connecting, so that many waiting requests connect once.
     connecting: tokio::sync::Mutex<()>,
@@ -27,6 +34,8 @@ pub(super) struct Connection {
 struct Current {
     generation: u64,
     connection: Option<MultiplexedConnection>,
+    /// Whether the server tells of writes on it.
+    tells_of_writes: bool,
 }
 
 /// How a request is made.
@@ -50,8 +59,14 @@ pub(super) enum Failure {
 
 impl Connection {
     /// A connection that is made when it is first needed.
-    pub(super) fn new(client: Client, timeout: Duration) -> Self {
-        Self { client, timeout, current: Mutex::default(), connecting: tokio::sync::Mutex::default() }
+    pub(super) fn new(client: Client, timeout: Duration, versions: Arc<Versions>) -> Self {
+        let (current, connecting) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { client, timeout, versions, current, connecting }
+    }
+
+    /// Whether the server tells of writes.
+    pub(super) fn tells_of_writes(&self) -> bool {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).tells_of_writes
     }
 
     /// Sends commands together. Each is answered by a value, which may be an
@@ -104,12 +119,27 @@ impl Connection {
             .set_connection_timeout(Some(self.timeout))
             // Each request brings its own time-out.
             .set_response_timeout(None)
-            .set_pipeline_buffer_size(BUFFERED_REQUESTS);
-        let connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        current.generation += 1;
-        current.connection = Some(connection.clone());
-        Ok((current.generation, connection))
+            .set_pipeline_buffer_size(BUFFERED_REQUESTS)
+            .set_push_sender({
+                let versions = self.versions.clone();
+                move |push| {
+                    heed(&versions, &push);
+                    Ok::<_, Infallible>(())
+                }
+            });
+        let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        let tells_of_writes = track(&mut connection).await?;
+        let generation = {
+            let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+            current.generation += 1;
+            current.connection = Some(connection.clone());
+            current.tells_of_writes = tells_of_writes;
+            current.generation
+        };
+        // Nobody has told of what was written between two connections. Whoever notes
+        // a footprint from now on reads by the new one.
+        self.versions.raise_all();
+        Ok((generation, connection))
     }
 
     fn connected(&self) -> Option<(u64, MultiplexedConnection)> {
@@ -123,7 +153,43 @@ impl Connection {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.generation == generation {
             current.connection = None;
+            current.tells_of_writes = false;
         }
+    }
+}
+
+/// Asks the server to tell of all keys that anybody writes; answers whether it does.
+async fn track(connection: &mut MultiplexedConnection) -> Result<bool, RedisError> {
+    let mut tracking = cmd("CLIENT");
+    tracking.arg("TRACKING").arg("ON").arg("BCAST");
+    match connection.send_packed_command(&tracking).await {
+        Ok(Value::ServerError(error)) => {
+            tracing::warn!(
+                error = error.code(),
+                "the server does not tell of writes, so that every page is read anew; allow CLIENT TRACKING"
+            );
+            Ok(false)
+        }
+        Ok(_) => Ok(true),
+        Err(error) if error.is_connection_dropped() || error.is_io_error() => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Ends what was made from keys that somebody has written.
+fn heed(versions: &Versions, push: &PushInfo) {
+    match (&push.kind, push.data.first()) {
+        (PushKind::Invalidate, Some(Value::Array(keys))) => {
+            for key in keys {
+                match key {
+                    Value::BulkString(key) => versions.raise_key(&String::from_utf8_lossy(key)),
+                    _ => versions.raise_all(),
+                }
+            }
+        }
+        // All keys at once, or an end of the telling.
+        (PushKind::Invalidate | PushKind::Disconnection, _) => versions.raise_all(),
+        _ => {}
     }
 }
 

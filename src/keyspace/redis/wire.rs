@@ -129,11 +129,23 @@ pub(super) fn items(value: Value) -> Option<Vec<Value>> {
     }
 }
 
+/// The items of what may come in pairs: fields with values, members with scores.
+pub(super) fn flat(value: Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Set(items) => Some(items),
+        Value::Map(pairs) => Some(pairs.into_iter().flat_map(<[Value; 2]>::from).collect()),
+        Value::Array(items) if items.iter().all(|item| matches!(item, Value::Array(_))) => {
+            Some(items.into_iter().filter_map(self::items).flatten().collect())
+        }
+        value => items(value),
+    }
+}
+
 /// The bytes of a text. Whether they are UTF-8 is for the caller to decide.
 pub(super) fn bytes(value: Value) -> Option<Vec<u8>> {
     match value {
         Value::BulkString(bytes) => Some(bytes),
-        Value::SimpleString(text) => Some(text.into_bytes()),
+        Value::SimpleString(text) | Value::VerbatimString { text, .. } => Some(text.into_bytes()),
         Value::Okay => Some(b"OK".to_vec()),
         _ => None,
     }
@@ -157,11 +169,11 @@ fn optional_text(value: Value) -> Option<Option<String>> {
 }
 
 fn texts(value: Value) -> Option<Vec<String>> {
-    items(value)?.into_iter().map(text).collect()
+    flat(value)?.into_iter().map(text).collect()
 }
 
 fn pairs(value: Value) -> Option<Vec<(String, String)>> {
-    let mut items = items(value)?.into_iter();
+    let mut items = flat(value)?.into_iter();
     let mut pairs = Vec::with_capacity(items.len() / 2);
     while let Some(first) = items.next() {
         pairs.push((text(first)?, text(items.next()?)?));
@@ -172,11 +184,7 @@ fn pairs(value: Value) -> Option<Vec<(String, String)>> {
 /// A score. Both zeros are one score, whichever way it was written.
 pub(super) fn score(value: &Value) -> Option<f64> {
     match value {
-        Value::BulkString(bytes) => std::str::from_utf8(bytes)
-            .ok()?
-            .parse::<f64>()
-            .ok()
-            .map(|score| if score == 0.0 { 0.0 } else { score }),
+        Value::Double(score) => Some(if *score == 0.0 { 0.0 } else { *score }),
         _ => None,
     }
 }
@@ -189,7 +197,7 @@ fn optional_score(value: Value) -> Option<Option<f64>> {
 }
 
 fn scored(value: Value) -> Option<Vec<(String, f64)>> {
-    let mut items = items(value)?.into_iter();
+    let mut items = flat(value)?.into_iter();
     let mut members = Vec::with_capacity(items.len() / 2);
     while let Some(member) = items.next() {
         members.push((text(member)?, score(&items.next()?)?));
