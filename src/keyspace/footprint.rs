@@ -43,7 +43,8 @@ enum Version<'a> {
     Field(&'a str, &'a str),
     /// Raised by every write to the field of any hash of the family.
     FieldOfAll(&'a str, &'a str),
-    /// Raised by every write to the key that is not known to be to a field.
+    /// Raised by every write to the key, if it may be a hash, that is not known to
+    /// be to a field.
     Whole(&'a str),
     /// Raised by every such write to any key of the family.
     WholeOfAll(&'a str),
@@ -153,7 +154,14 @@ impl Versions {
                 Write::DeleteField(key, field) | Write::IncrementField(key, field, _) => {
                     raise_field(key, field);
                 }
-                other => other.written_keys().for_each(|key| self.raise_whole(key)),
+                Write::Set(key, ..)
+                | Write::Delete(key)
+                | Write::Expire(key, _)
+                | Write::SortedStore(key, _) => {
+                    self.raise_whole(key);
+                }
+                // Never a hash: it has no fields to read.
+                _ => {}
             }
         }
         self.raised.fetch_add(1, Ordering::Release);
