@@ -56,6 +56,37 @@ async fn check_everything(server: &Server, visitors: &[Client], after: &str) {
     }
 }
 
+/// Does a bit of everything, and calls `check` after each.
+async fn act(alice: &Client, bob: &Client, check: impl AsyncFn(&str)) {
+    check("nothing").await;
+    ok(bob.vote(1, "up").await);
+    check("a vote up").await;
+    ok(alice.vote(2, "down").await);
+    check("a vote down").await;
+    ok(alice.vote_comment(1, 1, "up").await);
+    check("a vote on a comment").await;
+    bob.reply(1, 2, "Another answer").await;
+    check("a comment").await;
+    ok(bob.edit_comment(1, 1, "An edited comment").await);
+    check("an edited comment").await;
+    ok(alice.edit(1, "Another title", "http://example.com/two", "").await);
+    check("an edited item").await;
+    ok(alice.edit_topics(1, "links").await);
+    check("another topic").await;
+    alice.tweet("Hello @bob, see http://example.com/").await;
+    check("a tweet").await;
+    bob.follow("alice").await;
+    check("a follow").await;
+    ok(bob.update_profile("I am <b>bob</b>", "bob@example.com", "").await);
+    check("a changed profile").await;
+    ok(bob.api_post("/api/sites/vote", &[("link", "example.com"), ("vote", "1")]).await);
+    check("a vote on a site").await;
+    ok(bob.api_post("/api/deltweet", &[("tweet_id", "2")]).await);
+    check("a deleted tweet").await;
+    ok(alice.delete(1).await);
+    check("a deleted item").await;
+}
+
 #[tokio::test]
 async fn whatever_was_kept_everybody_sees_what_was_done() {
     each_engine(&[], async |server| {
@@ -68,36 +99,28 @@ async fn whatever_was_kept_everybody_sees_what_was_done() {
         for client in &visitors {
             everything(client).await;
         }
-        check_everything(&server, &visitors, "nothing").await;
-
-        ok(bob.vote(1, "up").await);
-        check_everything(&server, &visitors, "a vote up").await;
-        ok(alice.vote(2, "down").await);
-        check_everything(&server, &visitors, "a vote down").await;
-        ok(alice.vote_comment(1, 1, "up").await);
-        check_everything(&server, &visitors, "a vote on a comment").await;
-        bob.reply(1, 2, "Another answer").await;
-        check_everything(&server, &visitors, "a comment").await;
-        ok(bob.edit_comment(1, 1, "An edited comment").await);
-        check_everything(&server, &visitors, "an edited comment").await;
-        ok(alice.edit(1, "Another title", "http://example.com/two", "").await);
-        check_everything(&server, &visitors, "an edited item").await;
-        ok(alice.edit_topics(1, "links").await);
-        check_everything(&server, &visitors, "another topic").await;
-        alice.tweet("Hello @bob, see http://example.com/").await;
-        check_everything(&server, &visitors, "a tweet").await;
-        bob.follow("alice").await;
-        check_everything(&server, &visitors, "a follow").await;
-        ok(bob.update_profile("I am <b>bob</b>", "bob@example.com", "").await);
-        check_everything(&server, &visitors, "a changed profile").await;
-        ok(bob.api_post("/api/sites/vote", &[("link", "example.com"), ("vote", "1")]).await);
-        check_everything(&server, &visitors, "a vote on a site").await;
-        ok(bob.api_post("/api/deltweet", &[("tweet_id", "2")]).await);
-        check_everything(&server, &visitors, "a deleted tweet").await;
-        ok(alice.delete(1).await);
-        check_everything(&server, &visitors, "a deleted item").await;
+        act(&alice, &bob, async |after| check_everything(&server, &visitors, after).await).await;
     })
     .await;
+}
+
+#[tokio::test]
+async fn whatever_was_kept_members_see_at_once_what_was_done_on_another_server() {
+    let redis = RedisServer::start();
+    let url = redis.url();
+    let here = Server::on_redis(redis, &[]).await;
+    let Community { server: here, alice, bob } = Community::on(here).await;
+    let there = Server::beside(&url, &here).await;
+    for member in [&alice, &bob] {
+        here.set_karma(member, 1_000).await;
+        everything(member).await;
+    }
+    let members = [alice.clone(), bob.clone()];
+    let (alice, bob) = (alice.at(there.address), bob.at(there.address));
+    act(&alice, &bob, async |after| check_everything(&here, &members, after).await).await;
+    // Who logs out there is nobody here.
+    ok(bob.api_post("/api/logout", &[]).await);
+    assert!(!text(members[1].get("/").await).contains("/logout"));
 }
 
 #[tokio::test]
