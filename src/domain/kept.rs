@@ -2,8 +2,8 @@
 //! until any of it is written.
 //!
 //! On a store that other servers share, a visit uses what is kept after its first
-//! round: with the answers come the keys that others have written. Nothing here
-//! may depend on who visits.
+//! round: with the answers come the keys that others have written. What is kept
+//! depends on nothing but its key, and never on who visits.
 
 use super::clock::Timestamp;
 use super::error::Error;

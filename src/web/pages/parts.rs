@@ -125,15 +125,18 @@ pub fn vote_buttons(
             ballot.filled([&anchor]).render_to(html);
         }
         (None, Some(viewer), Ballot::News(id)) => {
-            let id_field = html! { input type="hidden" name="news_id" value=(HOLE); };
-            let make = || ballot_form(frame, viewer, "/votenews", "/api/votenews", &id_field);
-            news.get_or_init(|| Template::new(make())).filled([&id.0, &anchor]).render_to(html);
+            let ballot = news.get_or_init(|| {
+                let id_field = html! { input type="hidden" name="news_id" value=(HOLE); };
+                Template::new(ballot_form(frame, viewer, "/votenews", "/api/votenews", &id_field))
+            });
+            ballot.filled([&id.0, &anchor]).render_to(html);
         }
         (None, Some(viewer), Ballot::Comment(CommentAddress { news, comment })) => {
-            let id_field = html! { input type="hidden" name="comment_id" value={ (HOLE) "-" (HOLE) }; };
-            let make = || ballot_form(frame, viewer, "/votecomment", "/api/votecomment", &id_field);
-            let template = comments.get_or_init(|| Template::new(make()));
-            template.filled([&news.0, &comment.0, &anchor]).render_to(html);
+            let ballot = comments.get_or_init(|| {
+                let id_field = html! { input type="hidden" name="comment_id" value={ (HOLE) "-" (HOLE) }; };
+                Template::new(ballot_form(frame, viewer, "/votecomment", "/api/votecomment", &id_field))
+            });
+            ballot.filled([&news.0, &comment.0, &anchor]).render_to(html);
         }
     })
 }
