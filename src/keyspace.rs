@@ -318,8 +318,8 @@ impl Store {
     }
 
     /// Whether reading again would give what the work has read, as far as this
-    /// process knows: on a store that others write to it does not know all.
-    /// A key that expires does not count as written.
+    /// process has been told: see [`Store::tells_of_writes`]. On the embedded
+    /// engine a key that expires does not count as written.
     #[must_use]
     pub fn stands(&self, footprint: &Footprint) -> bool {
         footprint.stands(&self.versions)

@@ -1,6 +1,7 @@
 //! The pages, one file per family. A page is a struct of plain values and the
 //! function that renders it, beside the handlers that fill it.
 
+pub mod ballots;
 pub mod charts;
 pub mod layout;
 pub mod parts;

@@ -1,6 +1,6 @@
 //! What every page has around its content: head, navigation, footer.
 
-use super::parts::Ballots;
+use super::ballots::Ballots;
 use super::{login_address, profile_address};
 use crate::config::{self, Config};
 use crate::domain::clock::Timestamp;

@@ -1,11 +1,11 @@
 //! An item with its comments, and one comment with its answers.
 
+use super::ballots::{Ballot, NO_BUTTONS, vote_buttons};
 use super::comments::CommentForm;
 use super::layout::Frame;
 use super::login_address;
 use super::parts::{
-    Ballot, NO_BUTTONS, age_as, ago, author, counted, news_address, news_anchor, news_buttons, news_story,
-    vote_buttons, vote_counts,
+    age_as, ago, author, counted, news_address, news_anchor, news_buttons, news_story, vote_counts,
 };
 use super::template::{HOLE, Template, filled, written};
 use crate::domain::Refusal;
