@@ -22,7 +22,7 @@ use tidings::domain::passwords::PasswordWorker;
 use tidings::domain::site::Site;
 use tidings::domain::sites::{self, Ballot, Hostname, Listed, StartingVoters, Verdict, VoterId};
 use tidings::keyspace::{EngineClock, Store, StoreOptions};
-use tidings::web::{self, App};
+use tidings::web::{self, AppParts};
 use tokio::net::TcpListener;
 
 /// Connections that ask.
@@ -52,16 +52,10 @@ async fn measure_engine(engine: &str, url: &str) {
     let config = config();
     let site = Arc::new(Site::new(store.clone(), config.rules.clone(), PasswordWorker::default()));
     fill(&site).await;
-    let app = App {
-        site,
-        config: Arc::new(config),
-        mailer: None,
-        clock: EngineClock::System,
-        live: Arc::default(),
-    };
+    let app = AppParts { site, config, mailer: None, clock: EngineClock::System, live: Arc::default() };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(web::serve(app, listener, std::future::pending()));
+    tokio::spawn(web::serve(app.into(), listener, std::future::pending()));
 
     println!(
         "\n{engine:<28} {:>10} {:>10} {:>7} {:>9} {:>9} {:>7}",

@@ -33,21 +33,39 @@ use crate::domain::clock::{Moment, Timestamp};
 use crate::domain::site::Site;
 use crate::keyspace::EngineClock;
 use crate::mail::Mailer;
+use std::ops::Deref;
 use std::sync::Arc;
 
-/// Everything that a request handler needs. Cheap to clone.
+/// Everything that a request handler needs. Cheap to clone: one count for all of it.
 #[derive(Clone)]
-pub struct App {
+pub struct App(Arc<AppParts>);
+
+/// What an [`App`] consists of.
+pub struct AppParts {
     /// The site.
     pub site: Arc<Site>,
     /// The settings.
-    pub config: Arc<Config>,
+    pub config: Config,
     /// Where mail goes; `None` when no relay is configured.
     pub mailer: Option<Mailer>,
     /// The clock that visits are timed by.
     pub clock: EngineClock,
     /// Who has a home page open.
     pub live: Arc<live::Hub>,
+}
+
+impl From<AppParts> for App {
+    fn from(parts: AppParts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl Deref for App {
+    type Target = AppParts;
+
+    fn deref(&self) -> &AppParts {
+        &self.0
+    }
 }
 
 impl App {

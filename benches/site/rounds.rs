@@ -9,7 +9,7 @@ use tidings::config::{Config, Flags};
 use tidings::domain::passwords::PasswordWorker;
 use tidings::domain::site::Site;
 use tidings::keyspace::{EngineClock, Store, StoreOptions};
-use tidings::web::{self, App};
+use tidings::web::{self, AppParts};
 use tokio::net::TcpListener;
 
 /// The rounds of each request, by a site that has just been started for it.
@@ -19,9 +19,9 @@ pub async fn count(url: &str, requests: &[&Request]) -> Vec<u64> {
     for request in requests {
         let config = Config::load(None, settings(), &Flags::default()).unwrap();
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
-        let app = App {
+        let app = AppParts {
             site: Arc::new(site.reached_at(config.site.url.as_str())),
-            config: Arc::new(config),
+            config,
             mailer: None,
             clock: EngineClock::System,
             live: Arc::default(),
@@ -29,7 +29,7 @@ pub async fn count(url: &str, requests: &[&Request]) -> Vec<u64> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let serving = tokio::spawn(web::serve(app, listener, async move {
+        let serving = tokio::spawn(web::serve(app.into(), listener, async move {
             let _ = stopped.await;
         }));
         let before = store.rounds();

@@ -7,7 +7,7 @@ use crate::domain::site::Site;
 use crate::domain::sites;
 use crate::keyspace::{EngineClock, without_password};
 use crate::mail::Mailer;
-use crate::web::{self, App};
+use crate::web::{self, App, AppParts};
 use anyhow::Context;
 use std::future::Future;
 use std::io::Write;
@@ -42,9 +42,8 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
         .reached_at(config.site.url.as_str());
     let site = Arc::new(site);
     tokio::spawn(finish_bans(site.clone()));
-    let app =
-        App { site, config: Arc::new(config), mailer, clock: EngineClock::System, live: Arc::default() };
-    serve_until(app, listener, stop_signal()?).await;
+    let app = AppParts { site, config, mailer, clock: EngineClock::System, live: Arc::default() };
+    serve_until(app.into(), listener, stop_signal()?).await;
     store.close().await;
     tracing::info!("stopped");
     Ok(())

@@ -12,9 +12,9 @@ use super::news::NewsPage;
 use super::news_lines::NewsLine;
 use super::suggestions::Suggestion;
 use super::threads::{self, ThreadLine};
-use super::timelines::{HomeKey, HomePage};
+use super::timelines::{KeptPage, PageKey};
 use super::tweet_lines::TweetLine;
-use super::users::User;
+use super::users::{Profile, User};
 use super::visit::Visit;
 use super::voters::Voters;
 use crate::keyspace::Footprint;
@@ -49,8 +49,10 @@ pub struct Kept {
     pub(super) voters: Shelf<NewsId, Voters>,
     /// Tweets, each as it was last put in a place.
     pub(super) tweets: Shelf<TweetId, TweetLine>,
-    /// Home timelines, by the reader and the window.
-    pub(super) homes: Shelf<HomeKey, HomePage>,
+    /// Pages of timelines.
+    pub(super) timelines: Shelf<PageKey, KeptPage>,
+    /// Profiles as nobody in particular sees them, by the key of the name.
+    pub(super) profiles: Shelf<String, Profile>,
     /// Whom to follow, by the viewer and the number.
     pub(super) suggestions: Shelf<(UserId, usize), Vec<Suggestion>>,
     /// Comments on news, as they are listed in their threads.
@@ -67,7 +69,8 @@ impl Default for Kept {
             news: Shelf::new(4 * MEBIBYTE, NewsLine::size),
             voters: Shelf::new(2 * MEBIBYTE, Voters::size),
             tweets: Shelf::new(8 * MEBIBYTE, TweetLine::size),
-            homes: Shelf::new(4 * MEBIBYTE, HomePage::size),
+            timelines: Shelf::new(6 * MEBIBYTE, KeptPage::size),
+            profiles: Shelf::new(MEBIBYTE, Profile::size),
             suggestions: Shelf::new(4 * MEBIBYTE, |people| people.iter().map(Suggestion::size).sum()),
             threads: Shelf::new(24 * MEBIBYTE, |lines| threads::size(lines)),
         }

@@ -5,7 +5,6 @@ use super::error::{Error, Refusal};
 use super::ids::{CommentAddress, CommentId, NewsId, UserId};
 use super::kept::Shown;
 use super::keys;
-use super::news::News;
 use super::news_lines::{ItemsRead, LinesRead, NewsLine};
 use super::site::Applied;
 use super::users;
@@ -155,24 +154,34 @@ impl Thread {
     }
 }
 
-/// One comment of a user, with the item that it is about.
+/// One comment of a user, and what it is about.
 #[derive(Debug, PartialEq)]
 pub struct UserComment {
-    /// The item; `None` when its hash is gone.
-    pub news: Option<News>,
     /// The item's number.
     pub news_id: NewsId,
+    /// The item's title; `None` when it is deleted or its hash is gone.
+    pub title: Option<String>,
     /// The comment and, on the page of replies, its direct answers below it.
     pub lines: Vec<ThreadLine>,
 }
 
 /// One page of a user's comments.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct UserComments {
     /// The comments, newest first; deleted ones are left out.
     pub comments: Vec<UserComment>,
     /// The comments in the whole list, deleted ones included.
     pub total: u64,
+}
+
+/// The fields of an item that tell its title, and that it has none any more.
+const TITLE: [&str; 2] = ["title", "del"];
+
+fn title_of(fields: Vec<Option<String>>) -> Option<String> {
+    match <[Option<String>; 2]>::try_from(fields) {
+        Ok([title, None]) => title,
+        _ => None,
+    }
 }
 
 /// A user's comments, newest first. Rounds: 2.
@@ -191,21 +200,21 @@ pub async fn of_user(
     let reads: Vec<_> = addresses
         .into_iter()
         .map(|address| {
-            let news = query.hash(keys::news(address.news));
-            (address, news, query.hash_fields(keys::thread(address.news), [address.comment.to_string()]))
+            let title = query.hash_fields(keys::news(address.news), TITLE);
+            (address, title, query.hash_fields(keys::thread(address.news), [address.comment.to_string()]))
         })
         .collect();
     let mut answers = visit.run(query).await?;
     let names = HashMap::from([(user, username.into())]);
     let comments = reads
         .into_iter()
-        .filter_map(|(address, news, comment)| {
-            let news = News::from_hash(&answers.take(news));
-            let json = answers.take(comment).into_iter().flatten().next()?;
+        .filter_map(|(address, title, json)| {
+            let title = title_of(answers.take(title));
+            let json = answers.take(json).into_iter().flatten().next()?;
             let comment = Comment::from_field(&address.comment.to_string(), &json)?;
             (!comment.deleted).then(|| UserComment {
-                news,
                 news_id: address.news,
+                title,
                 lines: name_lines(vec![(0, comment)], &names),
             })
         })
@@ -239,20 +248,22 @@ pub async fn replies(visit: &mut Visit, viewer: &users::User, count: u64) -> Res
     let mut wanted: Vec<NewsId> = addresses.iter().map(|address| address.news).collect();
     wanted.sort_unstable();
     wanted.dedup();
-    let reads: Vec<_> =
-        wanted.into_iter().map(|id| (id, query.hash(keys::news(id)), query.hash(keys::thread(id)))).collect();
+    let reads: Vec<_> = wanted
+        .into_iter()
+        .map(|id| (id, query.hash_fields(keys::news(id), TITLE), query.hash(keys::thread(id))))
+        .collect();
     let mut answers = visit.run(query).await?;
     let threads: HashMap<NewsId, _> = reads
         .into_iter()
-        .map(|(id, news, thread)| {
+        .map(|(id, title, thread)| {
             let arranged = arrange(comments_of(&answers.take(thread)));
-            (id, (News::from_hash(&answers.take(news)), arranged))
+            (id, (title_of(answers.take(title)), arranged))
         })
         .collect();
 
     let mut chosen = Vec::new();
     for address in addresses {
-        let Some((news, arranged)) = threads.get(&address.news) else { continue };
+        let Some((title, arranged)) = threads.get(&address.news) else { continue };
         let lines: Vec<(usize, Comment)> = arranged
             .iter()
             .filter_map(|(_, comment)| match comment {
@@ -262,7 +273,7 @@ pub async fn replies(visit: &mut Visit, viewer: &users::User, count: u64) -> Res
             })
             .filter(|(_, comment)| !comment.deleted || comment.id == address.comment)
             .collect();
-        chosen.push((news.clone(), address.news, lines));
+        chosen.push((title.clone(), address.news, lines));
     }
     let mut query = Query::new();
     let authors = chosen.iter().flat_map(|(_, _, lines)| lines.iter().map(|(_, comment)| comment.user_id));
@@ -273,7 +284,7 @@ pub async fn replies(visit: &mut Visit, viewer: &users::User, count: u64) -> Res
     Ok(chosen
         .into_iter()
         .filter(|(_, _, lines)| !lines.is_empty())
-        .map(|(news, news_id, lines)| UserComment { news, news_id, lines: name_lines(lines, &names) })
+        .map(|(title, news_id, lines)| UserComment { news_id, title, lines: name_lines(lines, &names) })
         .collect())
 }
 

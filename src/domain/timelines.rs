@@ -41,18 +41,18 @@ pub struct TweetPage {
     pub next: Option<Cursor>,
 }
 
-/// Whose home timeline, and which part of it: the scores and ids of the window's
-/// ends, and its size.
-pub(super) type HomeKey = (UserId, [Option<(u64, u64)>; 2], usize);
+/// Which page of which timeline: the key of its list, the scores and ids of the
+/// window's ends, and its size.
+pub(super) type PageKey = (String, [Option<(u64, u64)>; 2], usize);
 
-/// A page of a home timeline, and the authors who were pulled when it was read.
+/// A page of a timeline, and the authors who were pulled when it was read.
 #[derive(Debug, Clone)]
-pub(super) struct HomePage {
+pub(super) struct KeptPage {
     page: TweetPage,
     pulled: Arc<[UserId]>,
 }
 
-impl HomePage {
+impl KeptPage {
     /// About how many bytes it takes.
     pub(super) fn size(&self) -> usize {
         // The lines share what they show.
@@ -71,38 +71,16 @@ pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage
     let Some(reader) = visit.viewer_id() else {
         return Ok(None);
     };
-    let page = kept_home(visit, reader, &pulled, window).await?;
+    let source = Source::Home { reader, pulled };
+    let page = page_of(visit, &source, window).await?;
     if visit.viewer().await?.is_none() {
         return Ok(None);
     }
     if visit.has_returned() {
         // What was stored when this was read is not complete.
-        return Ok(Some(read_page(visit, &Source::Home { reader, pulled }, window).await?));
+        return Ok(Some(read_page(visit, &source, window).await?));
     }
     Ok(Some(page))
-}
-
-/// The home timeline of a reader as it is kept, or as it is read now.
-async fn kept_home(
-    visit: &mut Visit,
-    reader: UserId,
-    pulled: &[UserId],
-    window: &Window,
-) -> Result<TweetPage, Error> {
-    let site = visit.site_too();
-    let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
-    let key = (reader, [place(window.before), place(window.since)], window.count);
-    if let Some(kept) = site.kept.homes.get(visit, &key)
-        && *kept.pulled == *pulled
-    {
-        return Ok(kept.page);
-    }
-    let source = Source::Home { reader, pulled: pulled.to_vec() };
-    let (page, footprint) = site.store.footprint(read_page(visit, &source, window)).await;
-    let page = page?;
-    let kept = HomePage { page: page.clone(), pulled: pulled.into() };
-    site.kept.homes.put(visit, key, kept, footprint, None);
-    Ok(page)
 }
 
 /// The home timeline of a user, whoever visits.
@@ -123,7 +101,7 @@ async fn read_pulled(visit: &mut Visit) -> Result<Vec<UserId>, Error> {
 /// # Errors
 /// When the store fails.
 pub async fn everyone(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
-    read_page(visit, &Source::List(keys::GLOBAL_TIMELINE.to_owned()), window).await
+    page_of(visit, &Source::List(keys::GLOBAL_TIMELINE.to_owned()), window).await
 }
 
 /// The tweets of a user. Rounds: 3, and one for mentions.
@@ -131,7 +109,7 @@ pub async fn everyone(visit: &mut Visit, window: &Window) -> Result<TweetPage, E
 /// # Errors
 /// When the store fails.
 pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result<TweetPage, Error> {
-    read_page(visit, &Source::List(keys::user_timeline(user)), window).await
+    page_of(visit, &Source::List(keys::user_timeline(user)), window).await
 }
 
 /// The tweets that mention whoever visits; none for somebody who is not logged in.
@@ -141,7 +119,7 @@ pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result
 /// When the store fails.
 pub async fn mentions_of_viewer(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
     match visit.viewer().await?.map(|viewer| viewer.id) {
-        Some(viewer) => read_page(visit, &Source::List(keys::user_mentions(viewer)), window).await,
+        Some(viewer) => page_of(visit, &Source::List(keys::user_mentions(viewer)), window).await,
         None => Ok(TweetPage::default()),
     }
 }
@@ -163,6 +141,27 @@ enum Source {
     List(String),
     /// What is stored for a reader, and what is to be merged with it.
     Home { reader: UserId, pulled: Vec<UserId> },
+}
+
+/// A page as it is kept, or as it is read now.
+async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<TweetPage, Error> {
+    let (list, pulled) = match source {
+        Source::List(key) => (key.clone(), [].as_slice()),
+        Source::Home { reader, pulled } => (keys::home_timeline(*reader), pulled.as_slice()),
+    };
+    let site = visit.site_too();
+    let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
+    let key = (list, [place(window.before), place(window.since)], window.count);
+    if let Some(kept) = site.kept.timelines.look_up(visit, &key).await?
+        && *kept.pulled == *pulled
+    {
+        return Ok(kept.page);
+    }
+    let (page, footprint) = site.store.footprint(read_page(visit, source, window)).await;
+    let page = page?;
+    let kept = KeptPage { page: page.clone(), pulled: pulled.into() };
+    site.kept.timelines.put(visit, key, kept, footprint, None);
+    Ok(page)
 }
 
 /// A page that is as full as there are tweets to show.

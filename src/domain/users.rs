@@ -134,7 +134,7 @@ pub(super) fn number<N: std::str::FromStr>(hash: &Hash, field: &str) -> Option<N
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     /// The user. The e-mail address is for avatars and the owner only.
-    pub user: User,
+    pub user: Arc<User>,
     /// News posted.
     pub posted: u64,
     /// Comments written.
@@ -149,32 +149,62 @@ pub struct Profile {
     pub followed: bool,
 }
 
+impl Profile {
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        size_of::<Self>() + self.user.size()
+    }
+}
+
 /// The profile of the user with a name.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's. Rounds: 2.
 pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error> {
+    let site = visit.site_too();
+    let name = keys::username_to_id(username);
+    if let Some(profile) = site.kept.profiles.look_up(visit, &name).await? {
+        visit.identify().await?;
+        let mut query = Query::new();
+        let followed = FollowedRead::ask(visit, &mut query, profile.user.id);
+        let followed = followed.take(&mut visit.run(query).await?);
+        return Ok(Profile { followed, ..profile });
+    }
+    let footprint = site.store.footprint_of([Part::Key(&name)]);
     let id = id_of(visit, username).await?;
+    let user = keys::user(id);
+    let lists = [
+        keys::user_posted(id),
+        keys::user_comments(id),
+        keys::user_timeline(id),
+        keys::followers(id),
+        keys::followings(id),
+    ];
+    let parts = lists.iter().chain([&user]).map(|key| Part::Key(key));
+    let footprint = footprint.and(site.store.footprint_of(parts));
     let mut query = Query::new();
-    let user = query.hash(keys::user(id));
-    let posted = query.sorted_count(keys::user_posted(id));
-    let comments = query.sorted_count(keys::user_comments(id));
-    let tweets = query.sorted_count(keys::user_timeline(id));
-    let followers = query.sorted_count(keys::followers(id));
-    let followings = query.sorted_count(keys::followings(id));
-    let viewer = visit.viewer_id();
-    let followed = viewer.map(|viewer| query.scores(keys::followers(id), [viewer.to_string()]));
+    let user = query.hash(user);
+    let counts = lists.map(|key| query.sorted_count(key));
+    let followed = FollowedRead::ask(visit, &mut query, id);
     let mut answers = visit.run(query).await?;
-    Ok(Profile {
-        user: User::from_hash(&answers.take(user)).ok_or(Refusal::NoSuchUser)?,
-        posted: answers.take(posted),
-        comments: answers.take(comments),
-        tweets: answers.take(tweets),
-        followers: answers.take(followers),
-        followings: answers.take(followings),
-        followed: followed
-            .is_some_and(|followed| answers.take(followed).into_iter().flatten().next().is_some()),
-    })
+    let [posted, comments, tweets, followers, followings] = counts.map(|count| answers.take(count));
+    let user = User::from_hash(&answers.take(user)).ok_or(Refusal::NoSuchUser)?.into();
+    let profile = Profile { user, posted, comments, tweets, followers, followings, followed: false };
+    site.kept.profiles.put(visit, name, profile.clone(), footprint, None);
+    Ok(Profile { followed: followed.take(&mut answers), ..profile })
+}
+
+/// Whether whoever visits follows a user, on its way.
+struct FollowedRead(Option<Handle<Vec<Option<f64>>>>);
+
+impl FollowedRead {
+    fn ask(visit: &Visit, query: &mut Query, id: UserId) -> Self {
+        Self(visit.viewer_id().map(|viewer| query.scores(keys::followers(id), [viewer.to_string()])))
+    }
+
+    fn take(self, answers: &mut Answers) -> bool {
+        self.0.is_some_and(|read| answers.take(read).into_iter().flatten().next().is_some())
+    }
 }
 
 /// The id of the user with a name, without regard to case.

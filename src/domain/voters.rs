@@ -11,7 +11,7 @@ use crate::keyspace::{Answers, Footprint, Handle, Order, Part, Query, Store};
 use std::sync::Arc;
 
 /// Of an item with more votes up, or down, than this each viewer's own is looked up.
-const FEW: u64 = 1_000;
+const FEW: u64 = 4_000;
 
 /// The votes on an item.
 #[derive(Debug, Clone)]

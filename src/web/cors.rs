@@ -23,8 +23,7 @@ fn is_open(path: &str) -> bool {
     matches!(path, "/scores" | "/vote") || path.starts_with("/v1/") || path.starts_with("/api/sites/")
 }
 
-/// The layer that answers preflights, and adds the headers to every other
-/// answer, errors included.
+/// Answers a preflight, and adds the headers to every other answer, errors included.
 pub async fn allow_any_origin(request: Request, next: Next) -> Response {
     if !is_open(request.uri().path()) {
         return next.run(request).await;

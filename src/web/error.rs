@@ -12,11 +12,15 @@ use crate::domain::{Error, Refusal};
 use crate::keyspace::KeyspaceError;
 use axum::Json;
 use axum::extract::{Request, State};
+use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use futures_util::FutureExt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Why a request was not answered as asked.
 #[derive(Debug, Clone)]
@@ -235,22 +239,30 @@ impl IntoResponse for Failure {
     }
 }
 
-/// The layer that turns failures into pages or JSON.
+/// The layer that turns failures into pages or JSON: those of handlers, panics,
+/// and taking too long.
 pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Response {
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let wanted = request.uri().path_and_query().map_or_else(|| path.clone(), ToString::to_string);
-    let mut response = next.run(request).await;
-    let Some(failure) = response.extensions_mut().remove::<Failure>() else {
-        return response;
+    let (method, address) = (request.method().clone(), request.uri().clone());
+    let limit = Duration::from_secs(app.config.server.request_timeout_seconds);
+    let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
+    let failure = match tokio::time::timeout(limit, handled).await {
+        Ok(Ok(mut response)) => match response.extensions_mut().remove::<Failure>() {
+            Some(failure) => failure,
+            None => return response,
+        },
+        Ok(Err(_)) => Failure::Panic,
+        Err(_) => Failure::Timeout,
     };
-    let face = Face::of(&path);
+    let path = address.path();
+    let face = Face::of(path);
     if matches!(failure, Failure::LoginRequired) && face == Face::Page {
-        let back = if method == Method::GET { wanted } else { "/".to_owned() };
-        return Redirect::to(&pages::login_address(&back)).into_response();
+        let wanted = address.path_and_query().map_or(path, PathAndQuery::as_str);
+        let back = if method == Method::GET { wanted } else { "/" };
+        return Redirect::to(&pages::login_address(back)).into_response();
     }
     let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
     let request_id = internal.then(request_id);
-    failure.log(app.now(), &method, loggable(&path), request_id.as_deref());
+    failure.log(app.now(), &method, loggable(path), request_id.as_deref());
     let mut message = failure.message();
     if let Some(request_id) = &request_id {
         message = format!("{message} (request {request_id})");
@@ -309,4 +321,53 @@ fn loggable(path: &str) -> &str {
 fn request_id() -> String {
     crate::domain::secrets::random_token()
         .map_or_else(|_| "unknown".to_owned(), |token| token.chars().take(12).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Flags};
+    use crate::domain::passwords::PasswordWorker;
+    use crate::domain::site::Site;
+    use crate::keyspace::{EngineClock, Store, StoreOptions};
+    use crate::web::AppParts;
+    use axum::Router;
+    use axum::body::{Body, to_bytes};
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::get;
+    use tower_service::Service;
+
+    /// The status and the text that a handler which does not answer is answered with.
+    async fn answered(path: &'static str, seconds: u64) -> (StatusCode, String) {
+        let store = Store::open("redb::memory:", &StoreOptions::default()).await.unwrap();
+        let mut config = Config::load(None, std::iter::empty(), &Flags::default()).unwrap();
+        config.server.request_timeout_seconds = seconds;
+        let site = Site::new(store, config.rules.clone(), PasswordWorker::default());
+        let (site, clock) = (Arc::new(site), EngineClock::System);
+        let app = App::from(AppParts { site, config, mailer: None, clock, live: Arc::default() });
+        let mut router = Router::new()
+            .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
+            .route("/hangs", get(async || std::future::pending::<Response>().await))
+            .layer(from_fn_with_state(app, answer));
+        let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+        let response = router.call(request).await.unwrap();
+        let status = response.status();
+        (status, String::from_utf8(to_bytes(response.into_body(), 10_000).await.unwrap().into()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_our_mistake_with_a_number() {
+        let (status, text) = answered("/api/panics", 60).await;
+        assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(text.contains(INTERNAL) && text.contains("(request "), "{text}");
+        assert!(!text.contains("a mistake of ours"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_takes_too_long_is_answered_with_a_page() {
+        let (status, text) = answered("/hangs", 0).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(text.contains(&Failure::Timeout.message()), "{text}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Headers that every answer carries.
 
+use super::cors;
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::Next;
@@ -30,9 +31,9 @@ pub const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 /// The same, of an answer that a shared cache may keep and ask about.
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, no-cache");
 
-/// The layer that sets them.
+/// The layer that sets them, and those for other origins.
 pub async fn set_headers(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
+    let mut response = cors::allow_any_origin(request, next).await;
     for (name, value) in HEADERS {
         response.headers_mut().entry(name).or_insert(value);
     }

@@ -2,14 +2,11 @@
 
 use super::error::{self, Failure};
 use super::form::BODY_LIMIT;
-use super::{App, api, assets, cors, feeds, headers, kept, live, openapi, pages, reputation};
+use super::{App, api, assets, feeds, headers, kept, live, openapi, pages, reputation};
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::middleware::{Next, from_fn, from_fn_with_state, map_response};
-use axum::response::{IntoResponse, Response};
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::routing::{get, post};
-use std::time::Duration;
-use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 
 /// The whole site as a service.
@@ -23,11 +20,8 @@ pub fn router(app: App) -> Router {
         .fallback(async || Failure::NotFound)
         .method_not_allowed_fallback(async || Failure::MethodNotAllowed)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .layer(CatchPanicLayer::custom(|_| Failure::Panic.into_response()))
-        .layer(from_fn_with_state(app.clone(), in_time))
         .layer(from_fn_with_state(app.clone(), error::answer))
         .layer(CompressionLayer::new())
-        .layer(from_fn(cors::allow_any_origin))
         .layer(from_fn(headers::set_headers))
         .with_state(app)
 }
@@ -192,13 +186,4 @@ fn api_routes() -> Router<App> {
 /// The votes of browser extensions, as documented once and as deployed.
 fn reputation_routes() -> Router<App> {
     Router::new().route("/vote", post(reputation::vote)).route("/v1/vote", post(reputation::deployed_vote))
-}
-
-/// Ends requests that take too long.
-async fn in_time(State(app): State<App>, request: Request, next: Next) -> Response {
-    let limit = Duration::from_secs(app.config.server.request_timeout_seconds);
-    match tokio::time::timeout(limit, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => Failure::Timeout.into_response(),
-    }
 }

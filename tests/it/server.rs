@@ -14,7 +14,7 @@ use tidings::domain::site::Site;
 use tidings::domain::text::Username;
 use tidings::keyspace::{Batch, EngineClock, Expiry, Order, Query, Store, StoreOptions, Value};
 use tidings::mail::Mailer;
-use tidings::web::App;
+use tidings::web::{App, AppParts};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -117,7 +117,7 @@ impl Server {
         redis: Option<RedisServer>,
         folder: Option<TempDir>,
     ) -> Self {
-        let config = Arc::new(config(settings));
+        let config = config(settings);
         let engine_clock = EngineClock::Manual(clock.clone());
         let options = StoreOptions {
             timeout: Duration::from_secs(config.server.store_timeout_seconds),
@@ -126,7 +126,7 @@ impl Server {
             ..StoreOptions::default()
         };
         let store = Store::open(url, &options).await.unwrap();
-        let app = App {
+        let app = App::from(AppParts {
             site: Arc::new(
                 Site::new(store, config.rules.clone(), PasswordWorker::new(2, 1_000))
                     .reached_at(config.site.url.as_str()),
@@ -135,7 +135,7 @@ impl Server {
             config,
             clock: engine_clock,
             live: Arc::default(),
-        };
+        });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (shutdown, stopped) = oneshot::channel::<()>();

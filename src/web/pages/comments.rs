@@ -3,7 +3,7 @@
 use super::Refused;
 use super::layout::Frame;
 use super::parts::{alert, news_address, paging};
-use super::thread::{Place, comment_item, thread_link};
+use super::thread::{Place, comment_item, thread_link, title_link};
 use super::tweets::tweet_list;
 use super::user_address;
 use crate::domain::Refusal;
@@ -235,17 +235,10 @@ pub async fn post(State(app): State<App>, mut form: SignedForm) -> Result<Respon
 /// A user's comments, each with the item that it is about.
 fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
     html! {
-        @for UserComment { news, news_id, lines } in comments {
-            p.about-what {
-                "On "
-                @match news {
-                    Some(news) => { (thread_link(news)) }
-                    None => { a href=(news_address(*news_id)) { "[deleted news]" } }
-                }
-            }
+        @for UserComment { news_id, title, lines } in comments {
+            p.about-what { "On " (title_link(*news_id, title.as_deref())) }
             ol.thread role="list" {
-                @let news_deleted = news.as_ref().is_none_or(|news| news.deleted);
-                @let place = Place { news: *news_id, news_deleted, among_others: true };
+                @let place = Place { news: *news_id, news_deleted: title.is_none(), among_others: true };
                 @for line in lines { (comment_item(frame, place, line, line.depth)) }
             }
         }

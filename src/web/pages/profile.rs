@@ -227,7 +227,7 @@ mod tests {
         owner.about = "<script> http://a.com/".to_owned();
         owner.email = "alice@secret.example".to_owned();
         let profile = Profile {
-            user: owner,
+            user: owner.into(),
             posted: 1,
             comments: 2,
             followers: 4_711,

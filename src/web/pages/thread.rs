@@ -124,11 +124,13 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
 /// An item's title as a link to its thread.
 #[must_use]
 pub fn thread_link(news: &News) -> Markup {
-    html! {
-        a href=(news_address(news.id)) dir="auto" {
-            @if news.deleted { "[deleted news]" } @else { (news.title) }
-        }
-    }
+    title_link(news.id, Some(news.title.as_str()).filter(|_| !news.deleted))
+}
+
+/// The same, of an item without a title: one that is deleted.
+#[must_use]
+pub fn title_link(news: NewsId, title: Option<&str>) -> Markup {
+    html! { a href=(news_address(news)) dir="auto" { (title.unwrap_or("[deleted news]")) } }
 }
 
 /// A comment's own page.
