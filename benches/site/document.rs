@@ -1,5 +1,6 @@
 //! The figures as a section of `docs/benchmarks.md`.
 
+use super::growth::Growth;
 use super::options::Engine;
 use super::report::{Judged, Results};
 use std::fmt::Write;
@@ -71,24 +72,32 @@ fn add_pages(text: &mut String, engine: &str, results: &Results) {
 }
 
 fn add_growth(text: &mut String, engine: &str, results: &Results) {
-    if results.growth.is_empty() {
-        return;
-    }
+    let Growth { pages, first_views } = &results.growth;
     let name = format!("{engine}, {} times the data", results.times);
-    let headings =
-        [&name, "p50 before", "p50", "times as slow", "required", "per second before", "per second"];
-    table(text, &headings);
-    for growth in &results.growth {
-        let judged = Judged::growth(growth);
+    if !pages.is_empty() {
+        table(
+            text,
+            &[&name, "per second before", "per second", "times as slow", "required", "times as large"],
+        );
+    }
+    for page in pages {
+        let judged = Judged::growth(page);
         let cells = [
-            growth.name.to_owned(),
-            time(growth.small),
-            time(growth.large),
+            page.name.to_owned(),
+            format!("{:.0}", page.small.per_second),
+            format!("{:.0}", page.large.per_second),
             format!("{:.2}", judged.value),
             judged.verdict(),
-            format!("{:.0}", growth.small_per_second),
-            format!("{:.0}", growth.large_per_second),
+            format!("{:.2}", page.larger),
         ];
+        line(text, &cells);
+    }
+    if !first_views.is_empty() {
+        table(text, &[&format!("{name}, asked for first"), "p50 before", "p50", "times as slow"]);
+    }
+    for view in first_views {
+        let cells =
+            [view.name.to_owned(), time(view.small), time(view.large), format!("{:.2}", view.factor())];
         line(text, &cells);
     }
 }

@@ -1,56 +1,102 @@
 //! The same pages with ten times the data: how much slower they are.
 //!
-//! One connection asks, and never twice for the same, so that what is kept of
-//! earlier answers hides nothing.
+//! The rows of the table, under the same load; and pages that nobody has asked
+//! for yet, one after another.
 
 use super::dataset::{self, Plan, Random, people};
-use super::load::Connection;
+use super::load::{Connection, fetch};
 use super::options::{Engine, Options};
 use super::requests::{Request, write_list};
+use super::rows::{self, MIX};
+use super::run::{Pace, load};
 use super::server::Server;
 use super::store::Filled;
-use super::wrk::{self, Load, median};
+use super::wrk::{Measured, median, medians};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Different requests of a row.
+/// Pages of a kind that are asked for the first time.
 const DIFFERENT: u64 = 750;
 /// So many parts of them are asked for in turn on both sites; the first part
 /// only wakes them.
 const PARTS: usize = 4;
 /// Threads of one size, so that only the rest of the site is larger.
 const COMMENTS: std::ops::Range<u64> = 20..40;
-/// How long many connections ask.
-const RUN: Duration = Duration::from_secs(2);
+/// So many of them are asked for in turn under load.
+const THREADS: usize = 300;
+/// Items between two pages of a list: the last page is in the middle of the
+/// smaller one, so that both are as far from the nearer end.
+const BETWEEN: u64 = 13;
 
-/// A page on both sites.
+/// Answers of a row whose size is looked at.
+const WEIGHED: usize = 100;
+
+/// How much slower a larger site is.
+#[derive(Default)]
 pub struct Growth {
-    pub name: &'static str,
-    /// The time of half of the answers, to one connection.
-    pub small: Duration,
-    pub large: Duration,
-    /// Answers a second, to many connections.
-    pub small_per_second: f64,
-    pub large_per_second: f64,
+    pub pages: Vec<GrownPage>,
+    pub first_views: Vec<GrownView>,
 }
 
-impl Growth {
+/// A page on both sites, under load.
+pub struct GrownPage {
+    pub name: &'static str,
+    pub small: Measured,
+    pub large: Measured,
+    /// The bytes of an answer of the larger site over those of the smaller.
+    pub larger: f64,
+}
+
+impl GrownPage {
+    /// How many times as many answers the smaller site gives.
+    pub fn factor(&self) -> f64 {
+        self.small.per_second / self.large.per_second
+    }
+}
+
+/// Pages of a kind, each asked for once: the time of half of the answers.
+pub struct GrownView {
+    pub name: &'static str,
+    pub small: Duration,
+    pub large: Duration,
+}
+
+impl GrownView {
     /// How many times as long it takes on the larger site.
     pub fn factor(&self) -> f64 {
         self.large.as_secs_f64() / self.small.as_secs_f64()
     }
 }
 
+/// The name of the row of [`threads`].
+const SOME_THREADS: &str = "threads of 20 to 40, anonymous";
+
+/// Some threads of one size, spread over all.
+fn threads(plan: &Plan, count: usize) -> Vec<Request> {
+    let items = (1_u64..).zip(&plan.items).filter(|(_, item)| COMMENTS.contains(&item.comments));
+    let ids: Vec<u64> = items.map(|(id, _)| id).collect();
+    let step = (ids.len() / count).max(1);
+    ids.into_iter().step_by(step).take(count).map(|id| Request::get(format!("/news/{id}"))).collect()
+}
+
+/// The rows that are asked for under load: those of the table that have to be fast,
+/// but in place of the mix threads of one size.
+fn loaded_rows(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
+    rows::rows(plan)
+        .into_iter()
+        .filter(|row| row.required.is_some() && row.name != MIX)
+        .map(|row| (row.name, row.requests))
+        .chain([(SOME_THREADS, threads(plan, THREADS))])
+        .collect()
+}
+
 /// Pages that are different for everybody who asks. Users and hosts stand at
 /// the same places among all on a site of any size: as busy, not the same.
-fn rows(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
+fn first_views(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
     let among = |count: u64, number: u64| 1 + number * count / DIFFERENT;
     let users: Vec<u64> = (0..DIFFERENT).map(|number| among(plan.size.active_users(), number)).collect();
     let each = |request: &dyn Fn(u64) -> Request| (0..DIFFERENT).map(request).collect::<Vec<_>>();
     let by_users = |path: &str| users.iter().map(|user| Request::get(path).by(*user)).collect::<Vec<_>>();
-    let threads = (1_u64..).zip(&plan.items).filter(|(_, item)| COMMENTS.contains(&item.comments));
-    let threads: Vec<u64> = threads.map(|(id, _)| id).collect();
-    let step = (threads.len() / usize::try_from(DIFFERENT).unwrap()).max(1);
-    let threads = threads.into_iter().step_by(step);
     let hosts = |number: u64| {
         let mut random = Random::of("scores", number);
         let hosts: Vec<String> =
@@ -59,9 +105,9 @@ fn rows(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
     };
     vec![
         ("/ logged in", by_users("/")),
-        ("/latest/:start", each(&|number| Request::get(format!("/latest/{}", number * 26)))),
-        ("/best?page=", each(&|number| Request::get(format!("/best?page={}", number + 1)))),
-        ("threads of 20 to 40", threads.map(|id| Request::get(format!("/news/{id}"))).collect()),
+        ("/latest/:start", each(&|number| Request::get(format!("/latest/{}", number * BETWEEN)))),
+        ("/best?page=", each(&|number| Request::get(format!("/best?page={}", 1 + number / 2)))),
+        (SOME_THREADS, threads(plan, usize::try_from(DIFFERENT).unwrap())),
         ("thread of 500, logged in", by_users(&format!("/news/{}", plan.long_thread()))),
         ("/@name", users.iter().map(|user| Request::get(format!("/@{}", people::username(*user)))).collect()),
         (
@@ -73,53 +119,96 @@ fn rows(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
         ("/home logged in", by_users("/home")),
         (
             "/api/getnews/latest/:start",
-            each(&|number| Request::get(format!("/api/getnews/latest/{}/30", number * 26))),
+            each(&|number| Request::get(format!("/api/getnews/latest/{}/30", number * BETWEEN))),
         ),
         ("/scores of 100 hosts", each(&|number| Request::get(format!("/scores?for={}", hosts(number))))),
     ]
 }
 
 /// Measures an engine with and without so many times the data.
-pub async fn measure(engine: Engine, small: &Filled, options: &Options, times: u64) -> Vec<Growth> {
+pub async fn measure(engine: Engine, small: &Filled, options: &Options, times: u64) -> Growth {
     let large = Filled::new(engine, options, times).await;
     let small_server = Server::start(&small.url, &small.folder.join("server.log")).await;
     let large_server = Server::start(&large.url, &large.folder.join("large-server.log")).await;
-    let mut measured = Vec::new();
-    for ((name, small_requests), (_, large_requests)) in rows(&small.plan).into_iter().zip(rows(&large.plan))
-    {
+    let small = Side { filled: small, address: small_server.address };
+    let large = Side { filled: &large, address: large_server.address };
+    let wanted = |name: &str| {
         let label = format!("{times}x {name}");
-        if !label.contains(&options.rows) {
-            continue;
+        let is_wanted = label.contains(&options.rows);
+        if is_wanted {
+            eprintln!("{}: {label}", engine.name());
         }
-        eprintln!("{}: {label}", engine.name());
-        let small = Side { server: &small_server, filled: small, requests: &small_requests };
-        let large = Side { server: &large_server, filled: &large, requests: &large_requests };
-        let [small_time, large_time] = times_alone([&small, &large]).await;
-        measured.push(Growth {
-            name,
-            small: small_time,
-            large: large_time,
-            small_per_second: small.per_second().await,
-            large_per_second: large.per_second().await,
-        });
+        is_wanted
+    };
+    let mut growth = Growth::default();
+    // First what has to be new to the servers.
+    for ((name, small_views), (_, large_views)) in
+        first_views(&small.filled.plan).into_iter().zip(first_views(&large.filled.plan))
+    {
+        if wanted(&format!("first {name}")) {
+            small.filled.read_through();
+            large.filled.read_through();
+            let [small, large] = times_alone([(&small, &small_views), (&large, &large_views)]).await;
+            growth.first_views.push(GrownView { name, small, large });
+        }
     }
-    measured
+    for ((name, small_requests), (_, large_requests)) in
+        loaded_rows(&small.filled.plan).into_iter().zip(loaded_rows(&large.filled.plan))
+    {
+        if wanted(name) {
+            let larger = bytes(&large, &large_requests).await / bytes(&small, &small_requests).await;
+            let [small, large] =
+                loaded([(&small, &small_requests), (&large, &large_requests)], options).await;
+            growth.pages.push(GrownPage { name, small, large, larger });
+        }
+    }
+    growth
 }
 
-/// A page on one of the two sites.
+/// One of the two sites.
 struct Side<'a> {
-    server: &'a Server,
     filled: &'a Filled,
-    requests: &'a [Request],
+    address: SocketAddr,
 }
 
-/// The median times of answers on both sites, asked in turn.
-async fn times_alone(sides: [&Side<'_>; 2]) -> [Duration; 2] {
+/// The bytes of some of the answers, on average.
+async fn bytes(side: &Side<'_>, requests: &[Request]) -> f64 {
+    let asked = requests.len().min(WEIGHED);
+    let mut bytes = 0;
+    for request in &requests[..asked] {
+        bytes += fetch(side.address, &request.text()).await.body.len();
+    }
+    bytes as f64 / asked as f64
+}
+
+/// What both sites do under the load of the table, in turn.
+async fn loaded(sides: [(&Side<'_>, &[Request]); 2], options: &Options) -> [Measured; 2] {
+    let pace = Pace::of(options);
+    let lists = [0, 1].map(|number| sides[number].0.filled.folder.join(format!("requests-{number}.txt")));
+    for (list, (_, requests)) in lists.iter().zip(sides) {
+        write_list(list, requests);
+    }
+    let mut runs = [Vec::new(), Vec::new()];
+    for number in 0..=pace.runs {
+        for ((list, (side, _)), runs) in lists.iter().zip(sides).zip(&mut runs) {
+            side.filled.read_through();
+            match (number, pace.warm_up) {
+                (0, None) => {}
+                (0, Some(warm_up)) => drop(load(side.address, list, 0, warm_up).await),
+                _ => runs.push(load(side.address, list, 0, pace.run).await),
+            }
+        }
+    }
+    runs.map(|runs| medians(&runs))
+}
+
+/// The median times of answers of both sites to one connection, asked in turn.
+async fn times_alone(sides: [(&Side<'_>, &[Request]); 2]) -> [Duration; 2] {
     let mut times = [Vec::new(), Vec::new()];
     for part in 0..PARTS {
-        for (side, times) in sides.into_iter().zip(&mut times) {
-            let mut connection = Connection::open(side.server.address).await;
-            for request in side.requests.iter().skip(part).step_by(PARTS) {
+        for ((side, requests), times) in sides.into_iter().zip(&mut times) {
+            let mut connection = Connection::open(side.address).await;
+            for request in requests.iter().skip(part).step_by(PARTS) {
                 let text = request.text();
                 let began = Instant::now();
                 connection.exchange(&text).await;
@@ -130,18 +219,4 @@ async fn times_alone(sides: [&Side<'_>; 2]) -> [Duration; 2] {
         }
     }
     times.map(|times| median(times.into_iter()))
-}
-
-impl Side<'_> {
-    /// Answers a second to many connections, which ask for the same again and again.
-    async fn per_second(&self) -> f64 {
-        let list = self.filled.folder.join("requests.txt");
-        write_list(&list, self.requests);
-        let load =
-            Load { list: &list, first: 0, threads: 2, connections: 16, duration: RUN, checks_answers: false };
-        match wrk::run(self.server.address, load).await {
-            Ok(measured) => measured.per_second,
-            Err(error) => panic!("{}: {error}", self.requests[0].path),
-        }
-    }
 }

@@ -30,6 +30,7 @@ mod votes;
 mod wrk;
 
 use clap::Parser;
+use growth::Growth;
 use options::{Engine, Options};
 use report::Results;
 use store::Filled;
@@ -59,7 +60,7 @@ async fn measure(engine: Engine, options: &Options) -> Results {
     let times = options.times.unwrap_or(1);
     let growth = match options.times {
         Some(times) => growth::measure(engine, &filled, options, times).await,
-        None => Vec::new(),
+        None => Growth::default(),
     };
     let soak = match options.soak {
         Some(minutes) => soak::measure(engine, &filled, minutes).await,

@@ -1,7 +1,7 @@
 //! What the figures are measured against, and the tables.
 
 use super::document::time;
-use super::growth::Growth;
+use super::growth::{GrownPage, Growth};
 use super::options::Engine;
 use super::rows::MIX;
 use super::run::{Figures, PageFigures};
@@ -25,7 +25,7 @@ pub struct Results {
     pub figures: Option<Figures>,
     /// How many times the data the larger site has.
     pub times: u64,
-    pub growth: Vec<Growth>,
+    pub growth: Growth,
     pub soak: Vec<Minute>,
 }
 
@@ -74,11 +74,12 @@ impl Judged {
         }
     }
 
-    /// A page with more data.
-    pub fn growth(growth: &Growth) -> Self {
-        let factor = growth.factor();
-        let free = Self::free(growth.name, factor, String::new());
-        Self { required: format!("at most {GROWTH}"), is_kept: factor <= GROWTH, ..free }
+    /// A page with more data; it may be slower where it is larger.
+    pub fn growth(page: &GrownPage) -> Self {
+        let factor = page.factor();
+        let most = GROWTH * page.larger.max(1.0);
+        let free = Self::free(page.name, factor, String::new());
+        Self { required: format!("at most {most:.2}"), is_kept: factor <= most, ..free }
     }
 
     /// What it must be, and whether it is not.
@@ -210,29 +211,32 @@ pub fn print(results: &Results) {
 }
 
 fn print_growth(results: &Results) {
-    if results.growth.is_empty() {
-        return;
-    }
-    println!(
-        "\n{:<28} {:>10} {:>10} {:>8} {:>12} {:>12}",
-        format!("{} times the data", results.times),
-        "p50 before",
-        "p50",
-        "times",
-        "per sec before",
-        "per sec"
-    );
-    for growth in &results.growth {
-        let judged = Judged::growth(growth);
+    let Growth { pages, first_views } = &results.growth;
+    let times = results.times;
+    if !pages.is_empty() {
+        let heading = format!("{times} times the data");
         println!(
-            "{:<28} {:>10} {:>10} {:>8.2} {:>14.0} {:>12.0}  {}",
-            growth.name,
-            time(growth.small),
-            time(growth.large),
+            "\n{heading:<32} {:>14} {:>12} {:>8} {:>8}",
+            "per sec before", "per sec", "slower", "larger"
+        );
+    }
+    for page in pages {
+        let judged = Judged::growth(page);
+        println!(
+            "{:<32} {:>14.0} {:>12.0} {:>8.2} {:>8.2}  {}",
+            page.name,
+            page.small.per_second,
+            page.large.per_second,
             judged.value,
-            growth.small_per_second,
-            growth.large_per_second,
+            page.larger,
             judged.verdict()
         );
+    }
+    if !first_views.is_empty() {
+        println!("\n{:<32} {:>14} {:>12} {:>8}", "asked for first", "p50 before", "p50", "slower");
+    }
+    for view in first_views {
+        let (small, large) = (time(view.small), time(view.large));
+        println!("{:<32} {small:>14} {large:>12} {:>8.2}", view.name, view.factor());
     }
 }

@@ -26,14 +26,29 @@ const CHECKED_WRITES: usize = 100;
 const VOTED_ALREADY: &str = "you have voted on this already";
 
 /// How long pages are measured.
-struct Pace {
-    warm_up: Option<Duration>,
-    run: Duration,
-    runs: usize,
+pub struct Pace {
+    pub warm_up: Option<Duration>,
+    pub run: Duration,
+    pub runs: usize,
 }
 
 const PACE: Pace = Pace { warm_up: Some(Duration::from_secs(2)), run: Duration::from_secs(3), runs: 3 };
 const QUICK: Pace = Pace { warm_up: None, run: Duration::from_secs(1), runs: 1 };
+
+impl Pace {
+    pub const fn of(options: &Options) -> &'static Self {
+        if options.quick { &QUICK } else { &PACE }
+    }
+}
+
+/// Loads a server as every page is: with 16 connections, from somewhere in a list of requests.
+pub async fn load(address: SocketAddr, list: &Path, first: u64, duration: Duration) -> Measured {
+    let load = Load { list, first, threads: 2, connections: 16, duration, checks_answers: false };
+    match wrk::run(address, load).await {
+        Ok(measured) => measured,
+        Err(error) => panic!("{}: {error}", list.display()),
+    }
+}
 
 /// What was measured of a page.
 pub struct PageFigures {
@@ -87,14 +102,14 @@ pub async fn measure(engine: Engine, filled: &Filled, options: &Options) -> Opti
     }
     let server = Server::start(&filled.url, &log).await;
     let mut memory = vec![("after the start", server.memory())];
-    let pace = if options.quick { &QUICK } else { &PACE };
+    let pace = Pace::of(options);
     let mut pages = Vec::new();
     for (row, rounds) in rows.iter().zip(rounds) {
         if row.name == MIX {
             memory.push(("after the pages", server.memory()));
         }
         eprintln!("{}: {}", engine.name(), row.name);
-        let (site, bare) = measure_row(&server, row, pace, &filled.folder).await;
+        let (site, bare) = measure_row(&server, row, pace, filled).await;
         let ratios = site.iter().zip(&bare).map(|(site, bare)| site.per_second / bare.per_second).collect();
         let (site, bare) = (medians(&site), medians(&bare));
         pages.push(PageFigures { name: row.name, site, bare, ratios, rounds, required: row.required });
@@ -112,38 +127,26 @@ async fn measure_row(
     server: &Server,
     row: &Row,
     pace: &Pace,
-    folder: &Path,
+    filled: &Filled,
 ) -> (Vec<Measured>, Vec<Measured>) {
-    let list = folder.join("requests.txt");
+    let list = filled.folder.join("requests.txt");
     write_list(&list, &row.requests);
     let bare = Bare::serve(samples(server.address, row).await).await;
-    let load = |first, duration| Load {
-        list: &list,
-        first,
-        threads: 2,
-        connections: 16,
-        duration,
-        checks_answers: false,
-    };
-    let one = async |address, first, duration| -> Measured {
-        match wrk::run(address, load(first, duration)).await {
-            Ok(measured) => measured,
-            Err(error) => panic!("{}: {error}", row.name),
-        }
-    };
     // The mix goes on where it was: nobody votes twice.
     let mut first = 0;
     let mut first_run = None;
     if let Some(warm_up) = pace.warm_up {
-        let run = one(server.address, first, warm_up).await;
-        one(bare.address, first, warm_up).await;
+        filled.read_through();
+        let run = load(server.address, &list, first, warm_up).await;
+        load(bare.address, &list, first, warm_up).await;
         first += run.requests;
         first_run = Some(run);
     }
     let (mut site_runs, mut bare_runs) = (Vec::new(), Vec::new());
     for _ in 0..pace.runs {
-        let run = one(server.address, first, pace.run).await;
-        bare_runs.push(one(bare.address, first, pace.run).await);
+        filled.read_through();
+        let run = load(server.address, &list, first, pace.run).await;
+        bare_runs.push(load(bare.address, &list, first, pace.run).await);
         first += run.requests;
         first_run.get_or_insert(run);
         site_runs.push(run);

@@ -3,9 +3,9 @@
 use super::options::Engine;
 use super::requests::write_list;
 use super::rows::mix;
+use super::run::load;
 use super::server::{Memory, Server};
 use super::store::Filled;
-use super::wrk::{self, Load};
 use std::time::Duration;
 
 /// One minute of the mix.
@@ -23,18 +23,7 @@ pub async fn measure(engine: Engine, filled: &Filled, minutes: u64) -> Vec<Minut
     let mut measured = Vec::new();
     let mut first = 0;
     for minute in 1..=minutes {
-        let load = Load {
-            list: &list,
-            first,
-            threads: 2,
-            connections: 16,
-            duration: Duration::from_secs(60),
-            checks_answers: false,
-        };
-        let run = match wrk::run(server.address, load).await {
-            Ok(run) => run,
-            Err(error) => panic!("minute {minute}: {error}"),
-        };
+        let run = load(server.address, &list, first, Duration::from_secs(60)).await;
         first += run.requests;
         let memory = server.memory();
         eprintln!("{}: minute {minute}: {:.0} MiB", engine.name(), memory.resident);

@@ -3,6 +3,7 @@
 use super::dataset::{self, Plan, Size};
 use super::options::{Engine, Options};
 use super::redis_server::RedisServer;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -56,6 +57,14 @@ impl Filled {
         };
         let url = format!("redb:{}", measured(&file, options).display());
         Self { url, folder, plan, filling, redis: None, _temporary: temporary }
+    }
+
+    /// Reads the file of an embedded store, so that the system has it in memory
+    /// and the disk is not what is measured.
+    pub fn read_through(&self) {
+        if let Some(file) = self.url.strip_prefix("redb:") {
+            std::io::copy(&mut File::open(file).unwrap(), &mut std::io::sink()).unwrap();
+        }
     }
 
     /// Whether the store is in a process of its own.
