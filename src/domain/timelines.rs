@@ -45,18 +45,22 @@ pub struct TweetPage {
 /// window's ends, and its size.
 pub(super) type PageKey = (String, [Option<(u64, u64)>; 2], usize);
 
-/// A page of a timeline, and the authors who were pulled when it was read.
+/// A page of a timeline as it is kept.
 #[derive(Debug, Clone)]
 pub(super) struct KeptPage {
     page: TweetPage,
-    pulled: Arc<[UserId]>,
+    /// At a reader's home the authors who were pulled when it was read.
+    pulled: Option<Arc<[UserId]>>,
 }
 
 impl KeptPage {
     /// About how many bytes it takes.
     pub(super) fn size(&self) -> usize {
-        // The lines share what they show.
-        size_of_val(&*self.page.lines)
+        match self.pulled {
+            // The homes of an author's followers share what they show.
+            Some(_) => size_of_val(&*self.page.lines),
+            None => self.page.lines.iter().map(TweetLine::size).sum(),
+        }
     }
 }
 
@@ -146,20 +150,20 @@ enum Source {
 /// A page as it is kept, or as it is read now.
 async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<TweetPage, Error> {
     let (list, pulled) = match source {
-        Source::List(key) => (key.clone(), [].as_slice()),
-        Source::Home { reader, pulled } => (keys::home_timeline(*reader), pulled.as_slice()),
+        Source::List(key) => (key.clone(), None),
+        Source::Home { reader, pulled } => (keys::home_timeline(*reader), Some(pulled.as_slice())),
     };
     let site = visit.site_too();
     let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
     let key = (list, [place(window.before), place(window.since)], window.count);
     if let Some(kept) = site.kept.timelines.look_up(visit, &key).await?
-        && *kept.pulled == *pulled
+        && kept.pulled.as_deref() == pulled
     {
         return Ok(kept.page);
     }
     let (page, footprint) = site.store.footprint(read_page(visit, source, window)).await;
     let page = page?;
-    let kept = KeptPage { page: page.clone(), pulled: pulled.into() };
+    let kept = KeptPage { page: page.clone(), pulled: pulled.map(Arc::from) };
     site.kept.timelines.put(visit, key, kept, footprint, None);
     Ok(page)
 }
