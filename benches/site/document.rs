@@ -1,4 +1,5 @@
-//! The figures as a section of `docs/benchmarks.md`.
+//! The figures as sections of `docs/benchmarks.md`: those of each engine, and how
+//! these grow.
 
 use super::growth::Growth;
 use super::options::Engine;
@@ -7,16 +8,36 @@ use std::fmt::Write;
 use std::process::Command;
 use std::time::Duration;
 
-const BEGIN: &str = "<!-- site -->\n";
-const END: &str = "<!-- /site -->";
-
-/// Replaces the section.
+/// Replaces the sections of what was measured; others stay as they are.
 pub fn write(results: &[Results], load_before: &str) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/benchmarks.md");
-    let document = std::fs::read_to_string(path).unwrap();
-    let (before, rest) = document.split_once(BEGIN).expect("the document has a place for the section");
-    let (_, after) = rest.split_once(END).expect("the place has an end");
-    std::fs::write(path, format!("{before}{BEGIN}{}{END}{after}", section(results, load_before))).unwrap();
+    let mut document = std::fs::read_to_string(path).unwrap();
+    let heading = format!("{} Load average before the first figure: {load_before}.\n", machine());
+    for results in results {
+        let name = results.engine.name();
+        let title = match results.engine {
+            Engine::Redb => "embedded store",
+            Engine::Redis => "Redis",
+        };
+        if results.figures.is_some() {
+            document = replaced(&document, name, &format!("{heading}{}", figures(title, results)));
+        }
+        if !results.growth.is_empty() {
+            let growth = format!("{heading}{}", growth(title, results));
+            document = replaced(&document, &format!("{name} growth"), &growth);
+        }
+    }
+    std::fs::write(path, document).unwrap();
+}
+
+/// A document with another text in a section.
+fn replaced(document: &str, section: &str, text: &str) -> String {
+    let (begin, end) = (format!("<!-- {section} -->\n"), format!("<!-- /{section} -->"));
+    let parts = document.split_once(&begin).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(&end)?;
+        Some(format!("{before}{begin}{text}\n{end}{after}"))
+    });
+    parts.unwrap_or_else(|| panic!("docs/benchmarks.md has no place for {section}: no line {begin}"))
 }
 
 /// How much else the machine had to do in the last minute, as a number of processes.
@@ -25,24 +46,16 @@ pub fn load_average() -> String {
     load.split(' ').next().unwrap_or_default().to_owned()
 }
 
-fn section(results: &[Results], load_before: &str) -> String {
-    let mut text = format!("{}\nLoad average before the first figure: {load_before}.\n", machine());
-    for results in results {
-        let engine = match results.engine {
-            Engine::Redb => "embedded store",
-            Engine::Redis => "Redis",
-        };
-        add_pages(&mut text, engine, results);
-        let others = results.others();
-        if !others.is_empty() {
-            table(&mut text, &[engine, "", "required"]);
-        }
-        for other in others {
-            line(&mut text, &[&other.name, &other.shown, &other.verdict()]);
-        }
-        add_growth(&mut text, engine, results);
+fn figures(engine: &str, results: &Results) -> String {
+    let mut text = String::new();
+    add_pages(&mut text, engine, results);
+    let others = results.others();
+    if !others.is_empty() {
+        table(&mut text, &[engine, "", "required"]);
     }
-    text.push('\n');
+    for other in others {
+        line(&mut text, &[&other.name, &other.shown, &other.verdict()]);
+    }
     text
 }
 
@@ -71,12 +84,13 @@ fn add_pages(text: &mut String, engine: &str, results: &Results) {
     }
 }
 
-fn add_growth(text: &mut String, engine: &str, results: &Results) {
+fn growth(engine: &str, results: &Results) -> String {
+    let mut text = String::new();
     let Growth { pages, first_views } = &results.growth;
     let name = format!("{engine}, {} times the data", results.times);
     if !pages.is_empty() {
         table(
-            text,
+            &mut text,
             &[&name, "per second before", "per second", "times as slow", "required", "times as large"],
         );
     }
@@ -90,16 +104,17 @@ fn add_growth(text: &mut String, engine: &str, results: &Results) {
             judged.verdict(),
             format!("{:.2}", page.larger),
         ];
-        line(text, &cells);
+        line(&mut text, &cells);
     }
     if !first_views.is_empty() {
-        table(text, &[&format!("{name}, asked for first"), "p50 before", "p50", "times as slow"]);
+        table(&mut text, &[&format!("{name}, asked for first"), "p50 before", "p50", "times as slow"]);
     }
     for view in first_views {
         let cells =
             [view.name.to_owned(), time(view.small), time(view.large), format!("{:.2}", view.factor())];
-        line(text, &cells);
+        line(&mut text, &cells);
     }
+    text
 }
 
 /// The beginning of a table.

@@ -38,6 +38,12 @@ pub struct Growth {
     pub first_views: Vec<GrownView>,
 }
 
+impl Growth {
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty() && self.first_views.is_empty()
+    }
+}
+
 /// A page on both sites, under load.
 pub struct GrownPage {
     pub name: &'static str,
