@@ -24,9 +24,9 @@ const PARTS: usize = 4;
 const COMMENTS: std::ops::Range<u64> = 20..40;
 /// So many of them are asked for in turn under load.
 const THREADS: usize = 300;
-/// Items between two pages of a list: the last page is in the middle of the
-/// smaller one, so that both are as far from the nearer end.
-const BETWEEN: u64 = 13;
+/// So many pages of a list: the last is in the middle of the smaller one, so that
+/// both are as far from the nearer end.
+const OF_A_LIST: u64 = DIFFERENT / 2;
 
 /// Answers of a row whose size is looked at.
 const WEIGHED: usize = 100;
@@ -102,6 +102,7 @@ fn first_views(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
     let among = |count: u64, number: u64| 1 + number * count / DIFFERENT;
     let users: Vec<u64> = (0..DIFFERENT).map(|number| among(plan.size.active_users(), number)).collect();
     let each = |request: &dyn Fn(u64) -> Request| (0..DIFFERENT).map(request).collect::<Vec<_>>();
+    let of_a_list = |request: &dyn Fn(u64) -> Request| (0..OF_A_LIST).map(request).collect::<Vec<_>>();
     let by_users = |path: &str| users.iter().map(|user| Request::get(path).by(*user)).collect::<Vec<_>>();
     let hosts = |number: u64| {
         let mut random = Random::of("scores", number);
@@ -111,8 +112,8 @@ fn first_views(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
     };
     vec![
         ("/ logged in", by_users("/")),
-        ("/latest/:start", each(&|number| Request::get(format!("/latest/{}", number * BETWEEN)))),
-        ("/best?page=", each(&|number| Request::get(format!("/best?page={}", 1 + number / 2)))),
+        ("/latest/:start", of_a_list(&|number| Request::get(format!("/latest/{}", number * 26)))),
+        ("/best?page=", of_a_list(&|number| Request::get(format!("/best?page={}", number + 1)))),
         (SOME_THREADS, threads(plan, usize::try_from(DIFFERENT).unwrap())),
         ("thread of 500, logged in", by_users(&format!("/news/{}", plan.long_thread()))),
         ("/@name", users.iter().map(|user| Request::get(format!("/@{}", people::username(*user)))).collect()),
@@ -125,7 +126,7 @@ fn first_views(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
         ("/home logged in", by_users("/home")),
         (
             "/api/getnews/latest/:start",
-            each(&|number| Request::get(format!("/api/getnews/latest/{}/30", number * BETWEEN))),
+            of_a_list(&|number| Request::get(format!("/api/getnews/latest/{}/30", number * 26))),
         ),
         ("/scores of 100 hosts", each(&|number| Request::get(format!("/scores?for={}", hosts(number))))),
     ]
