@@ -69,7 +69,7 @@ impl Size {
     }
 
     /// The last users, who have not voted on anything and posted nothing:
-    /// those who vote when votes are measured.
+    /// those who vote in the mix and when votes are measured.
     pub const fn newcomers(&self) -> u64 {
         if self.users >= 1_000 { 200 } else { self.users / 4 }
     }
@@ -95,8 +95,6 @@ pub struct Item {
     /// Votes up and down that it gets, the author's among them.
     pub votes: u64,
     pub comments: u64,
-    /// Its place among all by popularity.
-    pub place: u64,
     /// The tweet that announces it.
     pub tweet: Option<u64>,
 }
@@ -162,7 +160,6 @@ fn plan_items(size: &Size, now: Timestamp) -> Vec<Item> {
                 host: (!random.chance(TEXTS)).then(|| random.skewed(size.hosts, HOST_SKEW)),
                 votes: votes[place as usize],
                 comments: if is_long { size.long_thread } else { comments[place as usize] },
-                place,
                 tweet: None,
             }
         })

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// What kind of answer a request gets: the first letters of its path, and
+/// What kind of answer a request gets: the first segment of its path, and
 /// whether it comes with a session.
 type Kind = (String, bool);
 

@@ -1,31 +1,49 @@
-//! The figures as sections of `docs/benchmarks.md`: those of each engine, and how
-//! these grow.
+//! The figures as sections of `docs/benchmarks.md`: those of each engine, those with
+//! more data, and memory in the long run.
 
 use super::growth::Growth;
 use super::options::Engine;
-use super::report::{Judged, Results};
+use super::report::{Judged, Results, time};
+use super::soak::Minute;
 use std::fmt::Write;
 use std::process::Command;
-use std::time::Duration;
+
+/// Every so many minutes of the mix make a line.
+const SHOWN_MINUTES: usize = 5;
+
+/// A section: its name, and its tables.
+pub struct Section {
+    name: String,
+    text: String,
+}
+
+/// The sections of what was measured of an engine.
+pub fn sections(results: &Results) -> Vec<Section> {
+    let engine = results.engine.name();
+    let title = match results.engine {
+        Engine::Redb => "embedded store",
+        Engine::Redis => "Redis",
+    };
+    let section = |name: String, text: String| (!text.is_empty()).then_some(Section { name, text });
+    let figures = section(engine.to_owned(), figures(title, results));
+    let growth = section(format!("{engine} growth"), growth(title, results));
+    let memory = section(format!("{engine} memory"), memory(title, results));
+    [figures, growth, memory].into_iter().flatten().collect()
+}
+
+/// Prints sections.
+pub fn print(sections: &[Section]) {
+    for section in sections {
+        println!("{}", section.text);
+    }
+}
 
 /// Replaces the sections of what was measured; others stay as they are.
-pub fn write(results: &[Results], load_before: &str) {
+pub fn write(sections: &[Section], heading: &str) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/benchmarks.md");
     let mut document = std::fs::read_to_string(path).unwrap();
-    let heading = format!("{} Load average before the first figure: {load_before}.\n", machine());
-    for results in results {
-        let name = results.engine.name();
-        let title = match results.engine {
-            Engine::Redb => "embedded store",
-            Engine::Redis => "Redis",
-        };
-        if results.figures.is_some() {
-            document = replaced(&document, name, &format!("{heading}{}", figures(title, results)));
-        }
-        if !results.growth.is_empty() {
-            let growth = format!("{heading}{}", growth(title, results));
-            document = replaced(&document, &format!("{name} growth"), &growth);
-        }
+    for Section { name, text } in sections {
+        document = replaced(&document, name, &format!("{heading}\n{text}"));
     }
     std::fs::write(path, document).unwrap();
 }
@@ -40,23 +58,21 @@ fn replaced(document: &str, section: &str, text: &str) -> String {
     parts.unwrap_or_else(|| panic!("docs/benchmarks.md has no place for {section}: no line {begin}"))
 }
 
-/// How much else the machine had to do in the last minute, as a number of processes.
-pub fn load_average() -> String {
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    load.split(' ').next().unwrap_or_default().to_owned()
-}
-
 fn figures(engine: &str, results: &Results) -> String {
     let mut text = String::new();
     add_pages(&mut text, engine, results);
-    let others = results.others();
-    if !others.is_empty() {
-        table(&mut text, &[engine, "", "required"]);
-    }
-    for other in others {
-        line(&mut text, &[&other.name, &other.shown, &other.verdict()]);
-    }
+    add_judged(&mut text, engine, &results.others());
     text
+}
+
+/// What is one figure.
+fn add_judged(text: &mut String, title: &str, figures: &[Judged]) {
+    if !figures.is_empty() {
+        table(text, &[title, "", "required"]);
+    }
+    for figure in figures {
+        line(text, &[&figure.name, &figure.shown, &figure.verdict()]);
+    }
 }
 
 fn add_pages(text: &mut String, engine: &str, results: &Results) {
@@ -117,6 +133,29 @@ fn growth(engine: &str, results: &Results) -> String {
     text
 }
 
+fn memory(engine: &str, results: &Results) -> String {
+    let mut text = String::new();
+    let title = format!("{engine}, {} minutes of the mix", results.soak.len());
+    if !results.soak.is_empty() {
+        table(&mut text, &[&title, "per second", "p99", "memory", "at most so far"]);
+    }
+    for (number, minute) in (1..).zip(&results.soak) {
+        let Minute { per_second, p99, memory } = minute;
+        if number == 1 || number % SHOWN_MINUTES == 0 {
+            let cells = [
+                format!("minute {number}"),
+                format!("{per_second:.0}"),
+                time(*p99),
+                format!("{:.0} MiB", memory.resident),
+                format!("{:.0} MiB", memory.peak),
+            ];
+            line(&mut text, &cells);
+        }
+    }
+    add_judged(&mut text, &title, &results.memory());
+    text
+}
+
 /// The beginning of a table.
 fn table(text: &mut String, headings: &[&str]) {
     text.push('\n');
@@ -132,25 +171,19 @@ fn line(text: &mut String, cells: &[impl AsRef<str>]) {
     text.push('\n');
 }
 
-/// A time in the unit that suits it.
-pub fn time(time: Duration) -> String {
-    if time < Duration::from_millis(1) {
-        format!("{} us", time.as_micros())
-    } else if time < Duration::from_millis(10) {
-        format!("{:.1} ms", time.as_secs_f64() * 1_000.0)
-    } else {
-        format!("{:.0} ms", time.as_secs_f64() * 1_000.0)
-    }
-}
-
-/// When, where and of what.
-fn machine() -> String {
+/// When, where and of what: as it is before anything is measured.
+pub fn heading() -> String {
     let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = processors.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let model = model.map_or("a processor without a name", |(_, model)| model);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let today = jiff::Zoned::now().date();
-    format!("{today}, {cores} cores of {model}, which the load shares; commit {}.", commit())
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or_default();
+    format!(
+        "{today}, {cores} cores of {model}, which the load shares; commit {}. Load average before the first figure: {load}.",
+        commit()
+    )
 }
 
 fn commit() -> String {

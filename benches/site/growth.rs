@@ -3,7 +3,7 @@
 //! The rows of the table, under the same load; and pages that nobody has asked
 //! for yet, one after another.
 
-use super::dataset::{self, Plan, Random, people};
+use super::dataset::{self, Plan, people};
 use super::load::{Connection, fetch};
 use super::options::{Engine, Options};
 use super::requests::{Request, write_list};
@@ -24,10 +24,10 @@ const PARTS: usize = 4;
 const COMMENTS: std::ops::Range<u64> = 20..40;
 /// So many of them are asked for in turn under load.
 const THREADS: usize = 300;
-/// So many pages of a list: the last is in the middle of the smaller one, so that
-/// both are as far from the nearer end.
+/// So many pages of a list, each so many items further: down to the middle of the
+/// smaller list, equally deep in both.
 const OF_A_LIST: u64 = DIFFERENT / 2;
-
+const STEP: u64 = 26;
 /// Answers of a row whose size is looked at.
 const WEIGHED: usize = 100;
 
@@ -36,12 +36,6 @@ const WEIGHED: usize = 100;
 pub struct Growth {
     pub pages: Vec<GrownPage>,
     pub first_views: Vec<GrownView>,
-}
-
-impl Growth {
-    pub fn is_empty(&self) -> bool {
-        self.pages.is_empty() && self.first_views.is_empty()
-    }
 }
 
 /// A page on both sites, under load.
@@ -104,15 +98,9 @@ fn first_views(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
     let each = |request: &dyn Fn(u64) -> Request| (0..DIFFERENT).map(request).collect::<Vec<_>>();
     let of_a_list = |request: &dyn Fn(u64) -> Request| (0..OF_A_LIST).map(request).collect::<Vec<_>>();
     let by_users = |path: &str| users.iter().map(|user| Request::get(path).by(*user)).collect::<Vec<_>>();
-    let hosts = |number: u64| {
-        let mut random = Random::of("scores", number);
-        let hosts: Vec<String> =
-            (0..100).map(|_| dataset::host(random.skewed(plan.size.sites, 2.0))).collect();
-        hosts.join(",")
-    };
     vec![
         ("/ logged in", by_users("/")),
-        ("/latest/:start", of_a_list(&|number| Request::get(format!("/latest/{}", number * 26)))),
+        ("/latest/:start", of_a_list(&|number| Request::get(format!("/latest/{}", number * STEP)))),
         ("/best?page=", of_a_list(&|number| Request::get(format!("/best?page={}", number + 1)))),
         (SOME_THREADS, threads(plan, usize::try_from(DIFFERENT).unwrap())),
         ("thread of 500, logged in", by_users(&format!("/news/{}", plan.long_thread()))),
@@ -126,9 +114,9 @@ fn first_views(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
         ("/home logged in", by_users("/home")),
         (
             "/api/getnews/latest/:start",
-            of_a_list(&|number| Request::get(format!("/api/getnews/latest/{}/30", number * 26))),
+            of_a_list(&|number| Request::get(format!("/api/getnews/latest/{}/30", number * STEP))),
         ),
-        ("/scores of 100 hosts", each(&|number| Request::get(format!("/scores?for={}", hosts(number))))),
+        ("/scores of 100 hosts", each(&|number| rows::scores_request(plan, number))),
     ]
 }
 

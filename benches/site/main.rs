@@ -41,16 +41,16 @@ async fn main() {
     if let Err(error) = wrk::demand() {
         panic!("{error}");
     }
-    let load_before = document::load_average();
-    println!("load average before: {load_before}");
-    let mut all = Vec::new();
+    let heading = document::heading();
+    println!("{heading}");
+    let mut sections = Vec::new();
     for engine in options.engines() {
-        let results = measure(engine, &options).await;
-        report::print(&results);
-        all.push(results);
+        let measured = document::sections(&measure(engine, &options).await);
+        document::print(&measured);
+        sections.extend(measured);
     }
     if options.write {
-        document::write(&all, &load_before);
+        document::write(&sections, &heading);
     }
 }
 

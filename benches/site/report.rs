@@ -1,12 +1,12 @@
-//! What the figures are measured against, and the tables.
+//! What the figures are measured against.
 
-use super::document::time;
 use super::growth::{GrownPage, Growth};
 use super::options::Engine;
 use super::rows::MIX;
 use super::run::{Figures, PageFigures};
 use super::soak::Minute;
 use super::votes::{Times, Votes};
+use super::wrk::median;
 use std::time::Duration;
 
 const START: Duration = Duration::from_millis(200);
@@ -14,6 +14,8 @@ const RESIDENT_MEBIBYTES: f64 = 200.0;
 const VOTE_OVER_FLUSH: f64 = 3.0;
 const MIX_P99_OVER_BARE: f64 = 20.0;
 const GROWTH: f64 = 1.2;
+/// A median that has risen by less has not.
+const MEMORY_GROWTH: f64 = 1.05;
 const REDIS_FRONT_PAGES: f64 = 2_500.0;
 const REDB_VOTES: f64 = 4_000.0;
 const REDIS_VOTES: f64 = 3_000.0;
@@ -60,11 +62,9 @@ impl Judged {
         let ratio = page.ratio();
         let free = Self::free(page.name, ratio, String::new());
         match (engine, page.required) {
-            (Engine::Redb, Some(required)) => Self {
-                required: format!("{required:.2}"),
-                is_kept: ratio >= required && (page.name != MIX || mix_p99(page) < MIX_P99_OVER_BARE),
-                ..free
-            },
+            (Engine::Redb, Some(required)) => {
+                Self { required: format!("{required:.2}"), is_kept: ratio >= required, ..free }
+            }
             (Engine::Redis, _) if page.name == "/ logged in" => Self {
                 required: format!("{REDIS_FRONT_PAGES} per second"),
                 is_kept: page.site.per_second >= REDIS_FRONT_PAGES,
@@ -104,19 +104,34 @@ impl Results {
         if let Some(figures) = &self.figures {
             self.add_figures(&mut others, figures);
         }
-        if let (Some(first), Some(last)) = (self.soak.first(), self.soak.last()) {
-            let name = format!("memory after {} minutes of the mix", self.soak.len());
-            others.push(Judged {
-                required: format!("below {RESIDENT_MEBIBYTES} MiB"),
-                is_kept: last.memory.resident < RESIDENT_MEBIBYTES,
-                ..Judged::free(
-                    &name,
-                    last.memory.resident,
-                    format!("{:.0} MiB; after one {:.0} MiB", last.memory.resident, first.memory.resident),
-                )
-            });
-        }
         others
+    }
+
+    /// What memory did in the minutes of the mix.
+    pub fn memory(&self) -> Vec<Judged> {
+        let Some(last) = self.soak.last() else {
+            return Vec::new();
+        };
+        let peak = last.memory.peak;
+        let shown = format!("{peak:.0} MiB");
+        let most = Judged::below("most memory", peak, shown, RESIDENT_MEBIBYTES, " MiB");
+        // The first half fills what is kept.
+        let quarter = self.soak.len() / 4;
+        let last_quarters = self.soak.rchunks(quarter.max(1)).take(2);
+        let medians: Vec<f64> = last_quarters
+            .map(|minutes| median(minutes.iter().map(|minute| minute.memory.resident)))
+            .collect();
+        let [after, before] = medians[..] else {
+            return vec![most];
+        };
+        let name = "medians of the third and the last quarter";
+        let (rise, shown) = (after / before, format!("{before:.0} MiB, {after:.0} MiB"));
+        let growth = Judged {
+            required: format!("at most {MEMORY_GROWTH} times"),
+            is_kept: rise <= MEMORY_GROWTH,
+            ..Judged::free(name, rise, shown)
+        };
+        vec![most, growth]
     }
 
     fn add_figures(&self, others: &mut Vec<Judged>, figures: &Figures) {
@@ -170,73 +185,13 @@ fn add_alone(others: &mut Vec<Judged>, votes: &Votes) {
     others.push(Judged::free("one vote over one overwriting", value, shown));
 }
 
-/// Prints what was measured of an engine.
-pub fn print(results: &Results) {
-    let engine = results.engine.name();
-    if let Some(figures) = &results.figures {
-        println!(
-            "\n{engine:<26} {:>9} {:>9} {:>7} {:>11} {:>9} {:>9} {:>9} {:>6}  required",
-            "per sec", "bare", "ratio", "of runs", "p50", "p99", "bare p99", "rounds"
-        );
-        for page in &figures.pages {
-            let judged = Judged::page(results.engine, page);
-            println!(
-                "{:<26} {:>9.0} {:>9.0} {:>7.3} {:>11} {:>9} {:>9} {:>9} {:>6}  {}",
-                page.name,
-                page.site.per_second,
-                page.bare.per_second,
-                judged.value,
-                page.spread(),
-                time(page.site.p50),
-                time(page.site.p99),
-                time(page.bare.p99),
-                page.rounds,
-                judged.verdict(),
-            );
-        }
-    }
-    println!();
-    for other in results.others() {
-        println!("{:<38} {:<34} {}", other.name, other.shown, other.verdict());
-    }
-    print_growth(results);
-    for (minute, of_minute) in (1..).zip(&results.soak) {
-        let Minute { per_second, p99, memory } = of_minute;
-        println!(
-            "minute {minute:<4} {per_second:>9.0} per second, p99 {:>8}, {:>4.0} MiB",
-            time(*p99),
-            memory.resident
-        );
-    }
-}
-
-fn print_growth(results: &Results) {
-    let Growth { pages, first_views } = &results.growth;
-    let times = results.times;
-    if !pages.is_empty() {
-        let heading = format!("{times} times the data");
-        println!(
-            "\n{heading:<32} {:>14} {:>12} {:>8} {:>8}",
-            "per sec before", "per sec", "slower", "larger"
-        );
-    }
-    for page in pages {
-        let judged = Judged::growth(page);
-        println!(
-            "{:<32} {:>14.0} {:>12.0} {:>8.2} {:>8.2}  {}",
-            page.name,
-            page.small.per_second,
-            page.large.per_second,
-            judged.value,
-            page.larger,
-            judged.verdict()
-        );
-    }
-    if !first_views.is_empty() {
-        println!("\n{:<32} {:>14} {:>12} {:>8}", "asked for first", "p50 before", "p50", "slower");
-    }
-    for view in first_views {
-        let (small, large) = (time(view.small), time(view.large));
-        println!("{:<32} {small:>14} {large:>12} {:>8.2}", view.name, view.factor());
+/// A time in the unit that suits it.
+pub fn time(time: Duration) -> String {
+    if time < Duration::from_millis(1) {
+        format!("{} us", time.as_micros())
+    } else if time < Duration::from_millis(10) {
+        format!("{:.1} ms", time.as_secs_f64() * 1_000.0)
+    } else {
+        format!("{:.0} ms", time.as_secs_f64() * 1_000.0)
     }
 }

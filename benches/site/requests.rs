@@ -1,4 +1,4 @@
-//! What is asked: lists of requests, for the site and for its first answers.
+//! Requests: as a list for `wrk`, or one by one for a connection.
 
 use super::dataset::people;
 use std::fmt::Write;

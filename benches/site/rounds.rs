@@ -12,32 +12,39 @@ use tidings::keyspace::{EngineClock, Store, StoreOptions};
 use tidings::web::{self, AppParts};
 use tokio::net::TcpListener;
 
-/// The rounds of each request, by a site that has just been started for it.
+/// The rounds of each request, by a site that has just been started for it. Another
+/// has answered it before: what the first visit in a long time has to store, such as
+/// old ranks and when somebody was here, is stored.
 pub async fn count(url: &str, requests: &[&Request]) -> Vec<u64> {
     let store = Store::open(url, &StoreOptions::default()).await.unwrap();
     let mut rounds = Vec::new();
     for request in requests {
-        let config = Config::load(None, settings(), &Flags::default()).unwrap();
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
-        let app = AppParts {
-            site: Arc::new(site.reached_at(config.site.url.as_str())),
-            config,
-            mailer: None,
-            clock: EngineClock::System,
-            live: Arc::default(),
-        };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let serving = tokio::spawn(web::serve(app.into(), listener, async move {
-            let _ = stopped.await;
-        }));
+        ask_new_site(&store, request).await;
         let before = store.rounds();
-        fetch(address, &request.text()).await;
+        ask_new_site(&store, request).await;
         rounds.push(store.rounds() - before);
-        let _ = stop.send(());
-        let _ = serving.await;
     }
     store.close().await;
     rounds
+}
+
+async fn ask_new_site(store: &Store, request: &Request) {
+    let config = Config::load(None, settings(), &Flags::default()).unwrap();
+    let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+    let app = AppParts {
+        site: Arc::new(site.reached_at(config.site.url.as_str())),
+        config,
+        mailer: None,
+        clock: EngineClock::System,
+        live: Arc::default(),
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = tokio::spawn(web::serve(app.into(), listener, async move {
+        let _ = stopped.await;
+    }));
+    fetch(address, &request.text()).await;
+    let _ = stop.send(());
+    let _ = serving.await;
 }

@@ -1,6 +1,6 @@
 //! What is measured: one row for each kind of page, and the mix of all.
 
-use super::dataset::{Plan, Random, people};
+use super::dataset::{Plan, Random, host, people};
 use super::requests::Request;
 use std::collections::HashSet;
 use tidings::domain::clock::Timestamp;
@@ -16,10 +16,11 @@ const HOT_THREADS: usize = 300;
 const OTHER_THREADS: u64 = 1_700;
 /// Out of a hundred readers of threads so many are in the hot ones.
 const HOT_SHARE: u64 = 75;
-/// Requests of rows that draw at random, and of the mix.
+/// Requests of rows that draw at random.
 const DRAWN: u64 = 20_000;
-/// More than are sent while the mix is measured, so that votes are not repeated.
-const MIXED: u64 = 240_000;
+/// A list of the mix: more than are sent while a row or a part of the soak is
+/// measured, so that votes are not repeated.
+pub const MIXED: usize = 240_000;
 /// Newcomers who vote when votes are measured; the others take part in the mix.
 pub const VOTERS: u64 = 64;
 
@@ -55,7 +56,7 @@ pub fn rows(plan: &Plan) -> Vec<Row> {
         row("thread of 500, anonymous", 0.6, one(&long)),
         row("/rss", 0.6, one("/rss")),
         row("/@name anonymous", 0.6, names("/@", people::username)),
-        row("/site/:host anonymous", 0.6, names("/site/", super::dataset::host)),
+        row("/site/:host anonymous", 0.6, names("/site/", host)),
         Row { required: None, ..row("other threads, anonymous", 0.0, other_threads(plan)) },
         row("/ logged in", 0.25, each("/")),
         row("thread of 500, logged in", 0.15, each(&long)),
@@ -67,7 +68,7 @@ pub fn rows(plan: &Plan) -> Vec<Row> {
             ..row("leaderboard of a month", 0.0, one("/api/sites/leaderboard/best/month"))
         },
     ];
-    rows.push(Row { samples: 400, ..row(MIX, 0.3, mix(plan)) });
+    rows.push(Row { samples: 400, ..row(MIX, 0.3, Mix::new(plan).take(MIXED).collect()) });
     rows
 }
 
@@ -114,59 +115,87 @@ fn other_threads(plan: &Plan) -> Vec<Request> {
 }
 
 fn scores(plan: &Plan) -> Vec<Request> {
-    let list = |number| {
-        let mut random = Random::of("scores", number);
-        let hosts: Vec<String> =
-            (0..100).map(|_| super::dataset::host(random.skewed(plan.size.sites, 2.0))).collect();
-        Request::get(format!("/scores?for={}", hosts.join(",")))
-    };
-    (0..200).map(list).collect()
+    (0..200).map(|number| scores_request(plan, number)).collect()
+}
+
+/// A question about a hundred sites.
+pub fn scores_request(plan: &Plan, number: u64) -> Request {
+    let mut random = Random::of("scores", number);
+    let hosts: Vec<String> = (0..100).map(|_| host(random.skewed(plan.size.sites, 2.0))).collect();
+    Request::get(format!("/scores?for={}", hosts.join(",")))
 }
 
 /// What a site is asked all day: threads, the front page, people, and now and
 /// then somebody who votes or comments. Half of the readers are logged in.
-pub fn mix(plan: &Plan) -> Vec<Request> {
-    let hot = hot_threads(plan);
-    let mut random = Random::of("mix", 0);
-    let mut voted = HashSet::new();
-    (0..MIXED)
-        .map(|number| {
-            let kind = random.below(100);
-            if kind < 2 {
-                return write(plan, &mut random, &mut voted, number);
-            }
-            let name = people::username(1 + random.skewed(plan.size.active_users(), 2.0));
-            let request = match kind {
-                2..58 => Request::get(format!("/news/{}", thread(&mut random, &hot, plan, plan.size.news))),
-                58..88 => Request::get("/"),
-                88..95 => Request::get(format!("/@{name}")),
-                _ => Request::get(format!("/usercomments/{name}/0")),
-            };
-            let reader = 1 + random.below(SESSIONS.min(plan.size.active_users()));
-            if random.chance(50) { request.by(reader) } else { request }
-        })
-        .collect()
+/// Nobody votes twice, however long it goes on.
+pub struct Mix<'a> {
+    plan: &'a Plan,
+    hot: Vec<u64>,
+    random: Random,
+    /// Who has voted on which item or its first comment.
+    voted: HashSet<(u64, u64)>,
+    comments: u64,
 }
 
-/// A vote or a comment of a newcomer, who has not voted there.
-fn write(plan: &Plan, random: &mut Random, voted: &mut HashSet<(u64, u64)>, number: u64) -> Request {
-    let first = plan.size.active_users() + 1 + VOTERS.min(plan.size.newcomers() / 2);
-    let user = first + random.below(plan.size.users + 1 - first);
-    let news = loop {
-        let news = plan.size.news - random.skewed(plan.size.news, 3.0);
-        if plan.items[usize::try_from(news).unwrap() - 1].comments > 0 && voted.insert((user, news)) {
-            break news;
+impl<'a> Mix<'a> {
+    pub fn new(plan: &'a Plan) -> Self {
+        let random = Random::of("mix", 0);
+        Self { plan, hot: hot_threads(plan), random, voted: HashSet::new(), comments: 0 }
+    }
+
+    /// A vote or a comment of a newcomer, on one of the new items.
+    fn write(&mut self) -> Request {
+        let size = &self.plan.size;
+        let first = size.active_users() + 1 + VOTERS.min(size.newcomers() / 2);
+        let user = first + self.random.below(size.users + 1 - first);
+        if self.random.chance(25) {
+            let news = self.new_item();
+            self.comments += 1;
+            let comment = format!("A+remark+of+the+usual+length+with+the+number+{}", self.comments);
+            let fields = format!("news_id={news}&comment_id=-1&parent_id=-1&comment={comment}");
+            return Request::post("/api/postcomment", user, &fields);
         }
-    };
-    match random.below(4) {
-        0 => Request::post(
-            "/api/postcomment",
-            user,
-            &format!(
-                "news_id={news}&comment_id=-1&parent_id=-1&comment=A+remark+of+the+usual+length+with+the+number+{number}"
-            ),
-        ),
-        1 => Request::post("/api/votecomment", user, &format!("comment_id={news}-1&vote_type=up")),
-        _ => Request::post("/api/votenews", user, &format!("news_id={news}&vote_type=up")),
+        let news = loop {
+            let news = self.new_item();
+            if self.voted.insert((user, news)) {
+                break news;
+            }
+        };
+        if self.random.below(3) == 0 {
+            Request::post("/api/votecomment", user, &format!("comment_id={news}-1&vote_type=up"))
+        } else {
+            Request::post("/api/votenews", user, &format!("news_id={news}&vote_type=up"))
+        }
+    }
+
+    /// An item with comments, mostly a new one.
+    fn new_item(&mut self) -> u64 {
+        loop {
+            let news = self.plan.size.news - self.random.skewed(self.plan.size.news, 3.0);
+            if self.plan.items[usize::try_from(news).unwrap() - 1].comments > 0 {
+                return news;
+            }
+        }
+    }
+}
+
+impl Iterator for Mix<'_> {
+    type Item = Request;
+
+    fn next(&mut self) -> Option<Request> {
+        let kind = self.random.below(100);
+        if kind < 2 {
+            return Some(self.write());
+        }
+        let (plan, random) = (self.plan, &mut self.random);
+        let name = people::username(1 + random.skewed(plan.size.active_users(), 2.0));
+        let request = match kind {
+            2..58 => Request::get(format!("/news/{}", thread(random, &self.hot, plan, plan.size.news))),
+            58..88 => Request::get("/"),
+            88..95 => Request::get(format!("/@{name}")),
+            _ => Request::get(format!("/usercomments/{name}/0")),
+        };
+        let reader = 1 + random.below(SESSIONS.min(plan.size.active_users()));
+        Some(if random.chance(50) { request.by(reader) } else { request })
     }
 }

@@ -21,7 +21,7 @@ const STARTS: usize = 3;
 /// errors from the rest.
 const CHECKED: usize = 500;
 /// Votes of the mix that are looked at after it.
-const CHECKED_WRITES: usize = 100;
+const CHECKED_VOTES: usize = 100;
 /// What somebody is told who votes again.
 const VOTED_ALREADY: &str = "you have voted on this already";
 
@@ -152,7 +152,7 @@ async fn measure_row(
         site_runs.push(run);
     }
     if let Some(run) = first_run {
-        check_writes(server.address, row, run.requests).await;
+        check_votes(server.address, &row.requests, run.requests).await;
     }
     (site_runs, bare_runs)
 }
@@ -160,13 +160,15 @@ async fn measure_row(
 /// Checks that the site has done what `wrk` asked it to, whose answers nobody
 /// has read: who votes again on the same item is told so.
 ///
-/// `sent` is how many requests the first run sent. Each thread of `wrk` takes
-/// every second of the list, and one may be behind the other: what is in the
-/// first half has been sent for sure. Later runs leave gaps between them.
-async fn check_writes(address: SocketAddr, row: &Row, sent: u64) {
-    let sent = usize::try_from(sent / 2).unwrap().min(row.requests.len());
-    let votes = row.requests[..sent].iter().skip(CHECKED).filter(|request| request.path == "/api/votenews");
-    for vote in votes.take(CHECKED_WRITES) {
+/// `sent` is how many requests the first run of a list sent. Each thread of `wrk`
+/// takes every second of them, and one may be behind the other: what is in the
+/// first half has been sent for sure. A later run begins at the number of those sent
+/// before, where a slow thread has not been: so only the first is looked at. What
+/// [`samples`] may have sent itself is left out.
+pub async fn check_votes(address: SocketAddr, requests: &[Request], sent: u64) {
+    let sent = usize::try_from(sent / 2).unwrap().min(requests.len());
+    let votes = requests[..sent].iter().skip(CHECKED).filter(|request| request.path == "/api/votenews");
+    for vote in votes.take(CHECKED_VOTES) {
         let sample = fetch(address, &vote.text()).await;
         let body = String::from_utf8_lossy(&sample.body);
         assert!(body.contains(VOTED_ALREADY), "a vote was not counted: {:?}: {body}", vote.form);

@@ -34,8 +34,7 @@ pub struct Memory {
 
 /// The settings, as the program reads them from its environment.
 pub fn settings() -> impl Iterator<Item = (String, String)> {
-    let settings = SETTINGS.iter().filter(|(name, _)| *name != "TIDINGS_LOG");
-    settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+    SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
 }
 
 impl Server {
