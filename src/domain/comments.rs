@@ -83,7 +83,7 @@ fn voters(value: Option<Value>) -> Vec<u64> {
 impl Comment {
     /// About how many bytes it takes beside itself.
     pub(super) fn size(&self) -> usize {
-        size_of::<Self>() + self.body.len() + size_of_val(&*self.up) + size_of_val(&*self.down)
+        self.body.len() + size_of_val(&*self.up) + size_of_val(&*self.down)
     }
 
     /// A new comment, voted up by its author.

@@ -10,7 +10,7 @@ use super::keys;
 use super::limits::{FOLLOW_BACKFILL, MAX_FOLLOWINGS};
 use super::merge::Merge;
 use super::site::{Applied, Site};
-use super::timelines::add_to_home;
+use super::stored_homes::add_to_home;
 use super::tweets::TIMELINE_VERSION;
 use super::users::{User, read_people};
 use super::visit::Visit;

@@ -18,12 +18,10 @@ use super::users::{Profile, User};
 use super::visit::Visit;
 use super::voters::Voters;
 use crate::keyspace::Footprint;
-use memchr::memmem;
 use quick_cache::sync::Cache;
 use quick_cache::{OptionsBuilder, Weighter};
 use std::hash::Hash;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 const MEBIBYTE: u64 = 1024 * 1024;
 /// Parts of a shelf with a lock each. What is larger than a part is not kept.
@@ -62,88 +60,18 @@ pub struct Kept {
 impl Default for Kept {
     fn default() -> Self {
         Self {
-            lists: Shelf::new(2 * MEBIBYTE, NewsPage::size),
+            lists: Shelf::new(3 * MEBIBYTE, NewsPage::size),
             sessions: Shelf::new(MEBIBYTE, |_| TOKEN),
             viewers: Shelf::new(2 * MEBIBYTE, |user| user.size()),
             usernames: Shelf::new(MEBIBYTE, |name| name.len()),
-            news: Shelf::new(4 * MEBIBYTE, NewsLine::size),
+            news: Shelf::new(5 * MEBIBYTE, NewsLine::size),
             voters: Shelf::new(2 * MEBIBYTE, Voters::size),
-            tweets: Shelf::new(8 * MEBIBYTE, TweetLine::size),
-            timelines: Shelf::new(6 * MEBIBYTE, KeptPage::size),
+            tweets: Shelf::new(12 * MEBIBYTE, TweetLine::size),
+            timelines: Shelf::new(4 * MEBIBYTE, KeptPage::size),
             profiles: Shelf::new(MEBIBYTE, Profile::size),
-            suggestions: Shelf::new(4 * MEBIBYTE, |people| people.iter().map(Suggestion::size).sum()),
-            threads: Shelf::new(24 * MEBIBYTE, |lines| threads::size(lines)),
+            suggestions: Shelf::new(2 * MEBIBYTE, |people| people.iter().map(Suggestion::size).sum()),
+            threads: Shelf::new(32 * MEBIBYTE, |lines| threads::size(lines)),
         }
-    }
-}
-
-/// What somebody has made of a value to show it, kept beside the value: it lives
-/// as long and no longer. Many a value is shown only once: what is made then is
-/// not kept.
-#[derive(Debug, Default)]
-pub struct Shown {
-    was_shown: AtomicBool,
-    cuts: [OnceLock<Cut>; 2],
-}
-
-impl Shown {
-    /// What was made for good, in one of two manners; `None` when the value is
-    /// shown for the first time.
-    pub fn get_or_make(&self, manner: bool, make: impl FnOnce() -> Cut) -> Option<&Cut> {
-        if !self.was_shown.load(Ordering::Relaxed) {
-            self.was_shown.store(true, Ordering::Relaxed);
-            return None;
-        }
-        let [plain, other] = &self.cuts;
-        Some((if manner { other } else { plain }).get_or_init(make))
-    }
-}
-
-/// How a value is shown is no part of it.
-impl PartialEq for Shown {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-/// A text in pieces.
-#[derive(Debug)]
-pub struct Cut {
-    text: Box<str>,
-    /// Where each piece but the last ends.
-    ends: Box<[usize]>,
-}
-
-impl Cut {
-    /// A text cut where it has a mark; the marks fall out.
-    #[must_use]
-    pub fn at(text: &str, mark: &str) -> Self {
-        let (mut pieces, mut ends, mut start) = (String::with_capacity(text.len()), Vec::new(), 0);
-        for at in memmem::find_iter(text.as_bytes(), mark) {
-            pieces.push_str(text.get(start..at).unwrap_or_default());
-            ends.push(pieces.len());
-            start = at + mark.len();
-        }
-        pieces.push_str(text.get(start..).unwrap_or_default());
-        Self { text: pieces.into(), ends: ends.into() }
-    }
-
-    /// How many marks there were.
-    #[must_use]
-    pub fn marks(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// The piece before each mark, in their order, and what follows the last.
-    pub fn pieces(&self) -> (impl Iterator<Item = &str>, &str) {
-        let mut start = 0;
-        let last = self.ends.last().copied().unwrap_or(0);
-        let before = self.ends.iter().map(move |end| {
-            let piece = self.text.get(start..*end).unwrap_or_default();
-            start = *end;
-            piece
-        });
-        (before, self.text.get(last..).unwrap_or_default())
     }
 }
 
@@ -233,5 +161,45 @@ pub fn cache<K: Hash + Eq, V: Clone, W: Weighter<K, V> + Clone>(
         Ok(options) => Cache::with_options(options, weighter, Default::default(), Default::default()),
         // The builder wants both capacities, and has them.
         Err(_) => Cache::with_weighter(ITEMS, capacity, weighter),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::cursor::Window;
+    use super::super::passwords::PasswordWorker;
+    use super::super::rules::Rules;
+    use super::super::site::Site;
+    use super::super::{keys, timelines};
+    use super::*;
+    use crate::keyspace::{Batch, Store, StoreOptions};
+
+    #[tokio::test]
+    async fn a_page_reads_those_of_its_tweets_that_are_not_kept_any_more() {
+        let store = Store::open("redb::memory:", &StoreOptions::default()).await.unwrap();
+        let mut batch = Batch::new();
+        batch.set_field(keys::user(UserId(1)), "username", "alice");
+        for id in 1..=3 {
+            let tweet = keys::tweet(TweetId(id));
+            batch.set_field(&tweet, "text", format!("tweet {id}"));
+            batch.set_field(&tweet, "user_id", "1");
+            batch.sorted_add(keys::GLOBAL_TIMELINE, id.to_string(), 1_000.0);
+        }
+        store.commit(batch).await.unwrap();
+        let site = Arc::new(Site::new(store.clone(), Rules::default(), PasswordWorker::default()));
+        let page = async || {
+            let mut visit = Visit::new(site.clone(), Timestamp(2_000), None);
+            let before = store.rounds();
+            let page = timelines::everyone(&mut visit, &Window::newest(2)).await.unwrap();
+            let texts: Vec<String> = page.lines.iter().map(|line| line.tweet.text.clone()).collect();
+            (texts, page.next.map(|next| next.id), store.rounds() - before)
+        };
+        let expected = |rounds| (vec!["tweet 3".to_owned(), "tweet 2".to_owned()], Some(2), rounds);
+        assert_eq!(page().await, expected(3));
+        assert_eq!(page().await, expected(0));
+        site.kept.tweets.cache.clear();
+        assert_eq!(page().await, expected(2), "the list is kept");
+        assert_eq!(page().await, expected(0));
     }
 }

@@ -104,6 +104,16 @@ impl News {
         Self::from_fields(Self::FIELDS.map(|field| hash.get(field).map(str::to_owned)).into())
     }
 
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        size_of::<Self>() + self.title.len() + self.url.len()
+    }
+
+    /// The bytes of the texts that are shown of it in a list.
+    pub(super) fn listed_len(&self) -> usize {
+        self.title.len() + if self.text().is_some() { 0 } else { self.url.len() }
+    }
+
     /// The text of a text item.
     #[must_use]
     pub fn text(&self) -> Option<&str> {

@@ -3,9 +3,9 @@
 
 use super::error::Error;
 use super::ids::NewsId;
-use super::kept::Shown;
 use super::keys;
 use super::news::{Direction, News};
+use super::shown::Shown;
 use super::sites::{Hostname, Score, TOTALS, TotalsRead};
 use super::users::{self, UsernameReads};
 use super::visit::Visit;
@@ -14,7 +14,7 @@ use crate::keyspace::{Answers, Footprint, Handle, Part, Query};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// About how many bytes an item takes as it is shown, without its texts.
+/// Bytes of an item as it is shown, without its texts and with what is escaped in them.
 const SHOWN: usize = 800;
 
 /// An item as it is listed.
@@ -40,9 +40,13 @@ impl NewsLine {
 
     /// About how many bytes it takes.
     pub(super) fn size(&self) -> usize {
-        // The texts are here once more as they are shown.
-        size_of::<Self>() + size_of::<News>() + SHOWN + 3 * (self.news.title.len() + self.news.url.len())
+        size_of::<Self>() + self.news.size() + 2 * room(&self.news)
     }
+}
+
+/// Bytes for an item as it is shown in one manner.
+fn room(news: &News) -> usize {
+    SHOWN + news.listed_len()
 }
 
 /// An item, with what belongs to it or yet without.
@@ -137,9 +141,9 @@ impl LinesRead {
                 let line = NewsLine {
                     username: names.get(&news.user_id).cloned(),
                     site_score: scores.get(&news.id).copied().unwrap_or_default(),
+                    shown: Arc::new(Shown::with_room(room(&news))),
                     news,
                     my_vote: None,
-                    shown: Arc::default(),
                 };
                 site.kept.news.put(visit, line.news.id, line.clone(), footprint, None);
                 line

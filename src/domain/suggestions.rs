@@ -14,12 +14,13 @@ use std::collections::{HashMap, HashSet};
 const FRIENDS: usize = 20;
 /// How many followings of each.
 const OF_EACH: u64 = 20;
-/// How many of the most followed users are looked at beyond those that one
-/// follows already.
+/// How many of the most followed users are looked at, and as many more where one
+/// follows some of them already.
 const MOST_FOLLOWED: u64 = 30;
 /// The first accounts of a site are suggested while hardly anybody follows.
 const FIRST_ACCOUNTS: u64 = 20;
-/// Whom one follows is known of so many; of somebody who follows more, each is asked.
+/// So many of those whom one follows are read at once. Of somebody who follows more
+/// all candidates are looked at closely, for any may be followed already.
 const KNOWN: u64 = 1_000;
 /// Of how many people, beyond those that are asked for, names and followers are read.
 const CLOSER: usize = 40;
@@ -165,12 +166,12 @@ mod tests {
 
     const VIEWER: UserId = UserId(1);
 
-    /// Whom a site suggests to user 1, where there are 300 users and each
+    /// Whom a site suggests to user 1, where there are 1,200 users and each
     /// follows the others of a list.
     async fn suggested(follows: &[(u64, Vec<u64>)], count: usize) -> Vec<(u64, u64, u64)> {
         let store = Store::open("redb::memory:", &StoreOptions::default()).await.unwrap();
         let mut batch = Batch::new();
-        for id in 1..=300 {
+        for id in 1..=1_200 {
             batch.set_field(keys::user(UserId(id)), "username", format!("user{id}"));
         }
         for (user, followed) in follows {
@@ -199,8 +200,11 @@ mod tests {
     #[tokio::test]
     async fn nobody_is_suggested_who_is_followed_already() {
         let all: Vec<u64> = (2..=300).collect();
-        let follows: Vec<(u64, Vec<u64>)> = (1..=300).map(|user| (user, all.clone())).collect();
-        assert_eq!(suggested(&follows[..20], 3).await, []);
+        let follows: Vec<(u64, Vec<u64>)> = (1..=20).map(|user| (user, all.clone())).collect();
+        assert_eq!(suggested(&follows, 3).await, []);
+        // Nor who is followed by somebody who follows more people than are read.
+        let follows = [(1, (2..=1_101).collect()), (1_101, vec![1_150, 2])];
+        assert_eq!(suggested(&follows, 3).await, [(1_150, 1, 1)]);
     }
 
     #[tokio::test]

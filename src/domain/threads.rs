@@ -3,9 +3,9 @@
 use super::comments::Comment;
 use super::error::{Error, Refusal};
 use super::ids::{CommentAddress, CommentId, NewsId, UserId};
-use super::kept::Shown;
 use super::keys;
 use super::news_lines::{ItemsRead, LinesRead, NewsLine};
+use super::shown::Shown;
 use super::site::Applied;
 use super::users;
 use super::visit::Visit;
@@ -13,8 +13,8 @@ use crate::keyspace::{Batch, Hash, Order, Part, Query};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// About how many bytes a comment takes as it is shown, without its text.
-const SHOWN: usize = 600;
+/// Bytes of a comment as it is shown, without its text and with what is escaped in it.
+const SHOWN: usize = 800;
 
 /// A comment as it is listed in its thread.
 #[derive(Debug, PartialEq)]
@@ -129,16 +129,20 @@ fn name_lines(arranged: Vec<(usize, Comment)>, names: &HashMap<UserId, Arc<str>>
         .map(|(depth, comment)| ThreadLine {
             depth,
             username: names.get(&comment.user_id).cloned(),
+            shown: Shown::with_room(room(&comment)),
             comment,
-            shown: Shown::default(),
         })
         .collect()
 }
 
 /// About how many bytes comments take.
 pub(super) fn size(lines: &[ThreadLine]) -> usize {
-    // A comment is here once more as it is shown.
-    lines.iter().map(|line| size_of_val(line) + 2 * line.comment.size() + SHOWN).sum()
+    lines.iter().map(|line| size_of_val(line) + line.comment.size() + 2 * room(&line.comment)).sum()
+}
+
+/// Bytes for a comment as it is shown in one manner.
+const fn room(comment: &Comment) -> usize {
+    SHOWN + comment.body.len()
 }
 
 impl Thread {

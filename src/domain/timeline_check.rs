@@ -14,7 +14,7 @@ use super::found::Found;
 use super::ids::{TweetId, UserId};
 use super::keys;
 use super::site::{Applied, Site};
-use super::timelines::{self, Whole};
+use super::stored_homes::{self, Whole};
 use super::tweets::{TIMELINE_VERSION, Tweet};
 use crate::keyspace::{Batch, Order, Query};
 use std::collections::{HashMap, HashSet};
@@ -289,8 +289,8 @@ impl<'a> TimelineCheck<'a> {
         let followings = answers.take(followings);
         let followed = followings.iter().filter_map(|(id, _)| id.parse().ok()).chain([user]).collect();
 
-        let stored = timelines::read_home(self.site, user).await?;
-        let whole = timelines::recompute(self.site, user, &self.pulled).await?;
+        let stored = stored_homes::read_home(self.site, user).await?;
+        let whole = stored_homes::recompute(self.site, user, &self.pulled).await?;
         let ids: Vec<TweetId> = stored.iter().map(|(id, _)| *id).collect();
         Ok(Some(Home {
             user,

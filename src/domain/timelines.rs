@@ -18,14 +18,11 @@ use super::cursor::{Cursor, Window};
 use super::error::{Error, Refusal};
 use super::ids::{TweetId, UserId};
 use super::keys;
-use super::limits;
 use super::merge::Merge;
-use super::rules::TimelineRules;
-use super::site::Site;
-use super::tweet_lines::{TweetLine, hydrate};
+use super::stored_homes::{ask_followings, authors};
+use super::tweet_lines::{self, TweetLine, hydrate};
 use super::visit::Visit;
-use crate::keyspace::{Answers, Batch, Bound, Handle, Order, Query};
-use std::collections::HashSet;
+use crate::keyspace::Query;
 use std::sync::Arc;
 
 /// Rounds of looking further when lines turn out not to be shown, before a
@@ -45,10 +42,12 @@ pub struct TweetPage {
 /// window's ends, and its size.
 pub(super) type PageKey = (String, [Option<(u64, u64)>; 2], usize);
 
-/// A page of a timeline as it is kept.
+/// A page of a timeline as it is kept. Its tweets are kept by themselves, for they
+/// are on many pages.
 #[derive(Debug, Clone)]
 pub(super) struct KeptPage {
-    page: TweetPage,
+    entries: Arc<[Cursor]>,
+    next: Option<Cursor>,
     /// At a reader's home the authors who were pulled when it was read.
     pulled: Option<Arc<[UserId]>>,
 }
@@ -56,11 +55,7 @@ pub(super) struct KeptPage {
 impl KeptPage {
     /// About how many bytes it takes.
     pub(super) fn size(&self) -> usize {
-        match self.pulled {
-            // The homes of an author's followers share what they show.
-            Some(_) => size_of_val(&*self.page.lines),
-            None => self.page.lines.iter().map(TweetLine::size).sum(),
-        }
+        size_of_val(&*self.entries) + self.pulled.as_deref().map_or(0, size_of_val)
     }
 }
 
@@ -158,14 +153,26 @@ async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<
     let key = (list, [place(window.before), place(window.since)], window.count);
     if let Some(kept) = site.kept.timelines.look_up(visit, &key).await?
         && kept.pulled.as_deref() == pulled
+        && let Some(lines) = kept_or_read(visit, &kept.entries).await?
     {
-        return Ok(kept.page);
+        return Ok(TweetPage { lines: lines.into(), next: kept.next });
     }
     let (page, footprint) = site.store.footprint(read_page(visit, source, window)).await;
     let page = page?;
-    let kept = KeptPage { page: page.clone(), pulled: pulled.map(Arc::from) };
+    let entries = page.lines.iter().map(|line| line.cursor).collect();
+    let kept = KeptPage { entries, next: page.next, pulled: pulled.map(Arc::from) };
     site.kept.timelines.put(visit, key, kept, footprint, None);
     Ok(page)
+}
+
+/// The lines of a page that was kept. `None` when there is one less by now: another
+/// may have moved up.
+async fn kept_or_read(visit: &mut Visit, entries: &[Cursor]) -> Result<Option<Vec<TweetLine>>, Error> {
+    if let Some(lines) = tweet_lines::kept(visit, entries) {
+        return Ok(Some(lines));
+    }
+    let lines = hydrate(visit, entries, None).await?;
+    Ok(Some(lines).filter(|lines| lines.len() == entries.len()))
 }
 
 /// A page that is as full as there are tweets to show.
@@ -257,101 +264,11 @@ async fn home_entries(
 
     if let Some(floor) = floor.filter(|_| entries.len() < window.count) {
         let mut query = Query::new();
-        let authors = ask_authors(&mut query, reader);
-        let authors = authors.take(&mut visit.run(query).await?);
-        let lists = authors.into_iter().map(keys::user_timeline).collect();
+        let followings = ask_followings(&mut query, reader);
+        let followings = visit.run(query).await?.take(followings);
+        let lists = authors(reader, &followings).map(keys::user_timeline).collect();
         let window = Window { count: window.count - entries.len(), ..window };
         entries.extend(merged(visit, lists, window, None, floor).await?);
     }
     Ok(entries)
-}
-
-/// The authors that a reader's home is made of, on their way.
-struct AuthorsRead {
-    reader: UserId,
-    followings: Handle<Vec<(String, f64)>>,
-}
-
-fn ask_authors(query: &mut Query, reader: UserId) -> AuthorsRead {
-    let followings =
-        query.sorted_range(keys::followings(reader), Order::Descending, 0, limits::MAX_FOLLOWINGS);
-    AuthorsRead { reader, followings }
-}
-
-impl AuthorsRead {
-    fn take(self, answers: &mut Answers) -> Vec<UserId> {
-        let followings = answers.take(self.followings);
-        let followed = followings.iter().filter_map(|(id, _)| id.parse().ok());
-        followed.chain([self.reader]).collect()
-    }
-}
-
-/// Adds a tweet to what is stored of a reader's home timeline.
-pub(super) fn add_to_home(
-    batch: &mut Batch,
-    rules: &TimelineRules,
-    reader: UserId,
-    tweet: TweetId,
-    score: f64,
-) {
-    let bound =
-        Bound { keep: rules.home_size, floors: keys::HOME_FLOORS.to_owned(), member: reader.to_string() };
-    batch.sorted_add_bounded(keys::home_timeline(reader), tweet.to_string(), score, bound);
-}
-
-/// Says down to which score a reader's home timeline is complete.
-pub(super) fn set_floor(batch: &mut Batch, reader: UserId, floor: Option<f64>) {
-    match floor {
-        Some(floor) => batch.sorted_add(keys::HOME_FLOORS, reader.to_string(), floor),
-        None => batch.sorted_remove(keys::HOME_FLOORS, reader.to_string()),
-    }
-}
-
-/// What is stored of a reader's home timeline, newest first.
-pub(super) async fn read_home(site: &Site, reader: UserId) -> Result<Vec<(TweetId, f64)>, Error> {
-    let mut query = Query::new();
-    let home = query.sorted_range(keys::home_timeline(reader), Order::Descending, 0, u64::MAX);
-    let home = site.store.query(query).await?.take(home);
-    Ok(home.into_iter().filter_map(|(member, score)| Some((member.parse().ok()?, score))).collect())
-}
-
-/// A home timeline as it ought to be stored.
-pub(super) struct Whole {
-    /// The newest tweets, newest first.
-    pub(super) entries: Vec<(TweetId, f64)>,
-    /// The first tweet for which there is no room.
-    pub(super) left_out: Option<(TweetId, f64)>,
-}
-
-/// Makes a reader's home timeline from the timelines of those who are followed,
-/// except of some authors. Ids without a tweet are left out.
-pub(super) async fn recompute(site: &Site, reader: UserId, except: &HashSet<UserId>) -> Result<Whole, Error> {
-    let mut query = Query::new();
-    let authors = ask_authors(&mut query, reader);
-    let authors = authors.take(&mut site.store.query(query).await?);
-    let authors = authors.into_iter().filter(|author| *author == reader || !except.contains(author));
-    let lists = authors.map(keys::user_timeline).collect();
-    let size = usize::try_from(site.rules.timelines.home_size).unwrap_or(usize::MAX - 1);
-    let mut merge = Merge::new(lists, Window::newest(size.saturating_add(1)), None, f64::INFINITY);
-    while !merge.is_done() {
-        let mut query = Query::new();
-        let asked = merge.ask(&mut query);
-        merge.take(asked, &mut site.store.query(query).await?);
-    }
-    let entries = merge.into_entries();
-    let mut query = Query::new();
-    let there: Vec<_> =
-        entries.iter().map(|entry| query.hash_fields(keys::tweet(TweetId(entry.id)), ["user_id"])).collect();
-    let mut answers = site.store.query(query).await?;
-    let mut entries: Vec<_> = entries
-        .into_iter()
-        .zip(there)
-        .filter_map(|(entry, there)| {
-            let is_there = answers.take(there).into_iter().flatten().next().is_some();
-            is_there.then_some((TweetId(entry.id), entry.score))
-        })
-        .collect();
-    let left_out = entries.get(size).copied();
-    entries.truncate(size);
-    Ok(Whole { entries, left_out })
 }

@@ -4,13 +4,13 @@
 use super::cursor::Cursor;
 use super::error::Error;
 use super::ids::{TweetId, UserId};
-use super::kept::Shown;
 use super::keys;
 use super::news::News;
+use super::shown::Shown;
 use super::tweets::Tweet;
-use super::users::read_people;
+use super::users::{NAMES, all_names, read_people};
 use super::visit::Visit;
-use crate::keyspace::Query;
+use crate::keyspace::{Footprint, Part, Query, Store};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -33,14 +33,24 @@ pub struct TweetLine {
     pub shown: Arc<Shown>,
 }
 
-/// About how many bytes a tweet takes, with what is shown of it and without its text.
-const SHOWN: usize = 1_200;
+/// Bytes of a tweet as it is shown, without its texts and with what is escaped in them.
+const SHOWN: usize = 600;
+/// About how many bytes a name in a tweet takes.
+const MENTION: usize = 150;
 
 impl TweetLine {
     /// About how many bytes it takes.
     pub(super) fn size(&self) -> usize {
-        size_of::<Self>() + SHOWN + 3 * self.tweet.text.len()
+        let names = self.username.len() + self.fullname.len() + MENTION * self.mentions.0.len();
+        let news = self.news.as_ref().map_or(0, |news| news.size());
+        let tweet = size_of::<Tweet>() + self.tweet.text.len();
+        size_of::<Self>() + names + news + tweet + 2 * room(&self.tweet, self.news.as_deref())
     }
+}
+
+/// Bytes for a tweet as it is shown in one manner.
+fn room(tweet: &Tweet, news: Option<&News>) -> usize {
+    SHOWN + tweet.text.len() + news.map_or(0, News::listed_len)
 }
 
 /// The names in a text that are users.
@@ -76,13 +86,13 @@ pub(super) async fn hydrate(
         .collect();
     let known: BTreeSet<UserId> = lines.values().map(|line| line.tweet.user_id).collect();
     let mut followed = HashSet::new();
-    let reading = read_lines(visit, missing, reader.map(|reader| (reader, known)), &mut followed);
-    let (read, footprint) = site.store.footprint(reading).await;
-    let footprint = Arc::new(footprint);
-    for line in read? {
-        let (id, kept) = (line.tweet.id, line.clone());
-        site.kept.tweets.put(visit, id, kept, footprint.clone(), None);
-        lines.insert(id.0, line);
+    if !missing.is_empty() || reader.is_some() {
+        let reader = reader.map(|reader| (reader, known));
+        for (line, footprint) in read_lines(visit, missing, reader, &mut followed).await? {
+            let id = line.tweet.id;
+            site.kept.tweets.put(visit, id, line.clone(), footprint, None);
+            lines.insert(id.0, line);
+        }
     }
     let is_shown = |line: &TweetLine| {
         let author = line.tweet.user_id;
@@ -95,22 +105,57 @@ pub(super) async fn hydrate(
     Ok(entries.iter().filter_map(placed).collect())
 }
 
-/// Reads lines from scratch. Of a reader it is told who of the authors of these
-/// lines, and of others, is followed. Rounds: 2, and one for mentions.
+/// The lines of entries, if all of them are kept.
+pub(super) fn kept(visit: &Visit, entries: &[Cursor]) -> Option<Vec<TweetLine>> {
+    let tweets = &visit.site().kept.tweets;
+    let line = |entry: &Cursor| Some(TweetLine { cursor: *entry, ..tweets.get(visit, &TweetId(entry.id))? });
+    entries.iter().map(line).collect()
+}
+
+/// What a line is made from beside its tweet, and is about to be read.
+fn footprint_beside(store: &Store, tweet: &Tweet, names: &[String]) -> Footprint {
+    let author = keys::user(tweet.user_id);
+    let news = tweet.news_id.map(keys::news);
+    let names: Vec<String> = names.iter().map(|name| keys::username_to_id(name)).collect();
+    let mentioned = (!names.is_empty()).then(|| all_names(&author));
+    let parts = [Part::Fields(&author, &NAMES)].into_iter().chain(mentioned);
+    store.footprint_of(parts.chain(news.iter().chain(&names).map(|key| Part::Key(key))))
+}
+
+/// A tweet on the way to its line.
+struct TweetRead {
+    tweet: Tweet,
+    names: Vec<String>,
+    footprint: Footprint,
+}
+
+/// Reads lines from scratch, and tells what each was made from. Of a reader it is
+/// told who of the authors of these lines, and of others, is followed. Rounds: 2, and
+/// one for mentions.
 async fn read_lines(
     visit: &mut Visit,
     ids: Vec<TweetId>,
     reader: Option<(UserId, BTreeSet<UserId>)>,
     followed: &mut HashSet<UserId>,
-) -> Result<Vec<TweetLine>, Error> {
+) -> Result<Vec<(TweetLine, Footprint)>, Error> {
+    let store = &visit.site_too().store;
     let mut query = Query::new();
-    let hashes: Vec<_> = ids.into_iter().map(|id| (id, query.hash(keys::tweet(id)))).collect();
+    let mut ask = |id: TweetId| {
+        let key = keys::tweet(id);
+        (id, store.footprint_of([Part::Key(&key)]), query.hash(key))
+    };
+    let asked: Vec<_> = ids.into_iter().map(&mut ask).collect();
     let mut answers = visit.run(query).await?;
-    let tweets: Vec<Tweet> =
-        hashes.into_iter().filter_map(|(id, hash)| Tweet::from_hash(id, &answers.take(hash))).collect();
+    let tweet = |(id, footprint, hash): (TweetId, Footprint, _)| {
+        let tweet = Tweet::from_hash(id, &answers.take(hash))?;
+        let names = tweet.mentioned_names();
+        let footprint = footprint.and(footprint_beside(store, &tweet, &names));
+        Some(TweetRead { tweet, names, footprint })
+    };
+    let tweets: Vec<TweetRead> = asked.into_iter().filter_map(tweet).collect();
 
-    let authors: BTreeSet<UserId> = tweets.iter().map(|tweet| tweet.user_id).collect();
-    let names: BTreeSet<String> = tweets.iter().flat_map(Tweet::mentioned_names).collect();
+    let authors: BTreeSet<UserId> = tweets.iter().map(|read| read.tweet.user_id).collect();
+    let names: BTreeSet<&String> = tweets.iter().flat_map(|read| &read.names).collect();
     let mut query = Query::new();
     let people = read_people(&mut query, authors.iter().copied());
     let follows = reader.map(|(reader, others)| {
@@ -118,10 +163,13 @@ async fn read_lines(
         let since = query.scores(keys::followings(reader), authors.iter().map(ToString::to_string));
         (authors, since)
     });
-    let news: Vec<_> =
-        tweets.iter().filter_map(|tweet| tweet.news_id).map(|id| (id, query.hash(keys::news(id)))).collect();
+    let news: Vec<_> = tweets
+        .iter()
+        .filter_map(|read| read.tweet.news_id)
+        .map(|id| (id, query.hash(keys::news(id))))
+        .collect();
     let mentioned: Vec<_> =
-        names.into_iter().map(|name| (query.string(keys::username_to_id(&name)), name)).collect();
+        names.into_iter().map(|name| (query.string(keys::username_to_id(name)), name.clone())).collect();
     let mut answers = visit.run(query).await?;
     let people = people.take(&mut answers);
     if let Some((authors, since)) = follows {
@@ -141,25 +189,26 @@ async fn read_lines(
         .collect();
     let mentioned = existing(visit, mentioned).await?;
 
-    let line = |tweet: Tweet| {
+    let line = |TweetRead { tweet, names, footprint }: TweetRead| {
         let (username, fullname) = people.get(&tweet.user_id)?;
         let announced = match tweet.news_id {
             Some(id) => Some(news.get(&id)?.clone()),
             None => None,
         };
-        let mentions = tweet.mentioned_names().into_iter().filter_map(|name| {
+        let mentions = names.into_iter().filter_map(|name| {
             let username = mentioned.get(&name)?.clone();
             Some((name, username))
         });
-        Some(TweetLine {
+        let line = TweetLine {
             mentions: Arc::new(Mentions(mentions.collect())),
-            shown: Arc::default(),
+            shown: Arc::new(Shown::with_room(room(&tweet, announced.as_deref()))),
             username: username.as_str().into(),
             fullname: fullname.as_str().into(),
             news: announced,
             cursor: Cursor { score: tweet.created_at, id: tweet.id.0 },
             tweet: Arc::new(tweet),
-        })
+        };
+        Some((line, footprint))
     };
     Ok(tweets.into_iter().filter_map(line).collect())
 }

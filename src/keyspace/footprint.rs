@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// second, and a footprint of a hundred stripes should live for longer than that.
 const STRIPES: u32 = 1 << 18;
 
-/// Who reads more fields of a hash than these is taken to read all.
-const SOME: usize = 4;
+/// Who reads more fields of a hash is taken to read all: the footprint stays short.
+const MOST_FIELDS: usize = 4;
 
 /// Nobody can choose keys that share a stripe.
 #[cfg(not(test))]
@@ -31,12 +31,12 @@ type Hashing = std::hash::RandomState;
 #[cfg(test)]
 type Hashing = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
 
-/// One of them.
+/// The number of a stripe.
 type Stripe = u32;
 
-/// What has a version, hashed to a stripe.
+/// What has a version, by its stripe.
 #[derive(Hash)]
-enum Version<'a> {
+enum Subject<'a> {
     /// Raised by every write to the key.
     Key(&'a str),
     /// Raised by every write to the field of the hash.
@@ -97,8 +97,8 @@ impl Default for Versions {
 }
 
 impl Versions {
-    fn stripe(&self, version: &Version<'_>) -> Stripe {
-        let [.., a, b, c, d] = self.hasher.hash_one(version).to_be_bytes();
+    fn stripe(&self, subject: &Subject<'_>) -> Stripe {
+        let [.., a, b, c, d] = self.hasher.hash_one(subject).to_be_bytes();
         Stripe::from_be_bytes([a, b, c, d]) % STRIPES
     }
 
@@ -110,13 +110,18 @@ impl Versions {
         self.stripes.get(usize::try_from(stripe).ok()?)
     }
 
-    fn note(&self, version: &Version<'_>) -> (Stripe, u32) {
-        let stripe = self.stripe(version);
+    fn note(&self, subject: &Subject<'_>) -> (Stripe, u32) {
+        let stripe = self.stripe(subject);
         (stripe, self.version(stripe))
     }
 
-    fn raise(&self, version: &Version<'_>) {
-        if let Some(version) = self.at(self.stripe(version)) {
+    fn note_fields<S: AsRef<str>>(&self, key: &str, fields: &[S], noted: &mut Vec<(Stripe, u32)>) {
+        noted.push(self.note(&Subject::Whole(key)));
+        noted.extend(fields.iter().map(|field| self.note(&Subject::Field(key, field.as_ref()))));
+    }
+
+    fn raise(&self, subject: &Subject<'_>) {
+        if let Some(version) = self.at(self.stripe(subject)) {
             version.fetch_add(1, Ordering::Release);
         }
     }
@@ -128,11 +133,10 @@ impl Versions {
             let mut trail = trail.borrow_mut();
             for read in query.reads() {
                 match read {
-                    Read::HashFields(key, fields) if fields.len() <= SOME => {
-                        trail.push(self.note(&Version::Whole(key)));
-                        trail.extend(fields.iter().map(|field| self.note(&Version::Field(key, field))));
+                    Read::HashFields(key, fields) if fields.len() <= MOST_FIELDS => {
+                        self.note_fields(key, fields, &mut trail);
                     }
-                    other => trail.push(self.note(&Version::Key(other.key()))),
+                    other => trail.push(self.note(&Subject::Key(other.key()))),
                 }
             }
         });
@@ -142,10 +146,10 @@ impl Versions {
     /// the moment when the writes can be read and their acknowledgement.
     pub(super) fn raise_written(&self, batch: &Batch) {
         for write in batch.writes() {
-            write.written_keys().for_each(|key| self.raise(&Version::Key(key)));
+            write.written_keys().for_each(|key| self.raise(&Subject::Key(key)));
             let raise_field = |key: &str, field: &str| {
-                self.raise(&Version::Field(key, field));
-                self.raise(&Version::FieldOfAll(family(key), field));
+                self.raise(&Subject::Field(key, field));
+                self.raise(&Subject::FieldOfAll(family(key), field));
             };
             match write {
                 Write::SetFields(key, fields) => {
@@ -161,7 +165,17 @@ impl Versions {
                     self.raise_whole(key);
                 }
                 // Never a hash: it has no fields to read.
-                _ => {}
+                Write::Increment(..)
+                | Write::AddMember(..)
+                | Write::RemoveMember(..)
+                | Write::SortedAdd(..)
+                | Write::SortedAddBounded(..)
+                | Write::SortedRaise(..)
+                | Write::SortedAddIfPresent(..)
+                | Write::SortedIncrement(..)
+                | Write::SortedRemove(..)
+                | Write::SortedTrim(..)
+                | Write::Publish(..) => {}
             }
         }
         self.raised.fetch_add(1, Ordering::Release);
@@ -169,14 +183,14 @@ impl Versions {
 
     /// Ends the footprints that have a key or anything of it.
     pub(super) fn raise_key(&self, key: &str) {
-        self.raise(&Version::Key(key));
+        self.raise(&Subject::Key(key));
         self.raise_whole(key);
         self.raised.fetch_add(1, Ordering::Release);
     }
 
     fn raise_whole(&self, key: &str) {
-        self.raise(&Version::Whole(key));
-        self.raise(&Version::WholeOfAll(family(key)));
+        self.raise(&Subject::Whole(key));
+        self.raise(&Subject::WholeOfAll(family(key)));
     }
 
     /// Ends all footprints.
@@ -218,15 +232,12 @@ impl Footprint {
         let mut reads = Vec::new();
         for part in parts {
             match part {
-                Part::Key(key) => reads.push(versions.note(&Version::Key(key))),
+                Part::Key(key) => reads.push(versions.note(&Subject::Key(key))),
                 Part::FieldOfAll { key, field } => {
-                    reads.push(versions.note(&Version::WholeOfAll(family(key))));
-                    reads.push(versions.note(&Version::FieldOfAll(family(key), field)));
+                    reads.push(versions.note(&Subject::WholeOfAll(family(key))));
+                    reads.push(versions.note(&Subject::FieldOfAll(family(key), field)));
                 }
-                Part::Fields(key, fields) => {
-                    reads.push(versions.note(&Version::Whole(key)));
-                    reads.extend(fields.iter().map(|field| versions.note(&Version::Field(key, field))));
-                }
+                Part::Fields(key, fields) => versions.note_fields(key, fields, &mut reads),
             }
         }
         Self::new(reads, checked)

@@ -2,7 +2,8 @@
 //! error becomes a status, a page or JSON.
 //!
 //! A handler returns a [`Failure`]; the [`answer`] layer, which knows the
-//! request, turns it into JSON below `/api/` and into a page elsewhere.
+//! request, turns it into JSON for programs (below `/api/`; for browser extensions
+//! in the form of `reputation.rs`) and into a page elsewhere.
 
 use super::App;
 use super::form::Malformed;
@@ -84,16 +85,16 @@ impl From<Malformed> for Failure {
 /// The failure itself, when it is not the user's to mend.
 pub fn mendable(failure: Failure) -> Result<String, Failure> {
     let mend = match &failure {
-        Failure::Domain(error) => {
-            matches!(
-                **error,
-                Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_) | Error::Busy
-            )
-        }
+        Failure::Domain(error) => is_for_the_user(error) || matches!(**error, Error::Busy),
         Failure::Field { .. } => true,
         _ => false,
     };
     if mend { Ok(failure.message()) } else { Err(failure) }
+}
+
+/// Whether it is what was asked for that cannot be.
+const fn is_for_the_user(error: &Error) -> bool {
+    matches!(error, Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_))
 }
 
 impl Failure {
@@ -123,14 +124,7 @@ impl Failure {
     /// answer like any other there, HTTP 200, as the clients expect.
     fn api_status(&self) -> StatusCode {
         match self {
-            Self::Domain(error)
-                if matches!(
-                    **error,
-                    Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_)
-                ) =>
-            {
-                StatusCode::OK
-            }
+            Self::Domain(error) if is_for_the_user(error) => StatusCode::OK,
             Self::Field { .. } | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
             _ => self.status(),
         }
@@ -295,6 +289,8 @@ enum Face {
 }
 
 impl Face {
+    /// By the address alone: also what no handler has seen is answered so. The
+    /// calls of extensions are those of `router.rs`.
     fn of(path: &str) -> Self {
         match path {
             "/scores" | "/vote" => Self::Documented,

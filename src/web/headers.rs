@@ -26,7 +26,7 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
     (header::CACHE_CONTROL, PRIVATE),
 ];
 
-/// How long a browser may keep a page without asking: not at all, and nobody on the way.
+/// A browser may keep an answer but asks each time; nobody on the way keeps it.
 pub const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 /// The same, of an answer that a shared cache may keep and ask about.
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, no-cache");

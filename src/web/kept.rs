@@ -138,12 +138,12 @@ impl Weighter<Key, Arc<Answer>> for Bytewise {
 }
 
 /// The kept answers of a site.
-pub struct Answers {
+pub struct KeptAnswers {
     app: App,
     cache: Cache<Key, Arc<Answer>, Bytewise>,
 }
 
-impl Answers {
+impl KeptAnswers {
     /// No answers yet.
     #[must_use]
     pub fn new(app: App) -> Self {
@@ -174,7 +174,8 @@ impl Answers {
         }
         let (head, body) = response.into_parts();
         let Ok(body) = to_bytes(body, usize::MAX).await else {
-            // Bodies are made whole in memory, or compressed from there.
+            // Bodies are made whole in memory, or compressed from there: it cannot be.
+            tracing::error!(address = key.address, "the body of an answer could not be read");
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         };
         // What is kept has no room to grow.

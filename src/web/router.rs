@@ -31,7 +31,7 @@ pub fn router(app: App) -> Router {
 fn shared_routes() -> Router<App> {
     Router::new()
         .merge(shared_pages())
-        .merge(shared_files())
+        .merge(shared_feeds())
         .merge(shared_calls())
         .route_layer(map_response(kept::same_for_all))
 }
@@ -56,7 +56,6 @@ fn shared_pages() -> Router<App> {
         .route("/{at_name}", get(profile::at).fallback(profile::other_method))
         .route("/{at_name}/followers", get(people::followers).fallback(profile::other_method))
         .route("/{at_name}/followings", get(people::followings).fallback(profile::other_method))
-        .route("/{at_name}/feed", get(feeds::of_user).fallback(profile::other_method))
         .route("/user/{name}", get(profile::profile))
         .route("/usernews/{name}/{start}", get(front::of_user))
         .route("/usercomments/{name}/{start}", get(comments::of_user))
@@ -68,7 +67,7 @@ fn shared_pages() -> Router<App> {
 }
 
 /// The feeds.
-fn shared_files() -> Router<App> {
+fn shared_feeds() -> Router<App> {
     Router::new()
         .route("/rss", get(feeds::rss))
         .route("/atom", get(feeds::atom))
@@ -76,6 +75,7 @@ fn shared_files() -> Router<App> {
         .route("/best/new/atom", get(feeds::newest))
         .route("/topic/{topics}/atom", get(feeds::best_of_topics))
         .route("/topic/{topics}/new/atom", get(feeds::newest_of_topics))
+        .route("/{at_name}/feed", get(feeds::of_user).fallback(pages::profile::other_method))
 }
 
 /// The calls that only read, and nothing of the caller's own.

@@ -1,7 +1,7 @@
 //! The connections: accepting them, their time-outs and their number, and the
 //! orderly end.
 
-use super::kept::Answers;
+use super::kept::KeptAnswers;
 use super::{App, router};
 use crate::domain::deliveries;
 use axum::Router;
@@ -39,7 +39,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) {
     let background = tokio::spawn(deliveries::run(app.site.clone(), app.clock.clone()));
     let live = app.live.clone();
-    let answers = Arc::new(Answers::new(app.clone()));
+    let answers = Arc::new(KeptAnswers::new(app.clone()));
     let router = router::router(app);
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let graceful = GracefulShutdown::new();

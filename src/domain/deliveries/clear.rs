@@ -6,7 +6,7 @@ use crate::domain::error::Error;
 use crate::domain::follows::FOLLOWINGS_VERSION;
 use crate::domain::ids::UserId;
 use crate::domain::keys;
-use crate::domain::timelines::read_home;
+use crate::domain::stored_homes::read_home;
 use crate::keyspace::Query;
 
 /// The only step: a home timeline is small.

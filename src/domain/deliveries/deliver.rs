@@ -8,7 +8,7 @@ use crate::domain::follows::FOLLOWERS_LOST;
 use crate::domain::ids::{TweetId, UserId};
 use crate::domain::keys;
 use crate::domain::live::{self, NewTweet};
-use crate::domain::timelines::add_to_home;
+use crate::domain::stored_homes::add_to_home;
 use crate::keyspace::Query;
 
 /// One step: some followers.

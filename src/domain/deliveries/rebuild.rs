@@ -9,7 +9,7 @@ use crate::domain::error::Error;
 use crate::domain::follows::FOLLOWINGS_VERSION;
 use crate::domain::ids::UserId;
 use crate::domain::keys;
-use crate::domain::timelines::{self, add_to_home};
+use crate::domain::stored_homes::{self, add_to_home};
 use crate::keyspace::Query;
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub(super) async fn step(current: &Current<'_>, reader: UserId) -> Result<Outcom
     let mut query = Query::new();
     let version = query.hash_fields(keys::user(reader), [FOLLOWINGS_VERSION]);
     let version = site.store.query(query).await?.take(version).into_iter().next().flatten();
-    let whole = timelines::recompute(site, reader, &HashSet::new()).await?;
+    let whole = stored_homes::recompute(site, reader, &HashSet::new()).await?;
     let mut batch = current.batch();
     // Whom the reader has left or found meanwhile is seen at the next try; tweets
     // that were deleted must not come back.
@@ -28,7 +28,7 @@ pub(super) async fn step(current: &Current<'_>, reader: UserId) -> Result<Outcom
         batch.key_present(keys::tweet(*tweet));
     }
     // Before the tweets: what has to go for them raises it again.
-    timelines::set_floor(&mut batch, reader, whole.left_out.map(|(_, score)| score));
+    stored_homes::set_floor(&mut batch, reader, whole.left_out.map(|(_, score)| score));
     for (tweet, score) in &whole.entries {
         add_to_home(&mut batch, &site.rules.timelines, reader, *tweet, *score);
     }

@@ -129,17 +129,14 @@ impl Connection {
             });
         let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
         let tells_of_writes = track(&mut connection).await?;
-        let generation = {
-            let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-            current.generation += 1;
-            current.connection = Some(connection.clone());
-            current.tells_of_writes = tells_of_writes;
-            current.generation
-        };
-        // Nobody has told of what was written between two connections. Whoever notes
-        // a footprint from now on reads by the new one.
+        // Nobody has told of what was written between two connections. Whoever notes a
+        // footprint from now on reads by the new one, which nobody has before that.
         self.versions.raise_all();
-        Ok((generation, connection))
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.generation += 1;
+        current.connection = Some(connection.clone());
+        current.tells_of_writes = tells_of_writes;
+        Ok((current.generation, connection))
     }
 
     fn connected(&self) -> Option<(u64, MultiplexedConnection)> {

@@ -3,7 +3,7 @@
 //! fill it in costs no more than copying it to where it belongs.
 
 use super::layout::Frame;
-use crate::domain::kept::{Cut, Shown};
+use crate::domain::shown::{Cut, Shown};
 use maud::{Markup, PreEscaped, Render};
 
 const MARK: &str = "<hole>";
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn holes_are_filled_and_the_rest_is_made_once() {
-        let shown = Shown::default();
+        let shown = Shown::with_room(1_000);
         let show = |filling: [&dyn Render; 2], text: &str| {
             framed(None, |frame| {
                 let make = |[one, two]: [&dyn Render; 2]| html! { p { (text) (one) " and " (two) } };

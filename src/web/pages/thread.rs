@@ -287,7 +287,7 @@ pub async fn one_comment(
 mod tests {
     use super::super::test_support::{framed, line, news, user};
     use super::*;
-    use crate::domain::kept::Shown;
+    use crate::domain::shown::Shown;
 
     fn thread_line(depth: usize, deleted: bool, username: Option<&str>) -> ThreadLine {
         let json = serde_json::json!({
