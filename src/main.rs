@@ -5,7 +5,7 @@ use mimalloc::MiMalloc;
 use std::process::ExitCode;
 use tidings::cli::Cli;
 
-/// Faster than the system's, and gives memory back: pages are many small texts.
+/// Faster than the system's, and gives memory back: see `docs/decisions/0017-allocator.md`.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
