@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use reqwest::{Method, StatusCode};
 
-use crate::client::{Answer, Client, ok};
+use crate::client::{Answer, Client, PASSWORD, ok};
 use crate::community::{Access, Community, PAGES};
 use crate::redis_server::RedisServer;
 use crate::server::{Engine, Server, each_engine};
@@ -164,6 +164,28 @@ async fn who_acts_sees_it_on_the_next_page() {
         assert!(looked(&bob, "/").await.contains("/logout"));
         ok(bob.api_post("/api/logout", &[]).await);
         assert!(!looked(&bob, "/").await.contains("/logout"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_tweet_links_to_whom_it_mentions_as_they_come_and_go() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+        let tweet = alice.tweet("Where is @carol?").await;
+        // What the first page has read of the tweet the others use.
+        let links = async || {
+            let mut links = Vec::new();
+            for page in ["/everyone".to_owned(), "/@alice".to_owned(), format!("/tweet/{tweet}")] {
+                links.push(text(bob.get(&page).await).contains("\"/@carol\""));
+            }
+            links
+        };
+        assert_eq!(links().await, [false; 3]);
+        let carol = server.register("carol").await;
+        assert_eq!(links().await, [true; 3]);
+        assert_eq!(carol.post("/settings/deactivate", &[("password", PASSWORD)]).await.status, 303);
+        assert_eq!(links().await, [false; 3]);
     })
     .await;
 }
