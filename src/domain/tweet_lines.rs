@@ -112,14 +112,14 @@ pub(super) fn kept(visit: &Visit, entries: &[Cursor]) -> Option<Vec<TweetLine>> 
     entries.iter().map(line).collect()
 }
 
-/// What a line is made from beside its tweet, and is about to be read.
+/// What a line is made from beside its tweet, and is about to be read. Whoever gets or
+/// loses a name that is mentioned, has it written to a user.
 fn footprint_beside(store: &Store, tweet: &Tweet, names: &[String]) -> Footprint {
     let author = keys::user(tweet.user_id);
     let news = tweet.news_id.map(keys::news);
-    let names: Vec<String> = names.iter().map(|name| keys::username_to_id(name)).collect();
     let mentioned = (!names.is_empty()).then(|| all_names(&author));
     let parts = [Part::Fields(&author, &NAMES)].into_iter().chain(mentioned);
-    store.footprint_of(parts.chain(news.iter().chain(&names).map(|key| Part::Key(key))))
+    store.footprint_of(parts.chain(news.as_deref().map(Part::Key)))
 }
 
 /// A tweet on the way to its line.
