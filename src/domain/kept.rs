@@ -60,17 +60,17 @@ pub struct Kept {
 impl Default for Kept {
     fn default() -> Self {
         Self {
-            lists: Shelf::new(3 * MEBIBYTE, NewsPage::size),
+            lists: Shelf::new(2 * MEBIBYTE, NewsPage::size),
             sessions: Shelf::new(MEBIBYTE, |_| TOKEN),
             viewers: Shelf::new(2 * MEBIBYTE, |user| user.size()),
             usernames: Shelf::new(MEBIBYTE, |name| name.len()),
-            news: Shelf::new(5 * MEBIBYTE, NewsLine::size),
+            news: Shelf::new(4 * MEBIBYTE, NewsLine::size),
             voters: Shelf::new(2 * MEBIBYTE, Voters::size),
-            tweets: Shelf::new(12 * MEBIBYTE, TweetLine::size),
-            timelines: Shelf::new(4 * MEBIBYTE, KeptPage::size),
+            tweets: Shelf::new(16 * MEBIBYTE, TweetLine::size),
+            timelines: Shelf::new(3 * MEBIBYTE, KeptPage::size),
             profiles: Shelf::new(MEBIBYTE, Profile::size),
             suggestions: Shelf::new(2 * MEBIBYTE, |people| people.iter().map(Suggestion::size).sum()),
-            threads: Shelf::new(32 * MEBIBYTE, |lines| threads::size(lines)),
+            threads: Shelf::new(20 * MEBIBYTE, |lines| threads::size(lines)),
         }
     }
 }

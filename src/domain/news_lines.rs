@@ -40,11 +40,11 @@ impl NewsLine {
 
     /// About how many bytes it takes.
     pub(super) fn size(&self) -> usize {
-        size_of::<Self>() + self.news.size() + 2 * room(&self.news)
+        size_of::<Self>() + self.news.size() + room(&self.news)
     }
 }
 
-/// Bytes for an item as it is shown in one manner.
+/// Bytes for an item as it is shown.
 fn room(news: &News) -> usize {
     SHOWN + news.listed_len()
 }

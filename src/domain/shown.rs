@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What somebody has made of a value to show it, kept beside the value: it lives
 /// as long and no longer. Many a value is shown only once: what is made then is
-/// not kept. Nor is what has no room: by default nothing has.
+/// not kept. Nor is what has no room: by default nothing has, and as a rule one of
+/// the two manners, that of most readers.
 #[derive(Debug, Default)]
 pub struct Shown {
     was_shown: AtomicBool,
@@ -18,11 +19,10 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// With room for so many bytes in each of the two manners. The value's size
-    /// tells of them from the beginning.
+    /// With room for so many bytes, which the value's size tells of from the beginning.
     #[must_use]
     pub fn with_room(bytes: usize) -> Self {
-        Self { room: AtomicUsize::new(2 * bytes), ..Self::default() }
+        Self { room: AtomicUsize::new(bytes), ..Self::default() }
     }
 
     /// What was made for good, where links open new windows or do not; `None` when
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn what_was_made_is_kept_while_there_is_room() {
-        let shown = Shown::with_room(10);
+        let shown = Shown::with_room(20);
         let made = |new_windows, text: &str| {
             let cut = shown.get_or_make(new_windows, || Cut::at(text, "|"));
             cut.map(|cut| cut.text.to_string())

@@ -137,10 +137,10 @@ fn name_lines(arranged: Vec<(usize, Comment)>, names: &HashMap<UserId, Arc<str>>
 
 /// About how many bytes comments take.
 pub(super) fn size(lines: &[ThreadLine]) -> usize {
-    lines.iter().map(|line| size_of_val(line) + line.comment.size() + 2 * room(&line.comment)).sum()
+    lines.iter().map(|line| size_of_val(line) + line.comment.size() + room(&line.comment)).sum()
 }
 
-/// Bytes for a comment as it is shown in one manner.
+/// Bytes for a comment as it is shown.
 const fn room(comment: &Comment) -> usize {
     SHOWN + comment.body.len()
 }

@@ -34,7 +34,7 @@ pub struct TweetLine {
 }
 
 /// Bytes of a tweet as it is shown, without its texts and with what is escaped in them.
-const SHOWN: usize = 600;
+const SHOWN: usize = 550;
 /// About how many bytes a name in a tweet takes.
 const MENTION: usize = 150;
 
@@ -44,11 +44,11 @@ impl TweetLine {
         let names = self.username.len() + self.fullname.len() + MENTION * self.mentions.0.len();
         let news = self.news.as_ref().map_or(0, |news| news.size());
         let tweet = size_of::<Tweet>() + self.tweet.text.len();
-        size_of::<Self>() + names + news + tweet + 2 * room(&self.tweet, self.news.as_deref())
+        size_of::<Self>() + names + news + tweet + room(&self.tweet, self.news.as_deref())
     }
 }
 
-/// Bytes for a tweet as it is shown in one manner.
+/// Bytes for a tweet as it is shown.
 fn room(tweet: &Tweet, news: Option<&News>) -> usize {
     SHOWN + tweet.text.len() + news.map_or(0, News::listed_len)
 }
