@@ -70,7 +70,7 @@ impl Default for Kept {
             timelines: Shelf::new(3 * MEBIBYTE, KeptPage::size),
             profiles: Shelf::new(MEBIBYTE, Profile::size),
             suggestions: Shelf::new(2 * MEBIBYTE, |people| people.iter().map(Suggestion::size).sum()),
-            threads: Shelf::new(20 * MEBIBYTE, |lines| threads::size(lines)),
+            threads: Shelf::new(28 * MEBIBYTE, |lines| threads::size(lines)),
         }
     }
 }
