@@ -66,11 +66,11 @@ impl Default for Kept {
             usernames: Shelf::new(MEBIBYTE, |name| name.len()),
             news: Shelf::new(4 * MEBIBYTE, NewsLine::size),
             voters: Shelf::new(2 * MEBIBYTE, Voters::size),
-            tweets: Shelf::new(16 * MEBIBYTE, TweetLine::size),
+            tweets: Shelf::new(36 * MEBIBYTE, TweetLine::size),
             timelines: Shelf::new(3 * MEBIBYTE, KeptPage::size),
             profiles: Shelf::new(MEBIBYTE, Profile::size),
             suggestions: Shelf::new(2 * MEBIBYTE, |people| people.iter().map(Suggestion::size).sum()),
-            threads: Shelf::new(28 * MEBIBYTE, |lines| threads::size(lines)),
+            threads: Shelf::new(20 * MEBIBYTE, |lines| threads::size(lines)),
         }
     }
 }
