@@ -165,6 +165,13 @@ enum Engine {
 }
 
 impl Store {
+    /// An empty store for a test that does not care where it is.
+    #[cfg(test)]
+    #[allow(clippy::unwrap_used)]
+    pub async fn in_memory() -> Self {
+        Self::open("redb::memory:", &StoreOptions::default()).await.unwrap()
+    }
+
     /// Opens the store that a URL names: `redb:PATH`, `redb::memory:`,
     /// `redis://...` or `rediss://...`.
     ///

@@ -173,11 +173,11 @@ mod tests {
     use super::super::site::Site;
     use super::super::{keys, timelines};
     use super::*;
-    use crate::keyspace::{Batch, Store, StoreOptions};
+    use crate::keyspace::{Batch, Store};
 
     #[tokio::test]
     async fn a_page_reads_those_of_its_tweets_that_are_not_kept_any_more() {
-        let store = Store::open("redb::memory:", &StoreOptions::default()).await.unwrap();
+        let store = Store::in_memory().await;
         let mut batch = Batch::new();
         batch.set_field(keys::user(UserId(1)), "username", "alice");
         for id in 1..=3 {

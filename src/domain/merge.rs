@@ -123,7 +123,7 @@ fn first_limit(count: usize, lists: usize) -> u64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::keyspace::{Batch, Store, StoreOptions};
+    use crate::keyspace::{Batch, Store};
     use proptest::prelude::*;
 
     /// Entries of few scores, so that most of them are ties.
@@ -148,7 +148,7 @@ mod tests {
         ) {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
-                let store = Store::open("redb::memory:", &StoreOptions::default()).await.unwrap();
+                let store = Store::in_memory().await;
                 let mut batch = Batch::new();
                 // An entry has the same score wherever it is.
                 let mut scores = std::collections::BTreeMap::new();

@@ -161,7 +161,7 @@ mod tests {
     use super::super::rules::Rules;
     use super::super::site::Site;
     use super::*;
-    use crate::keyspace::{Batch, Store, StoreOptions};
+    use crate::keyspace::{Batch, Store};
     use std::sync::Arc;
 
     const VIEWER: UserId = UserId(1);
@@ -169,7 +169,7 @@ mod tests {
     /// Whom a site suggests to user 1, where there are 1,200 users and each
     /// follows the others of a list.
     async fn suggested(follows: &[(u64, Vec<u64>)], count: usize) -> Vec<(u64, u64, u64)> {
-        let store = Store::open("redb::memory:", &StoreOptions::default()).await.unwrap();
+        let store = Store::in_memory().await;
         let mut batch = Batch::new();
         for id in 1..=1_200 {
             batch.set_field(keys::user(UserId(id)), "username", format!("user{id}"));

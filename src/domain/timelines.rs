@@ -20,7 +20,7 @@ use super::ids::{TweetId, UserId};
 use super::keys;
 use super::merge::Merge;
 use super::stored_homes::{ask_followings, authors};
-use super::tweet_lines::{self, TweetLine, hydrate};
+use super::tweet_lines::{TweetLine, hydrate};
 use super::visit::Visit;
 use crate::keyspace::Query;
 use std::sync::Arc;
@@ -153,9 +153,12 @@ async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<
     let key = (list, [place(window.before), place(window.since)], window.count);
     if let Some(kept) = site.kept.timelines.look_up(visit, &key).await?
         && kept.pulled.as_deref() == pulled
-        && let Some(lines) = kept_or_read(visit, &kept.entries).await?
     {
-        return Ok(TweetPage { lines: lines.into(), next: kept.next });
+        let lines = hydrate(visit, &kept.entries, None).await?;
+        // When there is one less by now, another may have moved up.
+        if lines.len() == kept.entries.len() {
+            return Ok(TweetPage { lines: lines.into(), next: kept.next });
+        }
     }
     let (page, footprint) = site.store.footprint(read_page(visit, source, window)).await;
     let page = page?;
@@ -163,16 +166,6 @@ async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<
     let kept = KeptPage { entries, next: page.next, pulled: pulled.map(Arc::from) };
     site.kept.timelines.put(visit, key, kept, footprint, None);
     Ok(page)
-}
-
-/// The lines of a page that was kept. `None` when there is one less by now: another
-/// may have moved up.
-async fn kept_or_read(visit: &mut Visit, entries: &[Cursor]) -> Result<Option<Vec<TweetLine>>, Error> {
-    if let Some(lines) = tweet_lines::kept(visit, entries) {
-        return Ok(Some(lines));
-    }
-    let lines = hydrate(visit, entries, None).await?;
-    Ok(Some(lines).filter(|lines| lines.len() == entries.len()))
 }
 
 /// A page that is as full as there are tweets to show.

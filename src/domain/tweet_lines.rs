@@ -68,12 +68,18 @@ impl Mentions {
 
 /// Makes lines of entries. What cannot be shown is left out: tweets that are
 /// gone, those of accounts that are gone, and at a reader's home those of
-/// people who are not followed. Rounds: 2, and one for mentions.
+/// people who are not followed. Rounds: 2, and one for mentions; none where all are
+/// kept and it does not matter who reads.
 pub(super) async fn hydrate(
     visit: &mut Visit,
     entries: &[Cursor],
     reader: Option<UserId>,
 ) -> Result<Vec<TweetLine>, Error> {
+    if reader.is_none()
+        && let Some(lines) = kept(visit, entries)
+    {
+        return Ok(lines);
+    }
     let site = visit.site_too();
     let mut lines: HashMap<u64, TweetLine> = entries
         .iter()
@@ -86,13 +92,11 @@ pub(super) async fn hydrate(
         .collect();
     let known: BTreeSet<UserId> = lines.values().map(|line| line.tweet.user_id).collect();
     let mut followed = HashSet::new();
-    if !missing.is_empty() || reader.is_some() {
-        let reader = reader.map(|reader| (reader, known));
-        for (line, footprint) in read_lines(visit, missing, reader, &mut followed).await? {
-            let id = line.tweet.id;
-            site.kept.tweets.put(visit, id, line.clone(), footprint, None);
-            lines.insert(id.0, line);
-        }
+    let known = reader.map(|reader| (reader, known));
+    for (line, footprint) in read_lines(visit, missing, known, &mut followed).await? {
+        let id = line.tweet.id;
+        site.kept.tweets.put(visit, id, line.clone(), footprint, None);
+        lines.insert(id.0, line);
     }
     let is_shown = |line: &TweetLine| {
         let author = line.tweet.user_id;
@@ -106,7 +110,7 @@ pub(super) async fn hydrate(
 }
 
 /// The lines of entries, if all of them are kept.
-pub(super) fn kept(visit: &Visit, entries: &[Cursor]) -> Option<Vec<TweetLine>> {
+fn kept(visit: &Visit, entries: &[Cursor]) -> Option<Vec<TweetLine>> {
     let tweets = &visit.site().kept.tweets;
     let line = |entry: &Cursor| Some(TweetLine { cursor: *entry, ..tweets.get(visit, &TweetId(entry.id))? });
     entries.iter().map(line).collect()

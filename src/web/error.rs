@@ -326,7 +326,7 @@ mod tests {
     use crate::config::{Config, Flags};
     use crate::domain::passwords::PasswordWorker;
     use crate::domain::site::Site;
-    use crate::keyspace::{EngineClock, Store, StoreOptions};
+    use crate::keyspace::{EngineClock, Store};
     use crate::web::AppParts;
     use axum::Router;
     use axum::body::{Body, to_bytes};
@@ -336,7 +336,7 @@ mod tests {
 
     /// The status and the text that a handler which does not answer is answered with.
     async fn answered(path: &'static str, seconds: u64) -> (StatusCode, String) {
-        let store = Store::open("redb::memory:", &StoreOptions::default()).await.unwrap();
+        let store = Store::in_memory().await;
         let mut config = Config::load(None, std::iter::empty(), &Flags::default()).unwrap();
         config.server.request_timeout_seconds = seconds;
         let site = Site::new(store, config.rules.clone(), PasswordWorker::default());

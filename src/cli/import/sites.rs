@@ -140,7 +140,7 @@ mod tests {
     use crate::domain::rules::Rules;
     use crate::domain::sites::{self, Score};
     use crate::domain::visit::Visit;
-    use crate::keyspace::{Store, StoreOptions};
+    use crate::keyspace::Store;
     use std::fs;
     use std::sync::Arc;
 
@@ -178,7 +178,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_list_may_come_again_and_be_another_one() {
-        let store = Store::open("redb::memory:", &StoreOptions::default()).await.unwrap();
+        let store = Store::in_memory().await;
         let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
         let now = Timestamp(1_800_000_000);
         let host = |name: &str| Hostname::parse(name).unwrap();

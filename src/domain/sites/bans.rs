@@ -234,7 +234,7 @@ mod tests {
     use crate::domain::rules::Rules;
     use crate::domain::sites::{self, Ballot, Totals, Verdict};
     use crate::domain::visit::Visit;
-    use crate::keyspace::{Store, StoreOptions};
+    use crate::keyspace::Store;
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
 
@@ -252,7 +252,7 @@ mod tests {
 
     /// A site with a voter of 250 votes: more than two steps take.
     async fn site_with_votes() -> (Arc<Site>, VoterId) {
-        let store = Store::open("redb::memory:", &StoreOptions::default()).await.unwrap();
+        let store = Store::in_memory().await;
         let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
         let change = sites::SettingsChange { maximum: Some(1_000), ..Default::default() };
         sites::change_settings(&site, NOW, &administrator(), change).await.unwrap();

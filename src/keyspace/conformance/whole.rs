@@ -1,7 +1,7 @@
 //! Copying a store: scan, restore, count.
 
 use super::{STRANGE_TEXTS, Subject, dump, pairs, scored};
-use crate::keyspace::{Entry, Store, StoreOptions, Value};
+use crate::keyspace::{Entry, Store, Value};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(super) async fn scan_and_restore_copy_everything(subject: Subject) {
     }
     let entries = subject.dump().await;
     assert!(entries.len() >= 4 + 3 * STRANGE_TEXTS.len() - 2);
-    let other = Store::open("redb::memory:", &StoreOptions::default()).await.unwrap();
+    let other = Store::in_memory().await;
     other.restore(entries.clone()).await.unwrap();
     assert_same(&dump(&other).await, &entries);
     // And the other way: into this engine.
