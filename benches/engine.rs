@@ -5,14 +5,14 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "../src/keyspace/redis_server.rs"]
+#[path = "../crates/keyspace/src/redis_server.rs"]
 mod redis_server;
 
 use divan::Bencher;
 use redis_server::RedisServer;
 use std::sync::{LazyLock, Mutex};
 use tempfile::TempDir;
-use tidings::keyspace::{Batch, Order, Query, Store, StoreOptions};
+use tidings_keyspace::{Batch, Order, Query, Store, StoreOptions};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 

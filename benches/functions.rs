@@ -13,24 +13,25 @@ use divan::{Bencher, black_box};
 use maud::Render;
 use std::sync::{Arc, LazyLock};
 use tidings::config::{Config, Flags};
-use tidings::domain::clock::Timestamp;
-use tidings::domain::comments::Comment;
-use tidings::domain::ids::NewsId;
-use tidings::domain::news::News;
-use tidings::domain::news_lines::NewsLine;
-use tidings::domain::ranking;
-use tidings::domain::rules::RankingRules;
-use tidings::domain::shown::Shown;
-use tidings::domain::sites::{Hostname, Score};
-use tidings::domain::text::{Body, Title};
-use tidings::domain::threads::{ThreadLine, arrange};
-use tidings::domain::urls::NewsUrl;
-use tidings::keyspace::Hash;
-use tidings::web::autolink::autolink;
-use tidings::web::local_path::LocalPath;
-use tidings::web::pages::layout::Frame;
-use tidings::web::pages::parts::news_list;
-use tidings::web::pages::thread::{Place, comment_item};
+use tidings_domain::comments::comment::Comment;
+use tidings_domain::comments::threads::{ThreadLine, arrange};
+use tidings_domain::news::item::News;
+use tidings_domain::news::lines::NewsLine;
+use tidings_domain::shown::Shown;
+use tidings_domain::sites::Score;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::ranking;
+use tidings_domain::values::rules::RankingRules;
+use tidings_domain::values::text::{Body, Title};
+use tidings_domain::values::urls::NewsUrl;
+use tidings_keyspace::Hash;
+use tidings_web::autolink::autolink;
+use tidings_web::local_path::LocalPath;
+use tidings_web::pages::layout::Frame;
+use tidings_web::pages::parts::news_list;
+use tidings_web::pages::thread::{Place, comment_item};
 
 /// Items on a page.
 const ITEMS: u64 = 30;
@@ -39,6 +40,7 @@ const LENGTHS: [u64; 2] = [250, 1_200];
 
 const NOW: Timestamp = Timestamp(1_800_000_000);
 
+static SETTINGS: LazyLock<tidings_web::settings::Settings> = LazyLock::new(|| CONFIG.web_settings());
 static CONFIG: LazyLock<Config> =
     LazyLock::new(|| Config::load(None, std::iter::empty(), &Flags::default()).unwrap());
 static HERE: LazyLock<LocalPath> = LazyLock::new(|| LocalPath::parse("/"));
@@ -53,7 +55,7 @@ fn main() {
 }
 
 fn frame() -> Frame<'static> {
-    Frame::new(&CONFIG, NOW, &HERE, None)
+    Frame::new((&SETTINGS, &CONFIG.rules), NOW, &HERE, None)
 }
 
 fn comments() -> Vec<Comment> {

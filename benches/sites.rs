@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 mod load;
-#[path = "../src/keyspace/redis_server.rs"]
+#[path = "../crates/keyspace/src/redis_server.rs"]
 mod redis_server;
 
 use load::{Connection, fetch, load, serve_bare};
@@ -17,12 +17,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 use tidings::config::{Config, Flags};
-use tidings::domain::clock::Timestamp;
-use tidings::domain::passwords::PasswordWorker;
-use tidings::domain::site::Site;
-use tidings::domain::sites::{self, Ballot, Hostname, Listed, StartingVoters, Verdict, VoterId};
-use tidings::keyspace::{EngineClock, Store, StoreOptions};
-use tidings::web::{self, AppParts};
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::sites::{self, Ballot, Listed, StartingVoters, Verdict};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::voter_id::VoterId;
+use tidings_keyspace::{EngineClock, Store, StoreOptions};
+use tidings_web::AppParts;
 use tokio::net::TcpListener;
 
 /// Connections that ask.
@@ -52,10 +54,16 @@ async fn measure_engine(engine: &str, url: &str) {
     let config = config();
     let site = Arc::new(Site::new(store.clone(), config.rules.clone(), PasswordWorker::default()));
     fill(&site).await;
-    let app = AppParts { site, config, mailer: None, clock: EngineClock::System, live: Arc::default() };
+    let app = AppParts {
+        site,
+        settings: config.web_settings(),
+        mailer: None,
+        clock: EngineClock::System,
+        live: Arc::default(),
+    };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(web::serve(app.into(), listener, std::future::pending()));
+    tokio::spawn(tidings_web::serve(app.into(), listener, std::future::pending()));
 
     println!(
         "\n{engine:<28} {:>10} {:>10} {:>7} {:>9} {:>9} {:>7}",

@@ -4,22 +4,22 @@
 //! `cargo bench --bench timelines`; the Redis figures need a `redis-server`.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
-#[path = "../src/keyspace/redis_server.rs"]
+#[path = "../crates/keyspace/src/redis_server.rs"]
 mod redis_server;
 
 use redis_server::RedisServer;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidings::domain::clock::Moment;
-use tidings::domain::deliveries;
-use tidings::domain::passwords::PasswordWorker;
-use tidings::domain::rules::{Rules, TimelineRules};
-use tidings::domain::site::Site;
-use tidings::domain::text::TweetText;
-use tidings::domain::tweets::post_tweet;
-use tidings::domain::users::User;
-use tidings::domain::visit::Visit;
-use tidings::keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
+use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::timelines::deliveries;
+use tidings_domain::timelines::tweets::post_tweet;
+use tidings_domain::values::clock::Moment;
+use tidings_domain::values::rules::{Rules, TimelineRules};
+use tidings_domain::values::text::TweetText;
+use tidings_keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
 use tokio::task::JoinSet;
 
 /// Followers of the authors whose tweets are timed.

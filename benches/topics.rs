@@ -5,20 +5,20 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "../src/keyspace/redis_server.rs"]
+#[path = "../crates/keyspace/src/redis_server.rs"]
 mod redis_server;
 
 use divan::Bencher;
 use redis_server::RedisServer;
 use std::sync::{Arc, LazyLock, Mutex};
 use tempfile::TempDir;
-use tidings::domain::article_lists::{self, ArticleOrder, PageNumber};
-use tidings::domain::clock::Timestamp;
-use tidings::domain::passwords::PasswordWorker;
-use tidings::domain::rules::Rules;
-use tidings::domain::site::Site;
-use tidings::domain::visit::Visit;
-use tidings::keyspace::{Batch, Store, StoreOptions};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::rules::Rules;
+use tidings_keyspace::{Batch, Store, StoreOptions};
 use tokio::runtime::Runtime;
 
 const ARTICLES: u64 = 100_000;
@@ -117,7 +117,7 @@ fn insert(batch: &mut Batch, id: u64) {
 async fn read(site: &Arc<Site>, topics: &str, page: u64) -> usize {
     let mut visit = Visit::new(site.clone(), NOW, None);
     let (topics, page): (_, PageNumber) = (topics.parse().unwrap(), page.to_string().parse().unwrap());
-    article_lists::of_topics(&mut visit, &topics, ArticleOrder::Score, page).await.unwrap().lines.len()
+    lists::of_topics(&mut visit, &topics, ArticleOrder::Score, page).await.unwrap().lines.len()
 }
 
 /// Makes the next reader build the list.
@@ -146,7 +146,7 @@ fn a_page_of_all_articles(bencher: Bencher<'_, '_>, engine: &str) {
     bencher.bench(|| {
         RUNTIME.block_on(async {
             let mut visit = Visit::new(site.clone(), NOW, None);
-            let page = article_lists::all(&mut visit, ArticleOrder::Score, PageNumber::FIRST).await.unwrap();
+            let page = lists::all(&mut visit, ArticleOrder::Score, PageNumber::FIRST).await.unwrap();
             assert_eq!(page.lines.len(), 25);
         });
     });

@@ -8,13 +8,13 @@ pub mod serve;
 pub mod user;
 
 use crate::config::{Config, Flags, environment};
-use crate::keyspace::{Store, StoreOptions};
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::Duration;
+use tidings_keyspace::{Store, StoreOptions};
 use tracing_subscriber::EnvFilter;
 
 /// One self-hosted server for a community: links, votes and threaded comments.

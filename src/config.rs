@@ -10,8 +10,9 @@ mod values;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::domain::rules::Rules;
+use tidings_domain::values::rules::Rules;
 
 pub use self::settings::{Mail, Server, Site, Web};
 pub use self::values::{Relay, Secret, StoreUrl};
@@ -149,6 +150,18 @@ impl Config {
         layers.add_environment(environment)?;
         layers.add_flags(flags);
         settings::build(&layers)
+    }
+
+    /// What the pages and calls of the site depend on.
+    #[must_use]
+    pub fn web_settings(&self) -> tidings_web::settings::Settings {
+        let Site { name, url, description } = self.site.clone();
+        tidings_web::settings::Settings {
+            site: tidings_web::settings::SiteSettings { name, url, description },
+            trusted_proxies: self.web.trusted_proxies.clone(),
+            gravatars: self.web.gravatars,
+            request_timeout: Duration::from_secs(self.server.request_timeout_seconds),
+        }
     }
 
     /// Every effective setting, in the order of the table.

@@ -1,11 +1,8 @@
 //! Tidings: one self-hosted server for a community.
 //!
-//! Dependencies point one way: [`web`] and [`cli`] use [`domain`], which uses
-//! [`keyspace`], which alone knows the engines.
+//! This package is the program: it reads the settings, opens the store, and puts
+//! together what [`tidings_web`], [`tidings_domain`] and [`tidings_keyspace`] give.
 
 pub mod cli;
 pub mod config;
-pub mod domain;
-pub mod keyspace;
 pub mod mail;
-pub mod web;

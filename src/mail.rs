@@ -10,6 +10,7 @@ use lettre::transport::smtp::extension::ClientId;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
 use crate::config::{Mail, Relay};
+use tidings_web::mail::{SendMail, Sending};
 
 /// How long the relay may take to accept a message, from the connection on.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
@@ -86,6 +87,12 @@ impl Mailer {
         let sending = tokio::time::timeout(SEND_TIMEOUT, self.transport.send(message));
         sending.await.map_err(|_| MailError::TimedOut)??;
         Ok(())
+    }
+}
+
+impl SendMail for Mailer {
+    fn send<'a>(&'a self, to: &'a str, subject: &'a str, body: &'a str) -> Sending<'a> {
+        Box::pin(async move { Ok(self.send(to, subject, body).await?) })
     }
 }
 

@@ -5,9 +5,9 @@ use super::plan::{Item, LONG_THREAD_DEPTH, Plan, active_user};
 use super::random::Random;
 use super::words;
 use super::writer::Writer;
-use tidings::domain::ids::NewsId;
-use tidings::domain::keys;
-use tidings::keyspace::Value;
+use tidings_domain::keys;
+use tidings_domain::values::ids::NewsId;
+use tidings_keyspace::Value;
 
 /// Levels of usual threads.
 const DEPTH: u64 = 8;

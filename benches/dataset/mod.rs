@@ -27,7 +27,7 @@ pub use plan::{LONG_THREAD_DEPTH, Plan, Size};
 pub use random::Random;
 pub use sites::host;
 
-use tidings::keyspace::Store;
+use tidings_keyspace::Store;
 use writer::Writer;
 
 /// Writes the whole site into an empty store.

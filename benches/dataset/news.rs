@@ -8,15 +8,16 @@ use super::words;
 use super::writer::{Writer, hash};
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
-use tidings::domain::articles::{self, OPEN_SECONDS};
-use tidings::domain::clock::Timestamp;
-use tidings::domain::ids::{NewsId, UserId};
-use tidings::domain::rules::{LimitRules, RankingRules};
-use tidings::domain::sites::Hostname;
-use tidings::domain::topics::Topic;
-use tidings::domain::urls::NewsUrl;
-use tidings::domain::{keys, ranking};
-use tidings::keyspace::Value;
+use tidings_domain::articles::article::{self, OPEN_SECONDS};
+use tidings_domain::keys;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::ids::{NewsId, UserId};
+use tidings_domain::values::ranking;
+use tidings_domain::values::rules::{LimitRules, RankingRules};
+use tidings_domain::values::topic::Topic;
+use tidings_domain::values::urls::NewsUrl;
+use tidings_keyspace::Value;
 
 /// Where the site is reached, as its setting says by default.
 const ADDRESS: &str = "http://localhost:8080";
@@ -218,8 +219,8 @@ async fn write_article(
     ]);
     writer.write(&name, fields).await;
     collected.by_time.push((name.clone(), posted.as_score()));
-    collected.by_score.push((name, articles::score(posted, ups.len() as i64)));
-    if let Some(left) = articles::open_for(posted, plan.now) {
+    collected.by_score.push((name, article::score(posted, ups.len() as i64)));
+    if let Some(left) = article::open_for(posted, plan.now) {
         let value = Value::Set(ups.iter().map(|(user, _)| keys::user(UserId(*user))).collect());
         writer.write_expiring(keys::voted(news), value, left).await;
     }

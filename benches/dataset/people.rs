@@ -6,9 +6,9 @@ use super::sites;
 use super::words;
 use super::writer::{Writer, hash};
 use std::fmt::Write;
-use tidings::domain::ids::UserId;
-use tidings::domain::keys;
-use tidings::keyspace::Value;
+use tidings_domain::keys;
+use tidings_domain::values::ids::UserId;
+use tidings_keyspace::Value;
 
 /// Enough to vote as often as anybody wants to measure.
 const KARMA: u64 = 1_000_000;

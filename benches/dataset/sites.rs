@@ -5,11 +5,14 @@ use super::random::{Random, shares};
 use super::words;
 use super::writer::{Writer, hash};
 use std::collections::{BTreeMap, HashSet};
-use tidings::domain::clock::Timestamp;
-use tidings::domain::ids::UserId;
-use tidings::domain::keys;
-use tidings::domain::sites::{CastVote, Day, Hostname, Totals, Verdict, VoterId, written};
-use tidings::keyspace::Value;
+use tidings_domain::keys;
+use tidings_domain::sites::{CastVote, Totals, Verdict};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::day::{Day, written};
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::ids::UserId;
+use tidings_domain::values::voter_id::VoterId;
+use tidings_keyspace::Value;
 
 /// One user out of so many votes on sites with the account.
 const USERS_WITH_VOTER: u64 = 5;

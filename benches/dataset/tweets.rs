@@ -7,12 +7,12 @@ use super::words;
 use super::writer::{Writer, hash};
 use super::{news, plan};
 use std::collections::{BTreeMap, BTreeSet};
-use tidings::domain::clock::Moment;
-use tidings::domain::ids::{TweetId, UserId};
-use tidings::domain::keys;
-use tidings::domain::limits::GLOBAL_TIMELINE_SIZE;
-use tidings::domain::rules::TimelineRules;
-use tidings::keyspace::Value;
+use tidings_domain::keys;
+use tidings_domain::values::clock::Moment;
+use tidings_domain::values::ids::{TweetId, UserId};
+use tidings_domain::values::limits::GLOBAL_TIMELINE_SIZE;
+use tidings_domain::values::rules::TimelineRules;
+use tidings_keyspace::Value;
 
 /// Out of a hundred tweets so many mention somebody.
 const MENTIONS: u64 = 5;

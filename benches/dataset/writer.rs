@@ -3,7 +3,7 @@
 
 use super::plan::Plan;
 use std::time::{Duration, Instant};
-use tidings::keyspace::{Entry, Store, Value};
+use tidings_keyspace::{Entry, Store, Value};
 use tokio::task::JoinSet;
 
 /// Values (members, fields) in one load.

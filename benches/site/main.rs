@@ -16,7 +16,7 @@ mod growth;
 #[path = "../load/mod.rs"]
 mod load;
 mod options;
-#[path = "../../src/keyspace/redis_server.rs"]
+#[path = "../../crates/keyspace/src/redis_server.rs"]
 mod redis_server;
 mod report;
 mod requests;

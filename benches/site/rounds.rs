@@ -6,10 +6,10 @@ use super::server::settings;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use tidings::config::{Config, Flags};
-use tidings::domain::passwords::PasswordWorker;
-use tidings::domain::site::Site;
-use tidings::keyspace::{EngineClock, Store, StoreOptions};
-use tidings::web::{self, AppParts};
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_keyspace::{EngineClock, Store, StoreOptions};
+use tidings_web::AppParts;
 use tokio::net::TcpListener;
 
 /// The rounds of each request, by a site that has just been started for it. Another
@@ -33,7 +33,7 @@ async fn ask_new_site(store: &Store, request: &Request) {
     let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
     let app = AppParts {
         site: Arc::new(site.reached_at(config.site.url.as_str())),
-        config,
+        settings: config.web_settings(),
         mailer: None,
         clock: EngineClock::System,
         live: Arc::default(),
@@ -41,7 +41,7 @@ async fn ask_new_site(store: &Store, request: &Request) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = tokio::spawn(web::serve(app.into(), listener, async move {
+    let serving = tokio::spawn(tidings_web::serve(app.into(), listener, async move {
         let _ = stopped.await;
     }));
     fetch(address, &request.text()).await;

@@ -3,9 +3,9 @@
 use super::dataset::{Plan, Random, host, people};
 use super::requests::Request;
 use std::collections::HashSet;
-use tidings::domain::clock::Timestamp;
-use tidings::domain::ranking;
-use tidings::domain::rules::RankingRules;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ranking;
+use tidings_domain::values::rules::RankingRules;
 
 /// Sessions that logged-in rows rotate over.
 const SESSIONS: u64 = 500;

@@ -7,8 +7,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use tidings::domain::clock::Timestamp;
-use tidings::keyspace::{EngineClock, Store, StoreOptions};
+use tidings_domain::values::clock::Timestamp;
+use tidings_keyspace::{EngineClock, Store, StoreOptions};
 
 /// Memory of the embedded engine while a store is filled.
 const FILLING_CACHE_BYTES: usize = 512 * 1024 * 1024;

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tidings::web::autolink::autolink;
+use tidings_web::autolink::autolink;
 use url::Url;
 
 const OPENING: &str = "a href=\"";

@@ -4,9 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tidings::domain::comments::Comment;
-use tidings::domain::ids::UserId;
-use tidings::domain::threads::arrange;
+use tidings_domain::comments::comment::Comment;
+use tidings_domain::values::ids::UserId;
+use tidings_domain::comments::threads::arrange;
 
 fuzz_target!(|fields: Vec<(u8, &str)>| {
     let mut comments: Vec<Comment> = Vec::new();

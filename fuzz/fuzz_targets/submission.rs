@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tidings::domain::submissions::{Content, Submission};
-use tidings::domain::urls::NewsUrl;
+use tidings_domain::submissions::{Content, Submission};
+use tidings_domain::values::urls::NewsUrl;
 
 fuzz_target!(|fields: (&str, &str, &str)| {
     let (title, url, text) = fields;

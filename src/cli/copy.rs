@@ -2,10 +2,10 @@
 
 use super::{open_existing_store, progress_bar, store_options};
 use crate::config::Config;
-use crate::keyspace::{Store, without_password};
 use anyhow::{Context, bail};
 use clap::Args;
 use std::collections::HashMap;
+use tidings_keyspace::{Store, without_password};
 
 /// Keys read and written at a time.
 const PAGE: usize = 200;

@@ -13,18 +13,18 @@ pub use sites::Sites;
 
 use super::{open_store, progress_bar};
 use crate::config::Config;
-use crate::domain::clock::Timestamp;
-use crate::domain::ids::{NewsId, UserId};
-use crate::domain::imports::{self, ImportedLink};
-use crate::domain::keys;
-use crate::domain::passwords::PasswordWorker;
-use crate::domain::site::Site;
-use crate::keyspace::{EngineClock, Query, Store};
 use accounts::Accounts;
 use anyhow::{Context, bail};
 use clap::Args;
 use rows::Row;
 use std::path::PathBuf;
+use tidings_domain::imports::{self, ImportedLink};
+use tidings_domain::keys;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::{NewsId, UserId};
+use tidings_keyspace::{EngineClock, Query, Store};
 
 /// Writes in one batch, about: bounds memory and the time that the store is held.
 const BATCH_WRITES: u64 = 4_000;

@@ -2,17 +2,18 @@
 
 use super::open_store;
 use crate::config::Config;
-use crate::domain::passwords::PasswordWorker;
-use crate::domain::site::Site;
-use crate::domain::sites;
-use crate::keyspace::{EngineClock, without_password};
 use crate::mail::Mailer;
-use crate::web::{self, App, AppParts};
 use anyhow::Context;
 use std::future::Future;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::sites;
+use tidings_keyspace::{EngineClock, without_password};
+use tidings_web::mail::SendMail;
+use tidings_web::{App, AppParts};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -42,7 +43,14 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
         .reached_at(config.site.url.as_str());
     let site = Arc::new(site);
     tokio::spawn(finish_bans(site.clone()));
-    let app = AppParts { site, config, mailer, clock: EngineClock::System, live: Arc::default() };
+    let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);
+    let app = AppParts {
+        site,
+        settings: config.web_settings(),
+        mailer,
+        clock: EngineClock::System,
+        live: Arc::default(),
+    };
     serve_until(app.into(), listener, stop_signal()?).await;
     store.close().await;
     tracing::info!("stopped");
@@ -61,7 +69,7 @@ async fn finish_bans(site: Arc<Site>) {
 /// Serves until `stop` completes, then lets requests end, for a while.
 async fn serve_until(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
     let (tell, mut told) = watch::channel(false);
-    let server = web::serve(app, listener, async move {
+    let server = tidings_web::serve(app, listener, async move {
         // An error means that nobody can tell any more: stop as well.
         told.wait_for(|stop| *stop).await.ok();
     });

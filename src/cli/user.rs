@@ -2,19 +2,20 @@
 
 use super::{open_existing_store, open_store};
 use crate::config::Config;
-use crate::domain::clock::Timestamp;
-use crate::domain::ids::UserId;
-use crate::domain::passwords::PasswordWorker;
-use crate::domain::secrets::random_token;
-use crate::domain::site::Site;
-use crate::domain::text::{NewPassword, Username};
-use crate::domain::visit::Visit;
-use crate::domain::{accounts, users};
-use crate::keyspace::EngineClock;
 use anyhow::Context;
 use clap::Subcommand;
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
+use tidings_domain::accounts::account;
+use tidings_domain::accounts::users;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::UserId;
+use tidings_domain::values::secrets::random_token;
+use tidings_domain::values::text::{NewPassword, Username};
+use tidings_keyspace::EngineClock;
 
 /// Passwords are read from the terminal, or as one line from standard input;
 /// with an empty one, a password is made up and printed.
@@ -60,7 +61,7 @@ impl User {
             Self::Add { name } => {
                 let username = Username::parse(&name)?;
                 let password = new_password(&name)?;
-                let id = accounts::add_account(site, now(), &username, Some(&password)).await?;
+                let id = account::add_account(site, now(), &username, Some(&password)).await?;
                 println!("created {name}, user {id}");
             }
             Self::Promote { name } => {
@@ -69,7 +70,7 @@ impl User {
             }
             Self::Password { name } => {
                 let id = find(site, &name).await?;
-                accounts::set_password(site, id, &new_password(&name)?).await?;
+                account::set_password(site, id, &new_password(&name)?).await?;
                 println!("{name} has a new password and is logged out everywhere");
             }
         }

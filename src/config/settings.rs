@@ -2,7 +2,7 @@
 //!
 //! The macro makes the typed sections, the table that is searched by name, and
 //! the function that reads one from the other. The defaults of the rules are
-//! those in [`crate::domain::rules`].
+//! those in [`tidings_domain::values::rules`].
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,9 @@ use url::Url;
 
 use super::values::{Kind, Relay, Secret, StoreUrl};
 use super::{Config, ConfigError, Layers};
-use crate::domain::rules::{AccountRules, KarmaRules, LimitRules, RankingRules, Rules, TimelineRules};
+use tidings_domain::values::rules::{
+    AccountRules, KarmaRules, LimitRules, RankingRules, Rules, TimelineRules,
+};
 
 /// One row of the table.
 pub(super) struct Setting {
@@ -176,19 +178,5 @@ settings! {
             legacy_salt: Kind::Secret,
                 "The site-wide salt of SHA-1 passwords in a database of 2011, whose users have no salt field.";
         }
-    }
-}
-
-impl Site {
-    /// Whether visitors come over https, so that cookies may be `Secure`.
-    #[must_use]
-    pub fn is_https(&self) -> bool {
-        self.url.scheme() == "https"
-    }
-
-    /// The full address of a page of this site, `path` beginning with `/`.
-    #[must_use]
-    pub fn link(&self, path: &str) -> String {
-        format!("{}{path}", self.url.as_str().trim_end_matches('/'))
     }
 }

@@ -32,8 +32,8 @@ fn without_any_layer_everything_has_its_default() {
     assert_eq!(config.server.cache_mebibytes, 48);
     assert_eq!(config.site.name, "Tidings");
     assert_eq!(config.site.url.as_str(), "http://localhost:8080/");
-    assert!(!config.site.is_https());
-    assert_eq!(config.site.link("/reset-password"), "http://localhost:8080/reset-password");
+    assert!(!config.web_settings().site.is_https());
+    assert_eq!(config.web_settings().site.link("/reset-password"), "http://localhost:8080/reset-password");
     assert_eq!(config.mail.relay, None);
     assert!(config.web.trusted_proxies.is_empty());
     assert!(config.web.gravatars);
@@ -227,8 +227,8 @@ fn values_are_read_into_their_types() {
     "#;
     let config = from_file(file).unwrap();
     assert_eq!(config.server.listen.port(), 80);
-    assert!(config.site.is_https());
-    assert_eq!(config.site.link("/"), "https://news.example.com/");
+    assert!(config.web_settings().site.is_https());
+    assert_eq!(config.web_settings().site.link("/"), "https://news.example.com/");
     assert_eq!(config.mail.relay, Some(Relay { host: "::1".to_owned(), port: 2525 }));
     assert_eq!(config.mail.from.email.to_string(), "news@example.com");
     let networks: Vec<String> = config.web.trusted_proxies.iter().map(ToString::to_string).collect();

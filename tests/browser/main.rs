@@ -15,7 +15,7 @@ mod showcase;
 #[path = "../it/client.rs"]
 #[allow(dead_code)]
 mod client;
-#[path = "../../src/keyspace/redis_server.rs"]
+#[path = "../../crates/keyspace/src/redis_server.rs"]
 mod redis_server;
 #[path = "../it/server.rs"]
 #[allow(dead_code)]

@@ -1,8 +1,10 @@
 //! A site with life in it: news and comments of different ages, votes, an
 //! unread reply, a deleted comment. For looking at pages, by people and programs.
 
-use tidings::domain::clock::Timestamp;
-use tidings::domain::sites::{self, Ballot, Hostname, Verdict, VoterId};
+use tidings_domain::sites::{self, Ballot, Verdict};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::voter_id::VoterId;
 
 use crate::browser::Browser;
 use crate::client::{Client, ok};

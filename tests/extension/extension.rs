@@ -5,8 +5,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tidings::domain::clock::Timestamp;
-use tidings::domain::sites::{self, Ballot, Hostname, Verdict, VoterId};
+use tidings_domain::sites::{self, Ballot, Verdict};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::voter_id::VoterId;
 
 use crate::browser::{Browser, site_address};
 use crate::result_pages::ResultPages;

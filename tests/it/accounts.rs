@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tidings::domain::accounts::{ProfileChange, update_profile};
-use tidings::domain::text::{About, NewPassword};
-use tidings::domain::visit::Visit;
-use tidings::keyspace::Expiry;
+use tidings_domain::accounts::account::{ProfileChange, update_profile};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::values::text::{About, NewPassword};
+use tidings_keyspace::Expiry;
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::concurrency::at_once;

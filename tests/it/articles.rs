@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::json;
-use tidings::keyspace::{Expiry, Query};
+use tidings_keyspace::{Expiry, Query};
 
 use crate::client::{Client, ok, refused};
 use crate::pages::{complaint, page};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
-use tidings::keyspace::Value;
+use tidings_keyspace::Value;
 
 /// Everything that a store holds.
 pub type Dump = BTreeMap<String, Value>;

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use tidings::domain::article_repair::{self, NewsWalk};
-use tidings::domain::found::Found;
-use tidings::domain::timeline_check::TimelineCheck;
+use tidings_domain::articles::repair::{self, NewsWalk};
+use tidings_domain::report::Found;
+use tidings_domain::timelines::check::TimelineCheck;
 
 use crate::bench_dataset::{self, LONG_THREAD_DEPTH, Plan, Size, people};
 use crate::client::ok;
@@ -23,9 +23,9 @@ async fn check_articles(server: &Server) {
     while let Some(found) = walk.next().await.unwrap() {
         assert_clean("articles", found);
     }
-    let orphans = article_repair::check_orphans(site, false).await.unwrap();
+    let orphans = repair::check_orphans(site, false).await.unwrap();
     assert_eq!(orphans.different, 0, "articles without news");
-    let topics = article_repair::check_topics(site, walk.into_topics(), false).await.unwrap();
+    let topics = repair::check_topics(site, walk.into_topics(), false).await.unwrap();
     assert_clean("topics", topics);
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tidings::keyspace::{Batch, Order, Query, Store, StoreOptions};
+use tidings_keyspace::{Batch, Order, Query, Store, StoreOptions};
 
 use crate::client::{Client, ok};
 use crate::program::{Program, open_again};

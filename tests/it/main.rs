@@ -14,7 +14,7 @@ mod community;
 mod consistency;
 mod html;
 mod redis_commands;
-#[path = "../../src/keyspace/redis_server.rs"]
+#[path = "../../crates/keyspace/src/redis_server.rs"]
 mod redis_server;
 mod server;
 mod smtp_server;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tidings::keyspace::Expiry;
+use tidings_keyspace::Expiry;
 
 use crate::client::{Client, ok, refused};
 use crate::server::{Engine, Server, each_engine};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use tidings::domain::password_reset::{check_link, set_new_password};
-use tidings::domain::text::NewPassword;
-use tidings::keyspace::Expiry;
+use tidings_domain::accounts::password_reset::{check_link, set_new_password};
+use tidings_domain::values::text::NewPassword;
+use tidings_keyspace::Expiry;
 
 use crate::client::{PASSWORD, ok, refused};
 use crate::server::{Engine, Server};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tidings::keyspace::{Store, StoreOptions};
+use tidings_keyspace::{Store, StoreOptions};
 
 /// How long to wait for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tidings::config::{Config, Flags};
-use tidings::domain::accounts::add_account;
-use tidings::domain::passwords::PasswordWorker;
-use tidings::domain::site::Site;
-use tidings::domain::text::Username;
-use tidings::keyspace::{Batch, EngineClock, Expiry, Order, Query, Store, StoreOptions, Value};
 use tidings::mail::Mailer;
-use tidings::web::{App, AppParts};
+use tidings_domain::accounts::account::add_account;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::values::text::Username;
+use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Query, Store, StoreOptions, Value};
+use tidings_web::mail::SendMail;
+use tidings_web::{App, AppParts};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -126,20 +127,21 @@ impl Server {
             ..StoreOptions::default()
         };
         let store = Store::open(url, &options).await.unwrap();
+        let mailer = Mailer::from_config(&config.mail).unwrap();
         let app = App::from(AppParts {
             site: Arc::new(
                 Site::new(store, config.rules.clone(), PasswordWorker::new(2, 1_000))
                     .reached_at(config.site.url.as_str()),
             ),
-            mailer: Mailer::from_config(&config.mail).unwrap(),
-            config,
+            mailer: mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>),
+            settings: config.web_settings(),
             clock: engine_clock,
             live: Arc::default(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (shutdown, stopped) = oneshot::channel::<()>();
-        tokio::spawn(tidings::web::serve(app.clone(), listener, async {
+        tokio::spawn(tidings_web::serve(app.clone(), listener, async {
             // The sender is dropped with the server; that is the signal.
             stopped.await.ok();
         }));

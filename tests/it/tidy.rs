@@ -1,5 +1,5 @@
-//! The house rules that no compiler checks: the layering, one place for key
-//! text, and documents that name everything there is.
+//! The house rules that no compiler checks: the layers depend one way, the wings of the
+//! domain too, key text has one place, and documents name everything there is.
 //!
 //! Each rule is a function from text to findings. One test runs it over the
 //! project, another shows on bad input that it can fail.
@@ -9,13 +9,36 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Crates of the web and of the engines: the domain knows neither.
-const FORBIDDEN_IN_DOMAIN: [&str; 10] =
-    ["axum", "maud", "redb", "redis", "hyper", "http", "tower", "tower_http", "web", "cli"];
-/// What the keyspace must not know: the layers above it.
+/// What each layer may not depend on. Cargo sees to it that nothing else is used.
+const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 3] = [
+    ("keyspace", &["tidings-domain", "tidings-web", "axum", "hyper", "maud"]),
+    ("domain", &["tidings-web", "axum", "hyper", "hyper-util", "maud", "redb", "redis", "tower-http"]),
+    ("web", &["redb", "redis"]),
+];
+/// Words that the keyspace must not use: what its keys mean is not its business.
 const FORBIDDEN_IN_KEYSPACE: [&str; 5] = ["domain", "web", "cli", "news", "News"];
+/// The wings of the domain, the lowest first: a wing imports none that comes later. Those of
+/// one line may not import each other either.
+const WINGS: [&[&str]; 7] = [
+    &["values", "keys"],
+    &["error", "kept", "passwords", "report", "shown", "site"],
+    &["accounts"],
+    &["sites"],
+    &["news"],
+    &["articles", "comments", "timelines"],
+    &["deactivation", "imports", "statistics", "submissions", "votes"],
+];
+/// Imports that are still wrong, to be turned around.
+const WRONG_ARROWS: [(&str, &str); 6] = [
+    ("kept", "accounts"),
+    ("kept", "comments"),
+    ("kept", "news"),
+    ("kept", "timelines"),
+    ("site", "timelines"),
+    ("accounts", "timelines"),
+];
 /// The one file that may spell keys.
-const KEYS_FILE: &str = "src/domain/keys.rs";
+const KEYS_FILE: &str = "crates/domain/src/keys.rs";
 
 /// Something that breaks a rule.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,7 +81,7 @@ impl Source {
     }
 
     fn is_in(&self, layer: &str) -> bool {
-        self.path == format!("src/{layer}.rs") || self.path.starts_with(&format!("src/{layer}/"))
+        self.path.starts_with(&format!("crates/{layer}/src/"))
     }
 }
 
@@ -215,17 +238,55 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The domain imports no HTTP, HTML or engine, and no layer above it.
-fn domain_knows_no_web_and_no_engine(source: &Source) -> Vec<Finding> {
-    if !source.is_in("domain") {
-        return Vec::new();
-    }
-    words(&source.bare)
-        .filter(|(_, word)| FORBIDDEN_IN_DOMAIN.contains(word))
-        .map(|(line, word)| {
-            source.finding(line, format!("the domain mentions {word}: move what needs it to web or keyspace"))
+/// A layer depends on no layer above it, and on no crate that belongs to another layer.
+fn layer_depends_downwards(manifest: &toml::Table, path: &str, forbidden: &[&str]) -> Vec<Finding> {
+    let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
+    let names = dependencies.into_iter().flat_map(toml::Table::keys);
+    names
+        .filter(|name| forbidden.contains(&name.as_str()))
+        .map(|name| Finding {
+            path: path.to_owned(),
+            line: 1,
+            message: format!("depends on {name}, which belongs to another layer"),
         })
         .collect()
+}
+
+/// The wing that a file of the domain belongs to, or `None` for its root.
+fn wing_of(path: &str) -> Option<&str> {
+    let inside = path.strip_prefix("crates/domain/src/")?;
+    let wing = inside.split(['/', '.']).next()?;
+    (wing != "lib").then_some(wing)
+}
+
+/// The place of a wing in [`WINGS`].
+fn height_of(wing: &str) -> Option<usize> {
+    WINGS.iter().position(|wings| wings.contains(&wing))
+}
+
+/// A wing imports only wings below it.
+fn wings_import_downwards(source: &Source) -> Vec<Finding> {
+    let Some(wing) = wing_of(&source.path) else {
+        return Vec::new();
+    };
+    let Some(height) = height_of(wing) else {
+        return vec![source.finding(1, format!("{wing} is none of the wings in tests/it/tidy.rs"))];
+    };
+    let mut findings = Vec::new();
+    for (index, line) in source.bare.lines().enumerate() {
+        for (_, rest) in line.match_indices("crate::").map(|(at, word)| line.split_at(at + word.len())) {
+            let imported = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+            let is_below = height_of(imported).is_none_or(|other| other < height);
+            // The ground and the values are one floor each.
+            let is_beside = height < 2 && height_of(imported) == Some(height);
+            if imported != wing && !is_below && !is_beside && !WRONG_ARROWS.contains(&(wing, imported)) {
+                findings.push(
+                    source.finding(index + 1, format!("{wing} imports {imported}, which is not below it")),
+                );
+            }
+        }
+    }
+    findings
 }
 
 /// The keyspace knows nothing of what its keys mean.
@@ -396,10 +457,12 @@ fn document(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every Rust file below `src`, in the order of their paths.
+/// Every Rust file of the program and its crates, in the order of their paths.
 fn sources() -> Vec<Source> {
     let mut paths = BTreeSet::new();
-    find_files(&root().join("src"), &mut paths);
+    for folder in ["src", "crates/keyspace/src", "crates/domain/src", "crates/web/src"] {
+        find_files(&root().join(folder), &mut paths);
+    }
     let texts: Vec<(PathBuf, String)> =
         paths.into_iter().map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect();
     let tests: HashSet<PathBuf> = texts.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
@@ -462,8 +525,17 @@ fn source_of(path: &str) -> Source {
 
 #[test]
 fn the_layers_are_kept() {
-    check_sources("the domain knows no web and no engine", domain_knows_no_web_and_no_engine);
+    for (layer, forbidden) in FORBIDDEN_DEPENDENCIES {
+        let path = format!("crates/{layer}/Cargo.toml");
+        let manifest = fs::read_to_string(root().join(&path)).unwrap().parse().unwrap();
+        demand_none("a layer depends downwards", layer_depends_downwards(&manifest, &path, forbidden));
+    }
     check_sources("the keyspace does not know what keys mean", keyspace_knows_no_news);
+}
+
+#[test]
+fn the_wings_of_the_domain_have_no_circle() {
+    check_sources("a wing imports only wings below it", wings_import_downwards);
 }
 
 #[test]
@@ -491,16 +563,16 @@ fn every_setting_is_documented() {
 
 #[test]
 fn every_api_call_is_documented() {
-    let router = source_of("src/web/router.rs");
+    let router = source_of("crates/web/src/router.rs");
     assert!(router.literals.iter().any(|(_, text)| text == "/api/login"), "no routes were found");
     demand_none("clients are told every call", api_routes_are_documented(&router, &document("api.md")));
 }
 
 #[test]
 fn the_openapi_description_is_of_all_calls() {
-    let routed = routed_calls(&source_of("src/web/router.rs"));
+    let routed = routed_calls(&source_of("crates/web/src/router.rs"));
     assert!(routed.len() > 20, "only {} calls were found", routed.len());
-    assert_eq!(described_calls(&tidings::web::openapi::description()), routed);
+    assert_eq!(described_calls(&tidings_web::openapi::description()), routed);
 }
 
 #[test]
@@ -533,25 +605,33 @@ mod the_rules_can_fail {
         let text =
             "code\n#[cfg(test)]\nmod other;\nmore\n#[cfg(test)]\n#[allow(x)]\nmod tests {\n  axum\n}\n";
         assert_eq!(without_tests(text), "code\n#[cfg(test)]\nmod other;\nmore\n");
-        let folder = Path::new("/p/src/keyspace");
+        let folder = Path::new("/p/src/store");
         assert_eq!(test_modules(&folder.with_extension("rs"), text), [folder.join("other")]);
         assert_eq!(test_modules(Path::new("/p/src/lib.rs"), text), [Path::new("/p/src/other")]);
     }
 
     #[test]
     fn layers() {
-        let text =
-            "//! On redis.\nuse axum::Router;\nlet a = \"axum\";\nuse http::StatusCode;\nuse crate::web;\n";
-        let check = |path: &str| lines(&domain_knows_no_web_and_no_engine(&Source::new(path, text, false)));
-        assert_eq!(check("src/domain/news.rs"), [2, 4, 5]);
-        assert_eq!(check("src/domain.rs"), [2, 4, 5]);
-        assert!(check("src/web/news.rs").is_empty());
+        let manifest = "[dependencies]\naxum.workspace = true\nurl = \"2\"\n".parse().unwrap();
+        assert_eq!(layer_depends_downwards(&manifest, "Cargo.toml", &["axum", "redis"]).len(), 1);
+        assert!(layer_depends_downwards(&manifest, "Cargo.toml", &["redis"]).is_empty());
 
-        let text = "//! No news.\nlet newsletter = 1;\nlet key = \"news:1\";\nuse crate::domain::keys;\n";
+        let text = "use crate::news::News;\nuse crate::sites;\n// crate::votes\nuse crate::votes::vote_news;\n\
+                    use crate::timelines::x;\nuse crate::values::ids;\nuse crate::error::Error;\n";
+        let check = |path: &str| lines(&wings_import_downwards(&Source::new(path, text, false)));
+        assert_eq!(check("crates/domain/src/news/lines.rs"), [4, 5]);
+        assert_eq!(check("crates/domain/src/comments.rs"), [4, 5]);
+        assert_eq!(check("crates/domain/src/sites/bans.rs"), [1, 4, 5]);
+        assert_eq!(check("crates/domain/src/values.rs"), [1, 2, 4, 5, 7]);
+        assert!(check("crates/domain/src/imports.rs") == [4]);
+        assert_eq!(check("crates/domain/src/elsewhere.rs"), [1]);
+        assert!(check("crates/web/src/news.rs").is_empty());
+
+        let text = "//! No news.\nlet newsletter = 1;\nlet key = \"news:1\";\nuse domain::keys;\n";
         let check = |path: &str| lines(&keyspace_knows_no_news(&Source::new(path, text, false)));
-        assert_eq!(check("src/keyspace/redis.rs"), [3, 4]);
-        assert!(check("src/domain/news.rs").is_empty());
-        let test = Source::new("src/keyspace/conformance.rs", text, true);
+        assert_eq!(check("crates/keyspace/src/redis.rs"), [3, 4]);
+        assert!(check("crates/domain/src/news.rs").is_empty());
+        let test = Source::new("crates/keyspace/src/conformance.rs", text, true);
         assert!(keyspace_knows_no_news(&test).is_empty());
     }
 

@@ -7,22 +7,23 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tidings::domain::accounts::add_account;
-use tidings::domain::clock::Moment;
-use tidings::domain::cursor::Window;
-use tidings::domain::deactivation::deactivate;
-use tidings::domain::follows::{follow, unfollow};
-use tidings::domain::ids::TweetId;
-use tidings::domain::passwords::PasswordWorker;
-use tidings::domain::rules::{Rules, TimelineRules};
-use tidings::domain::site::Site;
-use tidings::domain::text::{NewPassword, TweetText, Username};
-use tidings::domain::timeline_check::TimelineCheck;
-use tidings::domain::tweets::{delete_tweet, post_tweet};
-use tidings::domain::users::User;
-use tidings::domain::visit::Visit;
-use tidings::domain::{deliveries, timelines};
-use tidings::keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
+use tidings_domain::accounts::account::add_account;
+use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::deactivation::deactivate;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::timelines::check::TimelineCheck;
+use tidings_domain::timelines::deliveries;
+use tidings_domain::timelines::follows::{follow, unfollow};
+use tidings_domain::timelines::reading;
+use tidings_domain::timelines::tweets::{delete_tweet, post_tweet};
+use tidings_domain::values::clock::Moment;
+use tidings_domain::values::cursor::Window;
+use tidings_domain::values::ids::TweetId;
+use tidings_domain::values::rules::{Rules, TimelineRules};
+use tidings_domain::values::text::{NewPassword, TweetText, Username};
+use tidings_keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
 
 use crate::redis_server::RedisServer;
 
@@ -203,7 +204,7 @@ impl World {
         let mut seen = Vec::new();
         let mut window = Window::newest(PAGE);
         loop {
-            let page = timelines::home(&mut self.visit(reader), &window).await.unwrap().unwrap();
+            let page = reading::home(&mut self.visit(reader), &window).await.unwrap().unwrap();
             assert!(page.lines.len() == PAGE || page.next.is_none(), "a short page in the middle");
             seen.extend(page.lines.iter().map(|line| line.tweet.id.0));
             window.before = page.next;

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::Value;
-use tidings::domain::article_repair::{self, NewsWalk};
-use tidings::domain::clock::Timestamp;
-use tidings::domain::found::Found;
-use tidings::domain::topic_moves::{self, Move};
-use tidings::domain::topics::Topic;
-use tidings::domain::users::User;
-use tidings::keyspace::{Batch, Expiry, Query};
+use tidings_domain::accounts::users::User;
+use tidings_domain::articles::repair::{self, NewsWalk};
+use tidings_domain::articles::topic_moves::{self, Move};
+use tidings_domain::report::Found;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::topic::Topic;
+use tidings_keyspace::{Batch, Expiry, Query};
 
 use crate::client::{Client, ok, refused};
 use crate::concurrency::at_once;
@@ -454,8 +454,8 @@ async fn check(server: &Server, repair: bool) -> [Found; 3] {
     while let Some(found) = walk.next().await.unwrap() {
         articles = articles.and(found);
     }
-    let orphans = article_repair::check_orphans(site, repair).await.unwrap();
-    [articles, orphans, article_repair::check_topics(site, walk.into_topics(), repair).await.unwrap()]
+    let orphans = repair::check_orphans(site, repair).await.unwrap();
+    [articles, orphans, repair::check_topics(site, walk.into_topics(), repair).await.unwrap()]
 }
 
 async fn check_is_clean(server: &Server) {

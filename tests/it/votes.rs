@@ -1,6 +1,6 @@
 //! Votes on news, and what they cost and give.
 
-use tidings::keyspace::Value;
+use tidings_keyspace::Value;
 
 use crate::client::{ok, refused};
 use crate::server::{Engine, Server, each_engine};

@@ -3,15 +3,15 @@
 
 use crate::cli::{open_existing_store, progress_bar};
 use crate::config::Config;
-use crate::domain::article_repair::{self, NewsWalk};
-use crate::domain::clock::Timestamp;
-use crate::domain::found::Found;
-use crate::domain::keys;
-use crate::domain::passwords::PasswordWorker;
-use crate::domain::site::Site;
-use crate::keyspace::{EngineClock, Query};
 use anyhow::bail;
 use clap::Args;
+use tidings_domain::articles::repair::{self, NewsWalk};
+use tidings_domain::keys;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::report::Found;
+use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
+use tidings_keyspace::{EngineClock, Query};
 
 /// Compare articles and topics with the news.
 ///
@@ -66,8 +66,8 @@ impl Articles {
             articles = articles.and(found);
         }
         bar.finish_and_clear();
-        let orphans = article_repair::check_orphans(site, self.repair).await?;
-        let topics = article_repair::check_topics(site, walk.into_topics(), self.repair).await?;
+        let orphans = repair::check_orphans(site, self.repair).await?;
+        let topics = repair::check_topics(site, walk.into_topics(), self.repair).await?;
         Ok([articles, orphans, topics])
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::cli::{open_existing_store, progress_bar};
 use crate::config::Config;
-use crate::domain::clock::Moment;
-use crate::domain::found::Found;
-use crate::domain::passwords::PasswordWorker;
-use crate::domain::site::Site;
-use crate::domain::timeline_check::TimelineCheck;
-use crate::keyspace::EngineClock;
 use anyhow::bail;
 use clap::Args;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::report::Found;
+use tidings_domain::site::Site;
+use tidings_domain::timelines::check::TimelineCheck;
+use tidings_domain::values::clock::Moment;
+use tidings_keyspace::EngineClock;
 
 /// Compare timelines with the tweets and with who follows whom.
 ///

@@ -1,13 +1,13 @@
 //! The accounts behind imported submissions: their authors, and made-up voters.
 //! Nobody can log in to them before the operator sets a password.
 
-use crate::domain::clock::Timestamp;
-use crate::domain::ids::UserId;
-use crate::domain::imports;
-use crate::domain::site::Site;
-use crate::domain::text::Username;
 use anyhow::Context;
 use std::collections::{BTreeSet, HashMap};
+use tidings_domain::imports;
+use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::UserId;
+use tidings_domain::values::text::Username;
 
 /// Accounts created in one batch.
 const CHUNK: usize = 500;

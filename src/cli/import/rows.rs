@@ -1,16 +1,16 @@
 //! Reading submissions from a CSV file.
 
 use super::accounts::username;
-use crate::domain::clock::Timestamp;
-use crate::domain::imports::{MAX_IMPORTED_TITLE, imported_topics, mend_encoding};
-use crate::domain::topics::Topics;
-use crate::domain::urls::NewsUrl;
 use anyhow::{Context, bail};
 use csv::StringRecord;
 use jiff::civil;
 use jiff::tz::TimeZone;
 use std::collections::HashSet;
 use std::path::Path;
+use tidings_domain::imports::{MAX_IMPORTED_TITLE, imported_topics, mend_encoding};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::topic::Topics;
+use tidings_domain::values::urls::NewsUrl;
 
 /// A submission that can be imported.
 #[derive(Debug, PartialEq)]

@@ -5,17 +5,19 @@
 
 use super::super::{open_store, progress_bar};
 use crate::config::Config;
-use crate::domain::clock::Timestamp;
-use crate::domain::limits::MAX_IMPORTED_SITE_VOTES;
-use crate::domain::passwords::PasswordWorker;
-use crate::domain::site::Site;
-use crate::domain::sites::{Day, Hostname, Listed, StartingVoters, parse_moment};
-use crate::keyspace::EngineClock;
 use anyhow::{Context, bail};
 use clap::Args;
 use csv::StringRecord;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::sites::{Listed, StartingVoters};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::day::{Day, parse_moment};
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::limits::MAX_IMPORTED_SITE_VOTES;
+use tidings_keyspace::EngineClock;
 
 /// Load a CSV file of sites with the votes that they begin with.
 ///
@@ -137,12 +139,12 @@ fn parse(record: &StringRecord, (host, votes): (usize, usize)) -> anyhow::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::rules::Rules;
-    use crate::domain::sites::{self, Score};
-    use crate::domain::visit::Visit;
-    use crate::keyspace::Store;
     use std::fs;
     use std::sync::Arc;
+    use tidings_domain::accounts::visit::Visit;
+    use tidings_domain::sites::{self, Score};
+    use tidings_domain::values::rules::Rules;
+    use tidings_keyspace::Store;
 
     fn list(text: &str) -> anyhow::Result<List> {
         let folder = tempfile::tempdir()?;
@@ -179,7 +181,7 @@ mod tests {
     #[tokio::test]
     async fn a_list_may_come_again_and_be_another_one() {
         let store = Store::in_memory().await;
-        let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
+        let site = Arc::new(Site::new(store.unwrap(), Rules::default(), PasswordWorker::default()));
         let now = Timestamp(1_800_000_000);
         let host = |name: &str| Hostname::parse(name).unwrap();
         let listed = |name: &str, votes| Listed { host: host(name), votes };

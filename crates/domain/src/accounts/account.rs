@@ -1,0 +1,237 @@
+//! Accounts: creating them, and what their owners may change.
+
+use crate::accounts::sessions::{self, Session};
+use crate::accounts::users::User;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use crate::values::secrets::random_token;
+use crate::values::text::{About, Email, FullName, NewPassword, Username};
+use std::net::IpAddr;
+use std::time::Duration;
+use tidings_keyspace::{Batch, CheckId, Expiry, Query};
+
+/// Creates an account and its session. The first account ever becomes the
+/// administrator. A refused registration does not use up the address's turn.
+///
+/// # Errors
+/// [`Refusal::UsernameTaken`], [`Refusal::AccountCreatedRecently`], or the store's.
+pub async fn create_account(
+    site: &Site,
+    now: Timestamp,
+    username: &Username,
+    password: &NewPassword,
+    address: IpAddr,
+) -> Result<Session, Error> {
+    refuse_taken_or_too_soon(site, username, address).await?;
+    let password = site.passwords.hash(password.clear_text().to_owned()).await?;
+    insert_account(site, now, username, Some(&password), Some(address)).await
+}
+
+/// Creates an account on the operator's word: no limit, and without a password
+/// nobody can log in to it.
+///
+/// # Errors
+/// [`Refusal::UsernameTaken`], or the store's.
+pub async fn add_account(
+    site: &Site,
+    now: Timestamp,
+    username: &Username,
+    password: Option<&NewPassword>,
+) -> Result<UserId, Error> {
+    let password = match password {
+        Some(password) => Some(site.passwords.hash(password.clear_text().to_owned()).await?),
+        None => None,
+    };
+    Ok(insert_account(site, now, username, password.as_deref(), None).await?.user_id)
+}
+
+/// Refuses early what the batch would refuse anyway, before the costly
+/// hashing, and with the seconds that remain.
+async fn refuse_taken_or_too_soon(site: &Site, username: &Username, address: IpAddr) -> Result<(), Error> {
+    let mut query = Query::new();
+    let taken = query.string(keys::username_to_id(username.as_str()));
+    let limit = query.expiry(keys::create_user_limit(address));
+    let mut answers = site.store.query(query).await?;
+    if answers.take(taken).is_some() {
+        return Err(Refusal::UsernameTaken.into());
+    }
+    let limit = answers.take(limit);
+    if site.rules.limits.account_creation_seconds > 0 && limit != Expiry::Absent {
+        return Err(Refusal::AccountCreatedRecently { seconds: seconds_left(limit) }.into());
+    }
+    Ok(())
+}
+
+/// The seconds that a key still lives, rounded up; at least 1.
+pub(crate) fn seconds_left(expiry: Expiry) -> u64 {
+    match expiry {
+        Expiry::In(left) => u64::try_from(left.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).max(1),
+        Expiry::Absent | Expiry::Never => 1,
+    }
+}
+
+/// Writes the account in one batch.
+async fn insert_account(
+    site: &Site,
+    now: Timestamp,
+    username: &Username,
+    password_hash: Option<&str>,
+    address: Option<IpAddr>,
+) -> Result<Session, Error> {
+    let name_key = keys::username_to_id(username.as_str());
+    let creation_seconds = site.rules.limits.account_creation_seconds;
+    let address = address.filter(|_| creation_seconds > 0);
+    let mut attempts = site.attempts(keys::USERS_COUNT);
+    loop {
+        attempts.next().await?;
+        let id = draw_id(site).await?;
+        let session = Session::new(id)?;
+        let mut batch = Batch::new();
+        let name_free = batch.key_absent(&name_key);
+        let address_free = address.map(|address| batch.key_absent(keys::create_user_limit(address)));
+        if id == FIRST_USER {
+            // The first id is not drawn but taken here, so that it is never lost:
+            // its owner is the administrator.
+            batch.key_absent(keys::USERS_COUNT);
+            batch.set(keys::USERS_COUNT, id.to_string());
+        }
+        // Whatever has become of the counter: no account is written over.
+        let unused = batch.key_absent(keys::user(id));
+        let admin = id == FIRST_USER && password_hash.is_some();
+        batch.set(&name_key, id.to_string());
+        batch.set_fields(
+            keys::user(id),
+            [
+                ("id", id.to_string()),
+                ("username", username.as_str().to_owned()),
+                ("password", password_hash.unwrap_or_default().to_owned()),
+                ("ctime", now.to_string()),
+                ("karma", site.rules.karma.initial.to_string()),
+                ("about", String::new()),
+                ("email", String::new()),
+                ("auth", session.auth.clone()),
+                ("apisecret", session.apisecret.clone()),
+                ("flags", if admin { "a".to_owned() } else { String::new() }),
+                ("karma_incr_time", now.to_string()),
+                ("seen_time", now.to_string()),
+            ],
+        );
+        batch.set(keys::auth(&session.auth), id.to_string());
+        if let Some(address) = address {
+            let time_to_live = Duration::from_secs(creation_seconds);
+            batch.set_expiring(keys::create_user_limit(address), now.to_string(), time_to_live);
+        }
+        match site.apply(batch).await? {
+            Applied::Yes(_) => return Ok(session),
+            Applied::No(check) if check == name_free => return Err(Refusal::UsernameTaken.into()),
+            Applied::No(check) if Some(check) == address_free => {
+                return Err(Refusal::AccountCreatedRecently { seconds: creation_seconds }.into());
+            }
+            Applied::No(check) if check == unused && id != FIRST_USER => {
+                tracing::error!(counter = keys::USERS_COUNT, %id, "this id is in use: the counter is behind");
+            }
+            Applied::No(_) => {}
+        }
+    }
+}
+
+const FIRST_USER: UserId = UserId(1);
+
+/// The id of the next account: the first one undrawn, others from the counter.
+async fn draw_id(site: &Site) -> Result<UserId, Error> {
+    let mut query = Query::new();
+    let count = query.string(keys::USERS_COUNT);
+    let mut answers = site.store.query(query).await?;
+    if answers.take(count).is_none() {
+        return Ok(FIRST_USER);
+    }
+    let id = site.store.next_id(keys::USERS_COUNT).await?;
+    UserId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::USERS_COUNT)))
+}
+
+/// What a user may change about themself.
+#[derive(Debug)]
+pub struct ProfileChange {
+    /// The new text about the user.
+    pub about: About,
+    /// The new e-mail address.
+    pub email: Option<Email>,
+    /// The new password; `None` keeps the old one.
+    pub password: Option<NewPassword>,
+    /// The new full name; `None` keeps the old one.
+    pub fullname: Option<FullName>,
+    /// Whether submissions are announced by a tweet; `None` keeps it as it is.
+    pub tweet_news: Option<bool>,
+}
+
+/// Changes a user's profile, all of it at once. With a new password the
+/// session is rotated and the new one returned.
+///
+/// # Errors
+/// [`Refusal::SessionEnded`], or the store's.
+pub async fn update_profile(
+    site: &Site,
+    user: &User,
+    change: &ProfileChange,
+) -> Result<Option<Session>, Error> {
+    let hash = match &change.password {
+        Some(password) => Some(site.passwords.hash(password.clear_text().to_owned()).await?),
+        None => None,
+    };
+    let key = keys::user(user.id);
+    let mut profile = vec![
+        ("about", change.about.as_str().to_owned()),
+        ("email", change.email.as_ref().map_or_else(String::new, |email| email.as_str().to_owned())),
+    ];
+    profile.extend(change.fullname.as_ref().map(|name| ("fullname", name.as_str().to_owned())));
+    profile.extend(change.tweet_news.map(|on| ("tweet_news", if on { "1" } else { "0" }.to_owned())));
+    match hash {
+        Some(hash) => {
+            let session = sessions::rotate(site, user.id, |batch| {
+                batch.set_fields(&key, profile.clone());
+                sessions::set_password(batch, user.id, &hash);
+                Some(still_in_session(batch, user))
+            });
+            Ok(Some(session.await?.ok_or(Refusal::SessionEnded)?))
+        }
+        None => {
+            let mut batch = Batch::new();
+            still_in_session(&mut batch, user);
+            batch.set_fields(&key, profile);
+            match site.apply(batch).await? {
+                Applied::Yes(_) => Ok(None),
+                Applied::No(_) => Err(Refusal::SessionEnded.into()),
+            }
+        }
+    }
+}
+
+/// Demands that the session that `user` was read in has not ended since:
+/// hashing takes a while, and the owner may have logged a thief out meanwhile.
+fn still_in_session(batch: &mut Batch, user: &User) -> CheckId {
+    batch.field_equals(keys::user(user.id), "apisecret", user.apisecret.expose())
+}
+
+/// Sets a user's password on the operator's word and ends the user's sessions.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], or the store's.
+pub async fn set_password(site: &Site, id: UserId, password: &NewPassword) -> Result<(), Error> {
+    let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
+    sessions::rotate(site, id, |batch| {
+        sessions::set_password(batch, id, &hash);
+        None
+    })
+    .await?;
+    Ok(())
+}
+
+impl Session {
+    /// A session with fresh secrets; not stored yet.
+    pub(crate) fn new(user_id: UserId) -> Result<Self, Error> {
+        Ok(Self { user_id, auth: random_token()?, apisecret: random_token()? })
+    }
+}

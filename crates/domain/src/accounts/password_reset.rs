@@ -1,0 +1,151 @@
+//! Setting a new password with a link sent by mail.
+//!
+//! The link carries a token of its own: it works once, for an hour, and is no
+//! session. Nobody learns from the answers whether a user has an address.
+
+use crate::accounts::sessions;
+use crate::accounts::users::{User, number};
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use crate::values::secrets::random_token;
+use crate::values::text::NewPassword;
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+use tidings_keyspace::{Batch, Query};
+
+/// How long the link in the mail works.
+pub const LINK_LIFE: Duration = Duration::from_secs(3_600);
+
+/// A mail to be sent.
+pub struct ResetMail {
+    /// The address, as the user gave it.
+    pub email: String,
+    /// The user's name.
+    pub username: String,
+    /// The token that the link carries; a secret.
+    pub token: String,
+    user_id: UserId,
+    requested: Timestamp,
+}
+
+/// Prepares a reset, if a user with this name has this address and has not
+/// asked for one recently. `None` must look the same to who asked.
+///
+/// # Errors
+/// When the store fails.
+pub async fn request_reset(
+    site: &Site,
+    now: Timestamp,
+    username: &str,
+    email: &str,
+) -> Result<Option<ResetMail>, Error> {
+    let mut query = Query::new();
+    let id = query.string(keys::username_to_id(username));
+    let id = site.store.query(query).await?.take(id).and_then(|id| id.parse::<UserId>().ok());
+    // An unknown user costs the same reads.
+    let key = keys::user(id.unwrap_or(UserId(1)));
+    let mut attempts = site.attempts(&key);
+    loop {
+        attempts.next().await?;
+        let mut query = Query::new();
+        let hash = query.hash(&key);
+        let hash = site.store.query(query).await?.take(hash);
+        let user = User::from_hash(&hash).filter(|user| Some(user.id) == id);
+        let Some(user) =
+            user.filter(|user| !user.email.is_empty() && user.email.eq_ignore_ascii_case(email.trim()))
+        else {
+            return Ok(None);
+        };
+        let last = number::<u64>(&hash, "pwd_reset").unwrap_or(0);
+        if last > 0 && now.seconds_since(Timestamp(last)) < site.rules.limits.password_reset_seconds {
+            return Ok(None);
+        }
+        let token = random_token()?;
+        let mut batch = Batch::new();
+        match hash.get("pwd_reset") {
+            Some(last) => batch.field_equals(&key, "pwd_reset", last),
+            None => batch.field_absent(&key, "pwd_reset"),
+        };
+        batch.set_field(&key, "pwd_reset", now.to_string());
+        let link = format!("{} {}", user.id, fingerprint(hash.get("password")));
+        batch.set_expiring(keys::password_reset(&token), link, LINK_LIFE);
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(Some(ResetMail {
+                email: user.email,
+                username: user.username,
+                token,
+                user_id: user.id,
+                requested: now,
+            }));
+        }
+    }
+}
+
+/// Takes a request back whose mail could not be sent, so that the user may ask
+/// again at once.
+///
+/// # Errors
+/// When the store fails.
+pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<(), Error> {
+    let key = keys::user(mail.user_id);
+    let mut batch = Batch::new();
+    batch.field_equals(&key, "pwd_reset", mail.requested.to_string());
+    batch.delete_field(&key, "pwd_reset");
+    batch.delete(keys::password_reset(&mail.token));
+    // A later request has replaced this one: it stays.
+    site.apply(batch).await?;
+    Ok(())
+}
+
+/// Whose password a link may set.
+///
+/// # Errors
+/// [`Refusal::ResetLinkInvalid`], or the store's.
+pub async fn check_link(site: &Site, token: &str) -> Result<UserId, Error> {
+    read_link(site, token).await.map(|(id, _)| id)
+}
+
+/// Whose password a link may set, and the stored password that it was made for.
+async fn read_link(site: &Site, token: &str) -> Result<(UserId, Option<String>), Error> {
+    let mut query = Query::new();
+    let link = query.string(keys::password_reset(token));
+    let link = site.store.query(query).await?.take(link).unwrap_or_default();
+    let (id, made_for) = link.split_once(' ').ok_or(Refusal::ResetLinkInvalid)?;
+    let id: UserId = id.parse().map_err(|_| Refusal::ResetLinkInvalid)?;
+    let mut query = Query::new();
+    let password = query.hash_fields(keys::user(id), ["password"]);
+    let password = site.store.query(query).await?.take(password).into_iter().flatten().next();
+    if fingerprint(password.as_deref()) != made_for {
+        return Err(Refusal::ResetLinkInvalid.into());
+    }
+    Ok((id, password))
+}
+
+/// What tells stored passwords apart without telling anything about them: a
+/// link ends with the password that it was made for.
+fn fingerprint(password: Option<&str>) -> String {
+    let digest = Sha256::digest(password.unwrap_or_default());
+    hex::encode(digest).chars().take(16).collect()
+}
+
+/// Sets the new password and ends the link and all sessions of the user.
+///
+/// # Errors
+/// [`Refusal::ResetLinkInvalid`], or the store's.
+pub async fn set_new_password(site: &Site, token: &str, password: &NewPassword) -> Result<(), Error> {
+    let (id, old) = read_link(site, token).await?;
+    let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
+    let link = keys::password_reset(token);
+    let rotated = sessions::rotate(site, id, |batch| {
+        // Another use of the link has changed the password.
+        let unused = batch.field_unchanged(keys::user(id), "password", old.as_ref());
+        batch.key_present(&link);
+        batch.delete(&link);
+        sessions::set_password(batch, id, &hash);
+        Some(unused)
+    });
+    rotated.await?.map(|_| ()).ok_or_else(|| Refusal::ResetLinkInvalid.into())
+}

@@ -1,0 +1,336 @@
+//! Articles: every news item under a second, simple and explainable rule.
+//!
+//! The score of an article is the time of its posting and [`VOTE_SCORE`] for
+//! each vote. Votes count for a week; then the score is fixed and the list of
+//! who voted goes away. The keys and numbers are those of the first chapter of
+//! "Redis in Action", so that programs written after it work beside the site.
+
+use crate::accounts::users::number;
+use crate::keys;
+use crate::news::item::News;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::ids::{NewsId, UserId};
+use crate::values::topic::{Topic, TopicChoice, Topics};
+use crate::values::urls::NewsUrl;
+use std::time::Duration;
+use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Query};
+
+/// Seconds that one vote is worth: 200 votes keep an article up for a day more.
+pub const VOTE_SCORE: u32 = 86_400 / 200;
+/// How long votes on an article count, in seconds after its posting.
+pub const OPEN_SECONDS: u64 = 7 * 86_400;
+
+/// The score of an article posted at a time with some votes.
+#[must_use]
+#[allow(clippy::cast_precision_loss)]
+pub fn score(posted: Timestamp, votes: i64) -> f64 {
+    posted.as_score() + f64::from(VOTE_SCORE) * votes as f64
+}
+
+/// How much longer votes on an article count; `None` when they do not any more.
+#[must_use]
+pub fn open_for(posted: Timestamp, now: Timestamp) -> Option<Duration> {
+    let left = posted.0.saturating_add(OPEN_SECONDS).checked_sub(now.0)?;
+    (left > 0).then(|| Duration::from_secs(left))
+}
+
+/// An article: the hash `article:<news id>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Article {
+    /// The title of the item.
+    pub title: String,
+    /// Where it leads to.
+    pub link: String,
+    /// Who posted it, as `user:<id>`.
+    pub poster: String,
+    /// When it was posted.
+    pub time: Timestamp,
+    /// The votes that count.
+    pub votes: i64,
+}
+
+impl Article {
+    /// Reads an article; `None` when the hash is absent or lacks one of its
+    /// fields.
+    #[must_use]
+    pub fn from_hash(hash: &Hash) -> Option<Self> {
+        Some(Self {
+            title: hash.get("title")?.to_owned(),
+            link: hash.get("link")?.to_owned(),
+            poster: hash.get("poster")?.to_owned(),
+            time: Timestamp(number(hash, "time")?),
+            votes: number(hash, "votes")?,
+        })
+    }
+
+    /// The article of a news item, with some votes.
+    pub(crate) fn of(site: &Site, news: &News, votes: i64) -> Self {
+        Self {
+            title: news.title.clone(),
+            link: link(site, news.id, NewsUrl::parse(&news.url).ok().as_ref()),
+            poster: keys::user(news.user_id),
+            time: news.ctime,
+            votes,
+        }
+    }
+
+    /// The five fields of the hash.
+    pub(crate) fn fields(&self) -> [(&'static str, String); 5] {
+        [
+            ("title", self.title.clone()),
+            ("link", self.link.clone()),
+            ("poster", self.poster.clone()),
+            ("time", self.time.to_string()),
+            ("votes", self.votes.to_string()),
+        ]
+    }
+
+    /// The score that follows from time and votes.
+    #[must_use]
+    pub fn score(&self) -> f64 {
+        score(self.time, self.votes)
+    }
+}
+
+/// Where an article leads to: the link of the item, or the item's own address.
+pub(crate) fn link(site: &Site, id: NewsId, url: Option<&NewsUrl>) -> String {
+    url.map_or_else(|| format!("{}/news/{id}", site.address), |url| url.as_str().to_owned())
+}
+
+/// Adds a new article to a batch, voted for by all of `voters`, who are all
+/// different.
+pub(crate) fn write_new<'a>(
+    batch: &mut Batch,
+    now: Timestamp,
+    id: NewsId,
+    article: &Article,
+    voters: impl Iterator<Item = &'a UserId>,
+    topics: &Topics,
+) {
+    let name = keys::article(id);
+    batch.set_fields(&name, article.fields());
+    batch.sorted_add(keys::ARTICLES_BY_TIME, &name, article.time.as_score());
+    batch.sorted_add(keys::ARTICLES_BY_SCORE, &name, article.score());
+    if let Some(left) = open_for(article.time, now) {
+        let voted = keys::voted(id);
+        for voter in voters {
+            batch.add_member(&voted, keys::user(*voter));
+        }
+        batch.expire(voted, left);
+    }
+    if !topics.is_empty() {
+        batch.set_field(keys::news(id), "topics", topics.stored());
+    }
+    let placed = Placed { time: article.time.as_score(), score: article.score() };
+    for topic in topics {
+        placed.enter(batch, &name, topic);
+    }
+}
+
+/// Where an article stands in the two lists of all articles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Placed {
+    time: f64,
+    score: f64,
+}
+
+impl Placed {
+    /// Adds the article to a topic, and to its lists where they are kept.
+    fn enter(self, batch: &mut Batch, name: &str, topic: &Topic) {
+        batch.add_member(keys::group(topic), name);
+        batch.sorted_increment(keys::TOPICS, topic.as_str(), 1.0);
+        let [by_score, by_time] = lists_of(topic);
+        batch.sorted_add_if_present(&by_score, name, self.score);
+        batch.sorted_add_if_present(&by_time, name, self.time);
+        // A list that was empty is built anew.
+        batch.delete(keys::built(&by_score));
+        batch.delete(keys::built(&by_time));
+    }
+
+    /// Removes the article from a topic and from its lists.
+    fn leave(batch: &mut Batch, name: &str, topic: &Topic) {
+        batch.remove_member(keys::group(topic), name);
+        batch.sorted_increment(keys::TOPICS, topic.as_str(), -1.0);
+        for list in lists_of(topic) {
+            batch.sorted_remove(list, name);
+        }
+    }
+}
+
+/// The lists of a topic, by score and by time.
+pub(crate) fn lists_of(topic: &Topic) -> [String; 2] {
+    let topics = TopicChoice::from(topic.clone()).to_string();
+    [keys::articles_of_topics_by_score(&topics), keys::articles_of_topics_by_time(&topics)]
+}
+
+/// Whether there is an article of a news item, on its way.
+pub(crate) struct PlaceRead {
+    id: NewsId,
+    time: Handle<Vec<Option<f64>>>,
+    score: Handle<Vec<Option<f64>>>,
+}
+
+/// What is to be done with the article of a news item, if there is one. A
+/// database of an older site has none before `tidings check articles --repair`.
+pub(crate) struct ArticleChange {
+    id: NewsId,
+    placed: Option<Placed>,
+}
+
+impl PlaceRead {
+    pub(crate) fn ask(query: &mut Query, id: NewsId) -> Self {
+        let name = keys::article(id);
+        Self {
+            id,
+            time: query.scores(keys::ARTICLES_BY_TIME, [name.as_str()]),
+            score: query.scores(keys::ARTICLES_BY_SCORE, [name.as_str()]),
+        }
+    }
+
+    pub(crate) fn take(self, answers: &mut Answers) -> ArticleChange {
+        let mut only = |handle| answers.take::<Vec<Option<f64>>>(handle).first().copied().flatten();
+        let placed = only(self.time).zip(only(self.score)).map(|(time, score)| Placed { time, score });
+        ArticleChange { id: self.id, placed }
+    }
+}
+
+impl ArticleChange {
+    /// Demands that what was read still holds: a batch that changes the news
+    /// item must not pass by an article that has just been made.
+    fn guard(&self, batch: &mut Batch) {
+        let name = keys::article(self.id);
+        match self.placed {
+            Some(_) => {
+                batch.key_present(&name);
+                batch.sorted_member_present(keys::ARTICLES_BY_SCORE, name);
+            }
+            None => {
+                batch.sorted_member_absent(keys::ARTICLES_BY_SCORE, name);
+            }
+        }
+    }
+
+    /// Follows an edit of the news item, whose topics are `before` until then.
+    pub(crate) fn edit(&self, batch: &mut Batch, title: &str, link: &str, before: &Topics, after: &Topics) {
+        self.guard(batch);
+        let Some(placed) = self.placed else {
+            return;
+        };
+        let name = keys::article(self.id);
+        batch.set_fields(&name, [("title", title), ("link", link)]);
+        for topic in before.iter().filter(|topic| !after.contains(topic)) {
+            Placed::leave(batch, &name, topic);
+        }
+        for topic in after.iter().filter(|topic| !before.contains(topic)) {
+            placed.enter(batch, &name, topic);
+        }
+    }
+
+    /// Removes the article with its news item.
+    pub(crate) fn delete(&self, batch: &mut Batch, topics: &Topics) {
+        self.guard(batch);
+        if self.placed.is_none() {
+            return;
+        }
+        let name = keys::article(self.id);
+        for topic in topics {
+            Placed::leave(batch, &name, topic);
+        }
+        batch.delete(&name);
+        batch.delete(keys::voted(self.id));
+        batch.sorted_remove(keys::ARTICLES_BY_TIME, &name);
+        batch.sorted_remove(keys::ARTICLES_BY_SCORE, name);
+    }
+}
+
+/// What a vote on an article depends on, on its way.
+pub(crate) struct VoteRead {
+    place: PlaceRead,
+    voted: Handle<bool>,
+    expiry: Handle<Expiry>,
+}
+
+impl VoteRead {
+    pub(crate) fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
+        Self {
+            place: PlaceRead::ask(query, id),
+            voted: query.has_member(keys::voted(id), keys::user(voter)),
+            expiry: query.expiry(keys::voted(id)),
+        }
+    }
+
+    pub(crate) fn take(self, answers: &mut Answers, now: Timestamp, news: &News, voter: UserId) -> Vote {
+        let article = self.place.take(answers);
+        let (voted, expiry) = (answers.take(self.voted), answers.take(self.expiry));
+        let open_for = open_for(news.ctime, now).filter(|_| article.placed.is_some() && !voted);
+        Vote { article, voter, open_for, expiry }
+    }
+}
+
+/// A vote up on the article of a news item.
+pub(crate) struct Vote {
+    article: ArticleChange,
+    voter: UserId,
+    /// How much longer votes count; `None` when this one does not.
+    open_for: Option<Duration>,
+    /// When the list of who voted goes away.
+    expiry: Expiry,
+}
+
+impl Vote {
+    /// Counts the vote, if it counts.
+    pub(crate) fn write(&self, batch: &mut Batch) {
+        self.article.guard(batch);
+        let Some(open_for) = self.open_for else {
+            return;
+        };
+        let (name, voter) = (keys::article(self.article.id), keys::user(self.voter));
+        let voted = keys::voted(self.article.id);
+        batch.member_absent(&voted, &voter);
+        batch.add_member(&voted, voter);
+        match self.expiry {
+            // A vote never lengthens the life of the list.
+            Expiry::In(_) => {}
+            Expiry::Absent => {
+                batch.key_absent(&voted);
+                batch.expire(voted, open_for);
+            }
+            Expiry::Never => batch.expire(voted, open_for),
+        }
+        batch.sorted_increment(keys::ARTICLES_BY_SCORE, &name, f64::from(VOTE_SCORE));
+        batch.increment_field(name, "votes", 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_numbers_are_those_of_the_book() {
+        assert_eq!((VOTE_SCORE, OPEN_SECONDS), (432, 604_800));
+        assert_eq!(score(Timestamp(1_332_065_417), 528), 1_332_293_513.0);
+    }
+
+    #[test]
+    fn votes_count_for_a_week() {
+        let posted = Timestamp(1_800_000_000);
+        for (age, left) in [(0, Some(604_800)), (604_799, Some(1)), (604_800, None), (700_000, None)] {
+            let now = Timestamp(posted.0 + age);
+            assert_eq!(open_for(posted, now), left.map(Duration::from_secs), "{age}");
+        }
+        // A clock that went back.
+        assert_eq!(open_for(posted, Timestamp(posted.0 - 10)), Some(Duration::from_secs(604_810)));
+    }
+
+    proptest! {
+        #[test]
+        fn each_vote_is_432_seconds_and_200_are_a_day(posted in 0..4_000_000_000_u64, votes in 0..1_000_000_i64) {
+            let posted = Timestamp(posted);
+            prop_assert_eq!(score(posted, votes + 1) - score(posted, votes), 432.0);
+            prop_assert_eq!(score(posted, votes + 200), score(Timestamp(posted.0 + 86_400), votes));
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! Checking all articles against their news, and mending what differs.
+//!
+//! A database of an older site has news and no articles. Each item is looked
+//! at for itself and mended in a batch of its own that demands that nothing
+//! has changed since it was looked at. So the site may go on meanwhile, and an
+//! interrupted repair is gone on with by asking for it again.
+
+use crate::articles::article::{Article, OPEN_SECONDS, open_for};
+use crate::error::Error;
+use crate::keys;
+use crate::news::item::News;
+use crate::report::Found;
+use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
+use crate::values::ids::NewsId;
+use crate::values::limits::ARTICLE_CHECK_CHUNK;
+use crate::values::topic::Topic;
+use std::collections::BTreeSet;
+use tidings_keyspace::{Batch, Expiry, Handle, Hash, Order, Query};
+
+/// Votes read of one item: more than any item has users.
+const ALL: u64 = 1 << 40;
+
+/// The listed news, some at a time: the articles that they must have.
+pub struct NewsWalk<'a> {
+    site: &'a Site,
+    now: Timestamp,
+    repair: bool,
+    start: u64,
+    /// The topics that items name.
+    named: BTreeSet<Topic>,
+}
+
+impl<'a> NewsWalk<'a> {
+    /// A walk from the oldest item on.
+    #[must_use]
+    pub const fn new(site: &'a Site, now: Timestamp, repair: bool) -> Self {
+        Self { site, now, repair, start: 0, named: BTreeSet::new() }
+    }
+
+    /// Looks at the next items; `None` after the last. Rounds: 3, and some for
+    /// each item that is mended.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn next(&mut self) -> Result<Option<Found>, Error> {
+        let mut query = Query::new();
+        let ids = query.sorted_range(keys::NEWS_CRON, Order::Ascending, self.start, ARTICLE_CHECK_CHUNK);
+        let ids = self.site.store.query(query).await?.take(ids);
+        if ids.is_empty() {
+            return Ok(None);
+        }
+        self.start += ARTICLE_CHECK_CHUNK;
+        let ids: Vec<NewsId> = ids.into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
+        let mut found = Found::default();
+        let states = read_states(self.site, self.now, &ids).await?;
+        for state in states {
+            self.named.extend(state.news.topics.iter().cloned());
+            let different = state.differs(self.site);
+            let mended = different && self.repair && mend(self.site, self.now, state).await?;
+            found.count(different, mended);
+        }
+        Ok(Some(found))
+    }
+
+    /// The topics that the items seen so far name.
+    #[must_use]
+    pub fn into_topics(self) -> BTreeSet<Topic> {
+        self.named
+    }
+}
+
+/// What there is of an item and its article.
+struct State {
+    news: News,
+    /// The votes up as the item counts them, to see whether there are new ones.
+    stored_up: Option<String>,
+    hash: Hash,
+    by_time: Option<f64>,
+    by_score: Option<f64>,
+    voted: BTreeSet<String>,
+    expiry: Expiry,
+    /// Who voted up within the first week.
+    voters: BTreeSet<String>,
+    /// Topics whose groups lack the article.
+    missing_in: Vec<Topic>,
+    /// How much longer votes count, in seconds.
+    open_seconds: Option<u64>,
+}
+
+/// One item and its article on their way.
+struct StateRead {
+    news: News,
+    stored_up: Option<String>,
+    hash: Handle<Hash>,
+    by_time: Handle<Vec<Option<f64>>>,
+    by_score: Handle<Vec<Option<f64>>>,
+    voted: Handle<Vec<String>>,
+    expiry: Handle<Expiry>,
+    ups: Handle<Vec<(String, f64)>>,
+    groups: Vec<(Topic, Handle<bool>)>,
+}
+
+/// Reads items that are listed, and their articles. Rounds: 2.
+async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<State>, Error> {
+    let mut query = Query::new();
+    let hashes: Vec<_> = ids.iter().map(|id| query.hash(keys::news(*id))).collect();
+    let mut answers = site.store.query(query).await?;
+    let mut query = Query::new();
+    let mut reads = Vec::with_capacity(hashes.len());
+    for hash in hashes {
+        let hash = answers.take(hash);
+        let Some(news) = News::from_hash(&hash).filter(|news| !news.deleted) else {
+            continue;
+        };
+        let name = keys::article(news.id);
+        let week = Timestamp(news.ctime.0.saturating_add(OPEN_SECONDS)).as_score().next_down();
+        reads.push(StateRead {
+            stored_up: hash.get("up").map(str::to_owned),
+            hash: query.hash(&name),
+            by_time: query.scores(keys::ARTICLES_BY_TIME, [name.as_str()]),
+            by_score: query.scores(keys::ARTICLES_BY_SCORE, [name.as_str()]),
+            voted: query.members(keys::voted(news.id)),
+            expiry: query.expiry(keys::voted(news.id)),
+            ups: query.sorted_by_score(keys::news_up(news.id), Order::Ascending, (f64::MIN, week), ALL),
+            groups: news
+                .topics
+                .iter()
+                .map(|topic| (topic.clone(), query.has_member(keys::group(topic), &name)))
+                .collect(),
+            news,
+        });
+    }
+    let mut answers = site.store.query(query).await?;
+    let only = |scores: Vec<Option<f64>>| scores.first().copied().flatten();
+    Ok(reads
+        .into_iter()
+        .map(|read| State {
+            stored_up: read.stored_up,
+            hash: answers.take(read.hash),
+            by_time: only(answers.take(read.by_time)),
+            by_score: only(answers.take(read.by_score)),
+            voted: answers.take(read.voted).into_iter().collect(),
+            expiry: answers.take(read.expiry),
+            voters: answers
+                .take(read.ups)
+                .into_iter()
+                .filter_map(|(id, _)| Some(keys::user(id.parse().ok()?)))
+                .collect(),
+            missing_in: read
+                .groups
+                .into_iter()
+                .filter_map(|(topic, inside)| (!answers.take(inside)).then_some(topic))
+                .collect(),
+            open_seconds: open_for(read.news.ctime, now).map(|left| left.as_secs()),
+            news: read.news,
+        })
+        .collect())
+}
+
+impl State {
+    /// The article as it must be.
+    ///
+    /// While votes count, it has those of all who are in `voted:`, where other
+    /// programs may have added some, and of all who voted the item up. After
+    /// that it keeps the votes that it has, where they go with its score;
+    /// otherwise it has those who voted the item up within its first week.
+    fn expected(&self, site: &Site) -> Article {
+        let votes = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let within_week = votes(self.voters.len());
+        let counted = match (self.open_seconds, Article::from_hash(&self.hash)) {
+            (Some(_), _) => votes(self.voted.union(&self.voters).count()),
+            (None, Some(article)) if self.by_score == Some(article.score()) => article.votes.max(within_week),
+            (None, _) => within_week,
+        };
+        Article::of(site, &self.news, counted)
+    }
+
+    fn differs(&self, site: &Site) -> bool {
+        let expected = self.expected(site);
+        self.hash.0.len() != expected.fields().len()
+            || expected.fields().iter().any(|(field, value)| self.hash.get(field) != Some(value))
+            || self.by_time != Some(expected.time.as_score())
+            || self.by_score != Some(expected.score())
+            || !self.missing_in.is_empty()
+            || self.voted_differs()
+    }
+
+    fn voted_differs(&self) -> bool {
+        match self.open_seconds {
+            None => !self.voted.is_empty(),
+            Some(_) if !self.voters.is_subset(&self.voted) => true,
+            Some(left) => match self.expiry {
+                Expiry::Absent => false,
+                Expiry::Never => true,
+                // The set may have been made at any moment within a second.
+                Expiry::In(life) => life.as_secs() > left + 1,
+            },
+        }
+    }
+
+    /// The batch that makes the article what it must be.
+    fn mending(&self, site: &Site) -> Batch {
+        let expected = self.expected(site);
+        let (news_key, name) = (keys::news(self.news.id), keys::article(self.news.id));
+        let mut batch = Batch::new();
+        batch.field_absent(&news_key, "del");
+        let demanded = [
+            (&news_key, "title", Some(&self.news.title)),
+            (&news_key, "url", Some(&self.news.url)),
+            (&news_key, "up", self.stored_up.as_ref()),
+            (&news_key, "topics", self.news.stored_topics.as_ref()),
+        ];
+        for (key, field, value) in demanded {
+            match value {
+                Some(value) => batch.field_equals(key, field, value),
+                None => batch.field_absent(key, field),
+            };
+        }
+        match self.hash.get("votes") {
+            Some(votes) => batch.field_equals(&name, "votes", votes),
+            None => batch.field_absent(&name, "votes"),
+        };
+        batch.delete(&name);
+        batch.set_fields(&name, expected.fields());
+        batch.sorted_add(keys::ARTICLES_BY_TIME, &name, expected.time.as_score());
+        batch.sorted_add(keys::ARTICLES_BY_SCORE, &name, expected.score());
+        self.mend_voted(&mut batch);
+        for topic in &self.missing_in {
+            batch.member_absent(keys::group(topic), &name);
+            batch.add_member(keys::group(topic), &name);
+            batch.sorted_increment(keys::TOPICS, topic.as_str(), 1.0);
+        }
+        batch
+    }
+
+    fn mend_voted(&self, batch: &mut Batch) {
+        if !self.voted_differs() {
+            return;
+        }
+        let voted = keys::voted(self.news.id);
+        let Some(left) = self.open_seconds else {
+            batch.delete(voted);
+            return;
+        };
+        for voter in self.voters.difference(&self.voted) {
+            batch.add_member(&voted, voter);
+        }
+        let lives_shorter = matches!(self.expiry, Expiry::In(life) if life.as_secs() <= left);
+        if !lives_shorter {
+            batch.expire(voted, std::time::Duration::from_secs(left));
+        }
+    }
+}
+
+/// Makes an article what it must be. Returns whether it is that now.
+async fn mend(site: &Site, now: Timestamp, state: State) -> Result<bool, Error> {
+    let id = state.news.id;
+    let mut attempts = site.attempts(&keys::news(id));
+    let mut state = state;
+    loop {
+        attempts.next().await?;
+        if let Applied::Yes(_) = site.apply(state.mending(site)).await? {
+            return Ok(true);
+        }
+        // Somebody was busy with the item.
+        match read_states(site, now, &[id]).await?.pop() {
+            Some(again) if again.differs(site) => state = again,
+            _ => return Ok(true),
+        }
+    }
+}
+
+/// Finds articles whose news are not listed, and removes them.
+///
+/// # Errors
+/// When the store fails.
+pub async fn check_orphans(site: &Site, repair: bool) -> Result<Found, Error> {
+    let mut orphans: BTreeSet<String> = BTreeSet::new();
+    for list in [keys::ARTICLES_BY_TIME, keys::ARTICLES_BY_SCORE] {
+        let mut start = 0;
+        loop {
+            let mut query = Query::new();
+            let names = query.sorted_range(list, Order::Ascending, start, ARTICLE_CHECK_CHUNK);
+            let names = site.store.query(query).await?.take(names);
+            if names.is_empty() {
+                break;
+            }
+            start += ARTICLE_CHECK_CHUNK;
+            let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
+            let listed = are_listed(site, &names).await?;
+            let gone = names.into_iter().zip(listed).filter(|(_, listed)| !listed).map(|(name, _)| name);
+            orphans.extend(gone);
+        }
+    }
+    let mut found = Found::default();
+    for name in orphans {
+        if repair {
+            let mut batch = Batch::new();
+            if let Some(id) = keys::news_of_article(&name) {
+                batch.delete(keys::article(id));
+                batch.delete(keys::voted(id));
+            }
+            batch.sorted_remove(keys::ARTICLES_BY_TIME, &name);
+            batch.sorted_remove(keys::ARTICLES_BY_SCORE, &name);
+            site.apply(batch).await?;
+        }
+        found.count(true, repair);
+    }
+    Ok(found)
+}
+
+/// Whether each article's news item is there and not deleted. Rounds: 1.
+async fn are_listed(site: &Site, names: &[String]) -> Result<Vec<bool>, Error> {
+    let mut query = Query::new();
+    let reads: Vec<_> = names
+        .iter()
+        .map(|name| keys::news_of_article(name).map(|id| query.hash_fields(keys::news(id), ["id", "del"])))
+        .collect();
+    let mut answers = site.store.query(query).await?;
+    Ok(reads
+        .into_iter()
+        .map(|read| read.is_some_and(|read| matches!(answers.take(read).as_slice(), [Some(_), None])))
+        .collect())
+}
+
+/// Compares the groups of topics with what the news say, and the counts of
+/// articles with the groups. `named` are the topics that news name.
+///
+/// # Errors
+/// When the store fails.
+pub async fn check_topics(site: &Site, named: BTreeSet<Topic>, repair: bool) -> Result<Found, Error> {
+    let mut query = Query::new();
+    let listed = query.sorted_range(keys::TOPICS, Order::Ascending, 0, ALL);
+    let listed = site.store.query(query).await?.take(listed);
+    let listed = listed.into_iter().filter_map(|(name, _)| Topic::parse("topic", &name).ok());
+    let topics: BTreeSet<Topic> = named.into_iter().chain(listed).collect();
+    let mut found = Found::default();
+    for topic in topics {
+        let strangers = strangers_in(site, &topic).await?;
+        let removed = strangers.len();
+        if repair {
+            for name in strangers {
+                let mut batch = Batch::new();
+                batch.remove_member(keys::group(&topic), name);
+                site.apply(batch).await?;
+            }
+        }
+        let surplus = surplus_of(site, &topic).await?;
+        let surplus = if surplus == 0.0 || !repair { surplus } else { settle(site, &topic).await? };
+        let different = removed > 0 || surplus != 0.0;
+        found.count(different, different && repair);
+    }
+    Ok(found)
+}
+
+/// The members of a topic's group whose news do not name the topic.
+async fn strangers_in(site: &Site, topic: &Topic) -> Result<Vec<String>, Error> {
+    let mut query = Query::new();
+    let members = query.members(keys::group(topic));
+    let members = site.store.query(query).await?.take(members);
+    let mut strangers = Vec::new();
+    for names in members.chunks(usize::try_from(ARTICLE_CHECK_CHUNK).unwrap_or(usize::MAX)) {
+        let mut query = Query::new();
+        let reads: Vec<_> = names
+            .iter()
+            .map(|name| keys::news_of_article(name).map(|id| query.hash(keys::news(id))))
+            .collect();
+        let mut answers = site.store.query(query).await?;
+        for (name, read) in names.iter().zip(reads) {
+            let news = read.and_then(|read| News::from_hash(&answers.take(read)));
+            if !news.is_some_and(|news| !news.deleted && news.topics.contains(topic)) {
+                strangers.push(name.clone());
+            }
+        }
+    }
+    Ok(strangers)
+}
+
+/// By how many articles the count of a topic is too high.
+#[allow(clippy::cast_precision_loss)]
+async fn surplus_of(site: &Site, topic: &Topic) -> Result<f64, Error> {
+    let mut query = Query::new();
+    let members = query.member_count(keys::group(topic));
+    let counted = query.scores(keys::TOPICS, [topic.as_str()]);
+    let mut answers = site.store.query(query).await?;
+    let members = answers.take(members) as f64;
+    // A topic that is not listed at all has to be, even without articles.
+    let counted = answers.take(counted).first().copied().flatten();
+    Ok(counted.map_or(-members, |counted| counted - members))
+}
+
+/// Corrects the count of a topic by the same number that two looks in a row
+/// found, so that a submission in the same moment is not counted twice.
+/// Returns the correction.
+async fn settle(site: &Site, topic: &Topic) -> Result<f64, Error> {
+    let mut before = surplus_of(site, topic).await?;
+    loop {
+        let surplus = surplus_of(site, topic).await?;
+        if surplus.total_cmp(&before).is_eq() {
+            break;
+        }
+        before = surplus;
+    }
+    if before != 0.0 {
+        let mut batch = Batch::new();
+        batch.sorted_increment(keys::TOPICS, topic.as_str(), -before);
+        site.apply(batch).await?;
+    }
+    Ok(before)
+}

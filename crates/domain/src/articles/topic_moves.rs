@@ -1,0 +1,200 @@
+//! Renaming and merging topics: their articles move, some at a time.
+//!
+//! A topic may have very many articles, so a move takes many batches. What is
+//! moving where is noted under `topic.moves` from the first to the last of
+//! them: an interrupted move goes on where it was when it is asked for again.
+
+use crate::accounts::users::User;
+use crate::articles::article::lists_of;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::news::item::News;
+use crate::site::{Applied, Site};
+use crate::values::ids::NewsId;
+use crate::values::limits::TOPIC_MOVE_CHUNK;
+use crate::values::topic::Topic;
+use tidings_keyspace::{Batch, Query};
+
+/// How two topics become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Move {
+    /// The topic gets a name that no topic has.
+    Rename,
+    /// The topic's articles go to another topic.
+    Merge,
+}
+
+/// Moves all articles of one topic to another, which then is the only one of
+/// the two. Returns how many moved. Repeating an interrupted move finishes it.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], [`Refusal::SameTopic`],
+/// [`Refusal::NoSuchTopic`], [`Refusal::TopicExists`],
+/// [`Refusal::TopicMoving`], or the store's.
+pub async fn move_topic(
+    site: &Site,
+    viewer: &User,
+    kind: Move,
+    from: &Topic,
+    to: &Topic,
+) -> Result<u64, Error> {
+    if !viewer.flags.admin {
+        return Err(Refusal::AdministratorsOnly.into());
+    }
+    if from == to {
+        return Err(Refusal::SameTopic.into());
+    }
+    begin(site, kind, from, to).await?;
+    let mut moved = 0;
+    loop {
+        let mut query = Query::new();
+        let members = query.members(keys::group(from));
+        let moving = query.hash_fields(keys::TOPIC_MOVES, [from.as_str()]);
+        let mut answers = site.store.query(query).await?;
+        let members = answers.take(members);
+        if answers.take(moving) != [Some(to.to_string())] {
+            // It is finished, by us or by somebody who asked for the same.
+            return Ok(moved);
+        }
+        if members.is_empty() {
+            finish(site, from, to).await?;
+        }
+        for names in members.chunks(TOPIC_MOVE_CHUNK) {
+            moved += move_articles(site, from, to, names).await?;
+        }
+    }
+}
+
+/// Notes that the move is under way, unless it is.
+async fn begin(site: &Site, kind: Move, from: &Topic, to: &Topic) -> Result<(), Error> {
+    let mut attempts = site.attempts(keys::TOPIC_MOVES);
+    loop {
+        attempts.next().await?;
+        let mut query = Query::new();
+        let known = query.scores(keys::TOPICS, [from.as_str(), to.as_str()]);
+        let moves = query.hash(keys::TOPIC_MOVES);
+        let mut answers = site.store.query(query).await?;
+        let known = answers.take(known);
+        let is_known = |position| known.get(position).copied().flatten().is_some();
+        let moves = answers.take(moves);
+        if moves.get(from.as_str()) == Some(to.as_str()) {
+            return Ok(());
+        }
+        let names = [from.as_str(), to.as_str()];
+        let in_the_way = moves
+            .0
+            .into_iter()
+            .find(|(from, to)| names.contains(&from.as_str()) || names.contains(&to.as_str()));
+        if let Some((from, to)) = in_the_way {
+            return Err(Refusal::TopicMoving { from, to }.into());
+        }
+        if !is_known(0) {
+            return Err(Refusal::NoSuchTopic(from.to_string()).into());
+        }
+        let mut batch = Batch::new();
+        batch.sorted_member_present(keys::TOPICS, from.as_str());
+        for topic in [from, to] {
+            batch.field_absent(keys::TOPIC_MOVES, topic.as_str());
+        }
+        match (kind, is_known(1)) {
+            (Move::Rename, true) => return Err(Refusal::TopicExists(to.to_string()).into()),
+            (Move::Merge, false) => return Err(Refusal::NoSuchTopic(to.to_string()).into()),
+            (Move::Rename, false) => {
+                batch.sorted_member_absent(keys::TOPICS, to.as_str());
+                batch.sorted_add(keys::TOPICS, to.as_str(), 0.0);
+            }
+            (Move::Merge, true) => {
+                batch.sorted_member_present(keys::TOPICS, to.as_str());
+            }
+        }
+        batch.set_field(keys::TOPIC_MOVES, from.as_str(), to.as_str());
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(());
+        }
+    }
+}
+
+/// Moves some articles in one batch. Returns how many there were.
+async fn move_articles(site: &Site, from: &Topic, to: &Topic, names: &[String]) -> Result<u64, Error> {
+    let mut attempts = site.attempts(keys::TOPIC_MOVES);
+    loop {
+        attempts.next().await?;
+        let mut query = Query::new();
+        let reads: Vec<_> = names
+            .iter()
+            .map(|name| {
+                let news = keys::news_of_article(name).map(|id| (id, query.hash(keys::news(id))));
+                let inside = query.has_member(keys::group(from), name);
+                let there = query.has_member(keys::group(to), name);
+                (name, news, inside, there)
+            })
+            .collect();
+        let moving = query.hash_fields(keys::TOPIC_MOVES, [from.as_str()]);
+        let mut answers = site.store.query(query).await?;
+        if answers.take(moving) != [Some(to.to_string())] {
+            // Somebody else has finished it.
+            return Ok(0);
+        }
+        let mut batch = Batch::new();
+        batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
+        let (mut left, mut arrived, mut moved) = (0.0, 0.0, 0);
+        for (name, news, inside, there) in reads {
+            let (inside, there) = (answers.take(inside), answers.take(there));
+            let news = news.and_then(|(id, hash)| Some((id, News::from_hash(&answers.take(hash))?)));
+            if !inside {
+                continue;
+            }
+            left += 1.0;
+            batch.remove_member(keys::group(from), name);
+            if let Some((id, news)) = news.filter(|(_, news)| news.topics.contains(from)) {
+                replace(&mut batch, id, &news, from, to);
+                if !there {
+                    arrived += 1.0;
+                    batch.member_absent(keys::group(to), name);
+                    batch.add_member(keys::group(to), name);
+                }
+                moved += 1;
+            }
+        }
+        if left == 0.0 {
+            return Ok(0);
+        }
+        batch.sorted_increment(keys::TOPICS, from.as_str(), -left);
+        batch.sorted_increment(keys::TOPICS, to.as_str(), arrived);
+        drop_lists(&mut batch, from);
+        drop_lists(&mut batch, to);
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(moved);
+        }
+    }
+}
+
+/// Replaces the topic in the item's own list of them, if nobody has changed it.
+fn replace(batch: &mut Batch, id: NewsId, news: &News, from: &Topic, to: &Topic) {
+    let key = keys::news(id);
+    if let Some(stored) = &news.stored_topics {
+        batch.field_equals(&key, "topics", stored);
+    }
+    batch.set_field(key, "topics", news.topics.with_replaced(from, to).stored());
+}
+
+/// Takes the emptied topic away, unless somebody submitted under it meanwhile.
+async fn finish(site: &Site, from: &Topic, to: &Topic) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
+    batch.key_absent(keys::group(from));
+    batch.sorted_remove(keys::TOPICS, from.as_str());
+    batch.delete_field(keys::TOPIC_MOVES, from.as_str());
+    drop_lists(&mut batch, from);
+    drop_lists(&mut batch, to);
+    site.apply(batch).await?;
+    Ok(())
+}
+
+/// Drops the lists of a topic; the next reader has them built.
+fn drop_lists(batch: &mut Batch, topic: &Topic) {
+    for list in lists_of(topic) {
+        batch.delete(keys::built(&list));
+        batch.delete(list);
+    }
+}

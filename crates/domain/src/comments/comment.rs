@@ -1,0 +1,456 @@
+//! Comments as they are stored, and writing, editing and deleting them.
+//!
+//! All comments of an item are one hash, `thread:comment:<news id>`: a field
+//! for each comment, its value the comment as JSON. A thread is one read.
+
+use crate::accounts::users::{self, User};
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::news::item::{Direction, News};
+use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
+use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
+use crate::values::limits;
+use crate::values::text::Body;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+use tidings_keyspace::{Batch, Query};
+
+/// The field of a thread that counts its comments.
+pub(crate) const NEXT_ID: &str = "nextid";
+/// The parent of a comment that answers the item.
+const NO_PARENT: i64 = -1;
+
+/// A comment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// The comment's number in its thread.
+    pub id: CommentId,
+    /// The text; must not be shown when deleted.
+    pub body: String,
+    /// When it was written.
+    pub ctime: Timestamp,
+    /// Who wrote it.
+    pub user_id: UserId,
+    /// The comment that it answers; `None` for one that answers the item.
+    pub parent_id: Option<CommentId>,
+    /// Who voted it up.
+    pub up: Vec<u64>,
+    /// Who voted it down.
+    pub down: Vec<u64>,
+    /// Whether it was deleted.
+    pub deleted: bool,
+    /// Fields that other programs added; kept as they are.
+    extra: Map<String, Value>,
+}
+
+/// A comment as we write it, which is read without detours. What differs from
+/// it in any way is read field by field.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AsWritten {
+    body: String,
+    ctime: u64,
+    user_id: i64,
+    parent_id: i64,
+    #[serde(rename = "score")]
+    _score: IgnoredAny,
+    up: Vec<u64>,
+    down: Vec<u64>,
+    #[serde(default)]
+    del: i64,
+}
+
+/// A number. In databases of the original some are written as strings; we
+/// write numbers.
+fn number(value: &Value) -> Option<i64> {
+    match value {
+        Value::Number(number) => number.as_i64(),
+        Value::String(text) => text.parse().ok(),
+        Value::Bool(flag) => Some(i64::from(*flag)),
+        _ => None,
+    }
+}
+
+/// The voters in a list; what is no list holds none.
+fn voters(value: Option<Value>) -> Vec<u64> {
+    let value = value.unwrap_or_default();
+    let voters = value.as_array().into_iter().flatten();
+    voters.filter_map(number).filter_map(|voter| u64::try_from(voter).ok()).collect()
+}
+
+impl Comment {
+    /// About how many bytes it takes beside itself.
+    pub(crate) fn size(&self) -> usize {
+        self.body.len() + size_of_val(&*self.up) + size_of_val(&*self.down)
+    }
+
+    /// A new comment, voted up by its author.
+    pub(crate) fn new(
+        id: CommentId,
+        author: UserId,
+        parent_id: Option<CommentId>,
+        body: &Body,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            body: body.as_str().to_owned(),
+            ctime: now,
+            user_id: author,
+            parent_id,
+            up: vec![author.0],
+            down: Vec::new(),
+            deleted: false,
+            extra: Map::new(),
+        }
+    }
+
+    /// Reads a comment; `None` when the field is no id (as `nextid`) or the
+    /// value no comment.
+    #[must_use]
+    pub fn from_field(field: &str, json: &str) -> Option<Self> {
+        let id: CommentId = field.parse().ok()?;
+        let comment = Self::from_json(id, json);
+        if comment.is_none() {
+            tracing::warn!(comment = field, "unreadable comment passed over");
+        }
+        comment
+    }
+
+    fn from_json(id: CommentId, json: &str) -> Option<Self> {
+        if let Ok(stored) = serde_json::from_str::<AsWritten>(json) {
+            return Some(Self {
+                id,
+                body: stored.body,
+                ctime: Timestamp(stored.ctime),
+                user_id: UserId::try_from(stored.user_id).ok()?,
+                parent_id: CommentId::try_from(stored.parent_id).ok(),
+                up: stored.up,
+                down: stored.down,
+                deleted: stored.del != 0,
+                extra: Map::new(),
+            });
+        }
+        let mut stored: Map<String, Value> = serde_json::from_str(json).ok()?;
+        let mut take = |name: &str| stored.swap_remove(name);
+        let Some(Value::String(body)) = take("body") else {
+            return None;
+        };
+        let ctime = number(&take("ctime")?)?;
+        let user_id = number(&take("user_id")?)?;
+        let parent_id = take("parent_id").as_ref().and_then(number).unwrap_or(NO_PARENT);
+        let (up, down, del) = (voters(take("up")), voters(take("down")), take("del"));
+        // Derived from the votes.
+        take("score");
+        Some(Self {
+            id,
+            body,
+            ctime: Timestamp(u64::try_from(ctime).unwrap_or(0)),
+            user_id: UserId::try_from(user_id).ok()?,
+            parent_id: CommentId::try_from(parent_id).ok(),
+            up,
+            down,
+            deleted: del.as_ref().and_then(number).unwrap_or(0) != 0,
+            extra: stored,
+        })
+    }
+
+    /// The comment as it is stored.
+    fn to_json(&self) -> String {
+        let mut stored = Map::new();
+        let mut put = |name: &str, value: Value| stored.insert(name.to_owned(), value);
+        put("body", self.body.as_str().into());
+        put("ctime", self.ctime.0.into());
+        put("user_id", self.user_id.0.into());
+        put("parent_id", self.parent_id.map_or_else(|| NO_PARENT.into(), |parent| parent.0.into()));
+        put("score", self.score().into());
+        put("up", self.up.as_slice().into());
+        put("down", self.down.as_slice().into());
+        if self.deleted {
+            put("del", 1.into());
+        }
+        stored.extend(self.extra.clone());
+        Value::Object(stored).to_string()
+    }
+
+    /// Votes up minus votes down.
+    #[must_use]
+    pub fn score(&self) -> i64 {
+        let count = |votes: &[u64]| i64::try_from(votes.len()).unwrap_or(i64::MAX);
+        count(&self.up) - count(&self.down)
+    }
+
+    /// A user's vote.
+    #[must_use]
+    pub fn vote_of(&self, user: UserId) -> Option<Direction> {
+        if self.up.contains(&user.0) {
+            Some(Direction::Up)
+        } else if self.down.contains(&user.0) {
+            Some(Direction::Down)
+        } else {
+            None
+        }
+    }
+
+    /// Adds a user's vote.
+    pub(crate) fn vote(&mut self, voter: UserId, direction: Direction) -> Result<(), Refusal> {
+        if self.vote_of(voter).is_some() {
+            return Err(Refusal::VotedAlready);
+        }
+        match direction {
+            Direction::Up => self.up.push(voter.0),
+            Direction::Down => self.down.push(voter.0),
+        }
+        Ok(())
+    }
+
+    /// Whether `viewer` may edit it now.
+    ///
+    /// # Errors
+    /// The refusal that tells why not.
+    pub fn may_edit(&self, viewer: &User, now: Timestamp, window_seconds: u64) -> Result<(), Refusal> {
+        if viewer.id != self.user_id {
+            return Err(Refusal::NotYourComment);
+        }
+        if self.deleted {
+            return Err(Refusal::CommentDeleted);
+        }
+        if window_seconds > 0 && now.seconds_since(self.ctime) > window_seconds {
+            return Err(Refusal::TooLateToChange { window_seconds });
+        }
+        Ok(())
+    }
+
+    /// Whether `viewer` may delete it now; administrators may at any time.
+    ///
+    /// # Errors
+    /// The refusal that tells why not.
+    pub fn may_delete(&self, viewer: &User, now: Timestamp, window_seconds: u64) -> Result<(), Refusal> {
+        if viewer.flags.admin { Ok(()) } else { self.may_edit(viewer, now, window_seconds) }
+    }
+}
+
+/// One comment with the text that it is stored as.
+pub(crate) struct Stored {
+    pub(crate) comment: Comment,
+    pub(crate) json: String,
+    pub(crate) news_deleted: bool,
+    news_comments: u64,
+}
+
+/// Reads one comment and the state of its item.
+pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<Stored, Error> {
+    let mut query = Query::new();
+    let news = query.hash(keys::news(address.news));
+    let json = query.hash_fields(keys::thread(address.news), [address.comment.to_string()]);
+    let mut answers = site.store.query(query).await?;
+    let news = News::from_hash(&answers.take(news)).ok_or(Refusal::NoSuchNews)?;
+    let json = answers.take(json).into_iter().flatten().next().ok_or(Refusal::NoSuchComment)?;
+    let comment = Comment::from_field(&address.comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
+    Ok(Stored { comment, json, news_deleted: news.deleted, news_comments: news.comments })
+}
+
+/// A batch that replaces a comment, if it is still what was read.
+pub(crate) fn replacement(address: CommentAddress, read: &str, comment: &Comment) -> Batch {
+    let (thread, field) = (keys::thread(address.news), address.comment.to_string());
+    let mut batch = Batch::new();
+    batch.field_equals(&thread, &field, read);
+    batch.set_field(thread, field, comment.to_json());
+    batch
+}
+
+/// Adds a new comment to a batch: the comment and the author's list.
+pub(crate) fn write_new(batch: &mut Batch, news: NewsId, comment: &Comment) {
+    let address = CommentAddress { news, comment: comment.id };
+    batch.set_field(keys::thread(news), comment.id.to_string(), comment.to_json());
+    batch.sorted_add(keys::user_comments(comment.user_id), address.to_string(), comment.ctime.as_score());
+}
+
+/// Writes a comment on an item, or in answer to another comment.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NoSuchParent`],
+/// [`Refusal::CommentDeleted`] for a deleted parent, or the store's.
+pub async fn post_comment(
+    site: &Site,
+    now: Timestamp,
+    author: &User,
+    news: NewsId,
+    parent: Option<CommentId>,
+    body: &Body,
+) -> Result<CommentAddress, Error> {
+    let thread = keys::thread(news);
+    let answered = refuse_or_find_answered(site, author, news, parent).await?;
+    let id = site.store.next_id_in(&thread, NEXT_ID).await?;
+    let id =
+        CommentId::try_from(id).map_err(|_| Error::Internal(format!("{NEXT_ID} of {thread} is {id}")))?;
+    let comment = Comment::new(id, author.id, parent, body, now);
+
+    let mut batch = Batch::new();
+    let news_there = batch.key_present(keys::news(news));
+    let news_not_deleted = batch.field_absent(keys::news(news), "del");
+    batch.field_absent(&thread, id.to_string());
+    batch.increment_field(keys::news(news), "comments", 1);
+    if let Some(answered) = answered {
+        batch.increment_field(keys::user(answered), "replies", 1);
+    }
+    write_new(&mut batch, news, &comment);
+    match site.apply(batch).await? {
+        Applied::Yes(_) => Ok(CommentAddress { news, comment: id }),
+        Applied::No(check) if check == news_there || check == news_not_deleted => {
+            Err(Refusal::NewsDeleted.into())
+        }
+        Applied::No(_) => Err(Error::Busy),
+    }
+}
+
+/// Refuses what may not be commented; finds whose badge an answer counts in:
+/// the parent's author, unless it is the author's own comment.
+async fn refuse_or_find_answered(
+    site: &Site,
+    author: &User,
+    news: NewsId,
+    parent: Option<CommentId>,
+) -> Result<Option<UserId>, Error> {
+    let mut query = Query::new();
+    let item = query.hash(keys::news(news));
+    let fields = parent.map(|parent| parent.to_string()).unwrap_or_default();
+    let fields = query.hash_fields(keys::thread(news), [NEXT_ID.to_owned(), fields]);
+    let mut answers = site.store.query(query).await?;
+    let item = News::from_hash(&answers.take(item)).ok_or(Refusal::NoSuchNews)?;
+    if item.deleted {
+        return Err(Refusal::NewsDeleted.into());
+    }
+    let mut fields = answers.take(fields).into_iter();
+    let drawn = fields.next().flatten().and_then(|nextid| nextid.parse::<u64>().ok()).unwrap_or(0);
+    if drawn >= limits::MAX_COMMENTS_PER_THREAD {
+        return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
+    }
+    let Some(parent) = parent else {
+        return Ok(None);
+    };
+    let answered = fields
+        .next()
+        .flatten()
+        .and_then(|json| Comment::from_field(&parent.to_string(), &json))
+        .ok_or(Refusal::NoSuchParent)?;
+    if answered.deleted {
+        return Err(Refusal::CommentDeleted.into());
+    }
+    if answered.user_id == author.id {
+        return Ok(None);
+    }
+    Ok(users::exists(site, answered.user_id).await?.then_some(answered.user_id))
+}
+
+/// Changes the text of one's own comment.
+///
+/// # Errors
+/// [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`], the refusals of
+/// [`Comment::may_edit`], or the store's.
+pub async fn edit_comment(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    address: CommentAddress,
+    body: &Body,
+) -> Result<Comment, Error> {
+    let mut attempts = site.attempts(&keys::thread(address.news));
+    loop {
+        attempts.next().await?;
+        let mut stored = read_stored(site, address).await?;
+        if stored.news_deleted {
+            return Err(Refusal::NewsDeleted.into());
+        }
+        stored.comment.may_edit(viewer, now, site.rules.limits.comment_edit_seconds)?;
+        body.as_str().clone_into(&mut stored.comment.body);
+        let batch = replacement(address, &stored.json, &stored.comment);
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(stored.comment);
+        }
+    }
+}
+
+/// Deletes a comment. Deleting it again changes nothing.
+///
+/// # Errors
+/// [`Refusal::NoSuchComment`], the refusals of [`Comment::may_delete`], or the store's.
+pub async fn delete_comment(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    address: CommentAddress,
+) -> Result<Comment, Error> {
+    let mut attempts = site.attempts(&keys::thread(address.news));
+    loop {
+        attempts.next().await?;
+        let mut stored = read_stored(site, address).await?;
+        if stored.comment.deleted && (viewer.flags.admin || viewer.id == stored.comment.user_id) {
+            return Ok(stored.comment);
+        }
+        stored.comment.may_delete(viewer, now, site.rules.limits.comment_edit_seconds)?;
+        stored.comment.deleted = true;
+        let mut batch = replacement(address, &stored.json, &stored.comment);
+        if stored.news_comments > 0 {
+            batch.field_at_least(keys::news(address.news), "comments", 1);
+            batch.increment_field(keys::news(address.news), "comments", -1);
+        }
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(stored.comment);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_of_the_original_is_read_and_kept() {
+        let json = r#"{"score":0,"body":"Hi","parent_id":-1,"user_id":"7","ctime":1323269000,"up":[7,"8"],"mood":"fine"}"#;
+        let comment = Comment::from_field("15", json).unwrap();
+        assert_eq!((comment.id, comment.user_id, comment.parent_id), (CommentId(15), UserId(7), None));
+        assert_eq!(
+            (comment.up.as_slice(), comment.down.as_slice(), comment.deleted),
+            ([7, 8].as_slice(), [].as_slice(), false)
+        );
+        let again = Comment::from_field("15", &comment.to_json()).unwrap();
+        assert_eq!(again, comment);
+        assert!(comment.to_json().contains(r#""mood":"fine""#));
+        assert!(comment.to_json().contains(r#""score":2"#));
+    }
+
+    #[test]
+    fn votes_that_are_no_list_are_no_votes() {
+        let json = r#"{"body":"b","parent_id":-1,"user_id":1,"ctime":1,"up":null,"down":"x"}"#;
+        let comment = Comment::from_field("1", json).unwrap();
+        assert_eq!((comment.up.len(), comment.down.len()), (0, 0));
+    }
+
+    #[test]
+    fn what_is_no_comment_is_passed_over() {
+        for (field, json) in [
+            ("nextid", "15"),
+            ("1", "15"),
+            ("1", "{}"),
+            ("1", ""),
+            ("1", "not json"),
+            ("x", r#"{"body":"b"}"#),
+        ] {
+            assert_eq!(Comment::from_field(field, json), None, "{field} {json}");
+        }
+    }
+
+    #[test]
+    fn a_user_votes_once_in_one_direction() {
+        let json = r#"{"body":"b","parent_id":-1,"user_id":1,"ctime":1,"up":[1]}"#;
+        let mut comment = Comment::from_field("1", json).unwrap();
+        assert_eq!(comment.vote(UserId(1), Direction::Down), Err(Refusal::VotedAlready));
+        assert_eq!(comment.vote(UserId(2), Direction::Down), Ok(()));
+        assert_eq!(comment.vote(UserId(2), Direction::Up), Err(Refusal::VotedAlready));
+        assert_eq!(comment.score(), 0);
+    }
+}

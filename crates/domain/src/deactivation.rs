@@ -1,0 +1,69 @@
+//! Deactivating an account, by its owner: the person goes, the discussions stay.
+
+use crate::accounts::sessions;
+use crate::accounts::users::DEACTIVATED;
+use crate::accounts::users::User;
+use crate::error::Error;
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::timelines::deliveries::{self, Job};
+use crate::timelines::follows;
+use crate::values::clock::Moment;
+use std::net::IpAddr;
+use std::time::Duration;
+use tidings_keyspace::{Batch, Query};
+
+/// How long the request waits for the follows and tweets to go; the rest goes
+/// in the background.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Deactivates an account: the session, the follows both ways and the tweets
+/// end. News and comments stay, without the name; the name stays taken.
+///
+/// # Errors
+/// [`Refusal::WrongCredentials`](super::Refusal::WrongCredentials) and
+/// [`Refusal::TooManyFailedLogins`](super::Refusal::TooManyFailedLogins), as a
+/// login; or the store's.
+pub async fn deactivate(
+    site: &Site,
+    now: Moment,
+    user: &User,
+    password: &str,
+    address: IpAddr,
+) -> Result<(), Error> {
+    let stored = sessions::confirm_password(site, &user.username, password, address).await?;
+    let (key, job) = (keys::user(user.id), Job::Leave(user.id));
+    let mut attempts = site.attempts(&key);
+    loop {
+        attempts.next().await?;
+        let mut query = Query::new();
+        let auth = query.hash_fields(&key, ["auth"]);
+        let auth = site.store.query(query).await?.take(auth).into_iter().next().flatten();
+        let mut batch = Batch::new();
+        // Whoever changes the password meanwhile wins: this was the old one.
+        batch.field_equals(&key, "password", &stored.hash);
+        batch.field_unchanged(&key, "auth", auth.as_ref());
+        if let Some(auth) = auth.filter(|auth| !auth.is_empty()) {
+            batch.delete(keys::auth(&auth));
+        }
+        let emptied = ["password", "auth", "apisecret", "about", "email", "fullname", "flags"];
+        batch.set_fields(&key, emptied.map(|field| (field, "")));
+        batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());
+        // Without its name the account is shown nowhere.
+        batch.delete_field(&key, "username");
+        batch.delete_field(&key, "salt");
+        // Nobody makes the home timeline of this account anew any more.
+        follows::note_followings_change(&mut batch, user.id);
+        deliveries::add(&mut batch, job, now, user.id);
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            break;
+        }
+    }
+    match tokio::time::timeout(PATIENCE, deliveries::work_on(site, now, job)).await {
+        Ok(Ok(_)) => {}
+        // The account is gone whatever becomes of the rest, and the rest is noted.
+        Ok(Err(error)) => tracing::warn!(user = %user.id, %error, "left for the background"),
+        Err(_) => site.deliveries.begin(job, now),
+    }
+    Ok(())
+}

@@ -1,0 +1,309 @@
+//! Bringing submissions from elsewhere: accounts, news and votes in bulk.
+//!
+//! What has been imported is noted under the names it has in its source, in the
+//! same batch, so that nothing is imported twice: `import:links` and
+//! `import:accounts`.
+
+use crate::articles::article::{self, Article};
+use crate::error::Error;
+use crate::keys;
+use crate::news::item::{TEXT_SCHEME, linked_site};
+use crate::news::ranks::write_rank;
+use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
+use crate::values::ids::{NewsId, UserId};
+use crate::values::ranking;
+use crate::values::text::Username;
+use crate::values::topic::Topics;
+use crate::values::urls::NewsUrl;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+use tidings_keyspace::{Batch, Query};
+
+/// The most characters in an imported title. More than people may type:
+/// what was posted elsewhere is history.
+pub const MAX_IMPORTED_TITLE: usize = 300;
+/// The time over which the votes of an imported item are spread.
+const VOTES_SPREAD_SECONDS: u64 = 2 * 86_400;
+
+/// A submission from elsewhere.
+#[derive(Debug, Clone)]
+pub struct ImportedLink {
+    /// What identifies it in its source.
+    pub source_id: String,
+    /// The title, as it shall be stored.
+    pub title: String,
+    /// The link; `None` for a text item without its text.
+    pub url: Option<NewsUrl>,
+    /// Who posted it.
+    pub author: UserId,
+    /// When it was posted.
+    pub posted: Timestamp,
+    /// Who else voted it up; all different, and not the author.
+    pub voters: Vec<UserId>,
+    /// What it is about.
+    pub topics: Topics,
+}
+
+/// Which of these submissions have been imported before.
+///
+/// # Errors
+/// When the store fails.
+pub async fn known_links<'a>(
+    site: &Site,
+    source_ids: impl Iterator<Item = &'a str>,
+) -> Result<HashSet<String>, Error> {
+    let ids: Vec<&str> = source_ids.collect();
+    let mut query = Query::new();
+    let found = query.hash_fields(keys::IMPORTED_LINKS, ids.iter().copied());
+    let found = site.store.query(query).await?.take(found);
+    Ok(ids.iter().zip(found).filter(|(_, found)| found.is_some()).map(|(id, _)| (*id).to_owned()).collect())
+}
+
+/// Imports submissions in one batch, in the order given. Authors get the karma
+/// of their votes; voters pay none.
+///
+/// # Errors
+/// [`Error::Busy`] when another import of the same submissions runs at the
+/// same time, or the store's.
+pub async fn import_links(
+    site: &Site,
+    now: Timestamp,
+    links: Vec<ImportedLink>,
+) -> Result<Vec<NewsId>, Error> {
+    let count = u64::try_from(links.len()).unwrap_or(u64::MAX);
+    let first = draw_ids(site, keys::NEWS_COUNT, count).await?;
+    let mut batch = Batch::new();
+    let mut karma: HashMap<UserId, i64> = HashMap::new();
+    let mut ids = Vec::with_capacity(links.len());
+    for (id, link) in (first..).map(NewsId).zip(&links) {
+        batch.field_absent(keys::IMPORTED_LINKS, &link.source_id);
+        batch.key_absent(keys::news(id));
+        batch.set_field(keys::IMPORTED_LINKS, &link.source_id, id.to_string());
+        write_link(&mut batch, site, now, id, link);
+        let earned = i64::try_from(link.voters.len()).unwrap_or(i64::MAX);
+        *karma.entry(link.author).or_default() += earned * site.rules.karma.upvote_transfer;
+        ids.push(id);
+    }
+    for (author, earned) in karma.into_iter().filter(|(_, earned)| *earned > 0) {
+        batch.increment_field(keys::user(author), "karma", earned);
+    }
+    match site.apply(batch).await? {
+        Applied::Yes(_) => Ok(ids),
+        Applied::No(_) => Err(Error::Busy),
+    }
+}
+
+fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: &ImportedLink) {
+    let others = u64::try_from(link.voters.len()).unwrap_or(u64::MAX);
+    let up = i64::try_from(others).unwrap_or(i64::MAX).saturating_add(1);
+    batch.set_fields(
+        keys::news(id),
+        [
+            ("id", id.to_string()),
+            ("title", link.title.clone()),
+            ("url", link.url.as_ref().map_or(TEXT_SCHEME, NewsUrl::as_str).to_owned()),
+            ("user_id", link.author.to_string()),
+            ("ctime", link.posted.to_string()),
+            ("up", up.to_string()),
+            ("down", "0".to_owned()),
+            ("comments", "0".to_owned()),
+        ],
+    );
+    let score = ranking::score(up, 0, &site.rules.ranking);
+    write_rank(batch, id, score, ranking::rank(score, link.posted, now, &site.rules.ranking));
+    let member = id.to_string();
+    batch.sorted_add(keys::NEWS_CRON, &member, link.posted.as_score());
+    batch.sorted_add(keys::user_posted(link.author), &member, link.posted.as_score());
+    if let Some(host) = link.url.as_ref().and_then(|url| linked_site(url.as_str())) {
+        batch.sorted_add(keys::host_news(&host), &member, link.posted.as_score());
+    }
+    let voters = std::iter::once(&link.author).chain(&link.voters);
+    for (position, voter) in (0_u64..).zip(voters) {
+        let voted = link.posted.0.saturating_add(VOTES_SPREAD_SECONDS * position / (others + 1));
+        let voted = Timestamp(voted.min(now.0.max(link.posted.0))).as_score();
+        batch.sorted_add(keys::news_up(id), voter.to_string(), voted);
+        batch.sorted_add(keys::user_saved(*voter), &member, voted);
+    }
+    let article = Article {
+        title: link.title.clone(),
+        link: article::link(site, id, link.url.as_ref()),
+        poster: keys::user(link.author),
+        time: link.posted,
+        votes: up,
+    };
+    let voters = std::iter::once(&link.author).chain(&link.voters);
+    article::write_new(batch, now, id, &article, voters, &link.topics);
+    let life = site.rules.limits.repost_seconds.saturating_sub(now.seconds_since(link.posted));
+    if life > 0
+        && let Some(key) = link.url.as_ref().and_then(|url| keys::urls(url).into_iter().next())
+    {
+        batch.set_expiring(key, id.to_string(), Duration::from_secs(life));
+    }
+}
+
+/// Finds or creates the accounts of people elsewhere, given their names there
+/// and usernames for them. A username that somebody else has gets a number.
+/// Nobody can log in to an account that was created so.
+///
+/// # Errors
+/// [`Error::Busy`] when another import runs at the same time, or the store's.
+pub async fn import_accounts(
+    site: &Site,
+    now: Timestamp,
+    people: &[(String, Username)],
+) -> Result<HashMap<String, UserId>, Error> {
+    let mut query = Query::new();
+    let known = query.hash_fields(keys::IMPORTED_ACCOUNTS, people.iter().map(|(source, _)| source));
+    let known = site.store.query(query).await?.take(known);
+    let mut found: HashMap<String, UserId> = HashMap::new();
+    let mut missing: Vec<(&str, &Username)> = Vec::new();
+    for ((source, username), known) in people.iter().zip(known) {
+        match known.and_then(|id| id.parse().ok()) {
+            Some(id) => {
+                found.insert(source.clone(), id);
+            }
+            None => missing.push((source, username)),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(found);
+    }
+    let names = free_names(site, &missing).await?;
+    let first = draw_ids(site, keys::USERS_COUNT, u64::try_from(missing.len()).unwrap_or(u64::MAX)).await?;
+    let mut batch = Batch::new();
+    for (id, ((source, _), name)) in (first..).map(UserId).zip(missing.iter().zip(names)) {
+        batch.field_absent(keys::IMPORTED_ACCOUNTS, *source);
+        batch.set_field(keys::IMPORTED_ACCOUNTS, *source, id.to_string());
+        batch.key_absent(keys::username_to_id(&name));
+        batch.key_absent(keys::user(id));
+        batch.set(keys::username_to_id(&name), id.to_string());
+        batch.set_fields(
+            keys::user(id),
+            [
+                ("id", id.to_string()),
+                ("username", name),
+                ("password", String::new()),
+                ("ctime", now.to_string()),
+                ("karma", site.rules.karma.initial.to_string()),
+                ("about", String::new()),
+                ("email", String::new()),
+                ("auth", String::new()),
+                ("apisecret", String::new()),
+                ("flags", String::new()),
+                ("karma_incr_time", now.to_string()),
+            ],
+        );
+        found.insert((*source).to_owned(), id);
+    }
+    match site.apply(batch).await? {
+        Applied::Yes(_) => Ok(found),
+        Applied::No(_) => Err(Error::Busy),
+    }
+}
+
+/// A free name for each person: the username, or it with a number.
+async fn free_names(site: &Site, people: &[(&str, &Username)]) -> Result<Vec<String>, Error> {
+    let mut given: HashSet<String> = HashSet::new();
+    let mut names: Vec<Option<String>> = vec![None; people.len()];
+    for number in 1_u64.. {
+        let mut query = Query::new();
+        let tries: Vec<_> = people
+            .iter()
+            .zip(&names)
+            .enumerate()
+            .filter(|(_, (_, name))| name.is_none())
+            .map(|(position, ((_, username), _))| {
+                let name =
+                    if number == 1 { username.as_str().to_owned() } else { format!("{username}-{number}") };
+                let taken = query.string(keys::username_to_id(&name));
+                (position, name, taken)
+            })
+            .collect();
+        if tries.is_empty() {
+            break;
+        }
+        let mut answers = site.store.query(query).await?;
+        for (position, name, taken) in tries {
+            if answers.take(taken).is_none() && given.insert(name.to_lowercase()) {
+                names[position] = Some(name);
+            }
+        }
+    }
+    Ok(names.into_iter().flatten().collect())
+}
+
+/// Draws `count` numbers from a counter; returns the first.
+async fn draw_ids(site: &Site, counter: &str, count: u64) -> Result<u64, Error> {
+    let by = i64::try_from(count).map_err(|_| Error::Internal(format!("{count} ids at once")))?;
+    let mut batch = Batch::new();
+    batch.increment(counter, by);
+    let committed = site.store.commit(batch).await?;
+    let last = committed.counters.first().copied().unwrap_or(0);
+    u64::try_from(last - by + 1).map_err(|_| Error::Internal(format!("{counter} holds {last}")))
+}
+
+/// The topics in a text from elsewhere, as far as they can be topics here:
+/// names separated by commas, semicolons or blanks, in any case. Others, and
+/// those beyond the most that an item has, are left out.
+#[must_use]
+pub fn imported_topics(text: &str) -> Topics {
+    let separators = |character: char| character == ',' || character == ';' || character.is_whitespace();
+    Topics::from_stored(&text.to_lowercase().split(separators).collect::<Vec<_>>().join(","))
+}
+
+/// Mends text that was UTF-8, was taken for Latin-1, and was encoded as UTF-8
+/// once more (`Ã©` for `é`), as happens to files on their way. Other text is
+/// returned as it is.
+#[must_use]
+pub fn mend_encoding(text: &str) -> String {
+    let bytes: Option<Vec<u8>> =
+        text.chars().map(|character| u8::try_from(u32::from(character)).ok()).collect();
+    match bytes.map(String::from_utf8) {
+        Some(Ok(mended)) => mended.chars().map(from_windows_1252).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+/// What Windows-1252 has where Unicode has control characters that nobody
+/// uses.
+fn from_windows_1252(character: char) -> char {
+    const SPECIAL: [char; 32] = [
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
+        '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+    ];
+    let offset = u32::from(character).checked_sub(0x80).and_then(|offset| usize::try_from(offset).ok());
+    offset.and_then(|offset| SPECIAL.get(offset)).copied().unwrap_or(character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_from_elsewhere_are_made_to_fit() {
+        for (text, topics) in [
+            ("Rust, Databases", "rust,databases"),
+            ("rust;go rust", "rust,go"),
+            ("c++,a,web", "web"),
+            ("aa bb cc dd ee ff", "aa,bb,cc,dd,ee"),
+            ("", ""),
+        ] {
+            assert_eq!(imported_topics(text).stored(), topics);
+        }
+    }
+
+    #[test]
+    fn twice_encoded_text_is_mended_and_other_text_kept() {
+        for (text, expected) in [
+            ("Branwell BrontÃ« died", "Branwell Brontë died"),
+            ("an 11Ã\u{97}17 printer", "an 11×17 printer"),
+            ("Â\u{80}2bn wiped off", "€2bn wiped off"),
+            ("plain", "plain"),
+            ("Brontë", "Brontë"),
+            ("日本語", "日本語"),
+        ] {
+            assert_eq!(mend_encoding(text), expected);
+        }
+    }
+}

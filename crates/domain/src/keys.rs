@@ -1,0 +1,336 @@
+//! One function for each key: the only place where key text exists.
+//!
+//! `docs/data-layout.md` tells what each key holds. The names are those of
+//! Lamer News, so that its databases open as they are.
+
+use crate::values::day::Day;
+use crate::values::hostname::{HashPrefix, Hostname};
+use crate::values::ids::{NewsId, TweetId, UserId};
+use crate::values::topic::Topic;
+use crate::values::urls::NewsUrl;
+use crate::values::voter_id::VoterId;
+use std::net::IpAddr;
+
+/// String: the highest user id drawn.
+pub const USERS_COUNT: &str = "users.count";
+/// String: the highest news id drawn.
+pub const NEWS_COUNT: &str = "news.count";
+/// Sorted set: news ids by rank.
+pub const NEWS_TOP: &str = "news.top";
+/// Sorted set: news ids by time of posting.
+pub const NEWS_CRON: &str = "news.cron";
+
+/// String: the highest tweet id drawn.
+pub const TWEET_IDS: &str = "tweet:ids";
+/// Sorted set: ids of all users' tweets, by time; the newest.
+pub const GLOBAL_TIMELINE: &str = "global_timeline";
+/// Sorted set: down to which score each user's home timeline is complete.
+pub const HOME_FLOORS: &str = "timeline:floors";
+/// Set: the users of whom some tweets were not delivered to their followers.
+pub const PULLED_AUTHORS: &str = "timeline:pulled";
+/// Sorted set: the names of jobs that are not finished, by when they began.
+pub const TIMELINE_JOBS: &str = "timeline:jobs";
+/// Sorted set: user ids by the number of their followers.
+pub const MOST_FOLLOWED: &str = "users.by_followers";
+/// Sorted set: articles by the time of posting.
+pub const ARTICLES_BY_TIME: &str = "time:";
+/// Sorted set: articles by their score.
+pub const ARTICLES_BY_SCORE: &str = "score:";
+/// Sorted set: topics by how many articles they have.
+pub const TOPICS: &str = "topics";
+/// Hash: the topic that each topic under way is being moved to.
+pub const TOPIC_MOVES: &str = "topic.moves";
+
+/// Hash: the news id of each imported submission, by its id in the source.
+pub const IMPORTED_LINKS: &str = "import:links";
+/// Hash: the user id of each imported person, by the name in the source.
+pub const IMPORTED_ACCOUNTS: &str = "import:accounts";
+
+/// Hash: the made-up voters of starting lists of sites, by their numbers.
+pub const IMPORTED_VOTERS: &str = "import:voters";
+
+/// Hash: what administrators set while the site runs.
+pub const SETTINGS: &str = "settings";
+/// Sorted set: hosts by the sum of their votes, of all time.
+pub const LINKS_SUM: &str = "links:sum";
+/// Sorted set: hosts by the number of their votes, of all time.
+pub const LINKS_COUNT: &str = "links:count";
+/// Sorted set: what administrators did about votes on sites, as JSON, by time.
+pub const SITES_AUDIT: &str = "sites:audit";
+/// Set: voters whose votes are on their way out of the sums, or back.
+pub const SITES_UNFINISHED: &str = "sites:unfinished";
+
+/// Hash: a user.
+#[must_use]
+pub fn user(id: UserId) -> String {
+    format!("user:{id}")
+}
+
+/// String: the id of the user with this name, without regard to case.
+#[must_use]
+pub fn username_to_id(username: &str) -> String {
+    format!("username.to.id:{}", username.to_lowercase())
+}
+
+/// String: the id of the user with this session token.
+#[must_use]
+pub fn auth(token: &str) -> String {
+    format!("auth:{token}")
+}
+
+/// String, expires: the id of the user who may set a new password with this token.
+#[must_use]
+pub fn password_reset(token: &str) -> String {
+    format!("password_reset:{token}")
+}
+
+/// String, expires: an account has been created from this address.
+#[must_use]
+pub fn create_user_limit(address: IpAddr) -> String {
+    format!("limit:create_user:{address}")
+}
+
+/// String, expires: how many voters this address has brought.
+#[must_use]
+pub fn new_voters(address: IpAddr) -> String {
+    format!("limit:new_voters:{address}")
+}
+
+/// String, expires: failed logins to this account.
+#[must_use]
+pub fn failed_logins_of_account(username: &str) -> String {
+    format!("limit:failed_login:account:{}", username.to_lowercase())
+}
+
+/// String, expires: failed logins from this address.
+#[must_use]
+pub fn failed_logins_of_address(address: IpAddr) -> String {
+    format!("limit:failed_login:address:{address}")
+}
+
+/// String, expires: this user has submitted recently.
+#[must_use]
+pub fn submitted_recently(id: UserId) -> String {
+    format!("user:{id}:submitted_recently")
+}
+
+/// Hash: a news item.
+#[must_use]
+pub fn news(id: NewsId) -> String {
+    format!("news:{id}")
+}
+
+/// String, expires: the id of the news item posted recently with this URL.
+#[must_use]
+pub fn url(url: &str) -> String {
+    format!("url:{url}")
+}
+
+/// The keys under which a URL may have been posted: ours first, then the
+/// exact URL, which is what the original used.
+#[must_use]
+pub fn urls(link: &NewsUrl) -> Vec<String> {
+    let mut keys = vec![url(&link.normalised())];
+    let exact = url(link.as_str());
+    if !keys.contains(&exact) {
+        keys.push(exact);
+    }
+    keys
+}
+
+/// Sorted set: who voted an item up, by time.
+#[must_use]
+pub fn news_up(id: NewsId) -> String {
+    format!("news.up:{id}")
+}
+
+/// Sorted set: who voted an item down, by time.
+#[must_use]
+pub fn news_down(id: NewsId) -> String {
+    format!("news.down:{id}")
+}
+
+/// Sorted set: the news ids that a user voted up, by time.
+#[must_use]
+pub fn user_saved(id: UserId) -> String {
+    format!("user.saved:{id}")
+}
+
+/// Sorted set: the news ids that a user posted, by time.
+#[must_use]
+pub fn user_posted(id: UserId) -> String {
+    format!("user.posted:{id}")
+}
+
+/// Hash: the comments of a news item, as JSON by comment id.
+#[must_use]
+pub fn thread(id: NewsId) -> String {
+    format!("thread:comment:{id}")
+}
+
+/// Sorted set: the comments of a user as `<news id>-<comment id>`, by time.
+#[must_use]
+pub fn user_comments(id: UserId) -> String {
+    format!("user.comments:{id}")
+}
+
+/// Hash: the article of a news item; also its name in lists and groups.
+#[must_use]
+pub fn article(id: NewsId) -> String {
+    format!("article:{id}")
+}
+
+/// The news item of an article in a list or group.
+#[must_use]
+pub fn news_of_article(name: &str) -> Option<NewsId> {
+    match name.split_once(':') {
+        Some(("article", id)) => id.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Set, expires: the users (`user:<id>`) whose votes on an article count.
+#[must_use]
+pub fn voted(id: NewsId) -> String {
+    format!("voted:{id}")
+}
+
+/// Set: the articles in a topic.
+#[must_use]
+pub fn group(topic: &Topic) -> String {
+    format!("group:{topic}")
+}
+
+/// Sorted set, expires: the articles of some topics by score. `topics` is a
+/// name, or several joined by `+` or `,`.
+#[must_use]
+pub fn articles_of_topics_by_score(topics: &str) -> String {
+    format!("score:{topics}")
+}
+
+/// Sorted set, expires: the articles of some topics by time, as
+/// [`articles_of_topics_by_score`].
+#[must_use]
+pub fn articles_of_topics_by_time(topics: &str) -> String {
+    format!("time:{topics}")
+}
+
+/// String, expires: this list of some topics has been built, maybe empty.
+#[must_use]
+pub fn built(list: &str) -> String {
+    format!("built:{list}")
+}
+
+/// Hash: a tweet.
+#[must_use]
+pub fn tweet(id: TweetId) -> String {
+    format!("tweet:{id}")
+}
+
+/// Sorted set: who follows a user, by when.
+#[must_use]
+pub fn followers(id: UserId) -> String {
+    format!("user:{id}:followers")
+}
+
+/// Sorted set: whom a user follows, by when.
+#[must_use]
+pub fn followings(id: UserId) -> String {
+    format!("user:{id}:followings")
+}
+
+/// Sorted set: a user's own tweet ids, by time.
+#[must_use]
+pub fn user_timeline(id: UserId) -> String {
+    format!("user:{id}:user_timeline")
+}
+
+/// Sorted set: tweet ids of a user and those they follow, by time; the newest.
+#[must_use]
+pub fn home_timeline(id: UserId) -> String {
+    format!("user:{id}:home_timeline")
+}
+
+/// Sorted set: ids of the tweets that mention a user, by time; the newest.
+#[must_use]
+pub fn user_mentions(id: UserId) -> String {
+    format!("user:{id}:mentions")
+}
+
+/// Hash: how far a job has come.
+#[must_use]
+pub fn timeline_job(name: &str) -> String {
+    format!("timeline:job:{name}")
+}
+
+/// String, expires: the server that works on a job.
+#[must_use]
+pub fn timeline_lease(name: &str) -> String {
+    format!("timeline:lease:{name}")
+}
+
+/// Sorted set: the ids of the news that link to a host, by time of posting.
+#[must_use]
+pub fn host_news(host: &Hostname) -> String {
+    format!("host.news:{host}")
+}
+
+/// Hash: the sum and the number of the votes on a host.
+#[must_use]
+pub fn link(host: &Hostname) -> String {
+    format!("link:{host}")
+}
+
+/// Hash: the votes on a host, by voter.
+#[must_use]
+pub fn link_votes(host: &Hostname) -> String {
+    format!("link:{host}:votes")
+}
+
+/// Hash: a voter.
+#[must_use]
+pub fn voter(id: VoterId) -> String {
+    format!("voter:{id}")
+}
+
+/// Sorted set: the hosts that a voter has voted on, by time of the vote.
+#[must_use]
+pub fn voter_votes(id: VoterId) -> String {
+    format!("voter:{id}:votes")
+}
+
+/// Hash: the hosts that a voter voted on for the first time, on one day.
+#[must_use]
+pub fn voter_new(id: VoterId) -> String {
+    format!("voter:{id}:new")
+}
+
+/// Sorted set: voters by the number of their votes of a day.
+#[must_use]
+pub fn day_voters_count(day: Day) -> String {
+    format!("day:{day}:voters:count")
+}
+
+/// Sorted set: voters by the sum of their votes of a day.
+#[must_use]
+pub fn day_voters_sum(day: Day) -> String {
+    format!("day:{day}:voters:sum")
+}
+
+/// Sorted set: hosts by the number of their votes of a day.
+#[must_use]
+pub fn day_links_count(day: Day) -> String {
+    format!("day:{day}:links:count")
+}
+
+/// Sorted set: hosts by the sum of their votes of a day.
+#[must_use]
+pub fn day_links_sum(day: Day) -> String {
+    format!("day:{day}:links:sum")
+}
+
+/// Set: the hosts whose SHA-256 begins with these four hexadecimal digits.
+#[must_use]
+pub fn prefix(hash: &HashPrefix) -> String {
+    format!("prefix:{}", hash.shelf())
+}

@@ -1,0 +1,43 @@
+//! What a Tidings site does, in plain Rust: no HTTP, no HTML, no database engine.
+//!
+//! Every action reads what it needs in rounds, decides, and commits one batch of
+//! checks and writes. `now` and the store come from the caller.
+//!
+//! The code is divided into wings. A wing imports only wings that are listed below it:
+//!
+//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`statistics`]: actions
+//!   across wings
+//! - [`articles`], [`comments`], [`timelines`]
+//! - [`news`]
+//! - [`sites`]
+//! - [`accounts`]
+//! - [`site`], [`kept`], [`passwords`], [`report`], [`error`]: what actions stand on
+//! - [`keys`], [`values`]
+
+pub mod deactivation;
+pub mod imports;
+pub mod statistics;
+pub mod submissions;
+pub mod votes;
+
+pub mod articles;
+pub mod comments;
+pub mod timelines;
+
+pub mod news;
+
+pub mod sites;
+
+pub mod accounts;
+
+pub mod error;
+pub mod kept;
+pub mod passwords;
+pub mod report;
+pub mod shown;
+pub mod site;
+
+pub mod keys;
+pub mod values;
+
+pub use error::{Error, Refusal};

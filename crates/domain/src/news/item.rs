@@ -1,0 +1,202 @@
+//! A news item as it is stored: the hash `news:<id>`.
+
+use crate::accounts::users;
+use crate::error::Refusal;
+use crate::keys;
+use crate::values::clock::Timestamp;
+use crate::values::hostname::Hostname;
+use crate::values::ids::{NewsId, TweetId, UserId};
+use crate::values::ranking;
+use crate::values::rules::RankingRules;
+use crate::values::topic::Topics;
+use crate::values::urls::NewsUrl;
+use std::str::FromStr;
+use std::sync::OnceLock;
+use tidings_keyspace::{Answers, Handle, Hash, Query};
+
+/// What the stored URL of a text item begins with.
+pub(crate) const TEXT_SCHEME: &str = "text://";
+
+/// Where an item links to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The host of its URL.
+    pub host: String,
+    /// The host as a site, if it is one that can be voted on.
+    pub site: Option<Hostname>,
+}
+
+/// A news item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct News {
+    /// The item's number.
+    pub id: NewsId,
+    /// The title, plain text.
+    pub title: String,
+    /// The URL as it was sent, or `text://` and the text.
+    pub url: String,
+    /// Who posted it.
+    pub user_id: UserId,
+    /// When it was posted.
+    pub ctime: Timestamp,
+    /// Votes up.
+    pub up: i64,
+    /// Votes down.
+    pub down: i64,
+    /// Comments that are not deleted.
+    pub comments: u64,
+    /// Whether it was deleted.
+    pub deleted: bool,
+    /// The tweet that announced it to those who follow the author.
+    pub tweet_id: Option<TweetId>,
+    /// What it is about.
+    pub topics: Topics,
+    /// The field `topics` as it is stored.
+    pub(crate) stored_topics: Option<String>,
+    /// Where it links to, once somebody wanted to know.
+    link: OnceLock<Option<Link>>,
+    /// The rank and the votes up and down as they are stored, for the refresh.
+    pub(crate) stored_rank: Option<f64>,
+    pub(crate) stored_votes: [Option<String>; 2],
+}
+
+impl News {
+    /// The fields that tell all of an item.
+    pub(crate) const FIELDS: [&str; 12] = [
+        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", "del", "tweet_id", "topics",
+        "rank",
+    ];
+
+    /// Reads an item from its [`News::FIELDS`]; `None` when there is no news item.
+    pub(crate) fn from_fields(fields: Vec<Option<String>>) -> Option<Self> {
+        fn number<N: FromStr>(text: Option<&str>) -> Option<N> {
+            text?.parse().ok()
+        }
+        let fields: [Option<String>; 12] = fields.try_into().ok()?;
+        let [id, title, url, user_id, ctime, up, down, comments, del, tweet_id, topics, rank] = fields;
+        Some(Self {
+            id: id?.parse().ok()?,
+            title: title.unwrap_or_default(),
+            url: url.unwrap_or_default(),
+            user_id: user_id?.parse().ok()?,
+            ctime: Timestamp(number(ctime.as_deref()).unwrap_or(0)),
+            up: number(up.as_deref()).unwrap_or(0),
+            down: number(down.as_deref()).unwrap_or(0),
+            comments: number::<i64>(comments.as_deref()).map_or(0, |count| u64::try_from(count).unwrap_or(0)),
+            deleted: del.is_some(),
+            tweet_id: number(tweet_id.as_deref()),
+            topics: topics.as_deref().map(Topics::from_stored).unwrap_or_default(),
+            stored_topics: topics,
+            link: OnceLock::new(),
+            stored_rank: number(rank.as_deref()),
+            stored_votes: [up, down],
+        })
+    }
+
+    /// Reads an item; `None` when the hash is absent or no news item.
+    #[must_use]
+    pub fn from_hash(hash: &Hash) -> Option<Self> {
+        Self::from_fields(Self::FIELDS.map(|field| hash.get(field).map(str::to_owned)).into())
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Self>() + self.title.len() + self.url.len()
+    }
+
+    /// The bytes of the texts that are shown of it in a list.
+    pub(crate) fn listed_len(&self) -> usize {
+        self.title.len() + if self.text().is_some() { 0 } else { self.url.len() }
+    }
+
+    /// The text of a text item.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        self.url.strip_prefix(TEXT_SCHEME)
+    }
+
+    /// Where the item links to: an http(s) URL; `None` for a text item.
+    #[must_use]
+    pub fn link(&self) -> Option<&Link> {
+        let link = self.link.get_or_init(|| {
+            let host = NewsUrl::parse(&self.url).ok()?.host();
+            Some(Link { site: Hostname::parse(&host).ok(), host })
+        });
+        link.as_ref()
+    }
+
+    /// The site that the item links to, if it is one that can be voted on.
+    #[must_use]
+    pub fn site(&self) -> Option<&Hostname> {
+        self.link()?.site.as_ref()
+    }
+
+    /// The score now.
+    #[must_use]
+    pub fn score(&self, rules: &RankingRules) -> f64 {
+        ranking::score(self.up, self.down, rules)
+    }
+
+    /// The rank now.
+    #[must_use]
+    pub fn rank(&self, now: Timestamp, rules: &RankingRules) -> f64 {
+        ranking::rank(self.score(rules), self.ctime, now, rules)
+    }
+
+    /// Whether `viewer` may edit and delete it now.
+    ///
+    /// # Errors
+    /// The refusal that tells why not.
+    pub fn may_change(
+        &self,
+        viewer: &users::User,
+        now: Timestamp,
+        window_seconds: u64,
+    ) -> Result<(), Refusal> {
+        if self.deleted {
+            return Err(Refusal::NewsDeleted);
+        }
+        if viewer.flags.admin {
+            return Ok(());
+        }
+        if viewer.id != self.user_id {
+            return Err(Refusal::NotYourNews);
+        }
+        if window_seconds > 0 && now.seconds_since(self.ctime) > window_seconds {
+            return Err(Refusal::TooLateToChange { window_seconds });
+        }
+        Ok(())
+    }
+}
+
+/// The site that a stored URL links to.
+pub(crate) fn linked_site(url: &str) -> Option<Hostname> {
+    Hostname::parse(&NewsUrl::parse(url).ok()?.host()).ok()
+}
+
+/// A vote up or down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Up.
+    Up,
+    /// Down.
+    Down,
+}
+
+/// A user's vote on an item on its way.
+pub(crate) struct VoteRead([Handle<Vec<Option<f64>>>; 2]);
+
+impl VoteRead {
+    pub(crate) fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
+        Self([keys::news_up(id), keys::news_down(id)].map(|key| query.scores(key, [voter.to_string()])))
+    }
+
+    pub(crate) fn take(self, answers: &mut Answers) -> Option<Direction> {
+        let [up, down] = self.0.map(|voted| answers.take(voted).first().copied().flatten().is_some());
+        match (up, down) {
+            (true, _) => Some(Direction::Up),
+            (false, true) => Some(Direction::Down),
+            (false, false) => None,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Lists of news, and the ways to read them.
+
+use crate::accounts::visit::Visit;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::news::lines::{self, Item, NewsLine};
+use crate::news::ranks;
+use crate::news::voters;
+use crate::values::hostname::Hostname;
+use crate::values::ids::{NewsId, UserId};
+use crate::values::limits;
+use tidings_keyspace::{Answers, Order, Query};
+
+/// One page of a list of news.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NewsPage {
+    /// The lines, in order.
+    pub lines: Vec<NewsLine>,
+    /// The items in the whole list.
+    pub total: u64,
+}
+
+impl NewsPage {
+    fn of_nobody(&self) -> Self {
+        Self { lines: self.lines.iter().map(NewsLine::of_nobody).collect(), total: self.total }
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        self.lines.iter().map(NewsLine::size).sum()
+    }
+}
+
+/// Reads items as they are listed, without those that do not exist. Rounds: 2.
+async fn read_lines(visit: &mut Visit, ids: &[NewsId]) -> Result<Vec<NewsLine>, Error> {
+    let items = lines::find(visit, ids).await?;
+    lines::complete(visit, items).await
+}
+
+/// Reads the ids on one page of a sorted set, newest or highest first, and how
+/// many there are in all. Rounds: 1.
+async fn read_ids(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<(Vec<NewsId>, u64), Error> {
+    let mut query = Query::new();
+    let ids = query.sorted_range(key, Order::Descending, start, count);
+    let total = query.sorted_count(key);
+    let mut answers = visit.run(query).await?;
+    let ids = answers.take(ids).into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
+    Ok((ids, answers.take(total)))
+}
+
+/// Reads one page of a sorted set of news ids, newest or highest first.
+/// Rounds: 3.
+async fn read_page(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage, Error> {
+    let (ids, total) = read_ids(visit, key, start, count).await?;
+    Ok(NewsPage { lines: read_lines(visit, &ids).await?, total })
+}
+
+/// A page that everybody may see: what is kept of it, or read by `read`; with
+/// the viewer's own votes. Rounds: those of `read`, or 2 of the viewer's own.
+async fn shared_page(
+    visit: &mut Visit,
+    (key, start, count): (&str, u64, u64),
+    read: impl AsyncFnOnce(&mut Visit) -> Result<NewsPage, Error>,
+) -> Result<NewsPage, Error> {
+    let (site, now) = (visit.site_too(), visit.now());
+    let list = (key.to_owned(), start, count);
+    if let Some(mut page) = site.kept.lists.look_up(visit, &list).await? {
+        voters::mark_own_votes(visit, &mut page.lines).await?;
+        return Ok(page);
+    }
+    let (page, footprint) = site.store.footprint(read(visit)).await;
+    let page = page?;
+    site.kept.lists.put(visit, list, page.of_nobody(), footprint, Some(now));
+    Ok(page)
+}
+
+/// The items with the highest ranks now. Rounds: 3.
+///
+/// Ranks sink with time, so the stored order is a little old. What is read is
+/// ordered by the ranks of this moment, and every few seconds one reader
+/// stores these. Items below the page sink likewise; they can only be
+/// overtaken late, never lost.
+///
+/// # Errors
+/// When the store fails.
+pub async fn top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
+    shared_page(visit, (keys::NEWS_TOP, start, count), async |visit| read_top(visit, start, count).await)
+        .await
+}
+
+async fn read_top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
+    // Some more than asked for, so that an item that rises past a sinking
+    // neighbour is on the page at once.
+    let read = count.saturating_add(limits::TOP_READ_AHEAD);
+    let (ids, total) = read_ids(visit, keys::NEWS_TOP, start, read).await?;
+    let items = lines::find(visit, &ids).await?;
+    let (site, now) = (visit.site(), visit.now());
+    if start == 0 {
+        ranks::refresh_ranks(site, now, items.iter().map(Item::news)).await;
+    }
+    let rules = &site.rules.ranking;
+    let ranked = items.into_iter().filter(|item| !item.news().deleted);
+    let mut ranked: Vec<(f64, Item)> = ranked.map(|item| (item.news().rank(now, rules), item)).collect();
+    ranked.sort_by(|(left, left_item), (right, right_item)| {
+        right.total_cmp(left).then(right_item.news().id.cmp(&left_item.news().id))
+    });
+    let shown = usize::try_from(count).unwrap_or(usize::MAX);
+    let items = ranked.into_iter().map(|(_, item)| item).take(shown).collect();
+    Ok(NewsPage { lines: lines::complete(visit, items).await?, total })
+}
+
+/// The latest items. Rounds: 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn latest(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
+    let list = (keys::NEWS_CRON, start, count);
+    shared_page(visit, list, async |visit| read_page(visit, keys::NEWS_CRON, start, count).await).await
+}
+
+/// The items that a user voted up, latest vote first. Rounds: 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn saved(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
+    read_page(visit, &keys::user_saved(user), start, count).await
+}
+
+/// The items that a user posted, latest first. Rounds: 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
+    read_page(visit, &keys::user_posted(user), start, count).await
+}
+
+/// The latest items that link to a site, and what `query` asks for, taken by
+/// `take`. Rounds: 3, the first of them with `query`.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn of_host<T>(
+    visit: &mut Visit,
+    host: &Hostname,
+    count: u64,
+    mut query: Query,
+    take: impl FnOnce(&mut Answers) -> T,
+) -> Result<(T, NewsPage), Error> {
+    let key = keys::host_news(host);
+    let ids = query.sorted_range(&key, Order::Descending, 0, count);
+    let total = query.sorted_count(&key);
+    let mut answers = visit.run(query).await?;
+    let taken = take(&mut answers);
+    let ids: Vec<NewsId> = answers.take(ids).into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
+    let total = answers.take(total);
+    Ok((taken, NewsPage { lines: read_lines(visit, &ids).await?, total }))
+}
+
+/// One item as it is listed. Rounds: 3.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], or the store's.
+pub async fn get(visit: &mut Visit, id: NewsId) -> Result<NewsLine, Error> {
+    Ok(read_lines(visit, &[id]).await?.into_iter().next().ok_or(Refusal::NoSuchNews)?)
+}
+
+/// An item drawn at random by `dice`, any number; `None` on an empty site.
+/// Draws among all ids ever given, a few times, since some were deleted or
+/// lost; the latest item stands in when all these draws were blanks. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>, Error> {
+    let mut query = Query::new();
+    let count = query.string(keys::NEWS_COUNT);
+    let count = visit.run(query).await?.take(count);
+    let count = count.and_then(|count| count.parse::<u64>().ok()).filter(|count| *count > 0);
+    let Some(count) = count else {
+        return Ok(None);
+    };
+    let mut query = Query::new();
+    let mut drawn = dice;
+    let draws: Vec<_> = (0..limits::RANDOM_DRAWS)
+        .map(|_| {
+            let id = NewsId(drawn % count + 1);
+            // The next number of a linear congruential generator (Knuth's MMIX).
+            drawn =
+                drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) >> 1;
+            (id, query.hash_fields(keys::news(id), ["id", "del"]))
+        })
+        .collect();
+    let latest = query.sorted_range(keys::NEWS_CRON, Order::Descending, 0, 1);
+    let mut answers = visit.run(query).await?;
+    let listed = draws.into_iter().find_map(|(id, fields)| match answers.take(fields).as_slice() {
+        [Some(_), None] => Some(id),
+        _ => None,
+    });
+    Ok(listed.or_else(|| answers.take(latest).first().and_then(|(id, _)| id.parse().ok())))
+}

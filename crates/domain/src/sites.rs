@@ -1,0 +1,33 @@
+//! Sites: the reputation of web sites. Votes on hostnames, +1 or -1, one for each
+//! voter and host, and the scores that follow from them.
+//!
+//! Every sum and count (of a host, of a day, of all time) is the sum over the
+//! stored votes of voters that are not banned, and changes in the same batch
+//! as the vote. A day's figures belong to the day of the vote as it is now.
+
+mod bans;
+mod boards;
+mod cast_vote;
+mod history;
+mod investigations;
+mod score;
+mod settings;
+mod starting_lists;
+mod tally;
+mod voting;
+
+pub use bans::{ban, finish_bans, unban};
+pub use boards::{Board, SiteLine, Span, leaderboard};
+pub use cast_vote::{CastVote, NotAVote, Verdict, own_votes};
+pub use history::{DayOfVotes, History, history};
+pub use investigations::{
+    AuditLine, DailyVoter, VoterDetails, VoterVote, audit_lines, top_voters, voter_details, voter_votes,
+};
+pub use score::{BAD_SUM, CONTROVERSIAL_COUNT, GOOD_SUM, Score, scores, scores_by_prefix};
+pub use settings::{SettingsChange, VotingSettings, change_settings, voting_settings};
+pub use starting_lists::{Listed, StartingVoters};
+pub use tally::Totals;
+pub use voting::{Ballot, vote, vote_as};
+
+pub(crate) use history::HistoryRead;
+pub(crate) use score::{TOTALS, TotalsRead};

@@ -1,0 +1,318 @@
+//! Banning a voter, and lifting a ban.
+//!
+//! A ban refuses further votes at once, and then takes the voter's votes out
+//! of all sums and counts, some at a time: as many as are out is noted in the
+//! same batch (`ban_moved`, counted from the voter's earliest vote), with the
+//! direction (`ban_moving`). While that goes on nobody changes these votes, so
+//! their order stays. Whoever continues, after a kill or at the same time,
+//! takes up exactly there. Lifting goes the same way back; the voter may vote
+//! again when all votes count again.
+
+use super::CastVote;
+use super::cast_vote::parse_vote;
+use super::settings::{demand_administrator, note};
+use super::tally::Tally;
+use super::voting::{IS_BANNED, is_banned};
+use crate::accounts::users::User;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
+use crate::values::hostname::Hostname;
+use crate::values::limits::BAN_CHUNK;
+use crate::values::voter_id::VoterId;
+use serde_json::Value;
+use tidings_keyspace::{Batch, Hash, Order, Query};
+
+/// Where the votes of a voter go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Out,
+    Back,
+}
+
+impl Direction {
+    const fn stored(self) -> &'static str {
+        match self {
+            Self::Out => "out",
+            Self::Back => "back",
+        }
+    }
+
+    fn parse(stored: Option<&str>) -> Option<Self> {
+        [Self::Out, Self::Back].into_iter().find(|direction| stored == Some(direction.stored()))
+    }
+}
+
+/// The fields of a voter that tell how far a ban is.
+const MOVING: &str = "ban_moving";
+const MOVED: &str = "ban_moved";
+
+/// Bans a voter: no further votes, and the votes there are count no more.
+/// Rounds: 2, and 3 for each hundred votes.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
+/// After an error of the store [`finish_bans`], or the same call, goes on.
+pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
+    begin(site, now, viewer, voter, Direction::Out).await?;
+    finish(site, voter).await
+}
+
+/// Lifts a ban: the votes count again, and the voter may vote. Rounds and
+/// errors as [`ban`].
+///
+/// # Errors
+/// As [`ban`].
+pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
+    begin(site, now, viewer, voter, Direction::Back).await?;
+    finish(site, voter).await
+}
+
+/// Goes on with all bans and lifted bans that were interrupted. Returns how
+/// many there were.
+///
+/// # Errors
+/// When the store fails.
+pub async fn finish_bans(site: &Site) -> Result<usize, Error> {
+    let mut query = Query::new();
+    let unfinished = query.members(keys::SITES_UNFINISHED);
+    let unfinished = site.store.query(query).await?.take(unfinished);
+    let voters: Vec<VoterId> = unfinished.iter().filter_map(|voter| voter.parse().ok()).collect();
+    for voter in &voters {
+        finish(site, *voter).await?;
+    }
+    Ok(voters.len())
+}
+
+/// Sets the direction, unless it is set or the end is reached already.
+async fn begin(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    voter: VoterId,
+    direction: Direction,
+) -> Result<(), Error> {
+    demand_administrator(viewer)?;
+    let key = keys::voter(voter);
+    let mut attempts = site.attempts(&key);
+    loop {
+        attempts.next().await?;
+        let mut query = Query::new();
+        let hash = query.hash(&key);
+        let count = query.sorted_count(keys::voter_votes(voter));
+        let mut answers = site.store.query(query).await?;
+        let (hash, count) = (answers.take(hash), answers.take(count));
+        if hash.is_empty() {
+            return Err(Refusal::NoSuchVoter.into());
+        }
+        let moving = Direction::parse(hash.get(MOVING));
+        let is_done = moving.is_none()
+            && match direction {
+                Direction::Out => is_banned(&hash) && moved(&hash) >= count,
+                Direction::Back => !is_banned(&hash) && moved(&hash) == 0,
+            };
+        if is_done || moving == Some(direction) {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        for field in [IS_BANNED, MOVING, MOVED] {
+            batch.field_unchanged(&key, field, hash.get(field));
+        }
+        batch.set_fields(
+            &key,
+            [(IS_BANNED, "1"), (MOVING, direction.stored()), (MOVED, moved(&hash).to_string().as_str())],
+        );
+        batch.add_member(keys::SITES_UNFINISHED, voter.to_string());
+        let what = match direction {
+            Direction::Out => "ban",
+            Direction::Back => "unban",
+        };
+        note(&mut batch, now, viewer, what, [("user_id", Value::from(voter.to_string()))].into_iter())?;
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(());
+        }
+    }
+}
+
+fn moved(voter: &Hash) -> u64 {
+    voter.get(MOVED).and_then(|moved| moved.parse().ok()).unwrap_or(0)
+}
+
+/// Moves votes until none is left to move. Somebody else may do the same.
+async fn finish(site: &Site, voter: VoterId) -> Result<(), Error> {
+    while step(site, voter).await? {}
+    Ok(())
+}
+
+/// Moves the next votes. Returns whether there may be more.
+async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
+    let key = keys::voter(voter);
+    let mut query = Query::new();
+    let hash = query.hash(&key);
+    let hash = site.store.query(query).await?.take(hash);
+    let Some(direction) = Direction::parse(hash.get(MOVING)) else {
+        return Ok(false);
+    };
+    let moved = moved(&hash);
+    let (offset, count) = match direction {
+        Direction::Out => (moved, BAN_CHUNK),
+        Direction::Back => (moved.saturating_sub(BAN_CHUNK), moved.min(BAN_CHUNK)),
+    };
+    let (passed, votes) = read_votes(site, voter, offset, count).await?;
+    let mut batch = Batch::new();
+    batch.field_equals(&key, MOVING, direction.stored());
+    batch.field_unchanged(&key, MOVED, hash.get(MOVED));
+    let mut tally = Tally::default();
+    for (host, vote) in &votes {
+        match direction {
+            Direction::Out => tally.undo(host, voter, *vote),
+            Direction::Back => {
+                tally.add(host, voter, *vote);
+                batch.add_member(keys::prefix(&host.hash()), host.as_str());
+            }
+        }
+    }
+    tally.write(&mut batch);
+    match direction {
+        Direction::Out => batch.set_field(&key, MOVED, (moved + passed).to_string()),
+        Direction::Back => batch.set_field(&key, MOVED, offset.to_string()),
+    }
+    let is_end = match direction {
+        Direction::Out => passed < BAN_CHUNK,
+        Direction::Back => offset == 0,
+    };
+    if is_end {
+        batch.delete_field(&key, MOVING);
+        batch.remove_member(keys::SITES_UNFINISHED, voter.to_string());
+        if direction == Direction::Back {
+            batch.delete_field(&key, MOVED);
+            batch.set_field(&key, IS_BANNED, "0");
+        }
+    }
+    match site.apply(batch).await? {
+        Applied::Yes(_) => Ok(!is_end),
+        // Another did this step, or turned the direction: from there.
+        Applied::No(_) => Ok(true),
+    }
+}
+
+/// Some votes of a voter, from the earliest on: how many there are, and those
+/// that can be read.
+async fn read_votes(
+    site: &Site,
+    voter: VoterId,
+    offset: u64,
+    count: u64,
+) -> Result<(u64, Vec<(Hostname, CastVote)>), Error> {
+    if count == 0 {
+        return Ok((0, Vec::new()));
+    }
+    let mut query = Query::new();
+    let hosts = query.sorted_range(keys::voter_votes(voter), Order::Ascending, offset, count);
+    let hosts = site.store.query(query).await?.take(hosts);
+    let passed = u64::try_from(hosts.len()).unwrap_or(u64::MAX);
+    let mut query = Query::new();
+    let name = voter.to_string();
+    let reads: Vec<_> = hosts
+        .iter()
+        .filter_map(|(host, _)| Hostname::parse(host).ok())
+        .map(|host| {
+            let vote = query.hash_fields(keys::link_votes(&host), [name.as_str()]);
+            (host, vote)
+        })
+        .collect();
+    let mut answers = site.store.query(query).await?;
+    let votes = reads
+        .into_iter()
+        .filter_map(|(host, vote)| Some((host, parse_vote(answers.take(vote).into_iter().next().flatten())?)))
+        .collect();
+    Ok((passed, votes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::visit::Visit;
+    use crate::passwords::PasswordWorker;
+    use crate::sites::{self, Ballot, Totals, Verdict};
+    use crate::values::rules::Rules;
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::sync::Arc;
+    use tidings_keyspace::Store;
+
+    const NOW: Timestamp = Timestamp(1_800_000_000);
+
+    fn host(number: u64) -> Hostname {
+        Hostname::parse(&format!("site{number}.example")).unwrap()
+    }
+
+    fn administrator() -> User {
+        let fields = [("id", "1"), ("username", "alice"), ("flags", "a")];
+        let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        User::from_hash(&Hash(fields.to_vec())).unwrap()
+    }
+
+    /// A site with a voter of 250 votes: more than two steps take.
+    async fn site_with_votes() -> (Arc<Site>, VoterId) {
+        let store = Store::in_memory().await.unwrap();
+        let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
+        let change = sites::SettingsChange { maximum: Some(1_000), ..Default::default() };
+        sites::change_settings(&site, NOW, &administrator(), change).await.unwrap();
+        let voter = VoterId::from_bytes([7; 16]);
+        for number in 0..250 {
+            let ballot = Ballot { host: host(number), verdict: Some(Verdict::Good) };
+            let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            sites::vote(&site, Timestamp(NOW.0 + number), address, voter, &ballot).await.unwrap();
+        }
+        (site, voter)
+    }
+
+    /// How many of the voter's votes count.
+    async fn counted(site: &Arc<Site>) -> usize {
+        let mut visit = Visit::new(site.clone(), NOW, None);
+        let mut counted = 0;
+        for number in 0..250 {
+            let totals = sites::history(&mut visit, &host(number), 1).await.unwrap().totals;
+            counted += usize::from(totals == Totals { sum: 1, count: 1 });
+        }
+        counted
+    }
+
+    /// The same store as another process would have it.
+    fn restarted(site: &Site) -> Arc<Site> {
+        Arc::new(Site::new(site.store.clone(), Rules::default(), PasswordWorker::default()))
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_ban_goes_on_where_it_was() {
+        let (site, voter) = site_with_votes().await;
+        begin(&site, NOW, &administrator(), voter, Direction::Out).await.unwrap();
+        assert!(step(&site, voter).await.unwrap());
+        assert_eq!(counted(&site).await, 150);
+        let site = restarted(&site);
+        assert_eq!(finish_bans(&site).await.unwrap(), 1);
+        assert_eq!(counted(&site).await, 0);
+        assert_eq!(finish_bans(&site).await.unwrap(), 0);
+
+        begin(&site, NOW, &administrator(), voter, Direction::Back).await.unwrap();
+        assert!(step(&site, voter).await.unwrap());
+        assert_eq!(counted(&site).await, 100);
+        let site = restarted(&site);
+        assert_eq!(finish_bans(&site).await.unwrap(), 1);
+        assert_eq!(counted(&site).await, 250);
+    }
+
+    #[tokio::test]
+    async fn a_ban_that_is_lifted_half_way_turns_there() {
+        let (site, voter) = site_with_votes().await;
+        begin(&site, NOW, &administrator(), voter, Direction::Out).await.unwrap();
+        step(&site, voter).await.unwrap();
+        step(&site, voter).await.unwrap();
+        assert_eq!(counted(&site).await, 50);
+        unban(&site, NOW, &administrator(), voter).await.unwrap();
+        assert_eq!(counted(&site).await, 250);
+        ban(&site, NOW, &administrator(), voter).await.unwrap();
+        assert_eq!(counted(&site).await, 0);
+    }
+}

@@ -1,0 +1,65 @@
+//! The votes on a site, day by day.
+
+use super::score::TotalsRead;
+use super::tally::{FiguresRead, Totals};
+use crate::accounts::visit::Visit;
+use crate::error::Error;
+use crate::keys;
+use crate::values::day::Day;
+use crate::values::hostname::Hostname;
+use tidings_keyspace::{Answers, Query};
+
+/// The votes of one day on a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DayOfVotes {
+    /// The day.
+    pub day: Day,
+    /// What was voted.
+    pub totals: Totals,
+}
+
+/// A site's votes, and those of each of the last days, the earliest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct History {
+    /// All votes.
+    pub totals: Totals,
+    /// Each of the last days, also those without a vote.
+    pub days: Vec<DayOfVotes>,
+}
+
+/// A history on its way.
+pub(crate) struct HistoryRead {
+    totals: TotalsRead,
+    days: Vec<(Day, FiguresRead)>,
+}
+
+impl HistoryRead {
+    pub(crate) fn ask(query: &mut Query, host: &Hostname, today: Day, days: u64) -> Self {
+        let totals = TotalsRead::ask(query, host);
+        let days = today.last(days).map(|day| {
+            let keys = [keys::day_links_sum(day), keys::day_links_count(day)];
+            (day, FiguresRead::ask(query, keys, std::iter::once(host.as_str())))
+        });
+        Self { totals, days: days.collect() }
+    }
+
+    pub(crate) fn take(self, answers: &mut Answers) -> History {
+        let days = self.days.into_iter().map(|(day, figures)| DayOfVotes {
+            day,
+            totals: figures.take(answers).next().unwrap_or_default(),
+        });
+        let days = days.collect();
+        History { totals: self.totals.take(answers), days }
+    }
+}
+
+/// The votes of the last days on a site, up to today. Rounds: 1, of twice as
+/// many reads as days.
+///
+/// # Errors
+/// When the store fails.
+pub async fn history(visit: &mut Visit, host: &Hostname, days: u64) -> Result<History, Error> {
+    let mut query = Query::new();
+    let history = HistoryRead::ask(&mut query, host, Day::of(visit.now()), days);
+    Ok(history.take(&mut visit.run(query).await?))
+}

@@ -1,0 +1,171 @@
+//! What administrators look at when votes on sites look wrong.
+
+use super::CastVote;
+use super::cast_vote::parse_vote;
+use super::settings::demand_administrator;
+use super::tally::whole;
+use super::voting::is_banned;
+use crate::accounts::users::User;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::day::Day;
+use crate::values::hostname::Hostname;
+use crate::values::limits::{AUDIT_LINES, MAX_VOTER_VOTES, TOP_VOTERS};
+use crate::values::voter_id::VoterId;
+use tidings_keyspace::{COUNTER_LIMIT, Order, Query};
+
+/// A voter, as administrators see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VoterDetails {
+    /// The voter.
+    pub id: VoterId,
+    /// When it voted first.
+    pub created_at: String,
+    /// Whether it must not vote.
+    pub is_banned: bool,
+    /// The votes that it has cast, counted or not.
+    pub count: u64,
+}
+
+/// A voter's details, for an administrator. Rounds: 1.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
+pub async fn voter_details(site: &Site, viewer: &User, voter: VoterId) -> Result<VoterDetails, Error> {
+    demand_administrator(viewer)?;
+    let mut query = Query::new();
+    let hash = query.hash(keys::voter(voter));
+    let count = query.sorted_count(keys::voter_votes(voter));
+    let mut answers = site.store.query(query).await?;
+    let hash = answers.take(hash);
+    if hash.is_empty() {
+        return Err(Refusal::NoSuchVoter.into());
+    }
+    Ok(VoterDetails {
+        id: voter,
+        created_at: hash.get("created_at").unwrap_or_default().to_owned(),
+        is_banned: is_banned(&hash),
+        count: answers.take(count),
+    })
+}
+
+/// A vote of a voter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VoterVote {
+    /// The site.
+    pub host: Hostname,
+    /// The vote.
+    pub vote: CastVote,
+}
+
+/// A voter's votes from `from` on and before `to`, the latest first, for an
+/// administrator; [`MAX_VOTER_VOTES`] at most. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], or the store's.
+pub async fn voter_votes(
+    site: &Site,
+    viewer: &User,
+    voter: VoterId,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Vec<VoterVote>, Error> {
+    demand_administrator(viewer)?;
+    // Times are whole seconds: before `to` is until the second before it.
+    let scores = (from.as_score(), to.as_score() - 1.0);
+    let mut query = Query::new();
+    let hosts = query.sorted_by_score(keys::voter_votes(voter), Order::Descending, scores, MAX_VOTER_VOTES);
+    let hosts = site.store.query(query).await?.take(hosts);
+    let name = voter.to_string();
+    let mut query = Query::new();
+    let reads: Vec<_> = hosts
+        .iter()
+        .filter_map(|(host, _)| Hostname::parse(host).ok())
+        .map(|host| {
+            let vote = query.hash_fields(keys::link_votes(&host), [name.as_str()]);
+            (host, vote)
+        })
+        .collect();
+    let mut answers = site.store.query(query).await?;
+    let votes = reads.into_iter().filter_map(|(host, vote)| {
+        let vote = parse_vote(answers.take(vote).into_iter().next().flatten())?;
+        Some(VoterVote { host, vote })
+    });
+    Ok(votes.collect())
+}
+
+/// What a voter did on one day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DailyVoter {
+    /// The voter.
+    pub id: VoterId,
+    /// Its votes of the day.
+    pub count: i64,
+    /// Their sum.
+    pub sum: i64,
+}
+
+/// The voters with the most votes of a day, for an administrator;
+/// [`TOP_VOTERS`] at most. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], or the store's.
+pub async fn top_voters(site: &Site, viewer: &User, day: Day) -> Result<Vec<DailyVoter>, Error> {
+    demand_administrator(viewer)?;
+    let most = super::tally::score(COUNTER_LIMIT);
+    let mut query = Query::new();
+    let counts =
+        query.sorted_by_score(keys::day_voters_count(day), Order::Descending, (1.0, most), TOP_VOTERS);
+    let counts = site.store.query(query).await?.take(counts);
+    let mut query = Query::new();
+    let sums = query.scores(keys::day_voters_sum(day), counts.iter().map(|(voter, _)| voter.as_str()));
+    let sums = site.store.query(query).await?.take(sums);
+    let voters = counts.into_iter().zip(sums).filter_map(|((voter, count), sum)| {
+        Some(DailyVoter { id: voter.parse().ok()?, count: whole(Some(count)), sum: whole(sum) })
+    });
+    Ok(voters.collect())
+}
+
+/// What an administrator did, as it was noted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditLine {
+    /// When, as `2023-02-02T09:36:03Z`.
+    pub time: String,
+    /// The administrator's name then.
+    pub by: String,
+    /// `ban`, `unban` or `settings`.
+    pub what: String,
+    /// About what: the voter, or the settings.
+    pub about: String,
+}
+
+/// The last things that administrators did about votes on sites, the latest
+/// first. Rounds: 1.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], or the store's.
+pub async fn audit_lines(site: &Site, viewer: &User) -> Result<Vec<AuditLine>, Error> {
+    demand_administrator(viewer)?;
+    let mut query = Query::new();
+    let lines = query.sorted_range(keys::SITES_AUDIT, Order::Descending, 0, AUDIT_LINES);
+    let lines = site.store.query(query).await?.take(lines);
+    Ok(lines.iter().filter_map(|(line, _)| audit_line(line)).collect())
+}
+
+fn audit_line(json: &str) -> Option<AuditLine> {
+    let line: serde_json::Value = serde_json::from_str(json).ok()?;
+    let members = line.as_object()?;
+    let text = |name: &str| members.get(name).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+    let known = ["time", "by", "what", "id"];
+    let about: Vec<String> = members
+        .iter()
+        .filter(|(name, _)| !known.contains(&name.as_str()))
+        .map(|(name, value)| match value.as_str() {
+            Some(text) => text.to_owned(),
+            None => format!("{name} = {value}"),
+        })
+        .collect();
+    Some(AuditLine { time: text("time"), by: text("by"), what: text("what"), about: about.join(", ") })
+}

@@ -1,0 +1,128 @@
+//! What administrators set while the site runs: the hash `settings`. And the
+//! notes of what they did, which every action of theirs writes.
+
+use crate::accounts::users::User;
+use crate::accounts::visit::Visit;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::secrets::random_token;
+use serde_json::{Map, Value};
+use tidings_keyspace::{Answers, Batch, Handle, Query};
+
+pub(super) const DISABLED: &str = "voting_is_disabled";
+const MAXIMUM: &str = "maximum_votes_per_user_per_day";
+
+/// Votes a day on new hosts, where nobody has set another number.
+const DEFAULT_MAXIMUM: u64 = 10;
+
+/// What administrators may set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VotingSettings {
+    /// Whether nobody may vote on sites.
+    pub is_disabled: bool,
+    /// Votes a day on hosts that are new to the voter.
+    pub maximum: u64,
+}
+
+/// The settings on their way.
+pub(super) struct SettingsRead(Handle<Vec<Option<String>>>);
+
+/// The settings as they are stored.
+pub(super) struct StoredSettings {
+    pub(super) is_disabled: Option<String>,
+    maximum: Option<String>,
+}
+
+impl SettingsRead {
+    pub(super) fn ask(query: &mut Query) -> Self {
+        Self(query.hash_fields(keys::SETTINGS, [DISABLED, MAXIMUM]))
+    }
+
+    pub(super) fn take(self, answers: &mut Answers) -> StoredSettings {
+        let mut fields = answers.take(self.0).into_iter();
+        let (is_disabled, maximum) = (fields.next().flatten(), fields.next().flatten());
+        StoredSettings { is_disabled, maximum }
+    }
+}
+
+impl StoredSettings {
+    pub(super) fn maximum(&self) -> u64 {
+        self.maximum.as_deref().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_MAXIMUM)
+    }
+}
+
+/// Whether a stored boolean is true: `1` is, `0` and nothing are not.
+pub(super) fn is_true(stored: Option<&str>) -> bool {
+    stored == Some("1")
+}
+
+/// The settings in force. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn voting_settings(visit: &mut Visit) -> Result<VotingSettings, Error> {
+    let mut query = Query::new();
+    let settings = SettingsRead::ask(&mut query);
+    let settings = settings.take(&mut visit.run(query).await?);
+    Ok(VotingSettings { is_disabled: is_true(settings.is_disabled.as_deref()), maximum: settings.maximum() })
+}
+
+/// Settings to change; those that are `None` stay.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SettingsChange {
+    /// Whether nobody may vote on sites.
+    pub is_disabled: Option<bool>,
+    /// Votes a day on hosts that are new to the voter.
+    pub maximum: Option<u64>,
+}
+
+/// Changes settings, by an administrator. Rounds: 1.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], or the store's.
+pub async fn change_settings(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    change: SettingsChange,
+) -> Result<(), Error> {
+    demand_administrator(viewer)?;
+    let mut batch = Batch::new();
+    let disabled = change.is_disabled.map(|is_disabled| (DISABLED, u64::from(is_disabled)));
+    let maximum = change.maximum.map(|maximum| (MAXIMUM, maximum));
+    let fields: Vec<(&str, u64)> = disabled.into_iter().chain(maximum).collect();
+    if fields.is_empty() {
+        return Ok(());
+    }
+    batch.set_fields(keys::SETTINGS, fields.iter().map(|(name, value)| (*name, value.to_string())));
+    let members = fields.iter().map(|(name, value)| (*name, Value::from(*value)));
+    note(&mut batch, now, viewer, "settings", members)?;
+    site.store.commit(batch).await?;
+    Ok(())
+}
+
+/// Refuses everybody else.
+pub(super) fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
+    if viewer.flags.admin { Ok(()) } else { Err(Refusal::AdministratorsOnly) }
+}
+
+/// Adds a note of what an administrator does to the batch that does it.
+pub(super) fn note<'a>(
+    batch: &mut Batch,
+    now: Timestamp,
+    viewer: &User,
+    what: &str,
+    members: impl Iterator<Item = (&'a str, Value)>,
+) -> Result<(), Error> {
+    let mut line = Map::new();
+    line.insert("time".to_owned(), crate::values::day::written(now).into());
+    line.insert("by".to_owned(), viewer.username.as_str().into());
+    line.insert("what".to_owned(), what.into());
+    line.extend(members.map(|(name, value)| (name.to_owned(), value)));
+    // Lines are members of a set: the same deed in the same second is another line.
+    line.insert("id".to_owned(), random_token()?.into());
+    batch.sorted_add(keys::SITES_AUDIT, Value::Object(line).to_string(), now.as_score());
+    Ok(())
+}

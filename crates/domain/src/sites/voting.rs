@@ -1,0 +1,352 @@
+//! Voting on a site: casting, changing and taking back.
+
+use super::cast_vote::parse_vote;
+use super::settings::SettingsRead;
+use super::tally::Tally;
+use super::{CastVote, Verdict};
+use crate::accounts::users::User;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
+use crate::values::day::Day;
+use crate::values::day::written;
+use crate::values::hostname::Hostname;
+use crate::values::voter_id::VoterId;
+use std::net::IpAddr;
+use std::time::Duration;
+use tidings_keyspace::{Batch, Hash, Query};
+
+/// For how long the voters that an address brings are counted.
+const NEW_VOTERS_WINDOW: Duration = Duration::from_secs(86_400);
+
+/// What somebody votes.
+#[derive(Debug, Clone)]
+pub struct Ballot {
+    /// The site.
+    pub host: Hostname,
+    /// The vote; `None` takes an earlier one back.
+    pub verdict: Option<Verdict>,
+}
+
+/// Votes on a site, changes a vote or takes it back. Rounds: 2, and one more
+/// when the last vote on a site was taken back.
+///
+/// A voter who is not known yet is created, if the address may bring another.
+/// Only votes on hosts that are new to the voter count towards the daily
+/// maximum; taking such a vote back on the same day frees its place.
+///
+/// # Errors
+/// In this order [`Refusal::VoterBanned`], [`Refusal::VotingDisabled`],
+/// [`Refusal::TooManyVotes`], [`Refusal::TooManyVoters`]; or the store's.
+pub async fn vote(
+    site: &Site,
+    now: Timestamp,
+    address: IpAddr,
+    voter: VoterId,
+    ballot: &Ballot,
+) -> Result<(), Error> {
+    let action = Action { site, now, address, voter, ballot, user: None };
+    action.run().await
+}
+
+/// The same by the voter of an account, who is made up with the first vote:
+/// one round more then.
+///
+/// # Errors
+/// As [`vote`].
+pub async fn vote_as(
+    site: &Site,
+    now: Timestamp,
+    address: IpAddr,
+    user: &User,
+    ballot: &Ballot,
+) -> Result<(), Error> {
+    let voter = match user.voter {
+        Some(voter) => voter,
+        None => bind_voter(site, user).await?,
+    };
+    let action = Action { site, now, address, voter, ballot, user: Some(user) };
+    action.run().await
+}
+
+/// Gives an account its voter.
+async fn bind_voter(site: &Site, user: &User) -> Result<VoterId, Error> {
+    let key = keys::user(user.id);
+    let mut attempts = site.attempts(&key);
+    loop {
+        attempts.next().await?;
+        let voter = VoterId::random()?;
+        let mut batch = Batch::new();
+        batch.key_present(&key);
+        batch.field_absent(&key, VOTER);
+        batch.set_field(&key, VOTER, voter.to_string());
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(voter);
+        }
+        // Another request of the same user was first.
+        let mut query = Query::new();
+        let stored = query.hash_fields(&key, [VOTER]);
+        let stored = site.store.query(query).await?.take(stored).into_iter().next().flatten();
+        if let Some(voter) = stored.and_then(|voter| voter.parse().ok()) {
+            return Ok(voter);
+        }
+    }
+}
+
+/// The field of a user that binds the account to its voter.
+const VOTER: &str = "voter";
+
+/// One vote with everything that it needs.
+struct Action<'a> {
+    site: &'a Site,
+    now: Timestamp,
+    address: IpAddr,
+    voter: VoterId,
+    ballot: &'a Ballot,
+    user: Option<&'a User>,
+}
+
+/// What is stored where a vote changes something.
+struct Before {
+    voter: Hash,
+    is_disabled: Option<String>,
+    maximum: u64,
+    /// The vote on this host, as it is stored.
+    vote: Option<String>,
+    new: NewHosts,
+    /// Voters that the address has brought.
+    brought: Option<String>,
+}
+
+impl Action<'_> {
+    async fn run(&self) -> Result<(), Error> {
+        // What voters race for is their own vote, or their address's last place.
+        let mut attempts = self.site.attempts(&keys::new_voters(self.address));
+        loop {
+            attempts.next().await?;
+            let before = self.read().await?;
+            let Some((batch, undone)) = self.decide(&before)? else {
+                return Ok(());
+            };
+            if let Applied::Yes(committed) = self.site.apply(batch).await? {
+                if let Some(undone) = undone
+                    && committed.counters.get(1) == Some(&0)
+                {
+                    self.forget_host(undone).await?;
+                }
+                return Ok(());
+            }
+        }
+    }
+
+    async fn read(&self) -> Result<Before, Error> {
+        let mut query = Query::new();
+        let settings = SettingsRead::ask(&mut query);
+        let voter = query.hash(keys::voter(self.voter));
+        let vote = query.hash_fields(keys::link_votes(&self.ballot.host), [self.voter.to_string()]);
+        let new = query.hash(keys::voter_new(self.voter));
+        let brought = query.string(keys::new_voters(self.address));
+        let mut answers = self.site.store.query(query).await?;
+        let settings = settings.take(&mut answers);
+        Ok(Before {
+            voter: answers.take(voter),
+            maximum: settings.maximum(),
+            is_disabled: settings.is_disabled,
+            vote: answers.take(vote).into_iter().next().flatten(),
+            new: NewHosts::from_hash(answers.take(new)),
+            brought: answers.take(brought),
+        })
+    }
+
+    /// The batch that does it, and the vote that is taken back by it; `None`
+    /// when there is nothing to do.
+    fn decide(&self, before: &Before) -> Result<Option<(Batch, Option<CastVote>)>, Error> {
+        let today = Day::of(self.now);
+        let old = parse_vote(before.vote.clone());
+        let new = self.ballot.verdict.map(|verdict| CastVote { verdict, time: self.now });
+        let is_new_host = old.is_none() && new.is_some();
+        if is_banned(&before.voter) {
+            return Err(Refusal::VoterBanned.into());
+        }
+        if super::settings::is_true(before.is_disabled.as_deref()) {
+            return Err(Refusal::VotingDisabled.into());
+        }
+        if is_new_host && before.new.count_on(today) >= before.maximum {
+            return Err(Refusal::TooManyVotes { maximum: before.maximum }.into());
+        }
+        if old == new {
+            return Ok(None);
+        }
+        let mut batch = Batch::new();
+        self.check_unchanged(&mut batch, before);
+        if before.voter.is_empty() {
+            self.create_voter(&mut batch, before)?;
+        }
+        let mut tally = Tally::default();
+        if let Some(old) = old {
+            tally.undo(&self.ballot.host, self.voter, old);
+        }
+        if let Some(new) = new {
+            tally.add(&self.ballot.host, self.voter, new);
+        }
+        tally.write(&mut batch);
+        self.write_vote(&mut batch, new);
+        if is_new_host {
+            before.new.add(&mut batch, self.voter, today, &self.ballot.host);
+        } else if new.is_none() {
+            before.new.free(&mut batch, self.voter, &self.ballot.host);
+        }
+        Ok(Some((batch, old.filter(|_| new.is_none()))))
+    }
+
+    /// Demands that what the decision rests on is still so.
+    fn check_unchanged(&self, batch: &mut Batch, before: &Before) {
+        let votes = keys::link_votes(&self.ballot.host);
+        batch.field_unchanged(&votes, self.voter.to_string(), before.vote.as_deref());
+        batch.field_unchanged(keys::SETTINGS, super::settings::DISABLED, before.is_disabled.as_deref());
+        let voter = keys::voter(self.voter);
+        if before.voter.is_empty() {
+            batch.key_absent(voter);
+        } else {
+            batch.field_unchanged(&voter, IS_BANNED, before.voter.get(IS_BANNED));
+        }
+    }
+
+    fn create_voter(&self, batch: &mut Batch, before: &Before) -> Result<(), Refusal> {
+        let most = self.site.rules.limits.new_voters_per_day;
+        let key = keys::new_voters(self.address);
+        if most > 0 {
+            match &before.brought {
+                None => {
+                    batch.key_absent(&key);
+                    batch.set_expiring(key, "1", NEW_VOTERS_WINDOW);
+                }
+                // A number of another program's is over any limit.
+                Some(brought) if brought.parse().unwrap_or(u64::MAX) >= most => {
+                    return Err(Refusal::TooManyVoters);
+                }
+                Some(brought) => {
+                    batch.string_equals(&key, brought);
+                    batch.increment(key, 1);
+                }
+            }
+        }
+        write_voter(batch, self.voter, self.now);
+        if let Some(user) = self.user {
+            batch.set_field(keys::voter(self.voter), "user_id", user.id.to_string());
+        }
+        Ok(())
+    }
+
+    fn write_vote(&self, batch: &mut Batch, new: Option<CastVote>) {
+        let host = &self.ballot.host;
+        let (votes, mine) = (keys::link_votes(host), keys::voter_votes(self.voter));
+        match new {
+            Some(vote) => write_vote(batch, host, self.voter, vote),
+            None => {
+                batch.delete_field(votes, self.voter.to_string());
+                batch.sorted_remove(mine, host.as_str());
+            }
+        }
+    }
+
+    /// Lets go of a host that nobody's vote counts for any more, so that voting
+    /// and taking back leaves nothing behind. Nothing depends on it: figures of
+    /// 0 are not shown anywhere.
+    async fn forget_host(&self, undone: CastVote) -> Result<(), Error> {
+        let host = &self.ballot.host;
+        let day = Day::of(undone.time);
+        let mut batch = Batch::new();
+        batch.field_equals(keys::link(host), "count_of_votes", "0");
+        batch.delete(keys::link(host));
+        batch.remove_member(keys::prefix(&host.hash()), host.as_str());
+        for key in [
+            keys::LINKS_SUM.to_owned(),
+            keys::LINKS_COUNT.to_owned(),
+            keys::day_links_sum(day),
+            keys::day_links_count(day),
+        ] {
+            batch.sorted_remove(key, host.as_str());
+        }
+        // Somebody has voted on it meanwhile: it stays.
+        self.site.apply(batch).await?;
+        Ok(())
+    }
+}
+
+/// The field of a voter that says whether the votes of it count.
+pub(super) const IS_BANNED: &str = "is_banned";
+
+/// Whether a voter must not vote.
+pub(super) fn is_banned(voter: &Hash) -> bool {
+    super::settings::is_true(voter.get(IS_BANNED))
+}
+
+/// Adds a new voter to a batch.
+pub(super) fn write_voter(batch: &mut Batch, voter: VoterId, now: Timestamp) {
+    batch.set_fields(keys::voter(voter), [("created_at", written(now).as_str()), (IS_BANNED, "0")]);
+}
+
+/// Adds a vote to a batch, beside what it adds to the figures.
+pub(super) fn write_vote(batch: &mut Batch, host: &Hostname, voter: VoterId, vote: CastVote) {
+    batch.set_field(keys::link_votes(host), voter.to_string(), vote.to_string());
+    batch.sorted_add(keys::voter_votes(voter), host.as_str(), vote.time.as_score());
+    batch.add_member(keys::prefix(&host.hash()), host.as_str());
+}
+
+/// The hosts that a voter voted on for the first time, on the last day on
+/// which there was one: what the daily maximum is counted by.
+struct NewHosts(Hash);
+
+/// The fields beside the hosts, which all have a dot in their names.
+const DAY: &str = "day";
+const COUNT: &str = "count";
+
+impl NewHosts {
+    const fn from_hash(hash: Hash) -> Self {
+        Self(hash)
+    }
+
+    fn is_of(&self, day: Day) -> bool {
+        self.0.get(DAY).is_some_and(|stored| stored == day.to_string())
+    }
+
+    fn count(&self) -> u64 {
+        self.0.get(COUNT).and_then(|count| count.parse().ok()).unwrap_or(0)
+    }
+
+    fn count_on(&self, day: Day) -> u64 {
+        if self.is_of(day) { self.count() } else { 0 }
+    }
+
+    /// Counts a host, if nobody else has counted one meanwhile.
+    fn add(&self, batch: &mut Batch, voter: VoterId, today: Day, host: &Hostname) {
+        let key = keys::voter_new(voter);
+        batch.field_unchanged(&key, DAY, self.0.get(DAY));
+        batch.field_unchanged(&key, COUNT, self.0.get(COUNT));
+        if !self.is_of(today) {
+            batch.delete(&key);
+            batch.set_field(&key, DAY, today.to_string());
+        }
+        let count = self.count_on(today) + 1;
+        batch.set_fields(&key, [(COUNT, count.to_string().as_str()), (host.as_str(), "1")]);
+    }
+
+    /// Frees the place of a host, if it has one.
+    fn free(&self, batch: &mut Batch, voter: VoterId, host: &Hostname) {
+        if self.0.get(host.as_str()).is_none() {
+            return;
+        }
+        let key = keys::voter_new(voter);
+        batch.field_unchanged(&key, DAY, self.0.get(DAY));
+        batch.field_unchanged(&key, COUNT, self.0.get(COUNT));
+        match self.count() {
+            0 | 1 => batch.delete(key),
+            count => {
+                batch.set_field(&key, COUNT, (count - 1).to_string());
+                batch.delete_field(key, host.as_str());
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! How much there is on the site.
+
+use crate::accounts::visit::Visit;
+use crate::error::Error;
+use crate::keys;
+use tidings_keyspace::Query;
+
+/// How much there is on the site.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Accounts created: the highest id drawn.
+    pub users: u64,
+    /// News submitted, deleted ones included: the highest id drawn.
+    pub news: u64,
+    /// News that are listed: not deleted.
+    pub listed: u64,
+}
+
+/// Counts users and news. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn counts(visit: &mut Visit) -> Result<Counts, Error> {
+    let mut query = Query::new();
+    let users = query.string(keys::USERS_COUNT);
+    let news = query.string(keys::NEWS_COUNT);
+    let listed = query.sorted_count(keys::NEWS_CRON);
+    let mut answers = visit.run(query).await?;
+    let number = |text: Option<String>| text.and_then(|text| text.parse().ok()).unwrap_or(0);
+    Ok(Counts {
+        users: number(answers.take(users)),
+        news: number(answers.take(news)),
+        listed: answers.take(listed),
+    })
+}

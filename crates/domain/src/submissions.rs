@@ -1,0 +1,469 @@
+//! Submitting, editing and deleting news.
+
+use crate::accounts::account::seconds_left;
+use crate::accounts::users::User;
+use crate::articles::article::{self, Article, ArticleChange, PlaceRead};
+use crate::articles::topics::TopicsRead;
+use crate::comments::comment::{self, Comment};
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::news::item::{News, TEXT_SCHEME, linked_site};
+use crate::news::ranks::write_rank;
+use crate::site::{Applied, Site};
+use crate::timelines::tweets::{self, NewTweet, Removal, Tweet, TweetRead};
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::{CommentId, NewsId, TweetId};
+use crate::values::ranking;
+use crate::values::text::{Body, Title};
+use crate::values::topic::Topics;
+use crate::values::urls::NewsUrl;
+use std::time::Duration;
+use tidings_keyspace::{Batch, Expiry, Query};
+
+/// What a user submits.
+#[derive(Debug, Clone)]
+pub struct Submission {
+    /// The title.
+    pub title: Title,
+    /// The link or the text.
+    pub content: Content,
+    /// What it is about; `None` leaves what an edited item has.
+    pub topics: Option<Topics>,
+}
+
+/// A link or a text.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// A link, and the text that becomes the author's first comment, if any.
+    Link(NewsUrl, Option<Body>),
+    /// A text.
+    Text(Body),
+}
+
+impl Submission {
+    /// Reads a submission from its three fields.
+    ///
+    /// # Errors
+    /// When a field is not acceptable, or there is neither URL nor text.
+    pub fn parse(title: &str, url: &str, text: &str) -> Result<Self, Error> {
+        let title = Title::parse(title)?;
+        let content = match (url.trim().is_empty(), text.trim().is_empty()) {
+            (true, true) => return Err(Refusal::NothingSubmitted.into()),
+            (true, false) => Content::Text(Body::parse_text(text)?),
+            (false, true) => Content::Link(NewsUrl::parse(url)?, None),
+            (false, false) => Content::Link(NewsUrl::parse(url)?, Some(Body::parse_comment(text)?)),
+        };
+        Ok(Self { title, content, topics: None })
+    }
+}
+
+impl Content {
+    /// The link, if it is one.
+    const fn link(&self) -> Option<&NewsUrl> {
+        match self {
+            Self::Link(url, _) => Some(url),
+            Self::Text(_) => None,
+        }
+    }
+
+    /// What the field `url` stores.
+    fn stored_url(&self) -> String {
+        match self {
+            Self::Link(url, _) => url.as_str().to_owned(),
+            Self::Text(text) => format!("{TEXT_SCHEME}{}", text.as_str()),
+        }
+    }
+
+    /// The keys under which the same URL may have been posted: as we store
+    /// it, and as the original did. Empty for a text.
+    fn url_keys(&self) -> Vec<String> {
+        match self {
+            Self::Link(url, _) => keys::urls(url),
+            Self::Text(_) => Vec::new(),
+        }
+    }
+}
+
+/// What became of a submission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Submitted {
+    /// A new item.
+    New(NewsId),
+    /// The same URL was posted recently: this earlier item.
+    Earlier(NewsId),
+}
+
+impl Submitted {
+    /// The item, new or earlier.
+    #[must_use]
+    pub const fn id(self) -> NewsId {
+        match self {
+            Self::New(id) | Self::Earlier(id) => id,
+        }
+    }
+}
+
+/// Submits an item, voted up by its author free of charge. A tweet announces it
+/// to those who follow the author, unless the author does not want that.
+///
+/// # Errors
+/// [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], or the store's.
+pub async fn submit_news(
+    site: &Site,
+    now: Moment,
+    author: &User,
+    submission: &Submission,
+) -> Result<Submitted, Error> {
+    let url_keys = posted_recently_keys(site, &submission.content);
+    let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
+    let mut attempts = site.attempts(&home);
+    loop {
+        attempts.next().await?;
+        let mut batch = Batch::new();
+        let topics = submission.topics.clone().unwrap_or_default();
+        let found = find_earlier_or_followers(site, author, &url_keys, &topics, &mut batch).await?;
+        let followers = match found {
+            Found::Earlier(earlier) => return Ok(Submitted::Earlier(earlier)),
+            Found::Followers(followers) => followers,
+        };
+        let (id, tweet_id) = draw_ids(site, author.tweet_news).await?;
+        let unused = batch.key_absent(keys::news(id));
+        insert(&mut batch, site, now.timestamp(), author, id, submission, &url_keys);
+        let article = new_article(site, now.timestamp(), author, id, submission);
+        article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
+        let tweet = tweet_id.map(|id| NewTweet { id, now, author: author.id, followers });
+        let mut account_there = None;
+        if let Some(tweet) = &tweet {
+            account_there = Some(tweet.write(&mut batch, site, submission.title.as_str(), Some(id)));
+            batch.set_field(keys::news(id), "tweet_id", tweet.id.to_string());
+        }
+        match site.apply(batch).await? {
+            Applied::Yes(_) => {
+                if let Some(tweet) = tweet {
+                    tweet.begin(site);
+                }
+                return Ok(Submitted::New(id));
+            }
+            Applied::No(check) if Some(check) == account_there => return Err(Refusal::SessionEnded.into()),
+            Applied::No(check) if check == unused => {
+                tracing::error!(counter = keys::NEWS_COUNT, %id, "this id is in use: the counter is behind");
+            }
+            Applied::No(_) => {}
+        }
+    }
+}
+
+/// The keys that guard against reposts; none when that limit is off.
+fn posted_recently_keys(site: &Site, content: &Content) -> Vec<String> {
+    if site.rules.limits.repost_seconds == 0 { Vec::new() } else { content.url_keys() }
+}
+
+/// Draws the numbers of an item and of the tweet that announces it. Rounds: 1.
+async fn draw_ids(site: &Site, with_tweet: bool) -> Result<(NewsId, Option<TweetId>), Error> {
+    let mut batch = Batch::new();
+    batch.increment(keys::NEWS_COUNT, 1);
+    if with_tweet {
+        batch.increment(keys::TWEET_IDS, 1);
+    }
+    let mut drawn = site.store.commit(batch).await?.counters.into_iter();
+    let unusable = |counter: &str| Error::Internal(format!("{counter} holds no usable number"));
+    let news = drawn.next().and_then(|id| NewsId::try_from(id).ok());
+    let tweet = drawn.next().map(|id| TweetId::try_from(id).map_err(|_| unusable(keys::TWEET_IDS)));
+    Ok((news.ok_or_else(|| unusable(keys::NEWS_COUNT))?, tweet.transpose()?))
+}
+
+/// What a submission meets.
+enum Found {
+    /// The same URL was posted recently: this item.
+    Earlier(NewsId),
+    /// Nothing in its way; the author has so many followers.
+    Followers(u64),
+}
+
+/// Refuses who has to wait. Rounds: 1.
+async fn find_earlier_or_followers(
+    site: &Site,
+    author: &User,
+    url_keys: &[String],
+    topics: &Topics,
+    batch: &mut Batch,
+) -> Result<Found, Error> {
+    let mut query = Query::new();
+    let earlier: Vec<_> = url_keys.iter().map(|key| query.string(key)).collect();
+    let recent = query.expiry(keys::submitted_recently(author.id));
+    let followers = query.sorted_count(keys::followers(author.id));
+    let known = TopicsRead::ask(&mut query, topics);
+    let mut answers = site.store.query(query).await?;
+    let earlier: Vec<Option<String>> = earlier.into_iter().map(|handle| answers.take(handle)).collect();
+    if let Some(id) = earlier.into_iter().flatten().find_map(|id| id.parse().ok()) {
+        return Ok(Found::Earlier(id));
+    }
+    let recent = answers.take(recent);
+    if is_limited(site, author) && recent != Expiry::Absent {
+        return Err(Refusal::SubmittedRecently { seconds: seconds_left(recent) }.into());
+    }
+    known.demand(&mut answers, topics, site, author, batch)?;
+    Ok(Found::Followers(answers.take(followers)))
+}
+
+/// The article of a new item, with its author's vote.
+fn new_article(site: &Site, now: Timestamp, author: &User, id: NewsId, submission: &Submission) -> Article {
+    Article {
+        title: submission.title.as_str().to_owned(),
+        link: article::link(site, id, submission.content.link()),
+        poster: keys::user(author.id),
+        time: now,
+        votes: 1,
+    }
+}
+
+const fn is_limited(site: &Site, author: &User) -> bool {
+    site.rules.limits.submission_seconds > 0 && !author.flags.admin
+}
+
+/// Adds all of a new item to a batch: the hash, the lists, the author's vote,
+/// the guards, and the first comment.
+fn insert(
+    batch: &mut Batch,
+    site: &Site,
+    now: Timestamp,
+    author: &User,
+    id: NewsId,
+    submission: &Submission,
+    url_keys: &[String],
+) {
+    let limits = &site.rules.limits;
+    for key in url_keys {
+        batch.key_absent(key);
+    }
+    if is_limited(site, author) {
+        let recent = keys::submitted_recently(author.id);
+        batch.key_absent(&recent);
+        batch.set_expiring(recent, "1", Duration::from_secs(limits.submission_seconds));
+    }
+    if let Some(key) = url_keys.first() {
+        batch.set_expiring(key, id.to_string(), Duration::from_secs(limits.repost_seconds));
+    }
+    let first_comment = match &submission.content {
+        Content::Link(_, comment) => comment.as_ref(),
+        Content::Text(_) => None,
+    };
+    batch.set_fields(
+        keys::news(id),
+        [
+            ("id", id.to_string()),
+            ("title", submission.title.as_str().to_owned()),
+            ("url", submission.content.stored_url()),
+            ("user_id", author.id.to_string()),
+            ("ctime", now.to_string()),
+            ("up", "1".to_owned()),
+            ("down", "0".to_owned()),
+            ("comments", if first_comment.is_some() { "1" } else { "0" }.to_owned()),
+        ],
+    );
+    let score = ranking::score(1, 0, &site.rules.ranking);
+    write_rank(batch, id, score, ranking::rank(score, now, now, &site.rules.ranking));
+    batch.sorted_add(keys::NEWS_CRON, id.to_string(), now.as_score());
+    batch.sorted_add(keys::news_up(id), author.id.to_string(), now.as_score());
+    batch.sorted_add(keys::user_saved(author.id), id.to_string(), now.as_score());
+    batch.sorted_add(keys::user_posted(author.id), id.to_string(), now.as_score());
+    if let Some(host) = linked_site(&submission.content.stored_url()) {
+        batch.sorted_add(keys::host_news(&host), id.to_string(), now.as_score());
+    }
+    if let Some(body) = first_comment {
+        let comment_id = CommentId(1);
+        let comment = Comment::new(comment_id, author.id, None, body, now);
+        batch.set_field(keys::thread(id), comment::NEXT_ID, comment_id.to_string());
+        comment::write_new(batch, id, &comment);
+    }
+}
+
+/// Changes title, content and topics of an item.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`],
+/// [`Refusal::UrlAndText`], [`Refusal::UrlPostedRecently`],
+/// [`Refusal::NewTopicNeedsKarma`], or the store's.
+pub async fn edit_news(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    id: NewsId,
+    submission: &Submission,
+) -> Result<(), Error> {
+    if matches!(submission.content, Content::Link(_, Some(_))) {
+        return Err(Refusal::UrlAndText.into());
+    }
+    let key = keys::news(id);
+    let url = submission.content.stored_url();
+    let new_keys = posted_recently_keys(site, &submission.content);
+    let mut attempts = site.attempts(&key);
+    loop {
+        attempts.next().await?;
+        let (news, article) = read_changeable(site, now, viewer, id).await?;
+        let mut batch = unchanged_since(&news);
+        if url != news.url {
+            let old_keys = own_url_keys(site, &news).await?;
+            refuse_url_of_others(site, &new_keys, &old_keys).await?;
+            for new in new_keys.iter().filter(|key| !old_keys.contains(key)) {
+                batch.key_absent(new);
+            }
+            for old in &old_keys {
+                batch.string_equals(old, id.to_string());
+                batch.delete(old);
+            }
+            if let Some(new) = new_keys.first() {
+                let time_to_live = Duration::from_secs(site.rules.limits.repost_seconds);
+                batch.set_expiring(new, id.to_string(), time_to_live);
+            }
+        }
+        if let Some(host) = news.site() {
+            batch.sorted_remove(keys::host_news(host), id.to_string());
+        }
+        if let Some(host) = linked_site(&url) {
+            batch.sorted_add(keys::host_news(&host), id.to_string(), news.ctime.as_score());
+        }
+        batch.set_fields(&key, [("title", submission.title.as_str()), ("url", url.as_str())]);
+        let topics = submission.topics.as_ref().unwrap_or(&news.topics);
+        change_topics(site, viewer, &news, topics, &mut batch).await?;
+        let link = article::link(site, id, submission.content.link());
+        article.edit(&mut batch, submission.title.as_str(), &link, &news.topics, topics);
+        if let Some(tweet) = read_announcement(site, &news).await? {
+            tweets::rename_announcement(&mut batch, &tweet, &submission.title);
+        }
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            return Ok(());
+        }
+    }
+}
+
+/// Deletes an item: it leaves the lists, its thread stays readable. The tweet
+/// that announced it is deleted.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`], or the store's.
+pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) -> Result<(), Error> {
+    let key = keys::news(id);
+    let mut attempts = site.attempts(&key);
+    loop {
+        attempts.next().await?;
+        let (news, article) = read_changeable(site, now.timestamp(), viewer, id).await?;
+        let mut batch = unchanged_since(&news);
+        let removal = match read_announcement(site, &news).await? {
+            Some(tweet) => Some(Removal::read(site, tweet).await?),
+            None => None,
+        };
+        if let Some(removal) = &removal {
+            removal.write(&mut batch, now);
+        }
+        for old in own_url_keys(site, &news).await? {
+            batch.string_equals(&old, id.to_string());
+            batch.delete(old);
+        }
+        batch.set_field(&key, "del", "1");
+        batch.delete_field(&key, "topics");
+        article.delete(&mut batch, &news.topics);
+        batch.sorted_remove(keys::NEWS_TOP, id.to_string());
+        batch.sorted_remove(keys::NEWS_CRON, id.to_string());
+        if let Some(host) = news.site() {
+            batch.sorted_remove(keys::host_news(host), id.to_string());
+        }
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            if let Some(removal) = removal {
+                removal.begin(site, now);
+            }
+            return Ok(());
+        }
+    }
+}
+
+/// The tweet that announced an item, if there is one still.
+async fn read_announcement(site: &Site, news: &News) -> Result<Option<Tweet>, Error> {
+    let Some(id) = news.tweet_id else {
+        return Ok(None);
+    };
+    let mut query = Query::new();
+    let tweet = TweetRead::ask(&mut query, id);
+    let tweet = tweet.take(&mut site.store.query(query).await?);
+    // Another program may have written the number.
+    Ok(tweet.filter(|tweet| tweet.news_id == Some(news.id)))
+}
+
+/// Stores other topics of an item, those that it does not have yet being
+/// allowed to the viewer.
+async fn change_topics(
+    site: &Site,
+    viewer: &User,
+    news: &News,
+    topics: &Topics,
+    batch: &mut Batch,
+) -> Result<(), Error> {
+    if *topics == news.topics {
+        return Ok(());
+    }
+    let added = topics.without(&news.topics);
+    let mut query = Query::new();
+    let known = TopicsRead::ask(&mut query, &added);
+    let mut answers = site.store.query(query).await?;
+    known.demand(&mut answers, &added, site, viewer, batch)?;
+    if topics.is_empty() {
+        batch.delete_field(keys::news(news.id), "topics");
+    } else {
+        batch.set_field(keys::news(news.id), "topics", topics.stored());
+    }
+    Ok(())
+}
+
+/// An item that the viewer may change now, and what becomes of its article.
+async fn read_changeable(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    id: NewsId,
+) -> Result<(News, ArticleChange), Error> {
+    let mut query = Query::new();
+    let hash = query.hash(keys::news(id));
+    let place = PlaceRead::ask(&mut query, id);
+    let mut answers = site.store.query(query).await?;
+    let news = News::from_hash(&answers.take(hash)).ok_or(Refusal::NoSuchNews)?;
+    news.may_change(viewer, now, site.rules.limits.news_edit_seconds)?;
+    Ok((news, place.take(&mut answers)))
+}
+
+/// A batch that holds only while nobody else edits or deletes the item.
+fn unchanged_since(news: &News) -> Batch {
+    let mut batch = Batch::new();
+    batch.field_absent(keys::news(news.id), "del");
+    batch.field_equals(keys::news(news.id), "url", &news.url);
+    match &news.stored_topics {
+        Some(topics) => batch.field_equals(keys::news(news.id), "topics", topics),
+        None => batch.field_absent(keys::news(news.id), "topics"),
+    };
+    batch
+}
+
+/// The `url:` keys that point to this item now.
+async fn own_url_keys(site: &Site, news: &News) -> Result<Vec<String>, Error> {
+    let Ok(url) = NewsUrl::parse(&news.url) else {
+        return Ok(Vec::new());
+    };
+    let own = news.id.to_string();
+    let holders = read_holders(site, &keys::urls(&url)).await?;
+    Ok(holders.into_iter().filter(|(_, holder)| *holder == own).map(|(key, _)| key).collect())
+}
+
+async fn refuse_url_of_others(site: &Site, new_keys: &[String], own_keys: &[String]) -> Result<(), Error> {
+    let holders = read_holders(site, new_keys).await?;
+    if holders.iter().any(|(key, _)| !own_keys.contains(key)) {
+        return Err(Refusal::UrlPostedRecently.into());
+    }
+    Ok(())
+}
+
+/// Which of the keys are present, with the item that each holds.
+async fn read_holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, Error> {
+    let mut query = Query::new();
+    let reads: Vec<_> = keys.iter().map(|key| (key, query.string(key))).collect();
+    let mut answers = site.store.query(query).await?;
+    Ok(reads.into_iter().filter_map(|(key, read)| Some((key.clone(), answers.take(read)?))).collect())
+}

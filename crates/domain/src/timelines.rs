@@ -1,0 +1,20 @@
+//! Tweets, who follows whom, and the timelines that follow from both.
+//!
+//! Keys: `tweet:<id>`, `tweet:ids`, `user:<id>:followers`, `user:<id>:followings`,
+//! `user:<id>:user_timeline`, `user:<id>:home_timeline`, `user:<id>:mentions`,
+//! `global_timeline`, `users.by_followers` and those that begin with `timeline:`.
+//!
+//! It hands out [`tweets`] (post, delete), [`follows`], [`reading`] (pages of timelines),
+//! [`lines`] (a tweet as it is shown), [`suggestions`], [`live`] (what an open home page is
+//! told), [`deliveries`] (the background jobs) and [`check`].
+
+pub mod check;
+pub mod deliveries;
+pub mod follows;
+mod homes;
+pub mod lines;
+pub mod live;
+mod merge;
+pub mod reading;
+pub mod suggestions;
+pub mod tweets;

@@ -1,0 +1,432 @@
+//! Comparing stored timelines with what they are made from, and mending them.
+//!
+//! What people did is taken as it is: the tweets, and whom each user follows.
+//! Everything else follows from that: who follows a user, the timelines of
+//! authors and readers. Readers who have not been here for long are passed over,
+//! since their timelines are made anew when they return; so is what a job that
+//! is not finished will do yet.
+
+use crate::accounts::users::DEACTIVATED;
+use crate::error::Error;
+use crate::keys;
+use crate::report::Found;
+use crate::site::{Applied, Site};
+use crate::timelines::deliveries::{self, Job};
+use crate::timelines::homes::{self, Whole};
+use crate::timelines::tweets::{TIMELINE_VERSION, Tweet};
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::{TweetId, UserId};
+use std::collections::{HashMap, HashSet};
+use tidings_keyspace::{Batch, Order, Query};
+
+/// Tweets looked at in one round.
+const TWEETS: u64 = 500;
+/// People looked at in one round.
+const PEOPLE: usize = 1_000;
+/// How often a difference is looked at again: on a site that is in use, what
+/// was read in two rounds may not fit together.
+const LOOKS: usize = 3;
+
+/// A check under way.
+pub struct TimelineCheck<'a> {
+    site: &'a Site,
+    now: Moment,
+    repair: bool,
+    pulled: HashSet<UserId>,
+    next_user: u64,
+    users: u64,
+    next_tweet: u64,
+    tweets: u64,
+}
+
+impl<'a> TimelineCheck<'a> {
+    /// A check of all timelines. Without `repair` it writes nothing. With it,
+    /// jobs that wait are done first, and authors who have few followers now are
+    /// delivered again.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn begin(site: &'a Site, now: Moment, repair: bool) -> Result<Self, Error> {
+        if repair {
+            deliveries::finish_waiting(site, now).await?;
+        }
+        let mut query = Query::new();
+        let users = query.string(keys::USERS_COUNT);
+        let tweets = query.string(keys::TWEET_IDS);
+        let pulled = query.members(keys::PULLED_AUTHORS);
+        let mut answers = site.store.query(query).await?;
+        let number = |text: Option<String>| text.and_then(|text| text.parse().ok()).unwrap_or(0);
+        let (users, tweets) = (number(answers.take(users)), number(answers.take(tweets)));
+        let pulled = answers.take(pulled).iter().filter_map(|id| id.parse().ok()).collect();
+        Ok(Self { site, now, repair, pulled, next_user: 1, users, next_tweet: 1, tweets })
+    }
+
+    /// How many users and tweets there are to be looked at.
+    #[must_use]
+    pub const fn total(&self) -> (u64, u64) {
+        (self.users, self.tweets)
+    }
+
+    /// Looks at some tweets: each must be in its author's timeline. `None`
+    /// after the last.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn next_tweets(&mut self) -> Result<Option<Found>, Error> {
+        if self.next_tweet > self.tweets {
+            return Ok(None);
+        }
+        let last = self.tweets.min(self.next_tweet + TWEETS - 1);
+        let ids: Vec<TweetId> = (self.next_tweet..=last).map(TweetId).collect();
+        self.next_tweet = last + 1;
+        let tweets = read_tweets(self.site, &ids).await?;
+        let mut query = Query::new();
+        let listed: Vec<_> = tweets
+            .values()
+            .map(|tweet| (tweet, query.scores(keys::user_timeline(tweet.user_id), [tweet.id.to_string()])))
+            .collect();
+        let mut answers = self.site.store.query(query).await?;
+        let mut found = Found::default();
+        for (tweet, listed) in listed {
+            let score = answers.take(listed).into_iter().next().flatten();
+            let differs = score != Some(tweet.created_at);
+            found.count(differs, differs && self.repair && self.list_tweet(tweet).await?);
+        }
+        Ok(Some(found))
+    }
+
+    async fn list_tweet(&self, tweet: &Tweet) -> Result<bool, Error> {
+        let mut batch = Batch::new();
+        batch.key_present(keys::tweet(tweet.id));
+        batch.sorted_add(keys::user_timeline(tweet.user_id), tweet.id.to_string(), tweet.created_at);
+        batch.increment_field(keys::user(tweet.user_id), TIMELINE_VERSION, 1);
+        self.apply(batch).await
+    }
+
+    /// Looks at one user: the own timeline, the followers, the home timeline.
+    /// `None` after the last.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn next_user(&mut self) -> Result<Option<Found>, Error> {
+        if self.next_user > self.users {
+            return Ok(None);
+        }
+        let user = UserId(self.next_user);
+        self.next_user += 1;
+        let mut found = self.check_own(user).await?;
+        found = found.and(self.check_followings(user).await?);
+        found = found.and(self.check_followers(user).await?);
+        Ok(Some(found.and(self.check_home(user).await?)))
+    }
+
+    /// The timeline of everyone has only tweets that are there.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn check_everyone(&self) -> Result<Found, Error> {
+        self.check_list(keys::GLOBAL_TIMELINE.to_owned(), None).await
+    }
+
+    /// A user's own timeline has only tweets of that user.
+    async fn check_own(&self, user: UserId) -> Result<Found, Error> {
+        self.check_list(keys::user_timeline(user), Some(user)).await
+    }
+
+    async fn check_list(&self, key: String, author: Option<UserId>) -> Result<Found, Error> {
+        let mut query = Query::new();
+        let entries = query.sorted_range(&key, Order::Descending, 0, u64::MAX);
+        let entries = self.site.store.query(query).await?.take(entries);
+        let mut found = Found::default();
+        for entries in entries.chunks(PEOPLE) {
+            let ids: Vec<TweetId> = entries.iter().filter_map(|(id, _)| id.parse().ok()).collect();
+            let tweets = read_tweets(self.site, &ids).await?;
+            for (member, _) in entries {
+                let tweet = member.parse().ok().and_then(|id: TweetId| tweets.get(&id));
+                let belongs = tweet.is_some_and(|tweet| author.is_none_or(|author| tweet.user_id == author));
+                let mut batch = Batch::new();
+                if let Ok(id) = member.parse() {
+                    match tweet {
+                        Some(_) => batch.key_present(keys::tweet(id)),
+                        None => batch.key_absent(keys::tweet(id)),
+                    };
+                }
+                batch.sorted_remove(&key, member);
+                found.count(!belongs, !belongs && self.repair && self.apply(batch).await?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whoever is followed knows it.
+    async fn check_followings(&self, user: UserId) -> Result<Found, Error> {
+        let list = |author| (keys::followers(author), user);
+        let differ = self.one_sided(keys::followings(user), list).await?;
+        self.mend_each(differ, |batch, author, since| {
+            batch.sorted_member_present(keys::followings(user), author.to_string());
+            batch.sorted_add(keys::followers(author), user.to_string(), since);
+            batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), 1.0);
+        })
+        .await
+    }
+
+    /// Only those are followers who follow.
+    async fn check_followers(&self, user: UserId) -> Result<Found, Error> {
+        let list = |follower| (keys::followings(follower), user);
+        let differ = self.one_sided(keys::followers(user), list).await?;
+        let found = self
+            .mend_each(differ, |batch, follower, _| {
+                batch.sorted_member_absent(keys::followings(follower), user.to_string());
+                batch.sorted_remove(keys::followers(user), follower.to_string());
+                batch.sorted_increment(keys::MOST_FOLLOWED, user.to_string(), -1.0);
+            })
+            .await?;
+        Ok(found.and(self.check_number_of_followers(user).await?))
+    }
+
+    async fn check_number_of_followers(&self, user: UserId) -> Result<Found, Error> {
+        let mut query = Query::new();
+        let number = query.sorted_count(keys::followers(user));
+        let noted = query.scores(keys::MOST_FOLLOWED, [user.to_string()]);
+        let mut answers = self.site.store.query(query).await?;
+        let number = answers.take(number);
+        let noted = answers.take(noted).into_iter().next().flatten().unwrap_or(0.0);
+        #[allow(clippy::cast_precision_loss)]
+        let by = number as f64 - noted;
+        let mut found = Found::default();
+        let differs = by != 0.0;
+        if number > 0 || differs {
+            let mut batch = Batch::new();
+            batch.sorted_increment(keys::MOST_FOLLOWED, user.to_string(), by);
+            found.count(differs, differs && self.repair && self.apply(batch).await?);
+        }
+        Ok(found)
+    }
+
+    /// How many there are in a list of people, and those of them whose own list
+    /// lacks the other side.
+    async fn one_sided(
+        &self,
+        key: String,
+        other_side: impl Fn(UserId) -> (String, UserId),
+    ) -> Result<(u64, Vec<(UserId, f64)>), Error> {
+        let mut query = Query::new();
+        let people = query.sorted_range(key, Order::Ascending, 0, u64::MAX);
+        let people = self.site.store.query(query).await?.take(people);
+        let people: Vec<(UserId, f64)> =
+            people.into_iter().filter_map(|(id, since)| Some((id.parse().ok()?, since))).collect();
+        let mut differ = Vec::new();
+        for people in people.chunks(PEOPLE) {
+            let mut query = Query::new();
+            let reads: Vec<_> = people
+                .iter()
+                .map(|(person, since)| {
+                    let (list, member) = other_side(*person);
+                    (*person, *since, query.scores(list, [member.to_string()]))
+                })
+                .collect();
+            let mut answers = self.site.store.query(query).await?;
+            for (person, since, read) in reads {
+                if answers.take(read).into_iter().flatten().next().is_none() {
+                    differ.push((person, since));
+                }
+            }
+        }
+        Ok((u64::try_from(people.len()).unwrap_or(u64::MAX), differ))
+    }
+
+    async fn mend_each(
+        &self,
+        (checked, differ): (u64, Vec<(UserId, f64)>),
+        mend: impl Fn(&mut Batch, UserId, f64),
+    ) -> Result<Found, Error> {
+        let mut found = Found::default();
+        for (person, since) in differ {
+            let mut batch = Batch::new();
+            mend(&mut batch, person, since);
+            found.count(true, self.repair && self.apply(batch).await?);
+        }
+        found.checked = checked;
+        Ok(found)
+    }
+
+    /// What is stored at home is what it ought to be.
+    async fn check_home(&self, user: UserId) -> Result<Found, Error> {
+        let mut found = Found::default();
+        let mut differs = false;
+        for look in 0..LOOKS {
+            let Some(home) = self.read_home(user).await? else {
+                return Ok(found);
+            };
+            differs = home.differs();
+            if !differs || (self.repair && look > 0) {
+                break;
+            }
+        }
+        let mended = differs && self.repair && self.mend_home(user).await?;
+        found.count(differs, mended);
+        Ok(found)
+    }
+
+    /// What is stored at home beside what ought to be; `None` for somebody who
+    /// gets no deliveries.
+    async fn read_home(&self, user: UserId) -> Result<Option<Home>, Error> {
+        let mut query = Query::new();
+        let fields = query.hash_fields(keys::user(user), ["id", "seen_time", DEACTIVATED]);
+        let floor = query.scores(keys::HOME_FLOORS, [user.to_string()]);
+        let followings = query.sorted_range(keys::followings(user), Order::Ascending, 0, u64::MAX);
+        let jobs = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX);
+        let mut answers = self.site.store.query(query).await?;
+        let [id, seen, deactivated] = three(answers.take(fields));
+        let seen = seen.and_then(|seen| seen.parse().ok()).map(Timestamp);
+        let rules = &self.site.rules.timelines;
+        let is_away = seen.is_some_and(|seen| rules.is_inactive(seen, self.now.timestamp()));
+        if id.is_none() || deactivated.is_some() || is_away {
+            return Ok(None);
+        }
+        let jobs: HashSet<Job> =
+            answers.take(jobs).iter().filter_map(|(name, _)| name.parse().ok()).collect();
+        let followings = answers.take(followings);
+        let followed = followings.iter().filter_map(|(id, _)| id.parse().ok()).chain([user]).collect();
+
+        let stored = homes::read_home(self.site, user).await?;
+        let whole = homes::recompute(self.site, user, &self.pulled).await?;
+        let ids: Vec<TweetId> = stored.iter().map(|(id, _)| *id).collect();
+        Ok(Some(Home {
+            user,
+            floor: answers.take(floor).into_iter().next().flatten(),
+            tweets: read_tweets(self.site, &ids).await?,
+            stored,
+            whole,
+            followed,
+            jobs,
+        }))
+    }
+
+    /// Takes out what does not belong there, and makes the rest anew.
+    async fn mend_home(&self, user: UserId) -> Result<bool, Error> {
+        let Some(home) = self.read_home(user).await? else {
+            return Ok(false);
+        };
+        let job = Job::Rebuild(user);
+        let mut batch = Batch::new();
+        for id in home.strangers() {
+            batch.sorted_remove(keys::home_timeline(user), id.to_string());
+        }
+        deliveries::add(&mut batch, job, self.now, user);
+        if !self.apply(batch).await? {
+            return Ok(false);
+        }
+        match deliveries::work_on(self.site, self.now, job).await {
+            // The server may have done it.
+            Ok(true) => Ok(true),
+            Ok(false) | Err(Error::Busy) => {
+                Ok(self.read_home(user).await?.is_none_or(|home| !home.differs()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Delivers again what was not delivered of authors who have few followers
+    /// now. Answers of how many all is delivered.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn deliver_pulled(&self) -> Result<u64, Error> {
+        let mut delivered = 0;
+        for author in self.pulled.iter().filter(|_| self.repair) {
+            let mut query = Query::new();
+            let version = query.hash_fields(keys::user(*author), [TIMELINE_VERSION]);
+            let followers = query.sorted_range(keys::followers(*author), Order::Ascending, 0, u64::MAX);
+            let mut answers = self.site.store.query(query).await?;
+            let version = answers.take(version).into_iter().next().flatten();
+            let followers = answers.take(followers);
+            let is_few = u64::try_from(followers.len())
+                .is_ok_and(|followers| followers <= self.site.rules.timelines.pull_limit);
+            if !is_few {
+                continue;
+            }
+            let mut is_all = true;
+            for follower in followers.iter().filter_map(|(id, _)| id.parse().ok()) {
+                let job = Job::Rebuild(follower);
+                let mut batch = Batch::new();
+                deliveries::add(&mut batch, job, self.now, follower);
+                self.apply(batch).await?;
+                is_all &= deliveries::work_on(self.site, self.now, job).await?;
+            }
+            if !is_all {
+                continue;
+            }
+            let mut batch = Batch::new();
+            // What was posted meanwhile may not have been delivered either.
+            batch.field_unchanged(keys::user(*author), TIMELINE_VERSION, version);
+            batch.remove_member(keys::PULLED_AUTHORS, author.to_string());
+            delivered += u64::from(self.apply(batch).await?);
+        }
+        Ok(delivered)
+    }
+
+    async fn apply(&self, batch: Batch) -> Result<bool, Error> {
+        Ok(matches!(self.site.apply(batch).await?, Applied::Yes(_)))
+    }
+}
+
+/// What is stored at home, and what ought to be.
+struct Home {
+    user: UserId,
+    stored: Vec<(TweetId, f64)>,
+    tweets: HashMap<TweetId, Tweet>,
+    floor: Option<f64>,
+    /// The user and whom the user follows.
+    followed: HashSet<UserId>,
+    /// Without the authors who are pulled.
+    whole: Whole,
+    jobs: HashSet<Job>,
+}
+
+impl Home {
+    fn differs(&self) -> bool {
+        self.strangers().next().is_some() || self.lacks_a_tweet() || self.floor_is_too_low()
+    }
+
+    /// What is stored and does not belong there: what no job will take out.
+    fn strangers(&self) -> impl Iterator<Item = TweetId> {
+        self.stored.iter().map(|(id, _)| *id).filter(|id| match self.tweets.get(id) {
+            None => !self.jobs.contains(&Job::Sweep(*id)),
+            Some(tweet) => {
+                !self.followed.contains(&tweet.user_id)
+                    && !self.jobs.contains(&Job::Clear(self.user, tweet.user_id))
+            }
+        })
+    }
+
+    fn lacks_a_tweet(&self) -> bool {
+        let stored: HashSet<TweetId> = self.stored.iter().map(|(id, _)| *id).collect();
+        let above = |score: f64| self.floor.is_none_or(|floor| score > floor);
+        self.whole.entries.iter().any(|(id, score)| {
+            above(*score) && !stored.contains(id) && !self.jobs.contains(&Job::Deliver(*id))
+        })
+    }
+
+    /// Whether something is left out that the floor does not tell of.
+    fn floor_is_too_low(&self) -> bool {
+        let is_stored = |id: &TweetId| self.stored.iter().any(|(stored, _)| stored == id);
+        match &self.whole.left_out {
+            Some((id, score)) => !is_stored(id) && self.floor.is_none_or(|floor| floor < *score),
+            None => false,
+        }
+    }
+}
+
+async fn read_tweets(site: &Site, ids: &[TweetId]) -> Result<HashMap<TweetId, Tweet>, Error> {
+    let mut query = Query::new();
+    let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::tweet(*id)))).collect();
+    let mut answers = site.store.query(query).await?;
+    let tweet = |(id, read)| Some((id, Tweet::from_hash(id, &answers.take(read))?));
+    Ok(reads.into_iter().filter_map(tweet).collect())
+}
+
+fn three(values: Vec<Option<String>>) -> [Option<String>; 3] {
+    let mut values = values.into_iter();
+    [values.next().flatten(), values.next().flatten(), values.next().flatten()]
+}

@@ -1,0 +1,74 @@
+//! Putting a tweet into the home timelines of its author's followers.
+
+use super::{Current, Outcome, followers};
+use crate::accounts::users::DEACTIVATED;
+use crate::error::Error;
+use crate::keys;
+use crate::timelines::follows::FOLLOWERS_LOST;
+use crate::timelines::homes::add_to_home;
+use crate::timelines::live::{self, NewTweet};
+use crate::values::clock::Timestamp;
+use crate::values::ids::{TweetId, UserId};
+use tidings_keyspace::Query;
+
+/// One step: some followers.
+pub(super) async fn step(current: &Current<'_>, tweet: TweetId) -> Result<Outcome, Error> {
+    let site = current.site;
+    let Some(author) = current.author() else {
+        return current.finish(current.batch()).await;
+    };
+    let mut query = Query::new();
+    // Read before the followers: who leaves after that is noticed.
+    let author_fields = query.hash_fields(keys::user(author), [FOLLOWERS_LOST, DEACTIVATED]);
+    let created_at = query.hash_fields(keys::tweet(tweet), ["created_at"]);
+    let read = followers::ask(current, &mut query, author);
+    let mut answers = site.store.query(query).await?;
+    let mut author_fields = answers.take(author_fields).into_iter();
+    let (lost, deactivated) = (author_fields.next().flatten(), author_fields.next().flatten());
+    let created_at = answers.take(created_at).into_iter().next().flatten();
+    let score = created_at.and_then(|time| time.parse().ok()).filter(|score: &f64| score.is_finite());
+    let chunk = read.take(&mut answers);
+    let Some(score) = score.filter(|_| deactivated.is_none()) else {
+        // There is nothing to deliver any more.
+        return current.finish(current.batch()).await;
+    };
+
+    let mut batch = current.batch();
+    batch.key_present(keys::tweet(tweet));
+    batch.field_absent(keys::user(author), DEACTIVATED);
+    batch.field_unchanged(keys::user(author), FOLLOWERS_LOST, lost);
+    for (reader, is_active) in activity(current, &chunk.ids).await? {
+        if is_active {
+            add_to_home(&mut batch, &site.rules.timelines, reader, tweet, score);
+        } else {
+            // What is stored for them lacks this tweet from now on.
+            batch.sorted_raise(keys::HOME_FLOORS, reader.to_string(), score);
+        }
+    }
+    match chunk.next {
+        Some(next) => current.advance(batch, &next).await,
+        None => {
+            batch.publish(live::CHANNEL, NewTweet { author, id: tweet, score }.to_string());
+            current.finish(batch).await
+        }
+    }
+}
+
+/// Who has been here lately, or of whom it is not known.
+async fn activity(current: &Current<'_>, readers: &[UserId]) -> Result<Vec<(UserId, bool)>, Error> {
+    let rules = &current.site.rules.timelines;
+    let now = current.now.timestamp();
+    let mut query = Query::new();
+    let reads: Vec<_> = readers
+        .iter()
+        .map(|reader| (*reader, query.hash_fields(keys::user(*reader), ["seen_time"])))
+        .collect();
+    let mut answers = current.site.store.query(query).await?;
+    let mut activity = Vec::with_capacity(readers.len());
+    for (reader, seen) in reads {
+        let seen = answers.take(seen).into_iter().next().flatten();
+        let seen = seen.and_then(|seen| seen.parse().ok()).map(Timestamp);
+        activity.push((reader, !seen.is_some_and(|seen| rules.is_inactive(seen, now))));
+    }
+    Ok(activity)
+}

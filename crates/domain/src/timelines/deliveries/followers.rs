@@ -1,0 +1,69 @@
+//! The followers of an author, some at a time, in the order in which they came.
+//!
+//! Where a job goes on is told by the last follower it has seen: score, member,
+//! and how many of that score it has seen. Those who come later are at the end
+//! of the order, and those who leave do not move the others past it.
+
+use super::Current;
+use crate::accounts::users::number;
+use crate::keys;
+use crate::values::ids::UserId;
+use crate::values::limits::DELIVERY_CHUNK;
+use tidings_keyspace::{Answers, Handle, Order, Query};
+
+const AFTER_SCORE: &str = "after_score";
+const AFTER_MEMBER: &str = "after_member";
+const AFTER_TIED: &str = "after_tied";
+
+/// Some followers on their way.
+pub(super) struct FollowersRead {
+    handle: Handle<Vec<(String, f64)>>,
+    after: Option<(f64, String)>,
+    tied: u64,
+    limit: u64,
+}
+
+/// Some followers.
+pub(super) struct Followers {
+    pub(super) ids: Vec<UserId>,
+    /// The fields of the job after these; `None` when they are the last.
+    pub(super) next: Option<[(&'static str, String); 3]>,
+}
+
+/// Asks for the followers after those that the job has seen.
+pub(super) fn ask(current: &Current<'_>, query: &mut Query, author: UserId) -> FollowersRead {
+    let after = number::<f64>(&current.hash, AFTER_SCORE)
+        .map(|score| (score, current.hash.get(AFTER_MEMBER).unwrap_or_default().to_owned()));
+    let tied: u64 = number(&current.hash, AFTER_TIED).unwrap_or(0);
+    let least = after.as_ref().map_or(f64::NEG_INFINITY, |(score, _)| *score);
+    let limit = u64::try_from(DELIVERY_CHUNK).unwrap_or(u64::MAX).saturating_add(tied);
+    let bounds = (least, f64::INFINITY);
+    let handle = query.sorted_by_score(keys::followers(author), Order::Ascending, bounds, limit);
+    FollowersRead { handle, after, tied, limit }
+}
+
+impl FollowersRead {
+    /// Takes what was found.
+    pub(super) fn take(self, answers: &mut Answers) -> Followers {
+        let mut found = answers.take(self.handle);
+        let is_last = u64::try_from(found.len()).is_ok_and(|length| length < self.limit);
+        if let Some((score, member)) = &self.after {
+            found.retain(|(other, other_score)| other_score > score || other > member);
+        }
+        // Some of the tie may have left; what is too much comes in the next step.
+        let is_last = is_last && found.len() <= DELIVERY_CHUNK;
+        found.truncate(DELIVERY_CHUNK);
+        let next = found.last().filter(|_| !is_last).map(|(member, score)| {
+            let same = found.iter().filter(|(_, other)| other == score).count();
+            let same = u64::try_from(same).unwrap_or(u64::MAX);
+            let earlier = self.after.is_some_and(|(before, _)| before == *score);
+            let tied = if earlier { self.tied.saturating_add(same) } else { same };
+            [
+                (AFTER_SCORE, format!("{score:?}")),
+                (AFTER_MEMBER, member.clone()),
+                (AFTER_TIED, tied.to_string()),
+            ]
+        });
+        Followers { ids: found.iter().filter_map(|(member, _)| member.parse().ok()).collect(), next }
+    }
+}

@@ -1,0 +1,104 @@
+//! Taking a deactivated account out of everything that it is in: whom it
+//! follows, who follows it, and its tweets.
+
+use super::{Current, Outcome};
+use crate::error::Error;
+use crate::keys;
+use crate::timelines::follows;
+use crate::timelines::tweets::{self, TweetRead};
+use crate::values::ids::{TweetId, UserId};
+use tidings_keyspace::{Batch, Order, Query};
+
+/// People who are taken apart from the account in one step.
+const PEOPLE: u64 = 20;
+/// Tweets that are deleted in one step.
+const TWEETS: u64 = 200;
+
+/// One step: some of those who are followed, or of the followers, or of the
+/// tweets, whichever there are left. The tweets are last: they tell whose they
+/// are, in the followers' timelines.
+pub(super) async fn step(current: &Current<'_>, user: UserId) -> Result<Outcome, Error> {
+    let site = current.site;
+    let mut query = Query::new();
+    let followings = query.sorted_range(keys::followings(user), Order::Ascending, 0, PEOPLE);
+    let followers = query.sorted_range(keys::followers(user), Order::Ascending, 0, PEOPLE);
+    let tweets = query.sorted_range(keys::user_timeline(user), Order::Descending, 0, TWEETS);
+    let mut answers = site.store.query(query).await?;
+    let followings: Vec<UserId> = ids(answers.take(followings));
+    let followers: Vec<UserId> = ids(answers.take(followers));
+    let tweets: Vec<TweetId> = ids(answers.take(tweets));
+
+    let mut batch = current.batch();
+    if !followings.is_empty() {
+        for followed in followings {
+            follows::write_unfollow(&mut batch, user, followed);
+            follows::note_lost_follower(&mut batch, followed);
+        }
+        return current.advance(batch, &[]).await;
+    }
+    if !followers.is_empty() {
+        take_out_of_homes(current, &mut batch, &followers, user).await?;
+        for follower in followers {
+            follows::write_unfollow(&mut batch, follower, user);
+            follows::note_followings_change(&mut batch, follower);
+        }
+        follows::note_lost_follower(&mut batch, user);
+        return current.advance(batch, &[]).await;
+    }
+    if !tweets.is_empty() {
+        let mut query = Query::new();
+        let reads: Vec<_> = tweets.iter().map(|tweet| TweetRead::ask(&mut query, *tweet)).collect();
+        let mut answers = site.store.query(query).await?;
+        let found: Vec<_> = reads.into_iter().filter_map(|read| read.take(&mut answers)).collect();
+        tweets::forget_mentions(site, &mut batch, &found).await?;
+        for tweet in tweets {
+            batch.delete(keys::tweet(tweet));
+            batch.sorted_remove(keys::user_timeline(user), tweet.to_string());
+            batch.sorted_remove(keys::GLOBAL_TIMELINE, tweet.to_string());
+        }
+        return current.advance(batch, &[]).await;
+    }
+    batch.delete(keys::home_timeline(user));
+    batch.delete(keys::user_mentions(user));
+    batch.sorted_remove(keys::HOME_FLOORS, user.to_string());
+    batch.sorted_remove(keys::MOST_FOLLOWED, user.to_string());
+    batch.remove_member(keys::PULLED_AUTHORS, user.to_string());
+    current.finish(batch).await
+}
+
+fn ids<T: std::str::FromStr>(members: Vec<(String, f64)>) -> Vec<T> {
+    members.into_iter().filter_map(|(member, _)| member.parse().ok()).collect()
+}
+
+/// Takes the tweets of a user out of the home timelines of readers, and those
+/// that were deleted: their sweep does not come by there any more.
+async fn take_out_of_homes(
+    current: &Current<'_>,
+    batch: &mut Batch,
+    readers: &[UserId],
+    author: UserId,
+) -> Result<(), Error> {
+    let store = &current.site.store;
+    let mut query = Query::new();
+    let homes: Vec<_> = readers
+        .iter()
+        .map(|reader| keys::home_timeline(*reader))
+        .map(|home| (query.sorted_range(&home, Order::Descending, 0, u64::MAX), home))
+        .collect();
+    let mut answers = store.query(query).await?;
+    let mut query = Query::new();
+    let mut entries = Vec::new();
+    for (home, key) in homes {
+        for tweet in ids::<TweetId>(answers.take(home)) {
+            entries.push((key.clone(), tweet, query.hash_fields(keys::tweet(tweet), ["user_id"])));
+        }
+    }
+    let mut answers = store.query(query).await?;
+    for (home, tweet, user_id) in entries {
+        let user_id = answers.take(user_id).into_iter().next().flatten();
+        if user_id.is_none_or(|id| id == author.to_string()) {
+            batch.sorted_remove(home, tweet.to_string());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! Following: who follows whom, and what that does to home timelines.
+
+use crate::accounts::users::DEACTIVATED;
+use crate::accounts::users::{User, read_people};
+use crate::accounts::visit::Visit;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::timelines::deliveries::{self, Job};
+use crate::timelines::homes::add_to_home;
+use crate::timelines::merge::Merge;
+use crate::timelines::tweets::TIMELINE_VERSION;
+use crate::values::clock::Moment;
+use crate::values::cursor::{Cursor, Window};
+use crate::values::ids::{TweetId, UserId};
+use crate::values::limits::{FOLLOW_BACKFILL, MAX_FOLLOWINGS};
+use tidings_keyspace::{Batch, Order, Query};
+
+/// The field of a user that counts followers who have left. A delivery checks
+/// that nobody has left since it read who follows.
+pub(crate) const FOLLOWERS_LOST: &str = "followers_lost";
+/// The field of a user that counts changes of whom the user follows. Who makes
+/// a home timeline anew checks that they are still the same.
+pub(crate) const FOLLOWINGS_VERSION: &str = "followings_version";
+
+/// Follows a user: their newest tweets come into the follower's home timeline.
+/// Following twice changes nothing.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], [`Refusal::FollowingOneself`],
+/// [`Refusal::TooManyFollowings`], [`Refusal::SessionEnded`], or the store's.
+pub async fn follow(site: &Site, now: Moment, follower: &User, name: &str) -> Result<(), Error> {
+    let author = user_named(site, name).await?;
+    if author == follower.id {
+        return Err(Refusal::FollowingOneself.into());
+    }
+    let (follower_key, author_key) = (keys::user(follower.id), keys::user(author));
+    let followings = keys::followings(follower.id);
+    let mut attempts = site.attempts(&author_key);
+    loop {
+        attempts.next().await?;
+        let mut query = Query::new();
+        // The version before the tweets: what changes after it is noticed.
+        let fields = query.hash_fields(&author_key, ["username", TIMELINE_VERSION]);
+        let tweets =
+            query.sorted_range(keys::user_timeline(author), Order::Descending, 0, FOLLOW_BACKFILL + 1);
+        let since = query.scores(&followings, [author.to_string()]);
+        let count = query.sorted_count(&followings);
+        let mut answers = site.store.query(query).await?;
+        let mut fields = answers.take(fields).into_iter();
+        let (Some(Some(_)), version) = (fields.next(), fields.next().flatten()) else {
+            return Err(Refusal::NoSuchUser.into());
+        };
+        if answers.take(since).into_iter().flatten().next().is_some() {
+            return Ok(());
+        }
+        if answers.take(count) >= MAX_FOLLOWINGS {
+            return Err(Refusal::TooManyFollowings { limit: MAX_FOLLOWINGS }.into());
+        }
+
+        let mut batch = Batch::new();
+        let account_there = batch.field_absent(&follower_key, DEACTIVATED);
+        batch.sorted_member_absent(&followings, author.to_string());
+        batch.field_absent(&author_key, DEACTIVATED);
+        batch.field_unchanged(&author_key, TIMELINE_VERSION, version);
+        batch.sorted_add(&followings, author.to_string(), now.as_score());
+        batch.sorted_add(keys::followers(author), follower.id.to_string(), now.as_score());
+        batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), 1.0);
+        note_followings_change(&mut batch, follower.id);
+        backfill(&mut batch, site, follower.id, &answers.take(tweets));
+        match site.apply(batch).await? {
+            Applied::Yes(_) => return Ok(()),
+            Applied::No(check) if check == account_there => return Err(Refusal::SessionEnded.into()),
+            Applied::No(_) => {}
+        }
+    }
+}
+
+/// Puts the newest tweets of somebody into a follower's home timeline. Where
+/// there are more, the timeline is complete only down to the first that is left
+/// out.
+fn backfill(batch: &mut Batch, site: &Site, follower: UserId, tweets: &[(String, f64)]) {
+    let (new, left_out) = tweets.split_at(tweets.len().min(usize::try_from(FOLLOW_BACKFILL).unwrap_or(0)));
+    if let Some((_, score)) = left_out.first() {
+        batch.sorted_raise(keys::HOME_FLOORS, follower.to_string(), *score);
+    }
+    for (tweet, score) in new {
+        if let Ok(tweet) = tweet.parse::<TweetId>() {
+            add_to_home(batch, &site.rules.timelines, follower, tweet, *score);
+        }
+    }
+}
+
+/// Stops following a user: exactly their tweets leave the home timeline. Who is
+/// not followed is left alone.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], or the store's.
+pub async fn unfollow(site: &Site, now: Moment, follower: &User, name: &str) -> Result<(), Error> {
+    let author = user_named(site, name).await?;
+    let job = Job::Clear(follower.id, author);
+    let mut batch = Batch::new();
+    batch.sorted_member_present(keys::followings(follower.id), author.to_string());
+    write_unfollow(&mut batch, follower.id, author);
+    note_followings_change(&mut batch, follower.id);
+    note_lost_follower(&mut batch, author);
+    deliveries::add(&mut batch, job, now, author);
+    if let Applied::No(_) = site.apply(batch).await? {
+        return Ok(());
+    }
+    // Nothing of theirs can be delivered any more: what is there now is all.
+    if let Err(error) = deliveries::work_on(site, now, job).await {
+        // It is done, and what is left to do is noted.
+        tracing::warn!(%job, %error, "left for the background");
+    }
+    Ok(())
+}
+
+/// Adds the end of a following to a batch. The caller notes who has changed
+/// ([`note_followings_change`], [`note_lost_follower`]), each user once.
+pub(crate) fn write_unfollow(batch: &mut Batch, follower: UserId, author: UserId) {
+    batch.sorted_remove(keys::followings(follower), author.to_string());
+    batch.sorted_remove(keys::followers(author), follower.to_string());
+    batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), -1.0);
+}
+
+/// Notes that whom a user follows has changed.
+pub(crate) fn note_followings_change(batch: &mut Batch, user: UserId) {
+    batch.increment_field(keys::user(user), FOLLOWINGS_VERSION, 1);
+}
+
+/// Notes that a user has lost followers.
+pub(crate) fn note_lost_follower(batch: &mut Batch, user: UserId) {
+    batch.increment_field(keys::user(user), FOLLOWERS_LOST, 1);
+}
+
+async fn user_named(site: &Site, name: &str) -> Result<UserId, Error> {
+    let mut query = Query::new();
+    let id = query.string(keys::username_to_id(name));
+    let id = site.store.query(query).await?.take(id);
+    let id = id.and_then(|id| id.parse().ok()).ok_or(Refusal::NoSuchUser)?;
+    let mut query = Query::new();
+    let people = read_people(&mut query, [id]);
+    let is_there = people.take(&mut site.store.query(query).await?).contains_key(&id);
+    if is_there { Ok(id) } else { Err(Refusal::NoSuchUser.into()) }
+}
+
+/// One of the two lists of a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Who follows the user.
+    Followers,
+    /// Whom the user follows.
+    Followings,
+}
+
+/// Somebody in a list of people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    /// The account.
+    pub id: UserId,
+    /// The name.
+    pub username: String,
+    /// The full name; may be empty.
+    pub fullname: String,
+    /// Whether whoever visits follows them.
+    pub followed: bool,
+}
+
+/// A page of a list of people.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PeoplePage {
+    /// How many there are in the whole list.
+    pub count: u64,
+    /// The people, who came last first.
+    pub people: Vec<Person>,
+    /// Where the next page begins; `None` after the last.
+    pub next: Option<Cursor>,
+}
+
+/// Who follows a user, or whom a user follows. Rounds: 3.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], or the store's.
+pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) -> Result<PeoplePage, Error> {
+    let user = crate::accounts::users::id_of(visit, name).await?;
+    let list = match side {
+        Side::Followers => keys::followers(user),
+        Side::Followings => keys::followings(user),
+    };
+    let wanted = Window { count: window.count + 1, ..*window };
+    let mut merge = Merge::new(vec![list.clone()], wanted, None, f64::INFINITY);
+    let mut query = Query::new();
+    let owner = read_people(&mut query, [user]);
+    let count = query.sorted_count(&list);
+    let asked = merge.ask(&mut query);
+    let mut answers = visit.run(query).await?;
+    if owner.take(&mut answers).is_empty() {
+        return Err(Refusal::NoSuchUser.into());
+    }
+    let count = answers.take(count);
+    merge.take(asked, &mut answers);
+    while !merge.is_done() {
+        let mut query = Query::new();
+        let asked = merge.ask(&mut query);
+        merge.take(asked, &mut visit.run(query).await?);
+    }
+    let mut entries = merge.into_entries();
+    let is_more = entries.len() > window.count;
+    entries.truncate(window.count);
+    let next = entries.last().filter(|_| is_more).copied();
+    let people = persons(visit, entries.iter().map(|entry| UserId(entry.id)).collect()).await?;
+    Ok(PeoplePage { count, people, next })
+}
+
+/// The people with these ids, in their order. Accounts that are gone are left out.
+/// Rounds: 1.
+pub(crate) async fn persons(visit: &mut Visit, ids: Vec<UserId>) -> Result<Vec<Person>, Error> {
+    let mut query = Query::new();
+    let people = read_people(&mut query, ids.iter().copied());
+    let followed = visit
+        .viewer_id()
+        .map(|viewer| query.scores(keys::followings(viewer), ids.iter().map(ToString::to_string)));
+    let mut answers = visit.run(query).await?;
+    let mut people = people.take(&mut answers);
+    let followed = match followed {
+        Some(followed) => answers.take(followed),
+        None => vec![None; ids.len()],
+    };
+    let person = |(id, since): (UserId, Option<f64>)| {
+        let (username, fullname) = people.remove(&id)?;
+        Some(Person { id, username, fullname, followed: since.is_some() })
+    };
+    Ok(ids.into_iter().zip(followed).filter_map(person).collect())
+}

@@ -1,0 +1,104 @@
+//! What an open home page is told: that there are new tweets.
+//!
+//! A message says that a tweet has reached the timelines of its author's
+//! followers. It goes to all servers of the store; each asks once who of its
+//! readers is concerned.
+
+use crate::accounts::visit::Visit;
+use crate::error::Error;
+use crate::keys;
+use crate::site::Site;
+use crate::timelines::reading;
+use crate::values::clock::Timestamp;
+use crate::values::cursor::{Cursor, Window};
+use crate::values::ids::{TweetId, UserId};
+use crate::values::limits::MAX_PAGE;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use tidings_keyspace::Query;
+
+/// The channel of these messages.
+pub const CHANNEL: &str = "tweets";
+
+/// A tweet that has arrived.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NewTweet {
+    /// Who wrote it.
+    pub author: UserId,
+    /// The tweet.
+    pub id: TweetId,
+    /// When it was posted: Unix seconds with a fraction.
+    pub score: f64,
+}
+
+impl NewTweet {
+    /// Its place in timelines.
+    #[must_use]
+    pub const fn cursor(&self) -> Cursor {
+        Cursor { score: self.score, id: self.id.0 }
+    }
+}
+
+impl fmt::Display for NewTweet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.author, self.cursor())
+    }
+}
+
+/// A message is not one of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an author and a cursor")]
+pub struct NotANewTweet;
+
+impl FromStr for NewTweet {
+    type Err = NotANewTweet;
+
+    fn from_str(message: &str) -> Result<Self, NotANewTweet> {
+        let (author, cursor) = message.split_once(' ').ok_or(NotANewTweet)?;
+        let cursor: Cursor = cursor.parse().map_err(|_| NotANewTweet)?;
+        let author = author.parse().map_err(|_| NotANewTweet)?;
+        Ok(Self { author, id: TweetId(cursor.id), score: cursor.score })
+    }
+}
+
+/// Who of these readers sees an author's tweets at home: the author's followers
+/// and the author. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn followers_among(site: &Site, author: UserId, readers: &[UserId]) -> Result<Vec<UserId>, Error> {
+    let mut query = Query::new();
+    let follow = query.scores(keys::followers(author), readers.iter().map(ToString::to_string));
+    let follow = site.store.query(query).await?.take(follow);
+    let concerned =
+        readers.iter().zip(follow).filter(|(reader, since)| since.is_some() || **reader == author);
+    Ok(concerned.map(|(reader, _)| *reader).collect())
+}
+
+/// How many tweets of a reader's home timeline are newer than an entry; the
+/// largest page counts as all. Rounds: as [`timelines::home`].
+///
+/// # Errors
+/// When the store fails.
+pub async fn count_newer(site: &Arc<Site>, reader: UserId, since: Cursor) -> Result<u64, Error> {
+    let window = Window { before: None, since: Some(since), count: MAX_PAGE };
+    let mut visit = Visit::new(site.clone(), Timestamp::default(), None);
+    let page = reading::home_of(&mut visit, reader, &window).await?;
+    Ok(u64::try_from(page.lines.len()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_written_and_read() {
+        let tweet = NewTweet { author: UserId(7), id: TweetId(45), score: 1_401_267_618.123 };
+        assert_eq!(tweet.to_string(), "7 1401267618.123-45");
+        assert_eq!(tweet.to_string().parse(), Ok(tweet));
+        for message in ["", "7", "7 1", "x 1-1", "7 1-1 2"] {
+            assert_eq!(message.parse::<NewTweet>(), Err(NotANewTweet), "{message}");
+        }
+    }
+}

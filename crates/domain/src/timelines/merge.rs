@@ -1,0 +1,185 @@
+//! The newest entries of several lists as one list, without duplicates.
+//!
+//! Each list is a sorted set by time. A round reads some entries from the top
+//! of every list. What was cut off there cannot be known; while it could be
+//! among the newest, another round goes on at the cut of those lists. With
+//! entries at different times one round does.
+
+use crate::values::cursor::{Cursor, Window};
+use tidings_keyspace::{Answers, Handle, Order, Query};
+
+/// Entries read beyond those that are wanted: for the cut, and for ties.
+const SLACK: u64 = 8;
+/// With more lists than this, not each is read as if it had all of the page.
+const MANY_LISTS: usize = 64;
+
+/// Several lists on their way to be one.
+pub(crate) struct Merge {
+    lists: Vec<List>,
+    window: Window,
+    /// The lowest score of interest.
+    least: f64,
+    found: Vec<Cursor>,
+    done: bool,
+}
+
+/// One of the lists, as far as it has been read.
+struct List {
+    key: String,
+    /// Everything above this score is known; what has it may not be.
+    most: f64,
+    /// Entries to read in the next round.
+    limit: u64,
+    /// Whether it is to be read in the next round.
+    is_wanted: bool,
+    /// Whether all of it is known.
+    is_known: bool,
+}
+
+/// Members with their scores.
+type Entries = Vec<(String, f64)>;
+
+/// One round's answers on their way, each with the position of its list.
+pub(crate) struct Asked(Vec<(usize, Handle<Entries>)>);
+
+impl Merge {
+    /// The entries of a window, of those whose score is above `floor`, if there
+    /// is one, and at most `ceiling`.
+    pub(crate) fn new(lists: Vec<String>, window: Window, floor: Option<f64>, ceiling: f64) -> Self {
+        let since = window.since.map_or(f64::NEG_INFINITY, |since| since.score);
+        let most = window.before.map_or(f64::INFINITY, |before| before.score).min(ceiling);
+        let limit = first_limit(window.count, lists.len());
+        let list = |key| List { key, most, limit, is_wanted: true, is_known: false };
+        Self {
+            done: lists.is_empty(),
+            lists: lists.into_iter().map(list).collect(),
+            window,
+            least: floor.map_or(since, |floor| since.max(floor.next_up())),
+            found: Vec::new(),
+        }
+    }
+
+    /// Whether all is found that was wanted, or all that there is.
+    pub(crate) const fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Adds the reads of the next round.
+    pub(crate) fn ask(&self, query: &mut Query) -> Asked {
+        let wanted = self.lists.iter().enumerate().filter(|(_, list)| list.is_wanted);
+        let ask = |(position, list): (usize, &List)| {
+            let bounds = (self.least, list.most);
+            (position, query.sorted_by_score(&list.key, Order::Descending, bounds, list.limit))
+        };
+        Asked(if self.done { Vec::new() } else { wanted.map(ask).collect() })
+    }
+
+    /// Takes what a round has found.
+    pub(crate) fn take(&mut self, asked: Asked, answers: &mut Answers) {
+        for (position, handle) in asked.0 {
+            let entries = answers.take(handle);
+            let read = entries.iter().filter_map(|(member, score)| Cursor::of_member(member, *score));
+            self.found.extend(read.filter(|entry| self.window.has(entry)));
+            let Some(list) = self.lists.get_mut(position) else { continue };
+            list.is_known = u64::try_from(entries.len()).is_ok_and(|length| length < list.limit);
+            if let Some((_, lowest)) = entries.last() {
+                if *lowest >= list.most {
+                    // Nothing but entries of the same time: more of them have to be read at once.
+                    list.limit = list.limit.saturating_mul(2);
+                }
+                list.most = *lowest;
+            }
+        }
+        self.found.sort_by(|entry, other| other.order(entry));
+        self.found.dedup_by_key(|entry| entry.id);
+        // What comes after the last that is wanted is of no interest.
+        let last = self.window.count.checked_sub(1).and_then(|last| self.found.get(last));
+        let needed = match last {
+            Some(last) => last.score,
+            None if self.window.count == 0 => f64::INFINITY,
+            None => f64::NEG_INFINITY,
+        };
+        for list in &mut self.lists {
+            list.is_wanted = !list.is_known && list.most >= needed;
+        }
+        self.found.truncate(self.window.count);
+        self.done = !self.lists.iter().any(|list| list.is_wanted);
+    }
+
+    /// The entries, newest first.
+    pub(crate) fn into_entries(mut self) -> Vec<Cursor> {
+        self.found.truncate(self.window.count);
+        self.found
+    }
+}
+
+/// Entries that the first round reads from each list.
+fn first_limit(count: usize, lists: usize) -> u64 {
+    let share = if lists > MANY_LISTS { count.min(4 * count / lists + 1) } else { count };
+    u64::try_from(share).unwrap_or(u64::MAX).saturating_add(SLACK)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tidings_keyspace::{Batch, Store};
+
+    /// Entries of few scores, so that most of them are ties.
+    fn entries() -> impl Strategy<Value = Vec<(u64, u32)>> {
+        prop::collection::vec((1..120_u64, 0..6_u32), 0..60)
+    }
+
+    fn cursor() -> impl Strategy<Value = Option<Cursor>> {
+        prop::option::of((0..7_u32, 1..120_u64).prop_map(|(score, id)| Cursor { score: score.into(), id }))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_merge_is_the_sorted_whole(
+            lists in prop::collection::vec(entries(), 0..4),
+            before in cursor(),
+            since in cursor(),
+            count in 0..40_usize,
+            floor in prop::option::of(0..7_u32),
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let store = Store::in_memory().await.unwrap();
+                let mut batch = Batch::new();
+                // An entry has the same score wherever it is.
+                let mut scores = std::collections::BTreeMap::new();
+                for (number, list) in lists.iter().enumerate() {
+                    for (id, score) in list {
+                        let score = *scores.entry(*id).or_insert(*score);
+                        batch.sorted_add(number.to_string(), id.to_string(), score.into());
+                    }
+                    batch.sorted_add(number.to_string(), "nonsense", 3.0);
+                }
+                store.commit(batch).await.unwrap();
+                let window = Window { before, since, count };
+                let floor = floor.map(f64::from);
+
+                let keys = (0..lists.len()).map(|number| number.to_string()).collect();
+                let mut merge = Merge::new(keys, window, floor, f64::INFINITY);
+                while !merge.is_done() {
+                    let mut query = Query::new();
+                    let asked = merge.ask(&mut query);
+                    merge.take(asked, &mut store.query(query).await.unwrap());
+                }
+
+                let all = scores.iter().map(|(id, score)| Cursor { score: (*score).into(), id: *id });
+                let mut expected: Vec<Cursor> = all
+                    .filter(|entry| window.has(entry) && floor.is_none_or(|floor| entry.score > floor))
+                    .collect();
+                expected.sort_by(|entry, other| other.order(entry));
+                expected.truncate(count);
+                prop_assert_eq!(merge.into_entries(), expected);
+                Ok(())
+            })?;
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Timelines: the tweets of a user, of everyone, and at home those of the
+//! people one follows.
+//!
+//! A home timeline is stored, so that reading it is cheap: tweets are delivered
+//! to it in the background ([`crate::timelines::deliveries`]). What is stored is not all:
+//!
+//! - It has the newest tweets only. Its *floor* (in `timeline:floors`) tells down to
+//!   which score it is complete. At the floor and below, a reader is shown what
+//!   the authors' own timelines have.
+//! - Tweets of authors with very many followers are not delivered. These
+//!   authors are in `timeline:pulled`, and whoever follows one merges that
+//!   author's own timeline.
+//!
+//! What is stored may also be too much for a moment: tweets that were deleted,
+//! or of somebody who is not followed any more. Such lines are not shown.
+
+use crate::accounts::visit::Visit;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::timelines::homes::{ask_followings, authors};
+use crate::timelines::lines::{TweetLine, hydrate};
+use crate::timelines::merge::Merge;
+use crate::values::cursor::{Cursor, Window};
+use crate::values::ids::{TweetId, UserId};
+use std::sync::Arc;
+use tidings_keyspace::Query;
+
+/// Rounds of looking further when lines turn out not to be shown, before a
+/// page stays short.
+const REFILLS: usize = 8;
+
+/// A page of a timeline.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TweetPage {
+    /// The tweets, newest first.
+    pub lines: Arc<[TweetLine]>,
+    /// Where the next page begins; `None` after the last.
+    pub next: Option<Cursor>,
+}
+
+/// Which page of which timeline: the key of its list, the scores and ids of the
+/// window's ends, and its size.
+pub(crate) type PageKey = (String, [Option<(u64, u64)>; 2], usize);
+
+/// A page of a timeline as it is kept. Its tweets are kept by themselves, for they
+/// are on many pages.
+#[derive(Debug, Clone)]
+pub(crate) struct KeptPage {
+    entries: Arc<[Cursor]>,
+    next: Option<Cursor>,
+    /// At a reader's home the authors who were pulled when it was read.
+    pulled: Option<Arc<[UserId]>>,
+}
+
+impl KeptPage {
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        size_of_val(&*self.entries) + self.pulled.as_deref().map_or(0, size_of_val)
+    }
+}
+
+/// The home timeline of whoever visits; `None` for somebody who is not logged in.
+/// Rounds: 4, and one each for followed authors that are pulled and for
+/// mentions; two more below what is stored.
+///
+/// # Errors
+/// When the store fails.
+pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage>, Error> {
+    let pulled = read_pulled(visit).await?;
+    let Some(reader) = visit.viewer_id() else {
+        return Ok(None);
+    };
+    let source = Source::Home { reader, pulled };
+    let page = page_of(visit, &source, window).await?;
+    if visit.viewer().await?.is_none() {
+        return Ok(None);
+    }
+    if visit.has_returned() {
+        // What was stored when this was read is not complete.
+        return Ok(Some(read_page(visit, &source, window).await?));
+    }
+    Ok(Some(page))
+}
+
+/// The home timeline of a user, whoever visits.
+pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) -> Result<TweetPage, Error> {
+    let pulled = read_pulled(visit).await?;
+    read_page(visit, &Source::Home { reader, pulled }, window).await
+}
+
+async fn read_pulled(visit: &mut Visit) -> Result<Vec<UserId>, Error> {
+    let mut query = Query::new();
+    let pulled = query.members(keys::PULLED_AUTHORS);
+    let pulled = visit.run(query).await?.take(pulled);
+    Ok(pulled.iter().filter_map(|id| id.parse().ok()).collect())
+}
+
+/// The tweets of all users. Rounds: 3, and one for mentions.
+///
+/// # Errors
+/// When the store fails.
+pub async fn everyone(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
+    page_of(visit, &Source::List(keys::GLOBAL_TIMELINE.to_owned()), window).await
+}
+
+/// The tweets of a user. Rounds: 3, and one for mentions.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result<TweetPage, Error> {
+    page_of(visit, &Source::List(keys::user_timeline(user)), window).await
+}
+
+/// The tweets that mention whoever visits; none for somebody who is not logged in.
+/// Rounds: 3, one for mentions, and those that find out who visits.
+///
+/// # Errors
+/// When the store fails.
+pub async fn mentions_of_viewer(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
+    match visit.viewer().await?.map(|viewer| viewer.id) {
+        Some(viewer) => page_of(visit, &Source::List(keys::user_mentions(viewer)), window).await,
+        None => Ok(TweetPage::default()),
+    }
+}
+
+/// One tweet. Rounds: 2, and one for mentions.
+///
+/// # Errors
+/// [`Refusal::NoSuchTweet`], or the store's.
+pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
+    // Where it is shown alone its place is that of its own time.
+    let entry = Cursor { score: f64::NAN, id: id.0 };
+    let line = hydrate(visit, &[entry], None).await?.pop().ok_or(Refusal::NoSuchTweet)?;
+    Ok(TweetLine { cursor: Cursor { score: line.tweet.created_at, id: id.0 }, ..line })
+}
+
+/// Where the entries of a timeline come from.
+enum Source {
+    /// One sorted set.
+    List(String),
+    /// What is stored for a reader, and what is to be merged with it.
+    Home { reader: UserId, pulled: Vec<UserId> },
+}
+
+/// A page as it is kept, or as it is read now.
+async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<TweetPage, Error> {
+    let (list, pulled) = match source {
+        Source::List(key) => (key.clone(), None),
+        Source::Home { reader, pulled } => (keys::home_timeline(*reader), Some(pulled.as_slice())),
+    };
+    let site = visit.site_too();
+    let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
+    let key = (list, [place(window.before), place(window.since)], window.count);
+    if let Some(kept) = site.kept.timelines.look_up(visit, &key).await?
+        && kept.pulled.as_deref() == pulled
+    {
+        let lines = hydrate(visit, &kept.entries, None).await?;
+        // When there is one less by now, another may have moved up.
+        if lines.len() == kept.entries.len() {
+            return Ok(TweetPage { lines: lines.into(), next: kept.next });
+        }
+    }
+    let (page, footprint) = site.store.footprint(read_page(visit, source, window)).await;
+    let page = page?;
+    let entries = page.lines.iter().map(|line| line.cursor).collect();
+    let kept = KeptPage { entries, next: page.next, pulled: pulled.map(Arc::from) };
+    site.kept.timelines.put(visit, key, kept, footprint, None);
+    Ok(page)
+}
+
+/// A page that is as full as there are tweets to show.
+async fn read_page(visit: &mut Visit, source: &Source, window: &Window) -> Result<TweetPage, Error> {
+    let reader = match source {
+        Source::List(_) => None,
+        Source::Home { reader, .. } => Some(*reader),
+    };
+    let mut lines: Vec<TweetLine> = Vec::new();
+    let mut rest = *window;
+    for _ in 0..REFILLS {
+        // One more tells whether there is a next page.
+        rest.count = window.count + 1 - lines.len();
+        let entries = match source {
+            Source::List(key) => merged(visit, vec![key.clone()], rest, None, f64::INFINITY).await?,
+            Source::Home { reader, pulled } => home_entries(visit, *reader, pulled, rest).await?,
+        };
+        lines.extend(hydrate(visit, &entries, reader).await?);
+        let is_all = entries.len() < rest.count;
+        if is_all || lines.len() > window.count {
+            let is_more = lines.len() > window.count;
+            lines.truncate(window.count);
+            let next = lines.last().filter(|_| is_more).map(|line| line.cursor);
+            return Ok(TweetPage { lines: lines.into(), next });
+        }
+        rest.before = entries.last().copied();
+    }
+    // Very many that cannot be shown: the next page goes on behind them.
+    lines.truncate(window.count);
+    Ok(TweetPage { lines: lines.into(), next: rest.before })
+}
+
+/// Reads the newest entries of some lists in the rounds of a visit.
+async fn merged(
+    visit: &mut Visit,
+    lists: Vec<String>,
+    window: Window,
+    floor: Option<f64>,
+    ceiling: f64,
+) -> Result<Vec<Cursor>, Error> {
+    let mut merge = Merge::new(lists, window, floor, ceiling);
+    while !merge.is_done() {
+        let mut query = Query::new();
+        let asked = merge.ask(&mut query);
+        merge.take(asked, &mut visit.run(query).await?);
+    }
+    Ok(merge.into_entries())
+}
+
+/// The entries of a home timeline: what is stored above the floor, merged with
+/// the authors that are pulled; at the floor and below, the authors' own
+/// timelines.
+async fn home_entries(
+    visit: &mut Visit,
+    reader: UserId,
+    pulled: &[UserId],
+    window: Window,
+) -> Result<Vec<Cursor>, Error> {
+    let mut stored = Merge::new(vec![keys::home_timeline(reader)], window, None, f64::INFINITY);
+    let mut query = Query::new();
+    let mut followed_read =
+        Some(query.scores(keys::followings(reader), pulled.iter().map(ToString::to_string)));
+    let mut followed = Vec::new();
+    let mut floor = None;
+    while !stored.is_done() {
+        // Before the entries and after them: a delivery may drop some in between.
+        let before = query.scores(keys::HOME_FLOORS, [reader.to_string()]);
+        let asked = stored.ask(&mut query);
+        let after = query.scores(keys::HOME_FLOORS, [reader.to_string()]);
+        let mut answers = visit.run(std::mem::take(&mut query)).await?;
+        for read in [before, after] {
+            let read: Option<f64> = answers.take(read).into_iter().next().flatten();
+            floor = [floor, read].into_iter().flatten().reduce(f64::max);
+        }
+        if let Some(read) = followed_read.take() {
+            followed = answers.take(read);
+        }
+        stored.take(asked, &mut answers);
+    }
+    let mut entries = stored.into_entries();
+    entries.retain(|entry| floor.is_none_or(|floor| entry.score > floor));
+
+    let followed = pulled.iter().zip(followed).filter(|(_, since)| since.is_some());
+    let lists = followed.map(|(author, _)| keys::user_timeline(*author)).collect();
+    entries.extend(merged(visit, lists, window, floor, f64::INFINITY).await?);
+    entries.sort_by(|entry, other| other.order(entry));
+    entries.dedup_by_key(|entry| entry.id);
+    entries.truncate(window.count);
+
+    if let Some(floor) = floor.filter(|_| entries.len() < window.count) {
+        let mut query = Query::new();
+        let followings = ask_followings(&mut query, reader);
+        let followings = visit.run(query).await?.take(followings);
+        let lists = authors(reader, &followings).map(keys::user_timeline).collect();
+        let window = Window { count: window.count - entries.len(), ..window };
+        entries.extend(merged(visit, lists, window, None, floor).await?);
+    }
+    Ok(entries)
+}

@@ -1,0 +1,214 @@
+//! Whom to follow: friends of friends first, then who is followed most.
+
+use crate::accounts::users::read_people;
+use crate::accounts::visit::Visit;
+use crate::error::Error;
+use crate::keys;
+use crate::timelines::follows::Person;
+use crate::values::ids::UserId;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use tidings_keyspace::{Order, Query};
+
+/// Of how many of the people whom one follows their followings are looked at.
+const FRIENDS: usize = 20;
+/// How many followings of each.
+const OF_EACH: u64 = 20;
+/// How many of the most followed users are looked at, and as many more where one
+/// follows some of them already.
+const MOST_FOLLOWED: u64 = 30;
+/// The first accounts of a site are suggested while hardly anybody follows.
+const FIRST_ACCOUNTS: u64 = 20;
+/// So many of those whom one follows are read at once. Of somebody who follows more
+/// all candidates are looked at closely, for any may be followed already.
+const KNOWN: u64 = 1_000;
+/// Of how many people, beyond those that are asked for, names and followers are read.
+const CLOSER: usize = 40;
+
+/// Somebody to follow, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion {
+    /// Who.
+    pub person: Person,
+    /// How many of the people whom one follows, follow them.
+    pub followed_by_friends: u64,
+    /// How many follow them altogether.
+    pub followers: u64,
+}
+
+impl Suggestion {
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Self>() + self.person.username.len() + self.person.fullname.len()
+    }
+}
+
+/// People to follow for whoever visits, never those who are followed already;
+/// none for somebody who is not logged in. Rounds: 3, and those that find out
+/// who visits.
+///
+/// # Errors
+/// When the store fails.
+pub async fn suggestions(visit: &mut Visit, count: usize) -> Result<Vec<Suggestion>, Error> {
+    let Some(viewer) = visit.viewer().await?.map(|viewer| viewer.id) else {
+        return Ok(Vec::new());
+    };
+    let site = visit.site_too();
+    if let Some(people) = site.kept.suggestions.get(visit, &(viewer, count)) {
+        return Ok(people);
+    }
+    let (people, footprint) = site.store.footprint(read(visit, viewer, count)).await;
+    let people = people?;
+    site.kept.suggestions.put(visit, (viewer, count), people.clone(), footprint, None);
+    Ok(people)
+}
+
+async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Suggestion>, Error> {
+    let Candidates { people: candidates, by_friends } = candidates(visit, viewer, count).await?;
+    let mut query = Query::new();
+    let people = read_people(&mut query, candidates.iter().copied());
+    let followed = query.scores(keys::followings(viewer), candidates.iter().map(ToString::to_string));
+    let followers: Vec<_> =
+        candidates.iter().map(|candidate| query.sorted_count(keys::followers(*candidate))).collect();
+    let mut answers = visit.run(query).await?;
+    let mut people = people.take(&mut answers);
+    let followed = answers.take(followed);
+    let mut suggestions: Vec<Suggestion> = candidates
+        .into_iter()
+        .zip(followed)
+        .zip(followers)
+        .map(|((id, since), followers)| (id, since, answers.take(followers)))
+        .filter(|(_, since, _)| since.is_none())
+        .filter_map(|(id, _, followers)| {
+            let (username, fullname) = people.remove(&id)?;
+            Some(Suggestion {
+                person: Person { id, username, fullname, followed: false },
+                followed_by_friends: by_friends.get(&id).copied().unwrap_or(0),
+                followers,
+            })
+        })
+        .collect();
+    suggestions.sort_by_key(|suggestion| {
+        let Suggestion { person, followed_by_friends, followers } = suggestion;
+        (Reverse((*followed_by_friends, *followers)), person.id)
+    });
+    suggestions.truncate(count);
+    Ok(suggestions)
+}
+
+/// People who may be suggested.
+struct Candidates {
+    /// The likeliest first.
+    people: Vec<UserId>,
+    /// How many of the people whom one follows, follow somebody.
+    by_friends: HashMap<UserId, u64>,
+}
+
+/// Finds candidates among friends of friends, those who are followed most, and the
+/// first accounts. Rounds: 2.
+async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Candidates, Error> {
+    let mut query = Query::new();
+    let known = query.sorted_range(keys::followings(viewer), Order::Descending, 0, KNOWN);
+    let followings = query.sorted_count(keys::followings(viewer));
+    let mut answers = visit.run(query).await?;
+    let known: Vec<UserId> = scored(answers.take(known)).map(|(id, _)| id).collect();
+    let followings = answers.take(followings);
+
+    let mut query = Query::new();
+    let of_friends: Vec<_> = known
+        .iter()
+        .take(FRIENDS)
+        .map(|friend| query.sorted_range(keys::followings(*friend), Order::Descending, 0, OF_EACH))
+        .collect();
+    // One more for the viewer.
+    let enough = MOST_FOLLOWED.saturating_add(followings.min(MOST_FOLLOWED)).saturating_add(1);
+    let most_followed = query.sorted_range(keys::MOST_FOLLOWED, Order::Descending, 0, enough);
+    let mut answers = visit.run(query).await?;
+    let mut by_friends: HashMap<UserId, u64> = HashMap::new();
+    for (followed, _) in of_friends.into_iter().flat_map(|handle| scored(answers.take(handle))) {
+        *by_friends.entry(followed).or_default() += 1;
+    }
+    let followers: HashMap<UserId, f64> = scored(answers.take(most_followed)).collect();
+
+    let first = (1..=FIRST_ACCOUNTS).map(UserId);
+    let mut people: HashSet<UserId> =
+        by_friends.keys().chain(followers.keys()).copied().chain(first).collect();
+    for nobody_new in known.iter().chain([&viewer]) {
+        people.remove(nobody_new);
+    }
+    let mut people: Vec<UserId> = people.into_iter().collect();
+    people.sort_unstable_by(|one, other| {
+        let followers = |id| followers.get(id).copied().unwrap_or(0.0);
+        let by_friends = by_friends.get(other).cmp(&by_friends.get(one));
+        by_friends.then(followers(other).total_cmp(&followers(one))).then(one.cmp(other))
+    });
+    if followings <= KNOWN {
+        people.truncate(count.saturating_add(CLOSER));
+    }
+    Ok(Candidates { people, by_friends })
+}
+
+/// Users with what they are sorted by.
+fn scored(members: Vec<(String, f64)>) -> impl Iterator<Item = (UserId, f64)> {
+    members.into_iter().filter_map(|(member, score)| Some((member.parse().ok()?, score)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::passwords::PasswordWorker;
+    use crate::site::Site;
+    use crate::values::clock::Timestamp;
+    use crate::values::rules::Rules;
+    use std::sync::Arc;
+    use tidings_keyspace::{Batch, Store};
+
+    const VIEWER: UserId = UserId(1);
+
+    /// Whom a site suggests to user 1, where there are 1,200 users and each
+    /// follows the others of a list.
+    async fn suggested(follows: &[(u64, Vec<u64>)], count: usize) -> Vec<(u64, u64, u64)> {
+        let store = Store::in_memory().await.unwrap();
+        let mut batch = Batch::new();
+        for id in 1..=1_200 {
+            batch.set_field(keys::user(UserId(id)), "username", format!("user{id}"));
+        }
+        for (user, followed) in follows {
+            for (second, other) in (1_u32..).zip(followed) {
+                let [user, other] = [UserId(*user), UserId(*other)];
+                batch.sorted_add(keys::followings(user), other.to_string(), f64::from(second));
+                batch.sorted_add(keys::followers(other), user.to_string(), f64::from(second));
+                batch.sorted_increment(keys::MOST_FOLLOWED, other.to_string(), 1.0);
+            }
+        }
+        store.commit(batch).await.unwrap();
+        let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
+        let mut visit = Visit::new(site, Timestamp(1_000), None);
+        let suggestions = read(&mut visit, VIEWER, count).await.unwrap();
+        let told = |one: &Suggestion| (one.person.id.0, one.followed_by_friends, one.followers);
+        suggestions.iter().map(told).collect()
+    }
+
+    #[tokio::test]
+    async fn of_very_many_those_come_first_whom_most_friends_follow() {
+        // Users 2 and 3 are the friends, and both follow user 23.
+        let follows = [(1, vec![2, 3]), (2, (4..=23).collect()), (3, vec![23, 2]), (4, vec![250, 22])];
+        assert_eq!(suggested(&follows, 3).await, [(23, 2, 2), (22, 1, 2), (4, 1, 1)]);
+    }
+
+    #[tokio::test]
+    async fn nobody_is_suggested_who_is_followed_already() {
+        let all: Vec<u64> = (2..=300).collect();
+        let follows: Vec<(u64, Vec<u64>)> = (1..=20).map(|user| (user, all.clone())).collect();
+        assert_eq!(suggested(&follows, 3).await, []);
+        // Nor who is followed by somebody who follows more people than are read.
+        let follows = [(1, (2..=1_101).collect()), (1_101, vec![1_150, 2])];
+        assert_eq!(suggested(&follows, 3).await, [(1_150, 1, 1)]);
+    }
+
+    #[tokio::test]
+    async fn the_first_accounts_are_suggested_while_hardly_anybody_follows() {
+        assert_eq!(suggested(&[], 3).await, [(2, 0, 0), (3, 0, 0), (4, 0, 0)]);
+    }
+}

@@ -1,0 +1,306 @@
+//! Tweets: posting and deleting them, and announcing news by them.
+
+use crate::accounts::users::DEACTIVATED;
+use crate::accounts::users::{User, number, read_people};
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::timelines::deliveries::{self, Job};
+use crate::timelines::homes::add_to_home;
+use crate::timelines::live;
+use crate::values::clock::Moment;
+use crate::values::ids::{NewsId, TweetId, UserId};
+use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MAX_MENTIONS, MENTIONS_SIZE};
+use crate::values::mentions;
+use crate::values::text::{Title, TweetText};
+use std::collections::HashMap;
+use tidings_keyspace::{Batch, CheckId, Handle, Hash, Query};
+
+/// The field of a user that counts the changes of the user's timeline. Who
+/// copies from a timeline checks that it has not changed meanwhile.
+pub(crate) const TIMELINE_VERSION: &str = "timeline_version";
+
+/// A tweet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tweet {
+    /// The tweet's number.
+    pub id: TweetId,
+    /// The text, plain; of an announcement the title of the item.
+    pub text: String,
+    /// When it was posted: Unix seconds with a fraction.
+    pub created_at: f64,
+    /// Who wrote it.
+    pub user_id: UserId,
+    /// The item that it announces.
+    pub news_id: Option<NewsId>,
+}
+
+impl Tweet {
+    /// Reads a tweet; `None` when the hash is absent or no tweet.
+    #[must_use]
+    pub fn from_hash(id: TweetId, hash: &Hash) -> Option<Self> {
+        Some(Self {
+            id,
+            text: hash.get("text")?.to_owned(),
+            created_at: number(hash, "created_at").filter(|time: &f64| time.is_finite()).unwrap_or(0.0),
+            user_id: hash.get("user_id")?.parse().ok()?,
+            news_id: number(hash, "news_id"),
+        })
+    }
+
+    /// Whether `viewer` may delete it.
+    ///
+    /// # Errors
+    /// [`Refusal::NotYourTweet`].
+    pub fn may_delete(&self, viewer: &User) -> Result<(), Refusal> {
+        if viewer.id == self.user_id || viewer.flags.admin { Ok(()) } else { Err(Refusal::NotYourTweet) }
+    }
+
+    /// The names in its text, in lower case. An announcement mentions nobody.
+    pub(crate) fn mentioned_names(&self) -> Vec<String> {
+        if self.news_id.is_some() { Vec::new() } else { mentioned_names(&self.text) }
+    }
+}
+
+fn mentioned_names(text: &str) -> Vec<String> {
+    let mut names = mentions::names(text);
+    names.truncate(MAX_MENTIONS);
+    names
+}
+
+/// Posts a tweet: into the timelines of its author and of everyone, and in the
+/// background into those of the author's followers. The users it mentions are
+/// told.
+///
+/// # Errors
+/// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile,
+/// or the store's.
+pub async fn post_tweet(site: &Site, now: Moment, author: &User, text: &TweetText) -> Result<TweetId, Error> {
+    let names = mentioned_names(text.as_str());
+    let mentioned = users_named(site, &names).await?;
+    let mut attempts = site.attempts(&keys::user_timeline(author.id));
+    loop {
+        attempts.next().await?;
+        let new = NewTweet::draw(site, now, author.id).await?;
+        let mut batch = Batch::new();
+        let account_there = new.write(&mut batch, site, text.as_str(), None);
+        for user in mentioned.iter().filter(|user| **user != author.id) {
+            batch.increment_field(keys::user(*user), "replies", 1);
+            batch.sorted_add(keys::user_mentions(*user), new.id.to_string(), now.as_score());
+            batch.sorted_trim(keys::user_mentions(*user), MENTIONS_SIZE);
+        }
+        match site.apply(batch).await? {
+            Applied::Yes(_) => {
+                new.begin(site);
+                return Ok(new.id);
+            }
+            Applied::No(check) if check == account_there => return Err(Refusal::SessionEnded.into()),
+            Applied::No(_) => {}
+        }
+    }
+}
+
+/// A tweet that is about to be written, with what was read for it.
+pub(crate) struct NewTweet {
+    /// The tweet's number.
+    pub(crate) id: TweetId,
+    /// When it is posted.
+    pub(crate) now: Moment,
+    /// Who posts it.
+    pub(crate) author: UserId,
+    /// How many follow the author.
+    pub(crate) followers: u64,
+}
+
+impl NewTweet {
+    /// Draws a number for a tweet. Rounds: 2.
+    async fn draw(site: &Site, now: Moment, author: UserId) -> Result<Self, Error> {
+        let mut query = Query::new();
+        let followers = query.sorted_count(keys::followers(author));
+        let followers = site.store.query(query).await?.take(followers);
+        let id = site.store.next_id(keys::TWEET_IDS).await?;
+        let id =
+            TweetId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::TWEET_IDS)))?;
+        Ok(Self { id, now, author, followers })
+    }
+
+    /// Adds the tweet to a batch: the hash, the timelines of its author and of
+    /// everyone, and the job that brings it to the followers. Answers the check
+    /// that the author still has an account.
+    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, text: &str, news: Option<NewsId>) -> CheckId {
+        let (member, score) = (self.id.to_string(), self.now.as_score());
+        let account_there = batch.field_absent(keys::user(self.author), DEACTIVATED);
+        let key = keys::tweet(self.id);
+        batch.key_absent(&key);
+        batch.set_fields(
+            &key,
+            [
+                ("text", text.to_owned()),
+                ("created_at", self.now.to_string()),
+                ("user_id", self.author.to_string()),
+            ],
+        );
+        if let Some(news) = news {
+            batch.set_field(&key, "news_id", news.to_string());
+        }
+        batch.sorted_add(keys::user_timeline(self.author), &member, score);
+        batch.increment_field(keys::user(self.author), TIMELINE_VERSION, 1);
+        add_to_home(batch, &site.rules.timelines, self.author, self.id, score);
+        batch.sorted_add(keys::GLOBAL_TIMELINE, &member, score);
+        batch.sorted_trim(keys::GLOBAL_TIMELINE, GLOBAL_TIMELINE_SIZE);
+        let arrived = live::NewTweet { author: self.author, id: self.id, score };
+        if self.followers == 0 {
+            // Only while that is so: a first follower must not miss it.
+            batch.key_absent(keys::followers(self.author));
+            batch.publish(live::CHANNEL, arrived.to_string());
+        } else if self.is_delivered(site) {
+            deliveries::add(batch, Job::Deliver(self.id), self.now, self.author);
+        } else {
+            batch.add_member(keys::PULLED_AUTHORS, self.author.to_string());
+            batch.publish(live::CHANNEL, arrived.to_string());
+        }
+        account_there
+    }
+
+    /// Has the delivery begun, once the batch is applied.
+    pub(crate) fn begin(&self, site: &Site) {
+        if self.followers > 0 && self.is_delivered(site) {
+            site.deliveries.begin(Job::Deliver(self.id), self.now);
+        }
+    }
+
+    const fn is_delivered(&self, site: &Site) -> bool {
+        self.followers <= site.rules.timelines.pull_limit
+    }
+}
+
+/// The users with these names; names that nobody has are passed over. Rounds: 2,
+/// none without names.
+async fn users_named(site: &Site, names: &[String]) -> Result<Vec<UserId>, Error> {
+    let ids = ids_by_name(site, names).await?;
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut query = Query::new();
+    let people = read_people(&mut query, ids.into_values());
+    let people = people.take(&mut site.store.query(query).await?);
+    Ok(people.into_keys().collect())
+}
+
+/// The ids of the names that are taken, even if the account is gone. Rounds: 1,
+/// none without names.
+async fn ids_by_name(site: &Site, names: &[String]) -> Result<HashMap<String, UserId>, Error> {
+    let mut query = Query::new();
+    let ids: Vec<_> = names.iter().map(|name| (name, query.string(keys::username_to_id(name)))).collect();
+    let mut answers = site.store.query(query).await?;
+    Ok(ids
+        .into_iter()
+        .filter_map(|(name, id)| Some((name.clone(), answers.take(id)?.parse().ok()?)))
+        .collect())
+}
+
+/// Adds to a batch that those whom some tweets mention forget them. Rounds: 1,
+/// none without mentions.
+pub(crate) async fn forget_mentions(site: &Site, batch: &mut Batch, tweets: &[Tweet]) -> Result<(), Error> {
+    let mut names: Vec<String> = tweets.iter().flat_map(Tweet::mentioned_names).collect();
+    names.sort_unstable();
+    names.dedup();
+    let ids = ids_by_name(site, &names).await?;
+    for tweet in tweets {
+        for user in tweet.mentioned_names().iter().filter_map(|name| ids.get(name)) {
+            batch.sorted_remove(keys::user_mentions(*user), tweet.id.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Deletes a tweet: at once for everybody who reads, and in the background from
+/// the followers' timelines.
+///
+/// # Errors
+/// [`Refusal::NoSuchTweet`], [`Refusal::NotYourTweet`], or the store's.
+pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) -> Result<(), Error> {
+    let mut attempts = site.attempts(&keys::tweet(id));
+    loop {
+        attempts.next().await?;
+        let mut query = Query::new();
+        let read = TweetRead::ask(&mut query, id);
+        let tweet = read.take(&mut site.store.query(query).await?).ok_or(Refusal::NoSuchTweet)?;
+        tweet.may_delete(viewer)?;
+        let removal = Removal::read(site, tweet).await?;
+        let mut batch = Batch::new();
+        removal.write(&mut batch, now);
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            removal.begin(site, now);
+            return Ok(());
+        }
+    }
+}
+
+/// A tweet on its way.
+pub(crate) struct TweetRead(TweetId, Handle<Hash>);
+
+impl TweetRead {
+    /// Asks for a tweet.
+    pub(crate) fn ask(query: &mut Query, id: TweetId) -> Self {
+        Self(id, query.hash(keys::tweet(id)))
+    }
+
+    /// The tweet, if there is one.
+    pub(crate) fn take(self, answers: &mut tidings_keyspace::Answers) -> Option<Tweet> {
+        Tweet::from_hash(self.0, &answers.take(self.1))
+    }
+}
+
+/// A tweet that is about to be deleted, with what was read for it.
+pub(crate) struct Removal {
+    tweet: Tweet,
+    mentioned: Vec<UserId>,
+    has_followers: bool,
+}
+
+impl Removal {
+    /// Reads what the removal of a tweet needs. Rounds: 1, and 2 for mentions.
+    pub(crate) async fn read(site: &Site, tweet: Tweet) -> Result<Self, Error> {
+        let mut query = Query::new();
+        let followers = query.sorted_count(keys::followers(tweet.user_id));
+        let has_followers = site.store.query(query).await?.take(followers) > 0;
+        let mentioned = users_named(site, &tweet.mentioned_names()).await?;
+        Ok(Self { tweet, mentioned, has_followers })
+    }
+
+    /// Adds the removal to a batch.
+    pub(crate) fn write(&self, batch: &mut Batch, now: Moment) {
+        let (id, author) = (self.tweet.id, self.tweet.user_id);
+        let member = id.to_string();
+        batch.key_present(keys::tweet(id));
+        batch.delete(keys::tweet(id));
+        batch.sorted_remove(keys::user_timeline(author), &member);
+        batch.increment_field(keys::user(author), TIMELINE_VERSION, 1);
+        batch.sorted_remove(keys::home_timeline(author), &member);
+        batch.sorted_remove(keys::GLOBAL_TIMELINE, &member);
+        for user in &self.mentioned {
+            batch.sorted_remove(keys::user_mentions(*user), &member);
+        }
+        if self.has_followers {
+            deliveries::remove(batch, Job::Deliver(id));
+            deliveries::add(batch, Job::Sweep(id), now, author);
+        } else {
+            // Only while that is so: a first follower must not get it.
+            batch.key_absent(keys::followers(author));
+        }
+    }
+
+    /// Has the sweeping begun, once the batch is applied.
+    pub(crate) fn begin(&self, site: &Site, now: Moment) {
+        if self.has_followers {
+            site.deliveries.begin(Job::Sweep(self.tweet.id), now);
+        }
+    }
+}
+
+/// Adds a new title of an announced item to the batch that changes it.
+pub(crate) fn rename_announcement(batch: &mut Batch, tweet: &Tweet, title: &Title) {
+    batch.key_present(keys::tweet(tweet.id));
+    batch.set_field(keys::tweet(tweet.id), "text", title.as_str());
+}

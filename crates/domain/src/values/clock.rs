@@ -1,0 +1,95 @@
+//! Time as the domain knows it, given by the caller: whole Unix seconds, and
+//! milliseconds where things happen several times a second.
+
+use std::fmt;
+use std::str::FromStr;
+use tidings_keyspace::EngineClock;
+
+/// A point in time, in whole seconds since 1970 (UTC).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(transparent)]
+pub struct Timestamp(pub u64);
+
+impl Timestamp {
+    /// The time now by a clock.
+    #[must_use]
+    pub fn now(clock: &EngineClock) -> Self {
+        Self(clock.now_ms() / 1000)
+    }
+
+    /// Seconds since an earlier time; 0 when that is in the future.
+    #[must_use]
+    pub const fn seconds_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// The time as the score of a sorted set; exact for any real date.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub const fn as_score(self) -> f64 {
+        self.0 as f64
+    }
+}
+
+/// A point in time, in milliseconds since 1970 (UTC). What is stored are
+/// seconds with up to three decimal places.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(pub u64);
+
+impl Moment {
+    /// The time now by a clock.
+    #[must_use]
+    pub fn now(clock: &EngineClock) -> Self {
+        Self(clock.now_ms())
+    }
+
+    /// The second that it is in.
+    #[must_use]
+    pub const fn timestamp(self) -> Timestamp {
+        Timestamp(self.0 / 1000)
+    }
+
+    /// The time in seconds, as the score of a sorted set.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub const fn as_score(self) -> f64 {
+        self.0 as f64 / 1000.0
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_score().fmt(formatter)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_written_in_seconds() {
+        for (milliseconds, text) in
+            [(1_401_267_618_123, "1401267618.123"), (1_401_267_618_000, "1401267618"), (50, "0.05")]
+        {
+            let moment = Moment(milliseconds);
+            assert_eq!(moment.to_string(), text);
+            assert_eq!(text.parse(), Ok(moment.as_score()));
+        }
+        assert_eq!(Moment(1_999).timestamp(), Timestamp(1));
+    }
+}

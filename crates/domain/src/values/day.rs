@@ -1,0 +1,105 @@
+//! Days and moments as they are stored: UTC, days as dates, moments as
+//! RFC 3339 with whole seconds.
+
+use crate::values::clock::Timestamp;
+use std::fmt;
+use std::str::FromStr;
+
+const SECONDS_A_DAY: u64 = 86_400;
+
+/// A day, UTC: written `2023-02-02`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(u64);
+
+/// A text is no date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a date like 2023-02-02")]
+pub struct NotADay;
+
+impl Day {
+    /// The day of a moment.
+    #[must_use]
+    pub const fn of(time: Timestamp) -> Self {
+        Self(time.0 / SECONDS_A_DAY)
+    }
+
+    /// The last `count` days up to this one, the earliest first.
+    pub fn last(self, count: u64) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        (self.0.saturating_sub(count.saturating_sub(1))..=self.0).map(Self)
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start = Timestamp(self.0.saturating_mul(SECONDS_A_DAY));
+        write!(formatter, "{}", moment(start).strftime("%Y-%m-%d"))
+    }
+}
+
+impl FromStr for Day {
+    type Err = NotADay;
+
+    fn from_str(text: &str) -> Result<Self, NotADay> {
+        // Only the form that we write.
+        let midnight = parse_moment(&format!("{text}T00:00:00Z")).map_err(|_| NotADay)?;
+        let day = Self::of(midnight);
+        if day.to_string() == text { Ok(day) } else { Err(NotADay) }
+    }
+}
+
+fn moment(time: Timestamp) -> jiff::Timestamp {
+    i64::try_from(time.0)
+        .ok()
+        .and_then(|seconds| jiff::Timestamp::from_second(seconds).ok())
+        .unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+}
+
+/// A moment as it is stored and answered: `2023-02-02T09:36:03Z`.
+#[must_use]
+pub fn written(time: Timestamp) -> String {
+    moment(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// A text is no moment, or one before 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a time like 2023-02-02T09:36:03Z")]
+pub struct NotAMoment;
+
+/// Reads an RFC 3339 time, with any offset. Fractions of a second are rounded
+/// up: what happened at whole seconds is before or after as it was.
+///
+/// # Errors
+/// [`NotAMoment`] when it is something else.
+pub fn parse_moment(text: &str) -> Result<Timestamp, NotAMoment> {
+    let moment: jiff::Timestamp = text.parse().map_err(|_| NotAMoment)?;
+    let seconds = moment.as_second() + i64::from(moment.subsec_nanosecond() > 0);
+    u64::try_from(seconds).map(Timestamp).map_err(|_| NotAMoment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_and_read() {
+        let time = Timestamp(1_675_330_563);
+        assert_eq!(written(time), "2023-02-02T09:36:03Z");
+        assert_eq!(Day::of(time).to_string(), "2023-02-02");
+        for text in ["2023-02-02T09:36:03Z", "2023-02-02T10:36:03+01:00", "2023-02-02T09:36:02.25Z"] {
+            assert_eq!(parse_moment(text), Ok(time), "{text}");
+        }
+        for bad in ["", "2023-02-02", "2023-02-02T09:36:03", "2023-02-30T09:36:03Z", "1969-12-31T00:00:00Z"] {
+            assert_eq!(parse_moment(bad), Err(NotAMoment), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn days_are_dates() {
+        let day: Day = "2024-03-01".parse().unwrap();
+        let last: Vec<String> = day.last(3).map(|day| day.to_string()).collect();
+        assert_eq!(last, ["2024-02-28", "2024-02-29", "2024-03-01"]);
+        for bad in ["", "2024-3-1", "2024-02-30", "20240301", "2024-03-01T00:00:00Z", "yesterday"] {
+            assert_eq!(bad.parse::<Day>(), Err(NotADay), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Identifiers as types, so that one cannot stand where another belongs.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A text is not an identifier: not a whole positive decimal number in its
+/// shortest form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a whole positive number")]
+pub struct NotAnId;
+
+/// The largest identifier: what a counter of the keyspace can reach.
+const LARGEST_ID: u64 = tidings_keyspace::COUNTER_LIMIT.unsigned_abs();
+
+fn parse(text: &str) -> Result<u64, NotAnId> {
+    let canonical =
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+    match text.parse() {
+        Ok(number) if canonical && number <= LARGEST_ID => Ok(number),
+        _ => Err(NotAnId),
+    }
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[serde(try_from = "String", into = "u64")]
+        pub struct $name(pub u64);
+
+        impl FromStr for $name {
+            type Err = NotAnId;
+
+            fn from_str(text: &str) -> Result<Self, NotAnId> {
+                parse(text).map(Self)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NotAnId;
+
+            fn try_from(text: String) -> Result<Self, NotAnId> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for u64 {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(formatter)
+            }
+        }
+
+        impl TryFrom<i64> for $name {
+            type Error = NotAnId;
+
+            fn try_from(number: i64) -> Result<Self, NotAnId> {
+                match u64::try_from(number) {
+                    Ok(number) if (1..=LARGEST_ID).contains(&number) => Ok(Self(number)),
+                    _ => Err(NotAnId),
+                }
+            }
+        }
+    };
+}
+
+id!(
+    /// A user: the number in `user:<id>`.
+    UserId
+);
+id!(
+    /// A news item: the number in `news:<id>`.
+    NewsId
+);
+id!(
+    /// A tweet: the number in `tweet:<id>`.
+    TweetId
+);
+id!(
+    /// A comment within its thread: the field in `thread:comment:<news id>`.
+    CommentId
+);
+
+/// A comment anywhere on the site, written `<news id>-<comment id>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CommentAddress {
+    /// The item that the thread belongs to.
+    pub news: NewsId,
+    /// The comment in that thread.
+    pub comment: CommentId,
+}
+
+impl FromStr for CommentAddress {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let (news, comment) = text.split_once('-').ok_or(NotAnId)?;
+        Ok(Self { news: news.parse()?, comment: comment.parse()? })
+    }
+}
+
+impl fmt::Display for CommentAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.news, self.comment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_shortest_whole_positive_numbers_are_ids() {
+        for good in ["1", "42", "1000000000000000"] {
+            assert_eq!(good.parse::<NewsId>().map(|id| id.to_string()), Ok(good.to_owned()));
+        }
+        for bad in [
+            "",
+            "0",
+            "-1",
+            "+1",
+            "01",
+            "1.0",
+            "1 ",
+            " 1",
+            "1e3",
+            "١",
+            "1000000000000001",
+            "99999999999999999999999",
+        ] {
+            assert_eq!(bad.parse::<NewsId>(), Err(NotAnId), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_comment_address_is_two_ids() {
+        let address = "882-15".parse::<CommentAddress>();
+        assert_eq!(address, Ok(CommentAddress { news: NewsId(882), comment: CommentId(15) }));
+        for bad in ["882", "882-", "-15", "882-15-1", "882--15", "a-1", "882-nextid"] {
+            assert_eq!(bad.parse::<CommentAddress>(), Err(NotAnId), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The rules of a site that its operator can change, with their defaults.
+//!
+//! `docs/ranking.md` and `docs/operating.md` explain them. [`crate::config`] fills them from the
+//! settings of the same names.
+
+use crate::values::clock::Timestamp;
+
+/// Everything an operator may set about how the site behaves.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rules {
+    /// How often and how long things may be done.
+    pub limits: LimitRules,
+    /// What karma is given for and what it pays.
+    pub karma: KarmaRules,
+    /// How news are scored and ranked.
+    pub ranking: RankingRules,
+    /// How tweets reach those who follow.
+    pub timelines: TimelineRules,
+    /// What is peculiar to accounts brought from an older site.
+    pub accounts: AccountRules,
+}
+
+/// Limits in time. Zero switches a limit off.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitRules {
+    /// One account per address in this many seconds.
+    pub account_creation_seconds: u64,
+    /// One submission per user in this many seconds; administrators excepted.
+    pub submission_seconds: u64,
+    /// A URL posted again within this many seconds leads to the earlier item.
+    pub repost_seconds: u64,
+    /// Authors may edit and delete news for this many seconds (0 = always).
+    pub news_edit_seconds: u64,
+    /// Authors may edit and delete comments for this many seconds (0 = always).
+    pub comment_edit_seconds: u64,
+    /// One password reset mail per user in this many seconds.
+    pub password_reset_seconds: u64,
+    /// Failed logins in a minute, per account and per address, before further
+    /// ones have to wait.
+    pub failed_logins_per_minute: u64,
+    /// Voters on sites that one address may bring in 24 hours.
+    pub new_voters_per_day: u64,
+}
+
+impl Default for LimitRules {
+    fn default() -> Self {
+        Self {
+            account_creation_seconds: 54_000,
+            submission_seconds: 900,
+            repost_seconds: 172_800,
+            news_edit_seconds: 900,
+            comment_edit_seconds: 7_200,
+            password_reset_seconds: 86_400,
+            failed_logins_per_minute: 10,
+            new_voters_per_day: 20,
+        }
+    }
+}
+
+/// What karma is given for and what it pays.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KarmaRules {
+    /// Karma of a new account.
+    pub initial: i64,
+    /// Karma earned by visiting, once per `visit_seconds`.
+    pub visit_increment: i64,
+    /// Seconds between two gains by visiting.
+    pub visit_seconds: u64,
+    /// Karma needed to vote news up.
+    pub upvote_minimum: i64,
+    /// Karma that an up-vote costs the voter.
+    pub upvote_cost: i64,
+    /// Karma that an up-vote gives the author.
+    pub upvote_transfer: i64,
+    /// Karma needed to vote news down.
+    pub downvote_minimum: i64,
+    /// Karma that a down-vote costs the voter.
+    pub downvote_cost: i64,
+    /// Karma needed to submit under a topic that does not exist yet;
+    /// administrators excepted.
+    pub new_topic_minimum: i64,
+}
+
+impl Default for KarmaRules {
+    fn default() -> Self {
+        Self {
+            initial: 1,
+            visit_increment: 1,
+            visit_seconds: 3_600,
+            upvote_minimum: 1,
+            upvote_cost: 1,
+            upvote_transfer: 1,
+            downvote_minimum: 30,
+            downvote_cost: 6,
+            new_topic_minimum: 10,
+        }
+    }
+}
+
+/// The constants of score and rank; `docs/ranking.md` explains them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankingRules {
+    /// Votes (halved, see [`crate::values::ranking::score`]) above which the
+    /// logarithmic bonus starts.
+    pub log_start: i64,
+    /// Factor of the logarithmic bonus.
+    pub log_factor: f64,
+    /// Seconds added to every age, so that new items do not shoot up.
+    pub age_padding_seconds: u64,
+    /// Exponent of the age: higher sinks items faster.
+    pub age_exponent: f64,
+    /// Items older than this many seconds leave the ranking, oldest last (0 = no limit).
+    pub age_limit_seconds: u64,
+    /// Factor that makes ranks readable.
+    pub scale: f64,
+}
+
+impl Default for RankingRules {
+    fn default() -> Self {
+        Self {
+            log_start: 10,
+            log_factor: 2.0,
+            age_padding_seconds: 28_800,
+            age_exponent: 1.1,
+            age_limit_seconds: 2_592_000,
+            scale: 1_000_000.0,
+        }
+    }
+}
+
+/// How tweets reach those who follow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimelineRules {
+    /// An author with more followers than this is not pushed to their
+    /// timelines: readers look when they read.
+    pub pull_limit: u64,
+    /// Tweets in a stored home timeline. Older ones are found when they are asked for.
+    pub home_size: u64,
+    /// Readers that have not come for this many days are skipped; their
+    /// timeline is made anew when they return.
+    pub inactive_days: u64,
+}
+
+impl TimelineRules {
+    /// Whether a user who was here last at `seen` gets no deliveries any more.
+    #[must_use]
+    pub const fn is_inactive(&self, seen: Timestamp, now: Timestamp) -> bool {
+        now.seconds_since(seen) > self.inactive_days * 86_400
+    }
+}
+
+impl Default for TimelineRules {
+    fn default() -> Self {
+        Self { pull_limit: 10_000, home_size: 800, inactive_days: 30 }
+    }
+}
+
+/// What is peculiar to accounts brought from an older site.
+#[derive(Clone, Default, PartialEq)]
+pub struct AccountRules {
+    /// The site-wide salt of SHA-1 password hashes of the 2011 layout, which
+    /// have no `salt` field.
+    pub legacy_salt: String,
+}
+
+impl std::fmt::Debug for AccountRules {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("AccountRules(***)")
+    }
+}

@@ -1,0 +1,585 @@
+//! What people type, checked once at the edge: inside, a [`Title`] is a title.
+//!
+//! Too long input is refused, never cut. Line breaks are fine in texts and
+//! comments; other control characters are refused everywhere, and in titles
+//! and usernames the characters that turn the direction of the text around,
+//! because they reach beyond the place where they were typed.
+
+use std::fmt;
+
+use crate::values::limits::{
+    MAX_ABOUT, MAX_COMMENT, MAX_EMAIL, MAX_FULL_NAME, MAX_TEXT, MAX_TITLE, MAX_TWEET, MAX_TWEET_BYTES,
+    PASSWORD_MAX_BYTES, PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
+};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Why something that was typed is refused. The message is fit to be shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    /// Nothing was typed, or nothing that can be seen.
+    #[error("{field} is empty")]
+    Empty {
+        /// What was being parsed.
+        field: &'static str,
+    },
+    /// Fewer characters than the least allowed.
+    #[error("{field} is shorter than {least} characters")]
+    TooShort {
+        /// What was being parsed.
+        field: &'static str,
+        /// The fewest characters allowed.
+        least: usize,
+    },
+    /// More characters than allowed.
+    #[error("{field} is longer than {most} characters")]
+    TooLong {
+        /// What was being parsed.
+        field: &'static str,
+        /// The most characters allowed.
+        most: usize,
+    },
+    /// More bytes than allowed.
+    #[error("{field} is longer than {most} bytes")]
+    TooManyBytes {
+        /// What was being parsed.
+        field: &'static str,
+        /// The most bytes allowed.
+        most: usize,
+    },
+    /// A control character, or one that turns the direction of the text.
+    #[error("{field} has a control character (U+{code:04X})")]
+    Control {
+        /// What was being parsed.
+        field: &'static str,
+        /// The character's number.
+        code: u32,
+    },
+    /// The first character of a username is not a letter.
+    #[error("username does not start with a letter from a to z")]
+    UsernameStart,
+    /// A character that usernames may not have.
+    #[error("username has other characters than letters from a to z, digits, _ and -")]
+    UsernameCharacter,
+    /// A character that names of topics may not have.
+    #[error("{field} has other characters than letters from a to z, digits and -: {shown:?}")]
+    TopicCharacter {
+        /// What was being parsed.
+        field: &'static str,
+        /// The name, cut short.
+        shown: String,
+    },
+    /// More topics than one item has.
+    #[error("{field} are more than {most}")]
+    TooManyTopics {
+        /// What was being parsed.
+        field: &'static str,
+        /// The most topics allowed.
+        most: usize,
+    },
+    /// Not the form of an e-mail address.
+    #[error("email is not an address like name@example.com")]
+    EmailForm,
+}
+
+/// The title of a news item: one line of 1 to 80 visible characters.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Title(String);
+
+impl Title {
+    /// Trims and checks a title.
+    ///
+    /// # Errors
+    /// When it is empty, too long, or has control or direction characters.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        const FIELD: &str = "title";
+        let title = input.trim();
+        refuse_characters(FIELD, title, |c| c.is_control() || is_line_separator(c) || turns_direction(c))?;
+        if !title.chars().any(is_visible) {
+            return Err(InputError::Empty { field: FIELD });
+        }
+        refuse_longer(FIELD, title, MAX_TITLE)?;
+        Ok(Self(title.to_owned()))
+    }
+
+    /// The title as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The text of a news item or of a comment: not empty, of bounded length, its
+/// lines ended by `\n`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Body(String);
+
+impl Body {
+    /// Checks the text of a news item, at most [`MAX_TEXT`] characters.
+    ///
+    /// # Errors
+    /// When it is empty, too long, or has control characters.
+    pub fn parse_text(input: &str) -> Result<Self, InputError> {
+        lines("text", input, MAX_TEXT, 1).map(Self)
+    }
+
+    /// Checks a comment, at most [`MAX_COMMENT`] characters.
+    ///
+    /// # Errors
+    /// When it is empty ([`InputError::Empty`], which in an edit means delete),
+    /// too long, or has control characters.
+    pub fn parse_comment(input: &str) -> Result<Self, InputError> {
+        lines("comment", input, MAX_COMMENT, 1).map(Self)
+    }
+
+    /// The body as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What users say about themselves: possibly nothing, several lines are fine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct About(String);
+
+impl About {
+    /// Checks the text of a profile, at most [`MAX_ABOUT`] characters.
+    ///
+    /// # Errors
+    /// When it is too long or has control characters.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        lines("about", input, MAX_ABOUT, 0).map(Self)
+    }
+
+    /// The profile's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The text of a tweet: 1 to 280 characters, as a person counts them; several
+/// lines are fine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TweetText(String);
+
+impl TweetText {
+    /// Trims and checks a tweet. What counts are grapheme clusters: an emoji
+    /// with a skin tone is one. They may have any number of bytes, so these
+    /// are limited too, to [`MAX_TWEET_BYTES`].
+    ///
+    /// # Errors
+    /// When it is empty, too long, or has control characters.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        const FIELD: &str = "text";
+        // No cluster has less than a byte: a longer text need not be looked at.
+        if input.len() > MAX_TWEET_BYTES * 2 {
+            return Err(InputError::TooLong { field: FIELD, most: MAX_TWEET });
+        }
+        let text = lines(FIELD, input, MAX_TWEET_BYTES, 1)?;
+        if text.graphemes(true).count() > MAX_TWEET {
+            return Err(InputError::TooLong { field: FIELD, most: MAX_TWEET });
+        }
+        if text.len() > MAX_TWEET_BYTES {
+            return Err(InputError::TooManyBytes { field: FIELD, most: MAX_TWEET_BYTES });
+        }
+        Ok(Self(text))
+    }
+
+    /// The tweet as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The name that is shown beside a username: one line, possibly empty.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FullName(String);
+
+impl FullName {
+    /// Trims and checks a name of at most [`MAX_FULL_NAME`] characters.
+    ///
+    /// # Errors
+    /// When it is too long, or has control or direction characters.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        const FIELD: &str = "fullname";
+        let name = input.trim();
+        refuse_characters(FIELD, name, |c| c.is_control() || is_line_separator(c) || turns_direction(c))?;
+        refuse_longer(FIELD, name, MAX_FULL_NAME)?;
+        // A name that cannot be seen is none.
+        Ok(Self(if name.chars().any(is_visible) { name.to_owned() } else { String::new() }))
+    }
+
+    /// The name as text; empty for none.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A username: a letter, then letters, digits, `_` and `-`, as it was typed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Username(String);
+
+impl Username {
+    /// Checks a username. Nothing is trimmed: the whole input is the name.
+    ///
+    /// # Errors
+    /// When its length or a character of it is not allowed.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        const FIELD: &str = "username";
+        let Some(first) = input.chars().next() else {
+            return Err(InputError::Empty { field: FIELD });
+        };
+        refuse_characters(FIELD, input, |c| c.is_control() || turns_direction(c))?;
+        if !first.is_ascii_alphabetic() {
+            return Err(InputError::UsernameStart);
+        }
+        if !input.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+            return Err(InputError::UsernameCharacter);
+        }
+        refuse_shorter(FIELD, input, USERNAME_MIN)?;
+        refuse_longer(FIELD, input, USERNAME_MAX)?;
+        Ok(Self(input.to_owned()))
+    }
+
+    /// The name as its owner wrote it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// An e-mail address, checked for its form only; whether it receives mail
+/// shows when some is sent.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Email(String);
+
+impl Email {
+    /// Trims and checks an address.
+    ///
+    /// # Errors
+    /// When it is empty, too long, or does not look like `name@example.com`.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        const FIELD: &str = "email";
+        let address = input.trim();
+        if address.is_empty() {
+            return Err(InputError::Empty { field: FIELD });
+        }
+        refuse_characters(FIELD, address, |c| c.is_control() || turns_direction(c))?;
+        refuse_longer(FIELD, address, MAX_EMAIL)?;
+        if has_email_form(address) { Ok(Self(address.to_owned())) } else { Err(InputError::EmailForm) }
+    }
+
+    /// As [`Email::parse`], for a profile, where none need be given.
+    ///
+    /// # Errors
+    /// As [`Email::parse`], except that an empty input is `None`.
+    pub fn parse_optional(input: &str) -> Result<Option<Self>, InputError> {
+        if input.trim().is_empty() { Ok(None) } else { Self::parse(input).map(Some) }
+    }
+
+    /// The address as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A password that may be set: long enough, and not so long that hashing it is
+/// an attack. Passwords that are only compared need no such check.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewPassword(String);
+
+impl NewPassword {
+    /// Checks a password. Nothing is trimmed.
+    ///
+    /// # Errors
+    /// When it has fewer than [`PASSWORD_MIN`] characters or more than
+    /// [`PASSWORD_MAX_BYTES`] bytes.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        const FIELD: &str = "password";
+        refuse_shorter(FIELD, input, PASSWORD_MIN)?;
+        if input.len() > PASSWORD_MAX_BYTES {
+            return Err(InputError::TooManyBytes { field: FIELD, most: PASSWORD_MAX_BYTES });
+        }
+        Ok(Self(input.to_owned()))
+    }
+
+    /// The password in clear, to be hashed.
+    #[must_use]
+    pub fn clear_text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for NewPassword {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("NewPassword(***)")
+    }
+}
+
+macro_rules! shown_as_text {
+    ($($name:ident),*) => {$(
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(&self.0)
+            }
+        }
+    )*};
+}
+
+shown_as_text!(Title, Body, About, Username, Email, TweetText, FullName);
+
+/// Text of several lines: ends trimmed, line breaks made `\n`.
+fn lines(field: &'static str, input: &str, most: usize, least: usize) -> Result<String, InputError> {
+    let text = input.trim().replace("\r\n", "\n").replace('\r', "\n");
+    refuse_characters(field, &text, |c| c.is_control() && c != '\n' && c != '\t')?;
+    if least > 0 && !text.chars().any(is_visible) {
+        return Err(InputError::Empty { field });
+    }
+    refuse_longer(field, &text, most)?;
+    Ok(text)
+}
+
+fn refuse_characters(
+    field: &'static str,
+    text: &str,
+    refused: impl Fn(char) -> bool,
+) -> Result<(), InputError> {
+    match text.chars().find(|c| refused(*c)) {
+        Some(found) => Err(InputError::Control { field, code: u32::from(found) }),
+        None => Ok(()),
+    }
+}
+
+fn refuse_longer(field: &'static str, text: &str, most: usize) -> Result<(), InputError> {
+    if text.chars().count() > most { Err(InputError::TooLong { field, most }) } else { Ok(()) }
+}
+
+fn refuse_shorter(field: &'static str, text: &str, least: usize) -> Result<(), InputError> {
+    if text.chars().count() < least { Err(InputError::TooShort { field, least }) } else { Ok(()) }
+}
+
+/// Whether the character overrides, embeds or isolates a direction of writing.
+/// The plain marks U+200E and U+200F are not among them: Arabic and Hebrew need them.
+pub(crate) fn turns_direction(character: char) -> bool {
+    matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+fn is_line_separator(character: char) -> bool {
+    matches!(character, '\u{2028}' | '\u{2029}')
+}
+
+/// Whether a reader sees something: a title of zero-width characters would be
+/// a link that nobody can click.
+fn is_visible(character: char) -> bool {
+    !character.is_whitespace()
+        && !character.is_control()
+        && !turns_direction(character)
+        && !matches!(
+            character,
+            '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'
+                ..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{2065}' | '\u{206A}'..='\u{206F}'
+                | '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}'
+                | '\u{E0000}'..='\u{E0FFF}'
+        )
+}
+
+fn has_email_form(address: &str) -> bool {
+    const REFUSED: &str = "<>()[]\\,;:\"";
+    if address.chars().any(|c| c.is_whitespace() || REFUSED.contains(c)) {
+        return false;
+    }
+    let Some((name, domain)) = address.split_once('@') else {
+        return false;
+    };
+    !name.is_empty()
+        && !domain.contains('@')
+        && domain.contains('.')
+        && domain.split('.').all(|label| !label.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_are_trimmed_and_bounded() {
+        let eighty = "é".repeat(80);
+        let table: &[(&str, Result<&str, &str>)] = &[
+            ("  A title\n", Ok("A title")),
+            ("<b>&amp;", Ok("<b>&amp;")),
+            (&eighty, Ok(&eighty)),
+            ("", Err("title is empty")),
+            (" \t\n ", Err("title is empty")),
+            ("\u{200B}\u{200D}", Err("title is empty")),
+            ("a\u{0}b", Err("title has a control character (U+0000)")),
+            ("a\nb", Err("title has a control character (U+000A)")),
+            ("a\u{85}b", Err("title has a control character (U+0085)")),
+            ("a\u{2028}b", Err("title has a control character (U+2028)")),
+            ("a\u{202E}b", Err("title has a control character (U+202E)")),
+            ("a\u{2069}b", Err("title has a control character (U+2069)")),
+            ("שלום\u{200F}!", Ok("שלום\u{200F}!")),
+        ];
+        for (input, expected) in table {
+            let parsed = Title::parse(input);
+            let shown = parsed.as_ref().map(Title::as_str).map_err(ToString::to_string);
+            assert_eq!(shown, expected.map_err(str::to_owned), "{input:?}");
+        }
+        let long = Title::parse(&"é".repeat(81)).unwrap_err();
+        assert_eq!(long.to_string(), "title is longer than 80 characters");
+        assert!(Title::parse(&format!("  {eighty}  ")).is_ok());
+    }
+
+    #[test]
+    fn bodies_keep_their_lines() {
+        let table: &[(&str, Result<&str, &str>)] = &[
+            ("one\r\ntwo\rthree\nfour", Ok("one\ntwo\nthree\nfour")),
+            ("\n  a\n\n\tb \n", Ok("a\n\n\tb")),
+            ("", Err("comment is empty")),
+            ("\r\n \t", Err("comment is empty")),
+            ("\u{200B}", Err("comment is empty")),
+            ("a\u{7}b", Err("comment has a control character (U+0007)")),
+            ("a\u{7F}b", Err("comment has a control character (U+007F)")),
+        ];
+        for (input, expected) in table {
+            let parsed = Body::parse_comment(input);
+            let shown = parsed.as_ref().map(Body::as_str).map_err(ToString::to_string);
+            assert_eq!(shown, expected.map_err(str::to_owned), "{input:?}");
+        }
+    }
+
+    #[test]
+    fn bodies_are_bounded_in_characters_after_line_breaks_are_made_one() {
+        let most = "é\r\n".repeat(2047) + "éé";
+        assert_eq!(Body::parse_text(&most).unwrap().as_str().chars().count(), 4096);
+        let text = Body::parse_text(&"é".repeat(4097)).unwrap_err();
+        assert_eq!(text.to_string(), "text is longer than 4096 characters");
+        let comment = Body::parse_comment(&"é".repeat(4097)).unwrap_err();
+        assert_eq!(comment.to_string(), "comment is longer than 4096 characters");
+    }
+
+    #[test]
+    fn tweets_are_counted_as_a_person_counts() {
+        // A family of four, a flag, a letter with two accents, a line break.
+        for cluster in ["👨‍👩‍👧‍👦", "🇩🇪", "e\u{301}\u{323}", "🧑🏽"] {
+            let longest = cluster.repeat(4096 / cluster.len()).chars().collect::<String>();
+            let count = longest.graphemes(true).count().min(280);
+            let text = cluster.repeat(count);
+            assert_eq!(TweetText::parse(&text).unwrap().as_str(), text, "{cluster}");
+        }
+        assert!(TweetText::parse(&"é".repeat(280)).is_ok());
+        let long = TweetText::parse(&"é".repeat(281)).unwrap_err();
+        assert_eq!(long.to_string(), "text is longer than 280 characters");
+        let heavy = format!("e{}", "\u{301}".repeat(2048));
+        assert_eq!(TweetText::parse(&heavy).unwrap_err().to_string(), "text is longer than 4096 bytes");
+        let huge = "\u{301}".repeat(100_000);
+        assert_eq!(TweetText::parse(&huge).unwrap_err().to_string(), "text is longer than 280 characters");
+        assert_eq!(TweetText::parse(" a\r\n\r\nb \n").unwrap().as_str(), "a\n\nb");
+        for empty in ["", " \n ", "\u{200B}"] {
+            assert_eq!(TweetText::parse(empty).unwrap_err().to_string(), "text is empty");
+        }
+        assert!(TweetText::parse("a\u{0}").is_err());
+    }
+
+    #[test]
+    fn a_full_name_is_one_line_or_none() {
+        for (input, name) in [(" Bob  Marley ", "Bob  Marley"), ("", ""), ("\u{200B}", ""), ("鈴木", "鈴木")]
+        {
+            assert_eq!(FullName::parse(input).unwrap().as_str(), name);
+        }
+        assert!(FullName::parse(&"é".repeat(50)).is_ok());
+        let long = FullName::parse(&"é".repeat(51)).unwrap_err();
+        assert_eq!(long.to_string(), "fullname is longer than 50 characters");
+        for input in ["a\nb", "a\u{202E}b"] {
+            assert!(FullName::parse(input).is_err(), "{input:?}");
+        }
+    }
+
+    #[test]
+    fn about_may_be_empty() {
+        assert_eq!(About::parse("  ").unwrap().as_str(), "");
+        assert_eq!(About::parse("a\r\nb").unwrap().as_str(), "a\nb");
+        let long = About::parse(&"x".repeat(4097)).unwrap_err();
+        assert_eq!(long.to_string(), "about is longer than 4096 characters");
+        assert!(About::parse("a\u{1}").is_err());
+    }
+
+    #[test]
+    fn usernames_are_a_letter_then_letters_digits_and_two_signs() {
+        for name in ["ab", "Ab-9_", "a".repeat(32).as_str()] {
+            assert_eq!(Username::parse(name).unwrap().as_str(), name);
+        }
+        let table = [
+            ("", "username is empty"),
+            ("a", "username is shorter than 2 characters"),
+            ("9a", "username does not start with a letter from a to z"),
+            ("_a", "username does not start with a letter from a to z"),
+            ("-a", "username does not start with a letter from a to z"),
+            ("éa", "username does not start with a letter from a to z"),
+            ("aé", "username has other characters than letters from a to z, digits, _ and -"),
+            ("a b", "username has other characters than letters from a to z, digits, _ and -"),
+            ("ab ", "username has other characters than letters from a to z, digits, _ and -"),
+            ("a:b", "username has other characters than letters from a to z, digits, _ and -"),
+            ("ab\n", "username has a control character (U+000A)"),
+            ("ab\ncd", "username has a control character (U+000A)"),
+            ("ab\u{202E}", "username has a control character (U+202E)"),
+        ];
+        for (input, expected) in table {
+            assert_eq!(Username::parse(input).unwrap_err().to_string(), expected, "{input:?}");
+        }
+        let long = Username::parse(&"a".repeat(33)).unwrap_err();
+        assert_eq!(long.to_string(), "username is longer than 32 characters");
+    }
+
+    #[test]
+    fn emails_are_checked_for_their_form() {
+        for address in ["a@b.c", "first.last+tag@mail.example.com", "ü@exämple.org", "o'neil@example.ie"] {
+            assert_eq!(Email::parse(&format!(" {address} ")).unwrap().as_str(), address);
+        }
+        for address in [
+            "a",
+            "a@b",
+            "@b.c",
+            "a@.c",
+            "a@b.",
+            "a@b..c",
+            "a@b.c@d.e",
+            "a b@c.d",
+            "a@b.c,d@e.f",
+            "<a@b.c>",
+            "a@[1.2.3.4]",
+        ] {
+            assert_eq!(Email::parse(address), Err(InputError::EmailForm), "{address:?}");
+        }
+        assert_eq!(Email::parse(""), Err(InputError::Empty { field: "email" }));
+        assert_eq!(
+            Email::parse("a@b.c\r\nBcc: d@e.f").unwrap_err().to_string(),
+            "email has a control character (U+000D)"
+        );
+        let long = Email::parse(&format!("{}@b.c", "a".repeat(252))).unwrap_err();
+        assert_eq!(long.to_string(), "email is longer than 255 characters");
+        assert_eq!(Email::parse_optional("  "), Ok(None));
+        assert!(Email::parse_optional("nonsense").is_err());
+    }
+
+    #[test]
+    fn new_passwords_are_bounded_below_in_characters_and_above_in_bytes() {
+        assert_eq!(
+            NewPassword::parse("ééééééé").unwrap_err().to_string(),
+            "password is shorter than 8 characters"
+        );
+        assert_eq!(NewPassword::parse("éééééééé").unwrap().clear_text(), "éééééééé");
+        assert!(NewPassword::parse(&"é".repeat(512)).is_ok());
+        let long = NewPassword::parse(&("é".repeat(512) + "x")).unwrap_err();
+        assert_eq!(long.to_string(), "password is longer than 1024 bytes");
+    }
+
+    #[test]
+    fn a_password_is_not_in_its_debug_form() {
+        let password = NewPassword::parse("correct horse").unwrap();
+        assert_eq!(format!("{password:?}"), "NewPassword(***)");
+    }
+}

@@ -1,0 +1,298 @@
+//! Names of topics, and choices of several.
+
+use super::limits::{MAX_TOPICS, TOPIC_MAX, TOPIC_MIN};
+use super::text::InputError;
+use std::fmt;
+use tidings_keyspace::Within;
+
+/// The name of a topic: 2 to 30 letters from a to z, digits and `-`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Topic(String);
+
+impl Topic {
+    /// Trims and checks a name that was typed into `field`.
+    ///
+    /// # Errors
+    /// When its length or a character of it is not allowed.
+    pub fn parse(field: &'static str, input: &str) -> Result<Self, InputError> {
+        let name = input.trim();
+        if name.is_empty() {
+            return Err(InputError::Empty { field });
+        }
+        if !name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-') {
+            let shown = name.chars().take(TOPIC_MAX + 1).collect();
+            return Err(InputError::TopicCharacter { field, shown });
+        }
+        if name.len() < TOPIC_MIN {
+            return Err(InputError::TooShort { field, least: TOPIC_MIN });
+        }
+        if name.len() > TOPIC_MAX {
+            return Err(InputError::TooLong { field, most: TOPIC_MAX });
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Topic {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The topics of one item: none to [`MAX_TOPICS`], all different.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Topics(Vec<Topic>);
+
+impl Topics {
+    /// Reads names separated by commas, from the field `topics`. A name that
+    /// comes twice counts once; nothing between two commas is no name.
+    ///
+    /// # Errors
+    /// When one of the names is not allowed, or there are too many.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        const FIELD: &str = "topics";
+        let mut topics = Self::default();
+        for name in input.split(',').filter(|name| !name.trim().is_empty()) {
+            topics.add(Topic::parse(FIELD, name)?);
+            if topics.0.len() > MAX_TOPICS {
+                return Err(InputError::TooManyTopics { field: FIELD, most: MAX_TOPICS });
+            }
+        }
+        Ok(topics)
+    }
+
+    /// Reads what is stored; names that are none are passed over.
+    #[must_use]
+    pub fn from_stored(text: &str) -> Self {
+        let mut topics = Self::default();
+        for topic in text.split(',').filter_map(|name| Topic::parse("topics", name).ok()) {
+            if topics.0.len() < MAX_TOPICS {
+                topics.add(topic);
+            }
+        }
+        topics
+    }
+
+    fn add(&mut self, topic: Topic) {
+        if !self.0.contains(&topic) {
+            self.0.push(topic);
+        }
+    }
+
+    /// The topics, in the order in which they were given.
+    pub fn iter(&self) -> std::slice::Iter<'_, Topic> {
+        self.0.iter()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a topic is among them.
+    #[must_use]
+    pub fn contains(&self, topic: &Topic) -> bool {
+        self.0.contains(topic)
+    }
+
+    /// Those that are not among others.
+    #[must_use]
+    pub fn without(&self, others: &Self) -> Self {
+        Self(self.iter().filter(|topic| !others.contains(topic)).cloned().collect())
+    }
+
+    /// The same with one topic in the place of another; once, if it was there.
+    #[must_use]
+    pub fn with_replaced(&self, from: &Topic, to: &Topic) -> Self {
+        let mut replaced = Self::default();
+        for topic in &self.0 {
+            replaced.add(if topic == from { to.clone() } else { topic.clone() });
+        }
+        replaced
+    }
+
+    /// What the field `topics` stores.
+    #[must_use]
+    pub fn stored(&self) -> String {
+        joined(&self.0, ",")
+    }
+}
+
+impl<'a> IntoIterator for &'a Topics {
+    type Item = &'a Topic;
+    type IntoIter = std::slice::Iter<'a, Topic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+fn joined(topics: &[Topic], between: &str) -> String {
+    topics.iter().map(Topic::as_str).collect::<Vec<_>>().join(between)
+}
+
+/// What a list of articles is about: one topic, the articles that are in all
+/// of several (`rust+databases`), or those in any of them (`rust,go`).
+///
+/// The same topics in another order are the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopicChoice {
+    topics: Vec<Topic>,
+    within: Within,
+}
+
+/// A text is no choice of topics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a topic, or several joined by + or by commas")]
+pub struct NotAChoice;
+
+impl std::str::FromStr for TopicChoice {
+    type Err = NotAChoice;
+
+    fn from_str(text: &str) -> Result<Self, NotAChoice> {
+        let (separator, within) = match (text.contains('+'), text.contains(',')) {
+            (true, true) => return Err(NotAChoice),
+            (false, true) => (',', Within::Any),
+            (_, false) => ('+', Within::All),
+        };
+        let topic = |name| Topic::parse("topic", name).ok().filter(|topic| topic.as_str() == name);
+        let topics: Option<Vec<Topic>> = text.split(separator).map(topic).collect();
+        let mut topics = topics.ok_or(NotAChoice)?;
+        topics.sort_unstable();
+        topics.dedup();
+        if topics.len() > MAX_TOPICS {
+            return Err(NotAChoice);
+        }
+        let within = if topics.len() == 1 { Within::All } else { within };
+        Ok(Self { topics, within })
+    }
+}
+
+impl TryFrom<String> for TopicChoice {
+    type Error = NotAChoice;
+
+    fn try_from(text: String) -> Result<Self, NotAChoice> {
+        text.parse()
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for TopicChoice {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl fmt::Display for TopicChoice {
+    /// As in addresses and keys.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&joined(&self.topics, if self.within == Within::All { "+" } else { "," }))
+    }
+}
+
+impl From<Topic> for TopicChoice {
+    fn from(topic: Topic) -> Self {
+        Self { topics: vec![topic], within: Within::All }
+    }
+}
+
+impl TopicChoice {
+    /// The topics, by name.
+    #[must_use]
+    pub fn topics(&self) -> &[Topic] {
+        &self.topics
+    }
+
+    /// How many of the topics an article must be in.
+    #[must_use]
+    pub const fn within(&self) -> Within {
+        self.within
+    }
+
+    /// The topic, if it is only one.
+    #[must_use]
+    pub fn single(&self) -> Option<&Topic> {
+        match self.topics.as_slice() {
+            [topic] => Some(topic),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_are_few_different_names() {
+        for (input, stored) in [
+            ("", ""),
+            (" , ", ""),
+            ("rust", "rust"),
+            (" rust , c-3 ,", "rust,c-3"),
+            ("go,rust,go", "go,rust"),
+            ("aa,bb,cc,dd,ee,aa", "aa,bb,cc,dd,ee"),
+            ("abcdefghijklmnopqrstuvwxyz0123", "abcdefghijklmnopqrstuvwxyz0123"),
+        ] {
+            assert_eq!(
+                Topics::parse(input).map(|topics| topics.stored()),
+                Ok(stored.to_owned()),
+                "{input:?}"
+            );
+        }
+        for (input, message) in [
+            ("a", "topics is shorter than 2 characters"),
+            ("rust,c", "topics is shorter than 2 characters"),
+            ("abcdefghijklmnopqrstuvwxyz01234", "topics is longer than 30 characters"),
+            ("Rust", "topics has other characters than letters from a to z, digits and -: \"Rust\""),
+            ("rust,c++", "topics has other characters than letters from a to z, digits and -: \"c++\""),
+            ("a b", "topics has other characters than letters from a to z, digits and -: \"a b\""),
+            ("é1", "topics has other characters than letters from a to z, digits and -: \"é1\""),
+            ("aa,bb,cc,dd,ee,ff", "topics are more than 5"),
+        ] {
+            assert_eq!(Topics::parse(input).map_err(|error| error.to_string()), Err(message.to_owned()));
+        }
+    }
+
+    #[test]
+    fn stored_topics_are_read_whatever_they_are() {
+        assert_eq!(Topics::from_stored("rust,,X,go,rust").stored(), "rust,go");
+    }
+
+    #[test]
+    fn one_topic_replaces_another_once() {
+        let topic = |name| Topic::parse("topic", name).unwrap();
+        let topics = Topics::parse("aa,bb,cc").unwrap();
+        for (from, to, expected) in
+            [("bb", "dd", "aa,dd,cc"), ("bb", "cc", "aa,cc"), ("xx", "dd", "aa,bb,cc")]
+        {
+            assert_eq!(topics.with_replaced(&topic(from), &topic(to)).stored(), expected);
+        }
+    }
+
+    #[test]
+    fn a_choice_is_the_same_in_any_order() {
+        for (text, shown, count) in [
+            ("rust", "rust", 1),
+            ("rust+databases", "databases+rust", 2),
+            ("rust,go", "go,rust", 2),
+            ("go,go", "go", 1),
+            ("go,go,rust", "go,rust", 2),
+        ] {
+            let choice: TopicChoice = text.parse().unwrap();
+            assert_eq!((choice.to_string().as_str(), choice.topics().len()), (shown, count));
+            assert_eq!(choice.to_string().parse(), Ok(choice));
+        }
+        for text in
+            ["", "+", "a", "rust+", ",rust", "rust+go,c3", "Rust", "rust go", " rust", "aa+bb+cc+dd+ee+ff"]
+        {
+            assert_eq!(text.parse::<TopicChoice>(), Err(NotAChoice), "{text:?}");
+        }
+    }
+}

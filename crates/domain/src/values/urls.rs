@@ -1,0 +1,300 @@
+//! The URL of a news item: what may be submitted, and when two are the same.
+
+use std::fmt;
+
+use url::Url;
+
+use crate::values::limits::MAX_URL;
+use crate::values::text::turns_direction;
+
+/// Query parameters that only say where a visitor came from. They are left out
+/// when URLs are compared. Names are compared without regard to case.
+pub const TRACKING_PARAMETERS: &[&str] = &[
+    "fbclid",  // Facebook
+    "gclid",   // Google Ads
+    "gclsrc",  // Google Ads
+    "dclid",   // Google Marketing Platform
+    "gbraid",  // Google Ads, from an iOS app
+    "wbraid",  // Google Ads, from an iOS web page
+    "msclkid", // Microsoft Advertising
+    "yclid",   // Yandex Direct
+    "twclid",  // Twitter
+    "ttclid",  // TikTok
+    "igshid",  // Instagram
+    "igsh",    // Instagram
+    "mc_cid",  // Mailchimp campaign
+    "mc_eid",  // Mailchimp recipient
+    "mkt_tok", // Marketo
+    "_hsenc",  // HubSpot
+    "_hsmi",   // HubSpot
+    "oly_anon_id",
+    "oly_enc_id", // Omeda
+    "vero_id",    // Vero
+    "ref_src",    // Twitter
+    "ref_url",    // Twitter
+];
+
+/// What every name of the Urchin (Google Analytics) family begins with.
+pub const TRACKING_PREFIX: &str = "utm_";
+
+/// Why a URL is refused. The message is fit to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    /// Nothing was typed.
+    #[error("url is empty")]
+    Empty,
+    /// More than [`MAX_URL`] characters.
+    #[error("url is longer than {MAX_URL} characters")]
+    TooLong,
+    /// A control character, or one that turns the direction of the text.
+    #[error("url has a control character (U+{0:04X})")]
+    Control(u32),
+    /// Another scheme, or none.
+    #[error("url does not start with http:// or https://")]
+    Scheme,
+    /// Nothing between the slashes.
+    #[error("url has no host")]
+    NoHost,
+    /// Not a URL at all.
+    #[error("url cannot be read: {0}")]
+    Malformed(url::ParseError),
+}
+
+/// An http or https URL with a host, kept as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewsUrl {
+    sent: String,
+    parsed: Url,
+}
+
+impl NewsUrl {
+    /// Trims and checks a URL.
+    ///
+    /// The rules are those that browsers follow (WHATWG), so that the host we
+    /// show is the host a click leads to. Two of their leniencies are refused
+    /// because they guess a host where none was written: `http:example.com`
+    /// and `http:///example.com`.
+    ///
+    /// # Errors
+    /// When it is not an http(s) URL with a host, too long, or has control characters.
+    pub fn parse(input: &str) -> Result<Self, UrlError> {
+        let sent = input.trim();
+        if sent.is_empty() {
+            return Err(UrlError::Empty);
+        }
+        if sent.chars().count() > MAX_URL {
+            return Err(UrlError::TooLong);
+        }
+        if let Some(found) = sent.chars().find(|c| c.is_control() || turns_direction(*c)) {
+            return Err(UrlError::Control(u32::from(found)));
+        }
+        let authority = after_scheme(sent).ok_or(UrlError::Scheme)?;
+        if authority.is_empty() || authority.starts_with(['/', '\\', '?', '#']) {
+            return Err(UrlError::NoHost);
+        }
+        let parsed = Url::parse(sent).map_err(|error| match error {
+            url::ParseError::EmptyHost => UrlError::NoHost,
+            other => UrlError::Malformed(other),
+        })?;
+        if parsed.host_str().is_none_or(str::is_empty) {
+            return Err(UrlError::NoHost);
+        }
+        Ok(Self { sent: sent.to_owned(), parsed })
+    }
+
+    /// The URL as it was sent, without spaces around it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.sent
+    }
+
+    /// The form in which two URLs are compared: scheme and host in lower case,
+    /// without the default port, the fragment and the [`TRACKING_PARAMETERS`],
+    /// an empty path as `/`. The remaining parameters keep their order.
+    #[must_use]
+    pub fn normalised(&self) -> String {
+        let mut url = self.parsed.clone();
+        url.set_fragment(None);
+        let query = url.query().map(without_tracking).filter(|query| !query.is_empty());
+        url.set_query(query.as_deref());
+        url.into()
+    }
+
+    /// The host that a click leads to, in its ASCII form and without user name
+    /// or port: for display beside the title.
+    #[must_use]
+    pub fn host(&self) -> String {
+        self.parsed.host_str().unwrap_or_default().to_owned()
+    }
+}
+
+impl fmt::Display for NewsUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.sent)
+    }
+}
+
+/// What follows `http://` or `https://`, in any case of letters.
+fn after_scheme(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    let known = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    known.then_some(rest)
+}
+
+fn without_tracking(query: &str) -> String {
+    let kept: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty() && !is_tracking(pair)).collect();
+    kept.join("&")
+}
+
+fn is_tracking(pair: &str) -> bool {
+    let name = pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    name.starts_with(TRACKING_PREFIX) || TRACKING_PARAMETERS.contains(&name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn only_http_urls_with_a_host_are_accepted() {
+        let table = [
+            ("", "url is empty"),
+            ("   ", "url is empty"),
+            ("example.com", "url does not start with http:// or https://"),
+            ("//example.com", "url does not start with http:// or https://"),
+            ("javascript:alert(1)", "url does not start with http:// or https://"),
+            ("javascript://example.com/%0aalert(1)", "url does not start with http:// or https://"),
+            ("JavaScript:alert('http://example.com')", "url does not start with http:// or https://"),
+            ("data:text/html,http://a.com", "url does not start with http:// or https://"),
+            ("ftp://example.com/", "url does not start with http:// or https://"),
+            ("text://something", "url does not start with http:// or https://"),
+            ("http:example.com", "url does not start with http:// or https://"),
+            ("http:/example.com", "url does not start with http:// or https://"),
+            ("http:\\\\example.com", "url does not start with http:// or https://"),
+            ("http", "url does not start with http:// or https://"),
+            ("http://", "url has no host"),
+            ("https://", "url has no host"),
+            ("http:///path", "url has no host"),
+            ("http://\\example.com", "url has no host"),
+            ("http://?q", "url has no host"),
+            ("http://#f", "url has no host"),
+            ("http://:80", "url has no host"),
+            ("http://user@", "url has no host"),
+            ("http://user@/path", "url has no host"),
+            ("http://a b/", "url cannot be read: invalid international domain name"),
+            ("http://a<b>/", "url cannot be read: invalid international domain name"),
+            ("http://example.com:99999/", "url cannot be read: invalid port number"),
+            ("http://example.com:port/", "url cannot be read: invalid port number"),
+            ("http://[::1", "url cannot be read: invalid IPv6 address"),
+            ("http://1.2.3.4.5/", "url cannot be read: invalid IPv4 address"),
+            ("http://exa\nmple.com", "url has a control character (U+000A)"),
+            ("http://example.com/\u{0}", "url has a control character (U+0000)"),
+            ("java\tscript:alert(1)", "url has a control character (U+0009)"),
+            ("http://example.com/\u{202E}gpj.exe", "url has a control character (U+202E)"),
+        ];
+        for (input, expected) in table {
+            match NewsUrl::parse(input) {
+                Ok(url) => panic!("{input:?} was accepted with host {:?}", url.host()),
+                Err(error) => assert_eq!(error.to_string(), expected, "{input:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_longest_url_has_2048_characters() {
+        let url = format!("http://e.com/{}", "é".repeat(2048 - 13));
+        assert_eq!(NewsUrl::parse(&url).unwrap().as_str(), url);
+        assert_eq!(NewsUrl::parse(&(url + "x")), Err(UrlError::TooLong));
+        assert_eq!(UrlError::TooLong.to_string(), "url is longer than 2048 characters");
+    }
+
+    /// Sent, normalised, host.
+    #[test]
+    fn urls_are_kept_as_sent_and_compared_normalised() {
+        let table = [
+            ("http://example.com", "http://example.com/", "example.com"),
+            ("HTTP://EXAMPLE.com:80", "http://example.com/", "example.com"),
+            ("HttpS://Example.Com:443/A?b=C#d", "https://example.com/A?b=C", "example.com"),
+            ("https://example.com:80/", "https://example.com:80/", "example.com"),
+            ("http://www.example.com/", "http://www.example.com/", "www.example.com"),
+            ("http://a@b", "http://a@b/", "b"),
+            ("http://good.com:pass@evil.com/", "http://good.com:pass@evil.com/", "evil.com"),
+            ("http://evil.com\\@good.com/", "http://evil.com/@good.com/", "evil.com"),
+            ("http://[::1]:8080/x", "http://[::1]:8080/x", "[::1]"),
+            ("http://[2001:DB8::1]/", "http://[2001:db8::1]/", "[2001:db8::1]"),
+            ("http://127.1/", "http://127.0.0.1/", "127.0.0.1"),
+            ("http://bücher.example/ü", "http://xn--bcher-kva.example/%C3%BC", "xn--bcher-kva.example"),
+            ("http://example.com/a b", "http://example.com/a%20b", "example.com"),
+            ("http://example.com/?", "http://example.com/", "example.com"),
+            ("http://example.com/#", "http://example.com/", "example.com"),
+            ("http://example.com?utm_source=x", "http://example.com/", "example.com"),
+            (
+                "http://example.com/?b=2&utm_source=x&a=1&UTM_Medium=y&fbclid=1",
+                "http://example.com/?b=2&a=1",
+                "example.com",
+            ),
+            ("http://example.com/?ref_src=t&ref=keep&utm", "http://example.com/?ref=keep&utm", "example.com"),
+            ("http://example.com/?q=utm_source", "http://example.com/?q=utm_source", "example.com"),
+            ("http://example.com/?&&gclid=1&", "http://example.com/", "example.com"),
+        ];
+        for (sent, normalised, host) in table {
+            let url = NewsUrl::parse(&format!(" {sent}\n")).unwrap();
+            assert_eq!(url.as_str(), sent);
+            assert_eq!(url.normalised(), normalised, "{sent:?}");
+            assert_eq!(url.host(), host, "{sent:?}");
+        }
+    }
+
+    #[test]
+    fn different_pages_stay_different() {
+        let table = [
+            ("http://example.com/a", "http://example.com/A"),
+            ("http://example.com/", "https://example.com/"),
+            ("http://example.com/?a=1&b=2", "http://example.com/?b=2&a=1"),
+            ("http://example.com/a", "http://example.com/a/"),
+        ];
+        for (left, right) in table {
+            let normalised = |url: &str| NewsUrl::parse(url).unwrap().normalised();
+            assert_ne!(normalised(left), normalised(right));
+        }
+    }
+
+    fn urls() -> impl Strategy<Value = String> {
+        let pair = prop_oneof![
+            "[a-z]{1,3}=[a-zA-Z0-9%+é ']{0,4}",
+            "utm_[a-z]{0,3}=[a-z]{0,2}",
+            Just("fbclid=1".to_owned()),
+            Just(String::new()),
+        ];
+        let query = prop::collection::vec(pair, 0..5).prop_map(|pairs| pairs.join("&"));
+        (
+            "(http|HTTP|https)://[a-zA-Zé]{1,5}\\.[a-z]{2,3}(:80|:443|:8080)?",
+            "(/[^?#\\\\]{0,8})?",
+            query,
+            "(#.{0,4})?",
+        )
+            .prop_map(|(start, path, query, fragment)| format!("{start}{path}?{query}{fragment}"))
+    }
+
+    proptest! {
+        #[test]
+        fn normalising_twice_changes_nothing(input in urls()) {
+            if let Ok(url) = NewsUrl::parse(&input) {
+                let once = url.normalised();
+                let again = NewsUrl::parse(&once).unwrap();
+                prop_assert_eq!(again.normalised(), once);
+                prop_assert_eq!(again.host(), url.host());
+            }
+        }
+
+        #[test]
+        fn any_input_is_answered(input in "(https?://)?.{0,40}") {
+            if let Ok(url) = NewsUrl::parse(&input) {
+                prop_assert!(!url.host().is_empty());
+                prop_assert_eq!(url.as_str(), input.trim());
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Every read: present, absent, of another type.
+
+use super::{Subject, failure, pairs, scored};
+use crate::query::{Answer, Answers};
+use crate::{Expiry, Hash, KeyspaceError, Order, Query};
+
+/// One of every read, on this key.
+fn one_of_each(query: &mut Query, key: &str) {
+    query.expiry(key);
+    query.string(key);
+    query.hash(key);
+    query.hash_fields(key, ["field", "other"]);
+    query.hash_fields(key, [""; 0]);
+    query.members(key);
+    query.member_count(key);
+    query.has_member(key, "member");
+    query.scores(key, ["member", "other"]);
+    query.scores(key, [""; 0]);
+    query.sorted_count(key);
+    query.sorted_range(key, Order::Ascending, 0, 10);
+    query.sorted_range(key, Order::Descending, 0, 0);
+    query.sorted_range(key, Order::Ascending, u64::MAX, u64::MAX);
+}
+
+pub(super) async fn absent_keys_read_as_empty(subject: Subject) {
+    let mut query = Query::new();
+    one_of_each(&mut query, "absent");
+    let answers = subject.store.query(query).await.unwrap().into_vec();
+    let expected = [
+        Answer::Expiry(Expiry::Absent),
+        Answer::Text(None),
+        Answer::Hash(Hash::default()),
+        Answer::Texts(vec![None, None]),
+        Answer::Texts(vec![]),
+        Answer::Members(vec![]),
+        Answer::Count(0),
+        Answer::Bool(false),
+        Answer::Scores(vec![None, None]),
+        Answer::Scores(vec![]),
+        Answer::Count(0),
+        Answer::Scored(vec![]),
+        Answer::Scored(vec![]),
+        Answer::Scored(vec![]),
+    ];
+    assert_eq!(answers, expected);
+}
+
+pub(super) async fn strings_read_back(subject: Subject) {
+    let long = "x".repeat(1_000_000);
+    subject
+        .write(|batch| {
+            batch.set("empty", "");
+            batch.set("long", long.as_str());
+        })
+        .await;
+    assert_eq!(subject.ask(|query| query.string("empty")).await.as_deref(), Some(""));
+    assert_eq!(subject.ask(|query| query.string("long")).await, Some(long));
+    assert_eq!(subject.ask(|query| query.expiry("long")).await, Expiry::Never);
+}
+
+pub(super) async fn hashes_read_back(subject: Subject) {
+    subject.write(|batch| batch.set_fields("hash", [("a", "1"), ("", "empty field"), ("b", "")])).await;
+    let mut hash = subject.ask(|query| query.hash("hash")).await;
+    assert_eq!(hash.get("a"), Some("1"));
+    assert_eq!(hash.get("c"), None);
+    hash.0.sort();
+    assert_eq!(hash.0, pairs(&[("", "empty field"), ("a", "1"), ("b", "")]));
+}
+
+pub(super) async fn fields_are_answered_in_the_order_asked(subject: Subject) {
+    subject.write(|batch| batch.set_fields("hash", [("a", "1"), ("b", "2")])).await;
+    let values = subject.ask(|query| query.hash_fields("hash", ["b", "absent", "a", "b"])).await;
+    assert_eq!(values, [Some("2".to_owned()), None, Some("1".to_owned()), Some("2".to_owned())]);
+}
+
+pub(super) async fn sets_read_back(subject: Subject) {
+    subject
+        .write(|batch| {
+            for member in ["a", "b", "a", ""] {
+                batch.add_member("set", member);
+            }
+        })
+        .await;
+    let mut members = subject.ask(|query| query.members("set")).await;
+    members.sort();
+    assert_eq!(members, ["", "a", "b"]);
+    assert_eq!(subject.ask(|query| query.member_count("set")).await, 3);
+    assert!(subject.ask(|query| query.has_member("set", "")).await);
+    assert!(!subject.ask(|query| query.has_member("set", "c")).await);
+}
+
+pub(super) async fn scores_are_answered_in_the_order_asked(subject: Subject) {
+    subject
+        .write(|batch| {
+            batch.sorted_add("sorted", "a", 1.0);
+            batch.sorted_add("sorted", "b", -2.5);
+        })
+        .await;
+    let scores = subject.ask(|query| query.scores("sorted", ["b", "absent", "a", "b"])).await;
+    assert_eq!(scores, [Some(-2.5), None, Some(1.0), Some(-2.5)]);
+    assert_eq!(subject.ask(|query| query.sorted_count("sorted")).await, 2);
+}
+
+pub(super) async fn every_read_refuses_other_types(subject: Subject) {
+    subject.write_one_of_each().await;
+    let mut every = Query::new();
+    one_of_each(&mut every, "");
+    // Which types each of the reads takes, in their order.
+    let takes = [
+        "string hash set sorted",
+        "string",
+        "hash",
+        "hash",
+        "hash",
+        "set",
+        "set",
+        "set",
+        "sorted",
+        "sorted",
+        "sorted",
+        "sorted",
+        "sorted",
+        "sorted",
+    ];
+    assert_eq!(every.reads().len(), takes.len());
+    for key in ["string", "hash", "set", "sorted"] {
+        for (index, takes) in takes.iter().enumerate() {
+            let mut all = Query::new();
+            one_of_each(&mut all, key);
+            let mut query = Query::new();
+            query.read(all.reads()[index].clone());
+            let read = query.reads()[0].clone();
+            let answer = subject.store.query(query).await;
+            if takes.split(' ').any(|taken| taken == key) {
+                assert!(answer.is_ok(), "{read:?}: {answer:?}");
+            } else {
+                let error = answer.map(Answers::into_vec).unwrap_err();
+                assert_eq!(failure(&error), format!("wrong type {key}"), "{read:?}");
+            }
+        }
+    }
+}
+
+pub(super) async fn the_first_wrong_type_of_a_query_is_named(subject: Subject) {
+    subject.write_one_of_each().await;
+    let mut query = Query::new();
+    query.hash("hash");
+    query.hash("absent");
+    query.string("set");
+    query.string("hash");
+    let error = subject.store.query(query).await.unwrap_err();
+    assert!(matches!(&error, KeyspaceError::WrongType(key) if key == "set"), "{error}");
+}
+
+pub(super) async fn answers_come_in_the_order_of_the_reads(subject: Subject) {
+    subject.write_one_of_each().await;
+    let mut query = Query::new();
+    let set = query.members("set");
+    let string = query.string("string");
+    let sorted = query.sorted_range("sorted", Order::Descending, 0, 5);
+    let hash = query.hash("hash");
+    let mut answers = subject.store.query(query).await.unwrap();
+    assert_eq!(answers.take(hash).0, pairs(&[("field", "value")]));
+    assert_eq!(answers.take(sorted), scored(&[("member", 1.0)]));
+    assert_eq!(answers.take(string).as_deref(), Some("text"));
+    assert_eq!(answers.take(set), ["member"]);
+}
+
+pub(super) async fn an_empty_query_costs_no_round(subject: Subject) {
+    assert!(subject.store.query(Query::new()).await.unwrap().into_vec().is_empty());
+    assert_eq!(subject.store.rounds(), 0);
+}

@@ -1,0 +1,441 @@
+//! One batch inside the writer's transaction: everything that can refuse it
+//! first, then its writes.
+
+mod sorted;
+
+use super::tables::{
+    Bytes, Header, Kind, PACKED_BYTES, PackedFields, Tables, Type, WriteTable, after, expiry_key, joined,
+    pack_field, prefix, split_expiry_key, text,
+};
+use crate::batch::{Batch, CheckId, CommitError, Committed, Write, parse_counter};
+use crate::{COUNTER_LIMIT, KeyspaceError};
+use redb::{ReadableTable, StorageError};
+use sorted::packed_set;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+/// Checks a batch and finds its counters' new values, without writing.
+///
+/// # Errors
+/// Whatever refuses the batch; [`KeyspaceError::Unavailable`] when the store
+/// itself failed.
+pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
+    tables: &Tables<T>,
+    batch: &Batch,
+    now: u64,
+) -> Result<Committed, CommitError> {
+    for (index, check) in batch.checks().iter().enumerate() {
+        if !tables.holds(check, now)? {
+            return Err(CommitError::Rejected(CheckId(index)));
+        }
+    }
+    let mut counters = Vec::new();
+    let mut plans: HashMap<&str, Plan> = HashMap::new();
+    for write in batch.writes() {
+        let key = write.key();
+        if let Write::Publish(..) = write {
+            continue;
+        }
+        let plan = plan_of(&mut plans, tables, key, now)?;
+        let stored = |plan: &Plan| -> Result<_, KeyspaceError> {
+            Ok(if plan.cleared { None } else { tables.live_row(key, now)? })
+        };
+        match write {
+            Write::Set(..) => plan.replace(Some(Type::String)),
+            Write::Delete(_) => plan.replace(None),
+            Write::Expire(_, time_to_live) => {
+                if milliseconds(*time_to_live) == 0 {
+                    plan.replace(None);
+                }
+            }
+            Write::Increment(_, by) => {
+                plan.add(key, Type::String)?;
+                let current = match stored(plan)? {
+                    Some(row) => parse_counter(text(Header::body(row.value()))?),
+                    None => Some(0),
+                };
+                counters.push(counter(key, current, *by)?);
+            }
+            Write::IncrementField(_, field, by) => {
+                plan.add(key, Type::Hash)?;
+                let current = match stored(plan)? {
+                    Some(row) if !plan.dropped.contains(field.as_str()) => {
+                        tables.field_number(key, row.value(), field)?
+                    }
+                    _ => 0,
+                };
+                counters.push(counter(key, Some(current), *by)?);
+            }
+            Write::SetFields(..) => plan.add(key, Type::Hash)?,
+            Write::DeleteField(_, field) => {
+                plan.remove(key, Type::Hash)?;
+                plan.dropped.insert(field);
+            }
+            Write::AddMember(..) => plan.add(key, Type::Set)?,
+            Write::RemoveMember(..) => plan.remove(key, Type::Set)?,
+            Write::SortedAdd(..) | Write::SortedRaise(..) | Write::SortedIncrement(..) => {
+                plan.add(key, Type::SortedSet)?;
+            }
+            Write::SortedAddBounded(_, _, _, bound) => {
+                plan.add(key, Type::SortedSet)?;
+                plan_of(&mut plans, tables, &bound.floors, now)?.add(&bound.floors, Type::SortedSet)?;
+            }
+            Write::SortedAddIfPresent(..) | Write::SortedRemove(..) | Write::SortedTrim(..) => {
+                plan.remove(key, Type::SortedSet)?;
+            }
+            Write::SortedStore(_, selection) => {
+                plan.replace(Some(Type::SortedSet));
+                plan_of(&mut plans, tables, &selection.scores, now)?
+                    .remove(&selection.scores, Type::SortedSet)?;
+                for set in &selection.sets {
+                    plan_of(&mut plans, tables, set, now)?.remove(set, Type::Set)?;
+                }
+            }
+            Write::Publish(..) => {}
+        }
+    }
+    Ok(Committed { counters })
+}
+
+/// The plan of a key, made from what is stored when the key is first met.
+fn plan_of<'plans, 'batch, T: ReadableTable<Bytes, Bytes>>(
+    plans: &'plans mut HashMap<&'batch str, Plan<'batch>>,
+    tables: &Tables<T>,
+    key: &'batch str,
+    now: u64,
+) -> Result<&'plans mut Plan<'batch>, StorageError> {
+    Ok(match plans.entry(key) {
+        Entry::Occupied(plan) => plan.into_mut(),
+        Entry::Vacant(plan) => {
+            let row = tables.live_row(key, now)?;
+            let header = row.map(|row| Header::of(row.value())).transpose()?;
+            plan.insert(Plan { holds: header.map(|header| header.kind.to_type()), ..Plan::default() })
+        }
+    })
+}
+
+/// What a key will hold when the writes before this one are applied.
+///
+/// A removal never makes a key absent here, even if it takes the last entry:
+/// the Redis engine's script reckons the same way, so both refuse a batch that
+/// empties a key and then reuses it as another type.
+#[derive(Default)]
+struct Plan<'a> {
+    holds: Option<Type>,
+    /// Nothing of what is stored now is left.
+    cleared: bool,
+    /// Fields that are deleted, whatever is stored now.
+    dropped: HashSet<&'a str>,
+}
+
+impl Plan<'_> {
+    fn replace(&mut self, holds: Option<Type>) {
+        self.holds = holds;
+        self.cleared = true;
+    }
+
+    fn remove(&self, key: &str, wanted: Type) -> Result<(), KeyspaceError> {
+        match self.holds {
+            Some(held) if held != wanted => Err(KeyspaceError::WrongType(key.to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    fn add(&mut self, key: &str, wanted: Type) -> Result<(), KeyspaceError> {
+        self.remove(key, wanted)?;
+        self.holds = Some(wanted);
+        Ok(())
+    }
+}
+
+fn counter(key: &str, current: Option<i64>, by: i64) -> Result<i64, KeyspaceError> {
+    current
+        .and_then(|current| current.checked_add(by))
+        .filter(|sum| (-COUNTER_LIMIT..=COUNTER_LIMIT).contains(sum))
+        .ok_or_else(|| KeyspaceError::NotAnInteger(key.to_owned()))
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn expiry_time(now: u64, time_to_live: Duration) -> u64 {
+    now.saturating_add(milliseconds(time_to_live))
+}
+
+/// A row of `keys`, taken out to be changed.
+struct Row {
+    header: Header,
+    body: Vec<u8>,
+}
+
+impl Tables<WriteTable<'_>> {
+    /// Applies the writes of a batch that passed [`preflight`], which found
+    /// the counters' new values.
+    pub(super) fn apply(&mut self, batch: &Batch, counters: &[i64], now: u64) -> Result<(), StorageError> {
+        let mut counters = counters.iter();
+        let mut next_counter = || counters.next().copied().unwrap_or_default().to_string();
+        for write in batch.writes() {
+            match write {
+                Write::Set(key, value, time_to_live) => {
+                    let expires_at = time_to_live.map_or(0, |time_to_live| expiry_time(now, time_to_live));
+                    self.set(key, value, expires_at)?;
+                }
+                Write::Delete(key) => self.delete(key)?,
+                Write::Expire(key, time_to_live) if milliseconds(*time_to_live) == 0 => self.delete(key)?,
+                Write::Expire(key, time_to_live) => self.expire(key, expiry_time(now, *time_to_live), now)?,
+                Write::Increment(key, _) => {
+                    let expires_at = self.row(key, now)?.map_or(0, |row| row.header.expires_at);
+                    self.set(key, &next_counter(), expires_at)?;
+                }
+                Write::SetFields(key, fields) => self.set_fields(key, fields, now)?,
+                Write::IncrementField(key, field, _) => {
+                    self.set_fields(key, &[(field.clone(), next_counter())], now)?;
+                }
+                Write::DeleteField(key, field) => self.delete_field(key, field, now)?,
+                Write::AddMember(key, member) => self.add_member(key, member, now)?,
+                Write::RemoveMember(key, member) => self.remove_member(key, member, now)?,
+                Write::SortedAdd(key, member, score) => self.sorted_add(key, member, *score, now)?,
+                Write::SortedAddBounded(key, member, score, bound) => {
+                    self.sorted_add_bounded(key, member, *score, bound, now)?;
+                }
+                Write::SortedRaise(key, member, score) => self.sorted_raise(key, member, *score, now)?,
+                Write::SortedAddIfPresent(key, member, score) => {
+                    if self.row(key, now)?.is_some() {
+                        self.sorted_add(key, member, *score, now)?;
+                    }
+                }
+                Write::SortedStore(key, selection) => {
+                    self.delete(key)?;
+                    let selected = self.select(selection, now)?;
+                    self.store_or_clear(key, &packed_set(0, &selected))?;
+                }
+                Write::SortedIncrement(key, member, by) => self.sorted_increment(key, member, *by, now)?,
+                Write::SortedRemove(key, member) => self.sorted_remove(key, member, now)?,
+                Write::SortedTrim(key, keep) => {
+                    self.sorted_trim(key, *keep, now)?;
+                }
+                // Sent when the transaction is on disk.
+                Write::Publish(..) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes keys that expired, until about `limit` rows are gone.
+    /// Answers whether there may be more.
+    pub(super) fn sweep(&mut self, limit: u64, now: u64) -> Result<bool, StorageError> {
+        let mut removed = 0;
+        while removed < limit {
+            let Some((expires_at, key)) = self.first_expired(now)? else {
+                return Ok(false);
+            };
+            if let Some(row) = self.stored_row(&key)?.filter(|row| row.header.expires_at == expires_at) {
+                self.clear(&key, &row.header)?;
+                removed = removed.saturating_add(row.header.count);
+            }
+            // Whatever became of the key, its expiry is done with: a sweep that
+            // left it would find it again for ever.
+            self.expiries.remove(expiry_key(expires_at, &key).as_slice())?;
+            removed = removed.saturating_add(1);
+        }
+        Ok(true)
+    }
+
+    /// The row of a key; an expired one is cleared away first.
+    fn row(&mut self, key: &str, now: u64) -> Result<Option<Row>, StorageError> {
+        let Some(row) = self.stored_row(key)? else {
+            return Ok(None);
+        };
+        if row.header.expired(now) {
+            self.clear(key, &row.header)?;
+            return Ok(None);
+        }
+        Ok(Some(row))
+    }
+
+    /// The row of a key, even if it is expired.
+    fn stored_row(&self, key: &str) -> Result<Option<Row>, StorageError> {
+        let Some(row) = self.keys.get(key.as_bytes())? else {
+            return Ok(None);
+        };
+        let header = Header::of(row.value())?;
+        Ok(Some(Row { header, body: Header::body(row.value()).to_vec() }))
+    }
+
+    fn row_or_new(&mut self, key: &str, kind: Kind, now: u64) -> Result<Row, StorageError> {
+        let new = || Row { header: Header { kind, expires_at: 0, count: 0 }, body: Vec::new() };
+        Ok(self.row(key, now)?.unwrap_or_else(new))
+    }
+
+    fn store(&mut self, key: &str, row: &Row) -> Result<(), StorageError> {
+        self.keys.insert(key.as_bytes(), row.header.row(&row.body).as_slice())?;
+        Ok(())
+    }
+
+    /// Stores a collection's row, or clears it away with its last entry.
+    fn store_or_clear(&mut self, key: &str, row: &Row) -> Result<(), StorageError> {
+        if row.header.count == 0 { self.clear(key, &row.header) } else { self.store(key, row) }
+    }
+
+    fn set(&mut self, key: &str, value: &str, expires_at: u64) -> Result<(), StorageError> {
+        self.delete(key)?;
+        let header = Header { kind: Kind::String, expires_at, count: 1 };
+        self.note_expiry(key, expires_at)?;
+        self.store(key, &Row { header, body: value.as_bytes().to_vec() })
+    }
+
+    fn delete(&mut self, key: &str) -> Result<(), StorageError> {
+        match self.stored_row(key)? {
+            Some(row) => self.clear(key, &row.header),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes all rows of a key.
+    fn clear(&mut self, key: &str, header: &Header) -> Result<(), StorageError> {
+        self.keys.remove(key.as_bytes())?;
+        if header.expires_at != 0 {
+            self.expiries.remove(expiry_key(header.expires_at, key).as_slice())?;
+        }
+        match header.kind {
+            Kind::String | Kind::PackedHash | Kind::PackedSortedSet => Ok(()),
+            Kind::WideHash => clear_range(&mut self.fields, key),
+            Kind::Set => clear_range(&mut self.members, key),
+            Kind::SortedSet => {
+                clear_range(&mut self.scores, key)?;
+                clear_range(&mut self.order, key)
+            }
+        }
+    }
+
+    fn expire(&mut self, key: &str, expires_at: u64, now: u64) -> Result<(), StorageError> {
+        let Some(mut row) = self.row(key, now)? else {
+            return Ok(());
+        };
+        if row.header.expires_at != 0 {
+            self.expiries.remove(expiry_key(row.header.expires_at, key).as_slice())?;
+        }
+        row.header.expires_at = expires_at;
+        self.note_expiry(key, expires_at)?;
+        self.store(key, &row)
+    }
+
+    fn note_expiry(&mut self, key: &str, expires_at: u64) -> Result<(), StorageError> {
+        if expires_at != 0 {
+            self.expiries.insert(expiry_key(expires_at, key).as_slice(), &[][..])?;
+        }
+        Ok(())
+    }
+
+    fn set_fields(&mut self, key: &str, fields: &[(String, String)], now: u64) -> Result<(), StorageError> {
+        let mut row = self.row_or_new(key, Kind::PackedHash, now)?;
+        if row.header.kind == Kind::PackedHash {
+            let mut values = packed_fields(&row.body)?;
+            for (field, value) in fields {
+                let (field, value) = (field.as_bytes(), value.as_bytes());
+                match values.iter_mut().find(|(name, _)| *name == field) {
+                    Some(pair) => pair.1 = value,
+                    None => values.push((field, value)),
+                }
+            }
+            let size: usize = values.iter().map(|(field, value)| 8 + field.len() + value.len()).sum();
+            if size <= PACKED_BYTES {
+                row = packed_row(row.header, &values);
+                return self.store(key, &row);
+            }
+            let prefix = prefix(key);
+            for (field, value) in &values {
+                self.fields.insert(joined(&prefix, field).as_slice(), *value)?;
+            }
+            let count = count_of(values.len());
+            row = Row { header: Header { kind: Kind::WideHash, count, ..row.header }, body: Vec::new() };
+            return self.store(key, &row);
+        }
+        let prefix = prefix(key);
+        let mut added = 0;
+        for (field, value) in fields {
+            let row_key = joined(&prefix, field.as_bytes());
+            if self.fields.insert(row_key.as_slice(), value.as_bytes())?.is_none() {
+                added += 1;
+            }
+        }
+        if added > 0 {
+            row.header.count += added;
+            self.store(key, &row)?;
+        }
+        Ok(())
+    }
+
+    fn delete_field(&mut self, key: &str, field: &str, now: u64) -> Result<(), StorageError> {
+        let Some(mut row) = self.row(key, now)? else {
+            return Ok(());
+        };
+        if row.header.kind == Kind::PackedHash {
+            let mut values = packed_fields(&row.body)?;
+            values.retain(|(name, _)| *name != field.as_bytes());
+            row = packed_row(row.header, &values);
+        } else {
+            let gone = self.fields.remove(joined(&prefix(key), field.as_bytes()).as_slice())?.is_some();
+            row.header.count = row.header.count.saturating_sub(u64::from(gone));
+        }
+        self.store_or_clear(key, &row)
+    }
+
+    fn add_member(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
+        let mut row = self.row_or_new(key, Kind::Set, now)?;
+        let row_key = joined(&prefix(key), member.as_bytes());
+        if self.members.insert(row_key.as_slice(), &[][..])?.is_some() {
+            return Ok(());
+        }
+        row.header.count += 1;
+        self.store(key, &row)
+    }
+
+    fn remove_member(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
+        let Some(mut row) = self.row(key, now)? else {
+            return Ok(());
+        };
+        if self.members.remove(joined(&prefix(key), member.as_bytes()).as_slice())?.is_none() {
+            return Ok(());
+        }
+        row.header.count = row.header.count.saturating_sub(1);
+        self.store_or_clear(key, &row)
+    }
+}
+
+impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
+    /// The key that expired first, if any has, and when.
+    pub(super) fn first_expired(&self, now: u64) -> Result<Option<(u64, String)>, StorageError> {
+        let Some((row, _)) = self.expiries.first()? else {
+            return Ok(None);
+        };
+        let (expires_at, key) = split_expiry_key(row.value())?;
+        Ok((expires_at <= now).then(|| (expires_at, key.to_owned())))
+    }
+}
+
+fn clear_range(table: &mut WriteTable<'_>, key: &str) -> Result<(), StorageError> {
+    let prefix = prefix(key);
+    table.retain_in(prefix.as_slice()..after(&prefix).as_slice(), |_, _| false)
+}
+
+/// A field and its value.
+type Pair<'a> = (&'a [u8], &'a [u8]);
+
+fn packed_fields(body: &[u8]) -> Result<Vec<Pair<'_>>, StorageError> {
+    PackedFields::of(body).collect()
+}
+
+fn packed_row(header: Header, values: &[Pair<'_>]) -> Row {
+    let mut body = Vec::new();
+    for (field, value) in values {
+        pack_field(&mut body, field, value);
+    }
+    Row { header: Header { kind: Kind::PackedHash, count: count_of(values.len()), ..header }, body }
+}
+
+fn count_of(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}

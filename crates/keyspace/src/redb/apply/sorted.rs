@@ -1,0 +1,169 @@
+//! The writes of sorted sets.
+
+use super::{Row, count_of};
+use crate::batch::Bound;
+use crate::redb::packed::{self, PackedSortedSet};
+use crate::redb::tables::{
+    Header, Kind, Tables, WriteTable, after, joined, order_key, prefix, score_bytes, score_of,
+    split_order_key,
+};
+use redb::{ReadableTable, StorageError};
+
+impl Tables<WriteTable<'_>> {
+    pub(super) fn sorted_add(
+        &mut self,
+        key: &str,
+        member: &str,
+        score: f64,
+        now: u64,
+    ) -> Result<(), StorageError> {
+        // The two zeros are equal scores and must not differ in their bits,
+        // which order the set.
+        let score = if score == 0.0 { 0.0 } else { score };
+        let mut row = self.row_or_new(key, Kind::SortedSet, now)?;
+        if row.header.kind == Kind::PackedSortedSet {
+            return self.change_packed(key, &row, |members| packed::add(members, member, score));
+        }
+        let prefix = prefix(key);
+        let member = member.as_bytes();
+        let row_key = joined(&prefix, member);
+        let before = self.scores.insert(row_key.as_slice(), score_bytes(score).as_slice())?;
+        let before = before.map(|guard| score_of(guard.value())).transpose()?;
+        if before == Some(score) {
+            return Ok(());
+        }
+        if let Some(before) = before {
+            self.order.remove(order_key(&prefix, before, member).as_slice())?;
+        }
+        self.order.insert(order_key(&prefix, score, member).as_slice(), &[][..])?;
+        if before.is_none() {
+            row.header.count += 1;
+            self.store(key, &row)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn sorted_add_bounded(
+        &mut self,
+        key: &str,
+        member: &str,
+        score: f64,
+        bound: &Bound,
+        now: u64,
+    ) -> Result<(), StorageError> {
+        self.sorted_add(key, member, score, now)?;
+        let Some(dropped) = self.sorted_trim(key, bound.keep, now)? else {
+            return Ok(());
+        };
+        self.sorted_raise(&bound.floors, &bound.member, dropped, now)
+    }
+
+    pub(super) fn sorted_raise(
+        &mut self,
+        key: &str,
+        member: &str,
+        score: f64,
+        now: u64,
+    ) -> Result<(), StorageError> {
+        match self.live_score(key, member, now)? {
+            Some(before) if before >= score => Ok(()),
+            _ => self.sorted_add(key, member, score, now),
+        }
+    }
+
+    pub(super) fn sorted_increment(
+        &mut self,
+        key: &str,
+        member: &str,
+        by: f64,
+        now: u64,
+    ) -> Result<(), StorageError> {
+        let before = self.live_score(key, member, now)?;
+        self.sorted_add(key, member, before.unwrap_or(0.0) + by, now)
+    }
+
+    /// The score of a member, unless the whole set has expired.
+    fn live_score(&mut self, key: &str, member: &str, now: u64) -> Result<Option<f64>, StorageError> {
+        match self.row(key, now)? {
+            Some(row) => self.score(key, &row.header.row(&row.body), member),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn sorted_remove(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
+        let Some(mut row) = self.row(key, now)? else {
+            return Ok(());
+        };
+        if row.header.kind == Kind::PackedSortedSet {
+            return self.change_packed(key, &row, |members| members.retain(|(name, _)| *name != member));
+        }
+        let prefix = prefix(key);
+        let Some(score) = self.score(key, &row.header.row(&[]), member)? else {
+            return Ok(());
+        };
+        self.scores.remove(joined(&prefix, member.as_bytes()).as_slice())?;
+        self.order.remove(order_key(&prefix, score, member.as_bytes()).as_slice())?;
+        row.header.count = row.header.count.saturating_sub(1);
+        self.store_or_clear(key, &row)
+    }
+
+    /// Drops the lowest members beyond `keep`. Answers the highest score that
+    /// was dropped.
+    pub(super) fn sorted_trim(
+        &mut self,
+        key: &str,
+        keep: u64,
+        now: u64,
+    ) -> Result<Option<f64>, StorageError> {
+        let Some(mut row) = self.row(key, now)?.filter(|row| row.header.count > keep) else {
+            return Ok(None);
+        };
+        if row.header.kind == Kind::PackedSortedSet {
+            let mut dropped = None;
+            let beyond = usize::try_from(row.header.count - keep).unwrap_or(usize::MAX);
+            self.change_packed(key, &row, |members| {
+                let beyond = beyond.min(members.len());
+                dropped = members.drain(..beyond).next_back().map(|(_, score)| score);
+            })?;
+            return Ok(dropped);
+        }
+        let mut dropped = None;
+        let prefix = prefix(key);
+        let end = after(&prefix);
+        while row.header.count > keep {
+            let lowest = {
+                let mut rows = self.order.range(prefix.as_slice()..end.as_slice())?;
+                rows.next().transpose()?.map(|(row_key, _)| row_key.value().to_vec())
+            };
+            let Some(row_key) = lowest else {
+                break;
+            };
+            let (score, member) = split_order_key(&prefix, &row_key)?;
+            dropped = Some(score);
+            self.scores.remove(joined(&prefix, member.as_bytes()).as_slice())?;
+            self.order.remove(row_key.as_slice())?;
+            row.header.count = row.header.count.saturating_sub(1);
+        }
+        self.store_or_clear(key, &row)?;
+        Ok(dropped)
+    }
+
+    /// Rewrites a packed sorted set whose members, lowest first, were changed.
+    fn change_packed<'row>(
+        &mut self,
+        key: &str,
+        row: &'row Row,
+        change: impl FnOnce(&mut Vec<(&'row str, f64)>),
+    ) -> Result<(), StorageError> {
+        let mut members = PackedSortedSet::new(row.header.count, &row.body)?.members()?;
+        change(&mut members);
+        let changed = packed_set(row.header.expires_at, &members);
+        self.store_or_clear(key, &changed)
+    }
+}
+
+/// The row of a packed sorted set.
+pub(super) fn packed_set<S: AsRef<str>>(expires_at: u64, members: &[(S, f64)]) -> Row {
+    let header = Header { kind: Kind::PackedSortedSet, expires_at, count: count_of(members.len()) };
+    Row { header, body: packed::pack(members) }
+}

@@ -1,0 +1,242 @@
+//! Opening the store file, and opening it again after the disk failed.
+
+use super::journal::{self, Journal, JournalFile};
+use super::recovery::{close_journal, open_journal};
+use super::tables::{LAYOUT_VERSION, META, META_LAYOUT, Tables};
+use crate::KeyspaceError;
+use redb::{Database, DatabaseError, ReadableDatabase, StorageError, TableError};
+use std::path::Path;
+use std::sync::{PoisonError, RwLock};
+
+/// The path that means memory only.
+const MEMORY: &str = ":memory:";
+
+/// Opens the database, with its journal if it has one; the error tells the
+/// operator what to do.
+pub(super) type Opener = Box<dyn Fn() -> Result<(Database, Option<Journal>), String> + Send + Sync>;
+
+/// The open database. After a failed write redb refuses everything until the
+/// file is opened anew, so the database can be replaced while in use.
+pub(super) struct Slot {
+    database: RwLock<Option<Database>>,
+    opener: Opener,
+}
+
+impl Slot {
+    /// Opens the database for the first time; the journal is the writer's.
+    pub(super) fn open(opener: Opener) -> Result<(Self, Option<Journal>), String> {
+        let (database, journal) = opener()?;
+        Ok((Self { database: RwLock::new(Some(database)), opener }, journal))
+    }
+
+    /// Begins a read transaction.
+    pub(super) fn begin_read(&self) -> Result<redb::ReadTransaction, redb::Error> {
+        match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(database) => Ok(database.begin_read()?),
+            None => Err(redb::Error::DatabaseClosed),
+        }
+    }
+
+    /// Begins the write transaction; only the writer does.
+    pub(super) fn begin_write(&self) -> Result<redb::WriteTransaction, redb::Error> {
+        match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(database) => Ok(database.begin_write()?),
+            None => Err(redb::Error::DatabaseClosed),
+        }
+    }
+
+    /// Whether the database can be written to, as far as is known.
+    pub(super) fn works(&self) -> bool {
+        self.begin_write().is_ok_and(|transaction| transaction.abort().is_ok())
+    }
+
+    /// Opens the file anew, and its journal; `None` when that fails.
+    pub(super) fn reopen(&self) -> Option<Option<Journal>> {
+        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        // The lock on the file is released before it is taken again.
+        *database = None;
+        match (self.opener)() {
+            Ok((opened, journal)) => {
+                tracing::info!("the store file is open again");
+                *database = Some(opened);
+                Some(journal)
+            }
+            Err(reason) => {
+                tracing::error!(reason, "the store file cannot be opened again");
+                None
+            }
+        }
+    }
+
+    /// Closes the database, and its journal if that is not needed any more:
+    /// what comes later is refused.
+    pub(super) fn close(&self, journal: Option<Journal>) {
+        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(database), Some(journal)) = (&*database, journal)
+            && let Err(error) = close_journal(database, journal)
+        {
+            tracing::warn!(%error, "the journal could not be removed");
+        }
+        *database = None;
+    }
+}
+
+/// How to open the store at a path.
+pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
+    let path = path.to_owned();
+    if path == MEMORY {
+        let opened = std::sync::atomic::AtomicBool::new(false);
+        return Box::new(move || {
+            // A second time would be an empty store in place of a full one.
+            if opened.swap(true, std::sync::atomic::Ordering::SeqCst) {
+                return Err("a store in memory cannot be opened again".to_owned());
+            }
+            let backend = redb::backends::InMemoryBackend::new();
+            let database = redb::Builder::new().set_cache_size(cache_bytes).create_with_backend(backend);
+            Ok((prepared(database.map_err(|error| error.to_string())?)?, None))
+        });
+    }
+    Box::new(move || {
+        let path = Path::new(&path);
+        let file = open_file(path, create)?;
+        let database = redb::Builder::new()
+            .set_cache_size(cache_bytes)
+            .set_repair_callback(|_| {})
+            .create_file(file)
+            .map_err(|error| advice(&error))?;
+        let database = prepared(database)?;
+        let medium = Box::new(JournalFile::beside(path));
+        let journal = open_journal(&database, medium, journal::LENGTH)?;
+        Ok((database, Some(journal)))
+    })
+}
+
+/// Opens the store file, or creates it if that is wanted. Only its owner may read it: it holds
+/// password hashes and session secrets.
+fn open_file(path: &Path, create: bool) -> Result<std::fs::File, String> {
+    if path.as_os_str().is_empty() {
+        return Err("the path is missing; write redb:tidings.redb, for example".to_owned());
+    }
+    let new = !path.exists();
+    if new && !create {
+        return Err("there is no such file; check the path".to_owned());
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => "its folder does not exist; create it first".to_owned(),
+        std::io::ErrorKind::PermissionDenied => {
+            format!("{error}; let the user that runs tidings read and write the file and its folder")
+        }
+        std::io::ErrorKind::IsADirectory => "it is a folder; name a file in it".to_owned(),
+        _ => error.to_string(),
+    })?;
+    if new {
+        // A new file is only safe from a power cut when its folder knows it.
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if let Err(error) = std::fs::File::open(folder).and_then(|folder| folder.sync_all()) {
+            tracing::warn!(%error, "the folder of the new store file could not be flushed");
+        }
+    }
+    Ok(file)
+}
+
+/// What went wrong on opening, and what the operator can do.
+pub(super) fn advice(error: &DatabaseError) -> String {
+    match error {
+        DatabaseError::DatabaseAlreadyOpen => {
+            "another process has it open; stop that process, or name another store".to_owned()
+        }
+        DatabaseError::UpgradeRequired(version) => format!(
+            "it has the old file format {version}; copy it to a new store with the tidings that wrote it"
+        ),
+        DatabaseError::Storage(StorageError::Corrupted(what)) => damaged(what),
+        DatabaseError::Storage(StorageError::Io(error))
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof
+            ) =>
+        {
+            damaged(&error.to_string())
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What the operator can do about bytes that make no sense.
+pub(super) fn damaged(what: &str) -> String {
+    format!(
+        "it is damaged or is not a tidings store ({what}); \
+         put a backup in its place, or move it away to start with an empty store"
+    )
+}
+
+/// Checks the layout of a database, or lays out an empty one.
+pub(super) fn prepared(database: Database) -> Result<Database, String> {
+    match layout(&database).map_err(|error| damaged(&error.to_string()))? {
+        Layout::Version(LAYOUT_VERSION) => {}
+        // Every layout so far has what those before it had, and more.
+        Layout::Version(version) if version < LAYOUT_VERSION => {
+            lay_out(&database).map_err(|error| error.to_string())?;
+        }
+        Layout::Version(version) => {
+            return Err(format!(
+                "it has layout {version} and this tidings knows only layout {LAYOUT_VERSION}; \
+                 run the tidings that wrote it, or a newer one"
+            ));
+        }
+        Layout::Foreign => return Err(damaged("a redb file of another program")),
+        Layout::Empty => lay_out(&database).map_err(|error| error.to_string())?,
+    }
+    Ok(database)
+}
+
+enum Layout {
+    Version(u64),
+    Empty,
+    Foreign,
+}
+
+fn layout(database: &Database) -> Result<Layout, redb::Error> {
+    let transaction = database.begin_read()?;
+    match transaction.open_table(META) {
+        Ok(meta) => Ok(match meta.get(META_LAYOUT)? {
+            Some(version) => Layout::Version(version.value()),
+            None => Layout::Foreign,
+        }),
+        Err(TableError::TableDoesNotExist(_)) if transaction.list_tables()?.next().is_none() => {
+            Ok(Layout::Empty)
+        }
+        Err(TableError::Storage(error)) => Err(error.into()),
+        Err(_) => Ok(Layout::Foreign),
+    }
+}
+
+fn lay_out(database: &Database) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    Tables::write(&transaction)?;
+    transaction.open_table(META)?.insert(META_LAYOUT, LAYOUT_VERSION)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Any failure of redb means that the store cannot be used now.
+macro_rules! unavailable {
+    ($($error:ty),*) => {
+        $(impl From<$error> for KeyspaceError {
+            fn from(error: $error) -> Self {
+                Self::Unavailable(error.to_string())
+            }
+        })*
+    };
+}
+
+unavailable!(redb::Error, StorageError, TableError);
+
+impl From<StorageError> for crate::CommitError {
+    fn from(error: StorageError) -> Self {
+        Self::Keyspace(error.into())
+    }
+}

@@ -1,0 +1,363 @@
+//! Reads and checks, in a read transaction or in the writer's own.
+
+use super::packed::PackedSortedSet;
+use super::tables::{
+    Bytes, Header, Kind, PackedFields, Tables, Type, after, joined, order_keys_between, prefix, score_of,
+    split_order_key, text,
+};
+use crate::KeyspaceError;
+use crate::batch::{Check, Selection, Within, parse_counter};
+use crate::query::{Answer, Expiry, Hash, Order, Read};
+use redb::{ReadableTable, StorageError};
+use std::time::Duration;
+
+impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
+    /// Answers one read.
+    pub(super) fn answer(&self, read: &Read, now: u64) -> Result<Answer, KeyspaceError> {
+        let key = read.key();
+        let row = self.live_row(key, now)?;
+        let row = row.as_ref().map(|guard| guard.value());
+        let header = row.map(Header::of).transpose()?;
+        let typed = |wanted: Type| match header {
+            Some(header) if header.kind.to_type() != wanted => Err(KeyspaceError::WrongType(key.to_owned())),
+            _ => Ok(header),
+        };
+        let count = |header: Option<Header>| header.map_or(0, |header| header.count);
+        Ok(match read {
+            Read::Expiry(_) => Answer::Expiry(match header {
+                None => Expiry::Absent,
+                Some(header) if header.expires_at == 0 => Expiry::Never,
+                Some(header) => Expiry::In(Duration::from_millis(header.expires_at.saturating_sub(now))),
+            }),
+            Read::String(_) => {
+                typed(Type::String)?;
+                Answer::Text(row.map(|row| text(Header::body(row)).map(str::to_owned)).transpose()?)
+            }
+            Read::Hash(_) => {
+                typed(Type::Hash)?;
+                Answer::Hash(Hash(row.map_or(Ok(Vec::new()), |row| self.hash(key, row))?))
+            }
+            Read::HashFields(_, fields) => {
+                typed(Type::Hash)?;
+                let values = fields.iter().map(|field| {
+                    let value = row.map(|row| self.field(key, row, field)).transpose()?.flatten();
+                    value.map(into_text).transpose()
+                });
+                Answer::Texts(values.collect::<Result<_, StorageError>>()?)
+            }
+            Read::Members(_) => match typed(Type::Set)? {
+                Some(_) => Answer::Members(self.set_members(key)?),
+                None => Answer::Members(Vec::new()),
+            },
+            Read::MemberCount(_) => Answer::Count(count(typed(Type::Set)?)),
+            Read::HasMember(_, member) => {
+                Answer::Bool(typed(Type::Set)?.is_some() && self.has_member(key, member)?)
+            }
+            Read::Scores(_, members) => match (typed(Type::SortedSet)?, row) {
+                (Some(_), Some(row)) => {
+                    let scores = members.iter().map(|member| self.score(key, row, member));
+                    Answer::Scores(scores.collect::<Result<_, _>>()?)
+                }
+                _ => Answer::Scores(vec![None; members.len()]),
+            },
+            Read::SortedCount(_) => Answer::Count(count(typed(Type::SortedSet)?)),
+            Read::SortedRange { order, offset, count, .. } => match (typed(Type::SortedSet)?, row) {
+                (Some(header), Some(row)) if *offset < header.count => {
+                    Answer::Scored(self.sorted_range(key, row, *order, *offset, *count)?)
+                }
+                _ => Answer::Scored(Vec::new()),
+            },
+            Read::SortedByScore { order, least, most, count, .. } => match (typed(Type::SortedSet)?, row) {
+                (Some(_), Some(row)) => {
+                    Answer::Scored(self.sorted_by_score(key, row, *order, (*least, *most), *count)?)
+                }
+                _ => Answer::Scored(Vec::new()),
+            },
+        })
+    }
+
+    /// Whether a check holds.
+    pub(super) fn holds(&self, check: &Check, now: u64) -> Result<bool, KeyspaceError> {
+        let key = check.key();
+        let row = self.live_row(key, now)?;
+        let Some(row) = row.as_ref().map(|guard| guard.value()) else {
+            return Ok(match check {
+                Check::KeyAbsent(_)
+                | Check::FieldAbsent(..)
+                | Check::MemberAbsent(..)
+                | Check::SortedMemberAbsent(..) => true,
+                Check::FieldAtLeast(_, _, least) => *least <= 0,
+                Check::KeyPresent(_)
+                | Check::StringEquals(..)
+                | Check::FieldEquals(..)
+                | Check::SortedMemberPresent(..) => false,
+            });
+        };
+        let wanted = match check {
+            Check::KeyAbsent(_) => return Ok(false),
+            Check::KeyPresent(_) => return Ok(true),
+            Check::StringEquals(..) => Type::String,
+            Check::FieldEquals(..) | Check::FieldAbsent(..) | Check::FieldAtLeast(..) => Type::Hash,
+            Check::MemberAbsent(..) => Type::Set,
+            Check::SortedMemberAbsent(..) | Check::SortedMemberPresent(..) => Type::SortedSet,
+        };
+        if Header::of(row)?.kind.to_type() != wanted {
+            return Err(KeyspaceError::WrongType(key.to_owned()));
+        }
+        Ok(match check {
+            Check::KeyAbsent(_) => false,
+            Check::KeyPresent(_) => true,
+            Check::StringEquals(_, value) => Header::body(row) == value.as_bytes(),
+            Check::FieldEquals(_, field, value) => {
+                self.field(key, row, field)?.is_some_and(|bytes| bytes == value.as_bytes())
+            }
+            Check::FieldAbsent(_, field) => self.field(key, row, field)?.is_none(),
+            Check::FieldAtLeast(_, field, least) => self.field_number(key, row, field)? >= *least,
+            Check::MemberAbsent(_, member) => !self.has_member(key, member)?,
+            Check::SortedMemberAbsent(_, member) => self.score(key, row, member)?.is_none(),
+            Check::SortedMemberPresent(_, member) => self.score(key, row, member)?.is_some(),
+        })
+    }
+
+    /// A field as a whole number; an absent one is 0.
+    pub(super) fn field_number(&self, key: &str, row: &[u8], field: &str) -> Result<i64, KeyspaceError> {
+        match self.field(key, row, field)? {
+            None => Ok(0),
+            Some(bytes) => {
+                parse_counter(text(&bytes)?).ok_or_else(|| KeyspaceError::NotAnInteger(key.to_owned()))
+            }
+        }
+    }
+
+    /// One field of a hash, given the hash's row.
+    fn field(&self, key: &str, row: &[u8], field: &str) -> Result<Option<Vec<u8>>, StorageError> {
+        if Header::of(row)?.kind == Kind::WideHash {
+            let value = self.fields.get(joined(&prefix(key), field.as_bytes()).as_slice())?;
+            return Ok(value.map(|guard| guard.value().to_vec()));
+        }
+        for pair in PackedFields::of(Header::body(row)) {
+            let (name, value) = pair?;
+            if name == field.as_bytes() {
+                return Ok(Some(value.to_vec()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A whole hash, given its row.
+    pub(super) fn hash(&self, key: &str, row: &[u8]) -> Result<Vec<(String, String)>, StorageError> {
+        let header = Header::of(row)?;
+        // Bounded, so that a broken count cannot ask for all memory.
+        let mut fields = Vec::with_capacity(capacity(header.count).min(1024));
+        if header.kind == Kind::WideHash {
+            let prefix = prefix(key);
+            for entry in self.fields.range(prefix.as_slice()..after(&prefix).as_slice())? {
+                let (row_key, value) = entry?;
+                fields.push((member(&prefix, row_key.value())?, text(value.value())?.to_owned()));
+            }
+        } else {
+            for pair in PackedFields::of(Header::body(row)) {
+                let (field, value) = pair?;
+                fields.push((text(field)?.to_owned(), text(value)?.to_owned()));
+            }
+        }
+        Ok(fields)
+    }
+
+    /// The members of a set.
+    pub(super) fn set_members(&self, key: &str) -> Result<Vec<String>, StorageError> {
+        let prefix = prefix(key);
+        let rows = self.members.range(prefix.as_slice()..after(&prefix).as_slice())?;
+        rows.map(|entry| member(&prefix, entry?.0.value())).collect()
+    }
+
+    /// Whether a set has a member.
+    pub(super) fn has_member(&self, key: &str, member: &str) -> Result<bool, StorageError> {
+        Ok(self.members.get(joined(&prefix(key), member.as_bytes()).as_slice())?.is_some())
+    }
+
+    /// The score of a member of a sorted set, given the set's row.
+    pub(super) fn score(&self, key: &str, row: &[u8], member: &str) -> Result<Option<f64>, StorageError> {
+        if let Some(packed) = PackedSortedSet::of(row)? {
+            return packed.score(member);
+        }
+        let row = self.scores.get(joined(&prefix(key), member.as_bytes()).as_slice())?;
+        row.map(|guard| score_of(guard.value())).transpose()
+    }
+
+    /// Some members of a sorted set with their scores, given the set's row.
+    /// Walks there from the nearer end.
+    pub(super) fn sorted_range(
+        &self,
+        key: &str,
+        row: &[u8],
+        order: Order,
+        offset: u64,
+        count: u64,
+    ) -> Result<Vec<(String, f64)>, StorageError> {
+        if let Some(packed) = PackedSortedSet::of(row)? {
+            return packed.range(order, offset, count);
+        }
+        let total = Header::of(row)?.count;
+        let prefix = prefix(key);
+        let rows = self.order.range(prefix.as_slice()..after(&prefix).as_slice())?;
+        let entry = |row: OrderRow<'_>| scored_member(&prefix, row);
+        let count = count.min(total.saturating_sub(offset));
+        let beyond = total.saturating_sub(offset).saturating_sub(count);
+        let from_far_end = beyond < offset;
+        let (skipped, count) = (capacity(offset.min(beyond)), capacity(count));
+        let mut found: Vec<(String, f64)> = if from_far_end == (order == Order::Ascending) {
+            rows.rev().skip(skipped).take(count).map(entry).collect::<Result<_, StorageError>>()?
+        } else {
+            rows.skip(skipped).take(count).map(entry).collect::<Result<_, StorageError>>()?
+        };
+        if from_far_end {
+            found.reverse();
+        }
+        Ok(found)
+    }
+
+    /// Some members of a sorted set whose scores are within two bounds, both
+    /// included, with their scores.
+    fn sorted_by_score(
+        &self,
+        key: &str,
+        row: &[u8],
+        order: Order,
+        (least, most): (f64, f64),
+        count: u64,
+    ) -> Result<Vec<(String, f64)>, StorageError> {
+        // Also false for bounds that are no numbers.
+        let in_order = least <= most;
+        if !in_order {
+            return Ok(Vec::new());
+        }
+        if let Some(packed) = PackedSortedSet::of(row)? {
+            return packed.by_score(order, least, most, count);
+        }
+        let prefix = prefix(key);
+        let (first, end) = order_keys_between(&prefix, least, most);
+        let rows = self.order.range(first.as_slice()..end.as_slice())?;
+        let entry = |row: OrderRow<'_>| scored_member(&prefix, row);
+        match order {
+            Order::Ascending => rows.take(capacity(count)).map(entry).collect(),
+            Order::Descending => rows.rev().take(capacity(count)).map(entry).collect(),
+        }
+    }
+}
+
+/// The share of a sorted set from which on reading all of it in its order is
+/// faster than looking members up one by one: one in so many.
+const SCAN_FROM_ONE_IN: usize = 8;
+
+impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
+    /// The members of a sorted set that a selection takes, lowest first.
+    pub(super) fn select(&self, selection: &Selection, now: u64) -> Result<Vec<(String, f64)>, StorageError> {
+        let Some(row) = self.live_row(&selection.scores, now)? else {
+            return Ok(Vec::new());
+        };
+        let candidates = self.candidates(selection, now)?;
+        let mut selected = Vec::with_capacity(candidates.len());
+        let header = Header::of(row.value())?;
+        if header.kind == Kind::SortedSet && is_large_share(candidates.len(), header.count) {
+            // Both are in the order of the members' bytes.
+            let prefix = prefix(&selection.scores);
+            let mut candidates = candidates.into_iter().peekable();
+            for entry in self.scores.range(prefix.as_slice()..after(&prefix).as_slice())? {
+                let (row_key, score) = entry?;
+                let name = row_key.value().get(prefix.len()..).unwrap_or_default();
+                while candidates.next_if(|candidate| candidate.as_bytes() < name).is_some() {}
+                if let Some(candidate) = candidates.next_if(|candidate| candidate.as_bytes() == name) {
+                    selected.push((candidate, score_of(score.value())?));
+                }
+            }
+        } else {
+            for candidate in candidates {
+                if let Some(score) = self.score(&selection.scores, row.value(), &candidate)? {
+                    selected.push((candidate, score));
+                }
+            }
+        }
+        selected.sort_unstable_by(|(left, left_score), (right, right_score)| {
+            left_score.total_cmp(right_score).then_with(|| left.cmp(right))
+        });
+        Ok(selected)
+    }
+
+    /// The members that are in enough of a selection's sets, in the order of
+    /// their bytes, each once.
+    fn candidates(&self, selection: &Selection, now: u64) -> Result<Vec<String>, StorageError> {
+        let mut sets = Vec::with_capacity(selection.sets.len());
+        for key in &selection.sets {
+            if let Some(row) = self.live_row(key, now)? {
+                sets.push((Header::of(row.value())?.count, key));
+            }
+        }
+        sets.sort_unstable();
+        sets.dedup();
+        let mut candidates = Vec::new();
+        match selection.within {
+            Within::Any => {
+                for (_, key) in sets {
+                    candidates.append(&mut self.set_members(key)?);
+                }
+                candidates.sort_unstable();
+                candidates.dedup();
+            }
+            Within::All => {
+                let absent = selection.sets.iter().any(|key| sets.iter().all(|(_, present)| *present != key));
+                let mut sets = sets.into_iter();
+                let Some((_, smallest)) = sets.next().filter(|_| !absent) else {
+                    return Ok(candidates);
+                };
+                candidates = self.set_members(smallest)?;
+                for (count, key) in sets {
+                    candidates = self.within(candidates, count, key)?;
+                }
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Those of some texts that are members of a set of `count`.
+    fn within(&self, texts: Vec<String>, count: u64, key: &str) -> Result<Vec<String>, StorageError> {
+        let members = if is_large_share(texts.len(), count) { Some(self.set_members(key)?) } else { None };
+        let mut inside = Vec::with_capacity(texts.len());
+        for text in texts {
+            let is_inside = match &members {
+                Some(members) => members.binary_search(&text).is_ok(),
+                None => self.has_member(key, &text)?,
+            };
+            if is_inside {
+                inside.push(text);
+            }
+        }
+        Ok(inside)
+    }
+}
+
+fn is_large_share(part: usize, whole: u64) -> bool {
+    part.saturating_mul(SCAN_FROM_ONE_IN) >= capacity(whole)
+}
+
+/// A row of `order`, as a range gives it.
+type OrderRow<'a> = Result<(redb::AccessGuard<'a, Bytes>, redb::AccessGuard<'a, Bytes>), StorageError>;
+
+fn scored_member(prefix: &[u8], row: OrderRow<'_>) -> Result<(String, f64), StorageError> {
+    let (row, _) = row?;
+    let (score, member) = split_order_key(prefix, row.value())?;
+    Ok((member.to_owned(), score))
+}
+
+/// What follows the prefix of a collection's row.
+fn member(prefix: &[u8], row: &[u8]) -> Result<String, StorageError> {
+    text(row.get(prefix.len()..).unwrap_or_default()).map(str::to_owned)
+}
+
+fn into_text(bytes: Vec<u8>) -> Result<String, StorageError> {
+    String::from_utf8(bytes).map_err(|_| super::tables::corrupted("a text is not UTF-8"))
+}
+
+fn capacity(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,411 @@
+//! What only the embedded engine promises: durability, recovery, one writer,
+//! errors on opening.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod crash;
+mod disk;
+mod journal;
+mod rig;
+
+use super::tables::{LAYOUT_VERSION, META, META_LAYOUT};
+use super::*;
+use crate::Store;
+use crate::query::Answer;
+use disk::Disk;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use tokio::task::JoinSet;
+
+/// How long to poll for something that must happen.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn options() -> StoreOptions {
+    StoreOptions { timeout: Duration::from_secs(20), ..StoreOptions::default() }
+}
+
+/// The reason for which a URL cannot be opened.
+async fn refusal(url: &str) -> String {
+    match Store::open(url, &options()).await {
+        Err(OpenError::Engine { url: shown, reason }) => {
+            assert_eq!(shown, url);
+            reason
+        }
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("{url} opens"),
+    }
+}
+
+fn setting(key: &str, value: &str) -> Batch {
+    let mut batch = Batch::new();
+    batch.set(key, value);
+    batch
+}
+
+fn increment(key: &str) -> Batch {
+    let mut batch = Batch::new();
+    batch.increment(key, 1);
+    batch
+}
+
+fn string(redb: &Redb, key: &str) -> Result<Option<String>, KeyspaceError> {
+    let mut query = Query::new();
+    query.string(key);
+    match redb.query(query)?.into_vec().pop() {
+        Some(Answer::Text(text)) => Ok(text),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn is_unavailable<T: std::fmt::Debug>(outcome: Result<T, CommitError>) -> bool {
+    matches!(outcome, Err(CommitError::Keyspace(KeyspaceError::Unavailable(_))))
+}
+
+#[tokio::test]
+async fn a_file_that_is_opened_again_has_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("redb:{}", folder.path().join("a.redb").display());
+    let mut dumps = Vec::new();
+    for close in [true, false, true] {
+        let store = Store::open(&url, &options()).await.unwrap();
+        dumps.push(store.scan(None, 100).await.unwrap().entries);
+        let mut batch = Batch::new();
+        batch.increment("opened", 1);
+        batch.set_field("hash", dumps.len().to_string(), "v".repeat(1500));
+        batch.add_member("set", dumps.len().to_string());
+        batch.sorted_add("sorted", dumps.len().to_string(), -0.5);
+        batch.expire("sorted", Duration::from_secs(3600));
+        store.commit(batch).await.unwrap();
+        if close {
+            store.close().await;
+        }
+    }
+    let store = Store::open(&url, &options()).await.unwrap();
+    let found = store.scan(None, 100).await.unwrap().entries;
+    assert_eq!(dumps.iter().map(Vec::len).collect::<Vec<_>>(), [0, 4, 4]);
+    let values: HashMap<&str, &Value> =
+        found.iter().map(|entry| (entry.key.as_str(), &entry.value)).collect();
+    assert_eq!(values["opened"], &Value::String("3".to_owned()));
+    assert!(matches!(values["hash"], Value::Hash(fields) if fields.len() == 3));
+    assert!(matches!(values["set"], Value::Set(members) if members.len() == 3));
+    assert!(matches!(values["sorted"], Value::SortedSet(members) if members.len() == 3));
+}
+
+#[tokio::test]
+async fn one_process_opens_a_file_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("redb:{}", folder.path().join("a.redb").display());
+    let store = Store::open(&url, &options()).await.unwrap();
+    let clone = store.clone();
+    assert!(refusal(&url).await.contains("another process has it open"));
+    drop(store);
+    assert!(refusal(&url).await.contains("another process has it open"));
+    // This test's runtime has one thread: the last drop happens on it.
+    drop(clone);
+    let store = Store::open(&url, &options()).await.unwrap();
+    store.close().await;
+    // Closed is closed, even while clones live.
+    Store::open(&url, &options()).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_cannot_be_opened_tells_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = |name: &str| format!("redb:{}", folder.path().join(name).display());
+    assert!(refusal("redb:").await.contains("the path is missing"));
+    assert!(refusal(&url("")).await.contains("it is a folder"));
+    assert!(refusal(&url("no/a.redb")).await.contains("its folder does not exist"));
+
+    let path = folder.path().join("text");
+    std::fs::write(&path, "id,title,url\n".repeat(1000)).unwrap();
+    assert!(refusal(&url("text")).await.contains("damaged or is not a tidings store"));
+    std::fs::write(&path, "short").unwrap();
+    assert!(refusal(&url("text")).await.contains("damaged or is not a tidings store"));
+
+    let foreign = redb::Database::create(folder.path().join("foreign")).unwrap();
+    let transaction = foreign.begin_write().unwrap();
+    transaction.open_table(redb::TableDefinition::<u64, u64>::new("other")).unwrap();
+    transaction.commit().unwrap();
+    drop(foreign);
+    assert!(refusal(&url("foreign")).await.contains("another program"));
+
+    drop(Store::open(&url("newer"), &options()).await.unwrap());
+    let newer = redb::Database::create(folder.path().join("newer")).unwrap();
+    let transaction = newer.begin_write().unwrap();
+    transaction.open_table(META).unwrap().insert(META_LAYOUT, LAYOUT_VERSION + 1).unwrap();
+    transaction.commit().unwrap();
+    drop(newer);
+    assert!(refusal(&url("newer")).await.contains(&format!("it has layout {}", LAYOUT_VERSION + 1)));
+}
+
+#[tokio::test]
+async fn a_cut_off_file_is_an_error_and_not_a_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.redb");
+    let url = format!("redb:{}", path.display());
+    let store = Store::open(&url, &options()).await.unwrap();
+    let entries = (0..2000).map(|number| Entry {
+        key: format!("key{number}"),
+        value: Value::String("v".repeat(200)),
+        time_to_live: None,
+    });
+    store.restore(entries.collect()).await.unwrap();
+    drop(store);
+    let whole = std::fs::read(&path).unwrap();
+    for part in [1, 50, 90, 99] {
+        std::fs::write(&path, &whole[..whole.len() * part / 100]).unwrap();
+        assert!(refusal(&url).await.contains("damaged"), "{part} %");
+    }
+    // An empty file is what `touch` or a temporary file leaves; it is a new store.
+    std::fs::write(&path, "").unwrap();
+    assert_eq!(Store::open(&url, &options()).await.unwrap().count_keys().await.unwrap(), 0);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn only_the_owner_may_read_the_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.redb");
+    let _store = Store::open(&format!("redb:{}", path.display()), &options()).await.unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0);
+}
+
+#[tokio::test]
+async fn a_commit_is_flushed_before_it_is_acknowledged() {
+    let disk = Disk::default();
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
+    for _ in 0..5 {
+        let before = disk.flushes();
+        redb.commit(increment("counter")).await.unwrap();
+        assert!(disk.flushes() > before);
+    }
+    // What writes nothing flushes nothing.
+    let before = disk.flushes();
+    let mut batch = Batch::new();
+    batch.key_absent("counter");
+    batch.set("other", "text");
+    assert!(matches!(redb.commit(batch).await, Err(CommitError::Rejected(_))));
+    let mut batch = Batch::new();
+    batch.key_present("counter");
+    redb.commit(batch).await.unwrap();
+    assert_eq!(disk.flushes(), before);
+}
+
+#[tokio::test]
+async fn waiting_batches_share_one_flush() {
+    let disk = Disk::default();
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
+    redb.commit(increment("counter")).await.unwrap();
+    let one = {
+        let before = disk.flushes();
+        redb.commit(increment("counter")).await.unwrap();
+        disk.flushes() - before
+    };
+    let before = disk.flushes();
+    let mut tasks = JoinSet::new();
+    for _ in 0..200 {
+        let redb = redb.clone();
+        tasks.spawn(async move { redb.commit(increment("counter")).await.unwrap().counters[0] });
+    }
+    let mut numbers = tasks.join_all().await;
+    numbers.sort_unstable();
+    assert_eq!(numbers, (3..=202).collect::<Vec<_>>());
+    assert!(disk.flushes() - before < 100 * one, "{} flushes", disk.flushes() - before);
+}
+
+/// A small generator of pseudo-random bits, so that a failure can be repeated.
+fn bits(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+#[tokio::test]
+async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
+    let disk = Disk::default();
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
+    // How many events had happened when the n-th batch was acknowledged.
+    let mut acknowledged = Vec::new();
+    for _ in 0..12 {
+        let mut batch = increment("counter");
+        batch.increment_field("hash", "same", 1);
+        batch.set_field("wide", format!("{}", acknowledged.len()), "v".repeat(900));
+        redb.commit(batch).await.unwrap();
+        acknowledged.push(disk.events());
+    }
+    let laid_out = acknowledged[0];
+    let mut state = 1;
+    for cut in laid_out..=disk.events() {
+        let disk = disk.cut_after(cut, &mut || bits(&mut state));
+        let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
+        let count: usize = string(&redb, "counter").unwrap().unwrap().parse().unwrap();
+        let mut query = Query::new();
+        query.hash_fields("hash", ["same"]);
+        query.hash("wide");
+        let answers = redb.query(query).unwrap().into_vec();
+        assert_eq!(answers[0], Answer::Texts(vec![Some(count.to_string())]), "half a batch at event {cut}");
+        assert!(matches!(&answers[1], Answer::Hash(hash) if hash.0.len() == count), "at event {cut}");
+        let promised = acknowledged.iter().filter(|events| **events <= cut).count();
+        assert!(count >= promised, "at event {cut}: {count} of {promised}");
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_commits_and_the_engine_works_on() {
+    let disk = Disk::default();
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
+    redb.commit(setting("key", "before")).await.unwrap();
+    for round in 0..3 {
+        disk.set_full(true);
+        let mut tasks = JoinSet::new();
+        for _ in 0..10 {
+            let redb = redb.clone();
+            tasks.spawn(async move { redb.commit(setting("key", "lost")).await });
+        }
+        for outcome in tasks.join_all().await {
+            assert!(is_unavailable(outcome), "round {round}");
+        }
+        disk.set_full(false);
+        // The writer opens the disk again by itself, at the latest with the next batch.
+        let deadline = Instant::now() + PATIENCE;
+        while is_unavailable(redb.commit(increment("recovered")).await) {
+            assert!(Instant::now() < deadline);
+        }
+        assert_eq!(string(&redb, "key").unwrap().as_deref(), Some("before"), "round {round}");
+    }
+    assert_eq!(string(&redb, "recovered").unwrap().as_deref(), Some("3"));
+}
+
+#[tokio::test]
+async fn a_writer_that_dies_leaves_the_store_unavailable_and_not_hanging() {
+    let disk = Disk::default();
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
+    redb.commit(setting("key", "text")).await.unwrap();
+    disk.die();
+    assert!(is_unavailable(redb.commit(setting("key", "lost")).await));
+    assert!(is_unavailable(redb.commit(setting("key", "lost")).await));
+    redb.close().await;
+    assert!(is_unavailable(redb.commit(setting("key", "lost")).await));
+}
+
+#[tokio::test]
+async fn close_answers_what_is_queued_and_refuses_the_rest() {
+    let redb = Redb::open(":memory:", &options(), Arc::default()).unwrap();
+    let mut tasks = JoinSet::new();
+    for _ in 0..100 {
+        let redb = redb.clone();
+        tasks.spawn(async move { redb.commit(increment("counter")).await });
+    }
+    tokio::task::yield_now().await;
+    redb.close().await;
+    for outcome in tasks.join_all().await {
+        assert!(outcome.is_ok() || is_unavailable(outcome));
+    }
+    assert!(is_unavailable(redb.commit(increment("counter")).await));
+    assert!(matches!(string(&redb, "counter"), Err(KeyspaceError::Unavailable(_))));
+    redb.close().await;
+}
+
+#[tokio::test]
+async fn a_disk_that_hangs_is_reported_in_time() {
+    let redb = Redb::open(
+        ":memory:",
+        &StoreOptions { timeout: Duration::from_millis(50), ..options() },
+        Arc::default(),
+    )
+    .unwrap();
+    // The test holds the one write transaction, as a hanging flush would.
+    let blocker = redb.inner.slot.begin_write().unwrap();
+    let start = Instant::now();
+    assert!(is_unavailable(redb.commit(setting("key", "late")).await));
+    assert!(start.elapsed() < PATIENCE);
+    // Reads do not wait for the writer.
+    assert_eq!(string(&redb, "key").unwrap(), None);
+    drop(blocker);
+    redb.close().await;
+}
+
+/// The rows of all tables: expired keys must not stay on the disk.
+fn rows(redb: &Redb) -> u64 {
+    let tables = redb.read().unwrap();
+    [&tables.keys, &tables.fields, &tables.members, &tables.scores, &tables.order, &tables.expiries]
+        .map(|table| table.len().unwrap())
+        .iter()
+        .sum()
+}
+
+#[tokio::test]
+async fn expired_keys_are_swept_away_while_idle() {
+    let clock = Arc::new(AtomicU64::new(1_000_000));
+    let disk = Disk::default();
+    let options = StoreOptions { clock: EngineClock::Manual(clock.clone()), ..options() };
+    let redb = Redb::open_with(disk.opener(), &options, Arc::default()).unwrap();
+    let mut batch = Batch::new();
+    batch.set("stays", "text");
+    for number in 0..500 {
+        let (string, set) = (format!("string{number}"), format!("set{number}"));
+        batch.set_expiring(string, "text", Duration::from_millis(10));
+        for member in 0..10 {
+            batch.add_member(set.as_str(), member.to_string());
+            batch.sorted_add(format!("sorted{number}"), member.to_string(), 1.0);
+        }
+        batch.set_field(format!("hash{number}"), "field", "v".repeat(3000));
+        batch.expire(set, Duration::from_millis(10));
+        batch.expire(format!("sorted{number}"), Duration::from_millis(10));
+        batch.expire(format!("hash{number}"), Duration::from_millis(10));
+    }
+    redb.commit(batch).await.unwrap();
+    assert_eq!(rows(&redb), 1 + 500 * (4 + 10 + 20 + 1 + 4));
+    clock.fetch_add(9, Ordering::SeqCst);
+    assert_eq!(redb.count_keys().unwrap(), 2001);
+    clock.fetch_add(1, Ordering::SeqCst);
+    assert_eq!(redb.count_keys().unwrap(), 1);
+    let deadline = Instant::now() + PATIENCE;
+    while rows(&redb) > 1 {
+        assert!(Instant::now() < deadline, "{} rows are left", rows(&redb));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(string(&redb, "stays").unwrap().as_deref(), Some("text"));
+    // With nothing left to sweep, a sweep leaves the disk alone.
+    let flushes = disk.flushes();
+    let mut idle = Writer::new(
+        redb.inner.slot.clone(),
+        None,
+        EngineClock::Manual(clock),
+        broadcast::Sender::new(1),
+        Arc::default(),
+    );
+    assert!(!idle.sweep().unwrap());
+    assert_eq!(disk.flushes(), flushes);
+}
+
+#[tokio::test]
+async fn rows_are_removed_with_their_keys() {
+    let redb = Redb::open(":memory:", &options(), Arc::default()).unwrap();
+    let mut batch = Batch::new();
+    for number in 0..20 {
+        batch.set_field("hash", number.to_string(), "v".repeat(300));
+        batch.add_member("set", number.to_string());
+        batch.sorted_add("sorted", number.to_string(), f64::from(number));
+        batch.sorted_add("sorted", number.to_string(), f64::from(-number));
+    }
+    batch.set_expiring("string", "text", Duration::from_secs(60));
+    batch.expire("hash", Duration::from_secs(60));
+    batch.expire("hash", Duration::from_secs(90));
+    redb.commit(batch).await.unwrap();
+    assert_eq!(rows(&redb), 4 + 20 + 20 + 40 + 2);
+    let mut batch = Batch::new();
+    for key in ["hash", "set", "string"] {
+        batch.delete(key);
+    }
+    batch.sorted_trim("sorted", 5);
+    redb.commit(batch).await.unwrap();
+    assert_eq!(rows(&redb), 1 + 10);
+    let mut batch = Batch::new();
+    batch.set("sorted", "replaced");
+    redb.commit(batch).await.unwrap();
+    assert_eq!(rows(&redb), 1);
+}

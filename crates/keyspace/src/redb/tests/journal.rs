@@ -1,0 +1,351 @@
+//! The journal's file: what is read of it when it is cut off, changed, missing,
+//! or another store's; and what happens to it.
+
+use super::disk::{Disk, JOURNAL_LENGTH};
+use super::rig::Rig;
+use super::*;
+use crate::Footprint;
+use crate::batch::{Bound, Selection, Within};
+use crate::conformance::oracle;
+use crate::redb::journal::{Contents, Journal, LENGTH, Logged, Medium, Unreadable, batches, head};
+use proptest::prelude::*;
+use std::borrow::Cow;
+
+fn clock() -> Arc<AtomicU64> {
+    Arc::new(AtomicU64::new(1_600_000_000_000))
+}
+
+/// What the string `counter` says in the store on a disk.
+fn counter(disk: &Disk) -> Option<String> {
+    string(&Rig::open(disk.opener(), &clock()).unwrap().redb, "counter").unwrap()
+}
+
+/// A disk as a crash leaves it after so many commits, each with a record of its own.
+fn crashed(commits: usize) -> Disk {
+    let disk = Disk::default();
+    let mut rig = Rig::open(disk.opener(), &clock()).unwrap();
+    // What is in the store file is not applied again.
+    rig.commit([setting("counter", "0")]);
+    rig.writer.checkpoint().unwrap();
+    for _ in 0..commits {
+        rig.commit([increment("counter")]).remove(0).unwrap();
+    }
+    disk.cut_after(disk.events(), &mut || 0)
+}
+
+/// The records of a journal: where each starts and ends.
+fn places(bytes: &[u8]) -> Vec<(usize, usize)> {
+    let address = |bytes: &[u8]| bytes.as_ptr().addr();
+    let records = Contents::of(bytes).unwrap().records;
+    let places = records.iter().map(|(_, payload)| {
+        let start = address(payload) - address(bytes);
+        (start - 16, start + payload.len())
+    });
+    places.collect()
+}
+
+#[test]
+fn a_journal_that_is_cut_off_gives_its_whole_records() {
+    let disk = crashed(3);
+    let (store, bytes) = (disk.store(), disk.journal().unwrap());
+    let (start, end) = places(&bytes)[2];
+    for length in start..=end {
+        let cut = Disk::of(store.clone(), Some(bytes[..length].to_vec()));
+        let expected = if length == end { "3" } else { "2" };
+        assert_eq!(counter(&cut).as_deref(), Some(expected), "{length} of {start}..{end}");
+        // From then on the journal has its full length again.
+        assert_eq!(cut.journal().unwrap().len(), JOURNAL_LENGTH);
+    }
+}
+
+#[test]
+fn a_changed_byte_ends_the_journal_before_its_record() {
+    let disk = crashed(3);
+    let (store, bytes) = (disk.store(), disk.journal().unwrap());
+    for (index, (start, end)) in places(&bytes).into_iter().enumerate() {
+        for place in start..end {
+            let mut changed = bytes.clone();
+            changed[place] ^= 1 << (place % 8);
+            let disk = Disk::of(store.clone(), Some(changed));
+            assert_eq!(counter(&disk), Some(index.to_string()), "byte {place}");
+        }
+    }
+}
+
+#[test]
+fn a_changed_head_is_refused() {
+    let disk = crashed(1);
+    let (store, bytes) = (disk.store(), disk.journal().unwrap());
+    for place in 0..head(0).len() {
+        let mut changed = bytes.clone();
+        changed[place] ^= 1;
+        let disk = Disk::of(store.clone(), Some(changed));
+        let refusal = Rig::open(disk.opener(), &clock()).err().unwrap();
+        assert!(refusal.contains("damaged"), "{refusal}");
+    }
+}
+
+#[test]
+fn what_was_behind_a_damaged_record_never_comes_back() {
+    let disk = crashed(3);
+    let mut bytes = disk.journal().unwrap();
+    let (start, _) = places(&bytes)[0];
+    bytes[start] ^= 1;
+    let disk = Disk::of(disk.store(), Some(bytes));
+    let mut rig = Rig::open(disk.opener(), &clock()).unwrap();
+    // The same length as the damaged record: what follows it is whole.
+    rig.commit([increment("counter")]).remove(0).unwrap();
+    assert_eq!(places(&disk.journal().unwrap()).len(), 1);
+    assert_eq!(counter(&disk.cut_after(disk.events(), &mut || 0)).as_deref(), Some("1"));
+}
+
+#[test]
+fn a_journal_and_a_store_that_do_not_belong_together_are_refused() {
+    let (one, other) = (crashed(2), crashed(2));
+    let closed = Disk::of(one.store(), one.journal());
+    Rig::open(closed.opener(), &clock()).unwrap().writer.close();
+    let later = Disk::of(one.store(), one.journal());
+    let mut rig = Rig::open(later.opener(), &clock()).unwrap();
+    rig.commit([increment("counter")]).remove(0).unwrap();
+    rig.writer.checkpoint().unwrap();
+    rig.commit([increment("counter")]).remove(0).unwrap();
+    let later = later.cut_after(later.events(), &mut || 0);
+    for (store, journal, what) in [
+        (&one, &other, "another store's"),
+        (&closed, &one, "one from before the store was closed"),
+        (&one, &later, "one with a gap before it"),
+    ] {
+        let disk = Disk::of(store.store(), journal.journal());
+        let refusal = Rig::open(disk.opener(), &clock()).err().unwrap_or_default();
+        assert!(refusal.contains("move the journal away"), "{what}: {refusal:?}");
+        // Nothing was changed by that.
+        assert_eq!(disk.journal(), journal.journal(), "{what}");
+    }
+}
+
+#[test]
+fn a_journal_without_records_is_nobodys() {
+    let new = Disk::default();
+    drop(Rig::open(new.opener(), &clock()).unwrap());
+    for store in [crashed(0), new.cut_after(new.events(), &mut || 0)] {
+        let mut bytes = head(7);
+        bytes.resize(JOURNAL_LENGTH, 0);
+        let disk = Disk::of(store.store(), Some(bytes));
+        let mut rig = Rig::open(disk.opener(), &clock()).unwrap();
+        rig.commit([increment("counter")]).remove(0).unwrap();
+        assert_eq!(counter(&disk.cut_after(disk.events(), &mut || 0)).as_deref(), Some("1"));
+    }
+}
+
+#[test]
+fn a_store_file_without_its_journal_opens() {
+    assert_eq!(counter(&Disk::of(crashed(3).store(), None)).as_deref(), Some("0"));
+}
+
+#[test]
+fn a_store_that_was_closed_has_no_journal() {
+    let disk = crashed(3);
+    let rig = Rig::open(disk.opener(), &clock()).unwrap();
+    assert!(disk.journal().is_some());
+    rig.writer.close();
+    assert_eq!(disk.journal(), None);
+    assert_eq!(counter(&Disk::of(disk.store(), None)).as_deref(), Some("3"));
+}
+
+#[test]
+fn a_commit_flushes_the_journal_once_and_a_checkpoint_only_what_is_needed() {
+    let disk = Disk::default();
+    let mut rig = Rig::open(disk.opener(), &clock()).unwrap();
+    let before = disk.flushes();
+    for _ in 0..10 {
+        rig.commit([increment("counter"), increment("other")]);
+    }
+    assert_eq!(disk.flushes() - before, 10);
+    rig.writer.tidy();
+    let (flushes, events) = (disk.flushes(), disk.events());
+    assert_eq!(flushes - before, 11);
+    rig.writer.tidy();
+    assert_eq!(disk.events(), events, "an idle store leaves the disk alone");
+}
+
+#[test]
+fn a_group_that_is_too_long_for_the_journal_goes_to_the_store_file() {
+    let disk = Disk::default();
+    let mut rig = Rig::open(disk.opener(), &clock()).unwrap();
+    rig.commit([increment("counter")]);
+    rig.commit([increment("counter"), setting("long", &"v".repeat(JOURNAL_LENGTH))]);
+    rig.commit([increment("counter")]);
+    assert_eq!(places(&disk.journal().unwrap()).len(), 1);
+    assert_eq!(counter(&disk.cut_after(disk.events(), &mut || 0)).as_deref(), Some("3"));
+}
+
+#[test]
+fn a_key_that_was_swept_away_does_not_come_back_when_the_clock_is_set_back() {
+    let (disk, clock) = (Disk::default(), clock());
+    let mut rig = Rig::open(disk.opener(), &clock).unwrap();
+    let mut batch = Batch::new();
+    batch.set_expiring("counter", "100", Duration::from_millis(10));
+    rig.commit([batch]);
+    clock.fetch_add(10, Ordering::SeqCst);
+    rig.writer.sweep().unwrap();
+    clock.fetch_sub(10, Ordering::SeqCst);
+    assert_eq!(rig.commit([increment("counter")]).remove(0).unwrap().counters, [1]);
+    let disk = disk.cut_after(disk.events(), &mut || 0);
+    assert_eq!(counter(&disk).as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn callers_are_told_of_a_journal_that_fails_and_the_store_works_on() {
+    let disk = Disk::default();
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
+    redb.commit(increment("counter")).await.unwrap();
+    disk.set_journal_fails(true);
+    for _ in 0..3 {
+        assert!(is_unavailable(redb.commit(increment("counter")).await));
+    }
+    disk.set_journal_fails(false);
+    // Of what failed, the disk had all: nobody was told that it had not.
+    let committed = redb.commit(increment("counter")).await.unwrap();
+    assert_eq!(committed.counters, [5]);
+}
+
+#[test]
+fn what_is_kept_of_a_store_ends_with_a_failure_that_left_its_writes() {
+    let (disk, versions) = (Disk::default(), Arc::<Versions>::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    // Before each opening somebody reads, and keeps what comes of it.
+    let kept: Arc<Mutex<Vec<Footprint>>> = Arc::default();
+    let opener: Opener = {
+        let (versions, kept, open) = (versions.clone(), kept.clone(), disk.opener());
+        Box::new(move || {
+            let mut query = Query::new();
+            query.string("counter");
+            let reading = Footprint::of(&versions, async { versions.note_reads(&query) });
+            kept.lock().unwrap().push(runtime.block_on(reading).1);
+            open()
+        })
+    };
+    let mut rig = Rig::open_with(opener, &clock(), versions.clone()).unwrap();
+    assert!(kept.lock().unwrap()[0].stands(&versions));
+    disk.set_journal_fails(true);
+    assert!(is_unavailable(rig.commit([increment("counter")]).remove(0)));
+    assert_eq!(string(&rig.redb, "counter").unwrap().as_deref(), Some("1"));
+    let standing: Vec<_> = kept.lock().unwrap().iter().map(|footprint| footprint.stands(&versions)).collect();
+    assert_eq!(standing, [false, false]);
+}
+
+#[tokio::test]
+async fn the_journal_lies_beside_the_file_while_the_store_is_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.redb");
+    let url = format!("redb:{}", path.display());
+    let files = || {
+        let entries = std::fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let store = Store::open(&url, &options()).await.unwrap();
+    store.commit(increment("counter")).await.unwrap();
+    assert_eq!(files(), ["a.redb", "a.redb-journal"]);
+    let journal = std::fs::metadata(folder.path().join("a.redb-journal")).unwrap();
+    assert_eq!(journal.len(), u64::try_from(LENGTH).unwrap());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(journal.permissions().mode() & 0o077, 0);
+    }
+    store.close().await;
+    assert_eq!(files(), ["a.redb"]);
+    std::fs::write(folder.path().join("a.redb-journal"), "text").unwrap();
+    assert!(refusal(&url).await.contains("its journal"));
+}
+
+/// A medium that keeps what is written last.
+struct Last(Arc<Mutex<Vec<u8>>>);
+
+impl Medium for Last {
+    fn read(&mut self) -> std::io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+    fn replace(&mut self, _: &[u8], _: usize) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn write(&mut self, _: usize, bytes: &[u8]) -> std::io::Result<()> {
+        *self.0.lock().unwrap() = bytes.to_vec();
+        Ok(())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn remove(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+proptest! {
+    #[test]
+    fn batches_come_back_from_a_record_as_they_were(
+        groups in prop::collection::vec((any::<u64>(), prop::collection::vec(oracle::write(), 0..5)), 1..5)
+    ) {
+        let logged = |(now, writes): (u64, Vec<Write>)| Logged { now, writes: Cow::Owned(writes) };
+        let groups: Vec<_> = groups.into_iter().map(logged).collect();
+        let mut bytes = head(5);
+        bytes.resize(4096, 0);
+        let written = Arc::default();
+        let mut journal = Journal::empty(Box::new(Last(Arc::clone(&written))), 1 << 20, 41);
+        journal.append(&journal.record(&groups).unwrap()).unwrap();
+        bytes.extend_from_slice(&written.lock().unwrap());
+        let contents = Contents::of(&bytes).unwrap();
+        prop_assert_eq!(contents.id, 5);
+        prop_assert_eq!(contents.records.len(), 1);
+        prop_assert_eq!(contents.records[0].0, 42);
+        prop_assert_eq!(batches(contents.records[0].1).unwrap(), groups);
+    }
+}
+
+/// The bytes of every kind of write: a journal that an older version left must
+/// be read as it was meant.
+#[test]
+fn the_format_stays() {
+    let text = str::to_owned;
+    let bound = Bound { keep: 1, floors: text("f"), member: text("m") };
+    let selection = |within| Selection { scores: text("c"), sets: vec![text("s")], within };
+    let writes = vec![
+        Write::Set(text("k"), text("v"), None),
+        Write::Set(text("k"), text("v"), Some(Duration::from_millis(1500))),
+        Write::Delete(text("k")),
+        Write::Expire(text("k"), Duration::from_secs(1)),
+        Write::Increment(text("k"), -2),
+        Write::SetFields(text("k"), vec![(text("f"), text("v"))]),
+        Write::DeleteField(text("k"), text("f")),
+        Write::IncrementField(text("k"), text("f"), 3),
+        Write::AddMember(text("k"), text("m")),
+        Write::RemoveMember(text("k"), text("m")),
+        Write::SortedAdd(text("k"), text("m"), f64::INFINITY),
+        Write::SortedAddBounded(text("k"), text("m"), -0.0, bound),
+        Write::SortedRaise(text("k"), text("m"), 1.0),
+        Write::SortedAddIfPresent(text("k"), text("m"), 1.0),
+        Write::SortedIncrement(text("k"), text("m"), 0.1),
+        Write::SortedRemove(text("k"), text("m")),
+        Write::SortedTrim(text("k"), 300),
+        Write::SortedStore(text("k"), selection(Within::All)),
+        Write::SortedStore(text("k"), selection(Within::Any)),
+        Write::Publish(text("c"), text("m")),
+    ];
+    let logged = [Logged { now: 1_600_000_000_000, writes: Cow::Owned(writes) }];
+    let expected = concat!(
+        "018080babbc82e1400016b01760000016b0176010180cab5ee0101016b02016b010003016b030401",
+        "6b010166017605016b016606016b01660607016b016d08016b016d09016b016d000000000000f07f",
+        "0a016b016d0000000000000080010166016d0b016b016d000000000000f03f0c016b016d00000000",
+        "0000f03f0d016b016d9a9999999999b93f0e016b016d0f016bac0210016b01630101730010016b01",
+        "6301017301110163016d",
+    );
+    assert_eq!(hex::encode(postcard::to_allocvec(&logged[..]).unwrap()), expected);
+    let mut other = head(1);
+    other[16] = 2;
+    let checksum = crc32fast::hash(&other[..28]);
+    other[28..].copy_from_slice(&checksum.to_le_bytes());
+    assert_eq!(Contents::of(&other).err(), Some(Unreadable::Format(2)));
+}

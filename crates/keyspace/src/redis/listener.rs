@@ -1,0 +1,74 @@
+//! Listening on a channel: a connection of its own, made anew when it breaks.
+
+use crate::events::Notice;
+use futures_util::StreamExt;
+use redis::aio::{PubSubSink, PubSubStream};
+use redis::{Client, RedisError};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+/// Notices that may wait for a slow listener.
+const WAITING_NOTICES: usize = 1024;
+/// How often a connection on which nothing happens is tried.
+const PING_EVERY: Duration = Duration::from_secs(10);
+/// How long to wait before the next try when the server cannot be reached.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Listens until the receiver is dropped.
+pub(super) fn listen(client: Client, channel: String, patience: Duration) -> mpsc::Receiver<Notice> {
+    let (notices, receiver) = mpsc::channel(WAITING_NOTICES);
+    tokio::spawn(async move {
+        while !notices.is_closed() {
+            match timeout(patience, connect(&client, &channel)).await {
+                Ok(Ok((sink, stream))) => {
+                    // What was sent until now has not been heard, the first time too.
+                    if notices.send(Notice::Missed).await.is_err() {
+                        return;
+                    }
+                    forward(sink, stream, &notices, patience).await;
+                }
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "cannot listen for messages");
+                    sleep(RETRY_AFTER).await;
+                }
+                Err(_) => tracing::debug!("cannot listen for messages: no answer in time"),
+            }
+        }
+    });
+    receiver
+}
+
+async fn connect(client: &Client, channel: &str) -> Result<(PubSubSink, PubSubStream), RedisError> {
+    let mut connection = client.get_async_pubsub().await?;
+    connection.subscribe(channel).await?;
+    Ok(connection.split())
+}
+
+/// Passes messages on until the connection breaks or nobody listens.
+async fn forward(
+    mut sink: PubSubSink,
+    mut stream: PubSubStream,
+    notices: &mpsc::Sender<Notice>,
+    patience: Duration,
+) {
+    let mut pings = interval(PING_EVERY);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            message = stream.next() => {
+                let Some(message) = message else { return };
+                let text = String::from_utf8_lossy(message.get_payload_bytes()).into_owned();
+                if notices.send(Notice::Message(text)).await.is_err() {
+                    return;
+                }
+            }
+            _ = pings.tick() => {
+                if !matches!(timeout(patience, sink.ping::<redis::Value>()).await, Ok(Ok(_))) {
+                    return;
+                }
+            }
+            () = notices.closed() => return,
+        }
+    }
+}

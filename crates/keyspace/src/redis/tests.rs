@@ -1,0 +1,410 @@
+//! What only the Redis engine has to cope with: outages, other programs' keys,
+//! servers that are not fit.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::check_info;
+use crate::redis_server::RedisServer;
+use crate::{
+    Batch, CommitError, Committed, Entry, Footprint, KeyspaceError, OpenError, Order, Part, Query, Store,
+    StoreOptions, Value,
+};
+use std::time::{Duration, Instant};
+
+/// The time-out of the stores in these tests.
+const TIMEOUT: Duration = Duration::from_millis(400);
+
+/// By when a call must have ended: the time-out, and what a busy machine adds.
+const END: Duration = Duration::from_secs(3);
+
+/// How long to poll for something that must happen.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+async fn open(server: &RedisServer) -> Store {
+    open_url(&server.url()).await.unwrap()
+}
+
+async fn open_url(url: &str) -> Result<Store, OpenError> {
+    Store::open(url, &StoreOptions { timeout: TIMEOUT, ..StoreOptions::default() }).await
+}
+
+/// The text of the error of a URL that cannot be opened.
+async fn refusal(url: &str) -> String {
+    let start = Instant::now();
+    let error = open_url(url).await.err().expect("it does not open");
+    assert!(start.elapsed() < END, "{error}");
+    assert!(matches!(error, OpenError::Engine { .. }));
+    error.to_string()
+}
+
+async fn get(store: &Store, key: &str) -> Result<Option<String>, KeyspaceError> {
+    let mut query = Query::new();
+    let value = query.string(key);
+    Ok(store.query(query).await?.take(value))
+}
+
+async fn increment(store: &Store, key: &str) -> Result<Committed, CommitError> {
+    let mut batch = Batch::new();
+    batch.increment(key, 1);
+    store.commit(batch).await
+}
+
+/// Asserts that reads and writes fail as they should, each in time.
+async fn assert_away(store: &Store) {
+    let start = Instant::now();
+    let read = get(store, "key").await;
+    assert!(matches!(read, Err(KeyspaceError::Unavailable(_))), "{read:?}");
+    assert!(start.elapsed() < END, "{:?}", start.elapsed());
+    let start = Instant::now();
+    let written = increment(store, "lost").await;
+    assert!(matches!(written, Err(CommitError::Keyspace(KeyspaceError::Unavailable(_)))), "{written:?}");
+    assert!(start.elapsed() < END, "{:?}", start.elapsed());
+}
+
+/// Waits until the store answers again, each attempt in time.
+async fn assert_comes_back(store: &Store) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let start = Instant::now();
+        let written = increment(store, "back").await;
+        assert!(start.elapsed() < END, "{:?}", start.elapsed());
+        if written.is_ok() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{written:?}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_stops_and_starts_again() {
+    let mut server = RedisServer::start();
+    let store = open(&server).await;
+    assert_eq!(increment(&store, "counter").await.unwrap().counters, [1]);
+    for _ in 0..3 {
+        server.stop();
+        assert_away(&store).await;
+        assert_away(&store).await;
+        // The new server does not know the script.
+        server.start_again();
+        assert_comes_back(&store).await;
+        assert_eq!(get(&store, "counter").await.unwrap(), None);
+        assert_eq!(increment(&store, "counter").await.unwrap().counters, [1]);
+    }
+}
+
+#[tokio::test]
+async fn a_read_finds_its_way_to_a_restarted_server() {
+    let mut server = RedisServer::start();
+    let store = open(&server).await;
+    get(&store, "key").await.unwrap();
+    server.stop();
+    server.start_again();
+    // A dead connection that nobody has used since is no reason to fail a page.
+    assert_eq!(get(&store, "key").await.unwrap(), None);
+    assert_eq!(increment(&store, "counter").await.unwrap().counters, [1]);
+}
+
+#[tokio::test]
+async fn a_server_that_hangs() {
+    let server = RedisServer::start();
+    let store = open(&server).await;
+    increment(&store, "counter").await.unwrap();
+    server.pause();
+    assert_away(&store).await;
+    // Also many at once: none waits for the others' time-outs.
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..50 {
+        let store = store.clone();
+        tasks.spawn(async move { assert_away(&store).await });
+    }
+    tasks.join_all().await;
+    assert!(refusal(&server.url()).await.contains("did not answer in time"));
+    server.resume();
+    assert_comes_back(&store).await;
+    // What was sent may have been applied late; it was applied at most once each.
+    let lost: u32 = get(&store, "lost").await.unwrap().map_or(0, |text| text.parse().unwrap());
+    assert!(lost <= 51, "{lost}");
+    assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn a_load_that_meets_an_outage_goes_on_after_it() {
+    let mut server = RedisServer::start();
+    let store = open(&server).await;
+    let mut tasks = tokio::task::JoinSet::new();
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    for _ in 0..20 {
+        let (store, stop) = (store.clone(), stop.clone());
+        tasks.spawn(async move {
+            let mut last = Err(CommitError::Keyspace(KeyspaceError::Invalid("none yet".to_owned())));
+            while !stop.load(std::sync::atomic::Ordering::SeqCst) {
+                let start = Instant::now();
+                last = increment(&store, "load").await;
+                assert!(start.elapsed() < END);
+                tokio::task::yield_now().await;
+            }
+            last
+        });
+    }
+    server.stop();
+    assert_away(&store).await;
+    server.start_again();
+    assert_comes_back(&store).await;
+    for _ in 0..50 {
+        increment(&store, "after").await.unwrap();
+    }
+    stop.store(true, std::sync::atomic::Ordering::SeqCst);
+    for last in tasks.join_all().await {
+        assert!(last.is_ok(), "{last:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_flushed_script_is_sent_again() {
+    let server = RedisServer::start();
+    let store = open(&server).await;
+    for expected in 1..4 {
+        server.send(b"SCRIPT FLUSH");
+        assert_eq!(increment(&store, "counter").await.unwrap().counters, [expected]);
+        assert_eq!(increment(&store, "other").await.unwrap().counters, [expected]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_named_without_its_password() {
+    let port = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap().port()
+    };
+    for scheme in ["redis", "rediss"] {
+        let text = refusal(&format!("{scheme}://user:secret@127.0.0.1:{port}")).await;
+        assert!(text.contains(&format!("127.0.0.1:{port}")), "{text}");
+        assert!(text.contains("check that the server runs"), "{text}");
+        assert!(!text.contains("secret"), "{text}");
+    }
+    assert!(!refusal("redis://user:secret@host:port").await.contains("secret"));
+    assert!(refusal("redis://127.0.0.1:1/notanumber").await.contains("URL"));
+    // It accepts and says nothing, as a wrong port may; and TLS to a server that has none.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = silent.local_addr().unwrap();
+    assert!(!refusal(&format!("redis://{silent}")).await.is_empty());
+    let server = RedisServer::start();
+    assert!(!refusal(&format!("rediss://127.0.0.1:{}", server.port())).await.is_empty());
+}
+
+#[tokio::test]
+async fn passwords() {
+    let server = RedisServer::start_with(&["--requirepass", "secret"]);
+    let url = |user: &str| format!("redis://{user}127.0.0.1:{}", server.port());
+    for user in ["", ":wrong@", "someone:secret@"] {
+        let text = refusal(&url(user)).await;
+        assert!(text.contains("user name or the password"), "{text}");
+        assert!(!text.contains("secret@") && !text.contains("wrong@"), "{text}");
+    }
+    let store = open_url(&url(":secret@")).await.unwrap();
+    increment(&store, "counter").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_replica_is_refused_and_one_made_later_is_told() {
+    let server = RedisServer::start();
+    let store = open(&server).await;
+    increment(&store, "counter").await.unwrap();
+    server.send(b"REPLICAOF 127.0.0.1 1");
+    assert!(refusal(&server.url()).await.contains("read-only replica"));
+    let written = increment(&store, "counter").await.unwrap_err();
+    assert!(written.to_string().contains("READONLY"), "{written}");
+    server.send(b"REPLICAOF NO ONE");
+    assert_eq!(increment(&store, "counter").await.unwrap().counters, [2]);
+}
+
+#[tokio::test]
+async fn a_full_server_refuses_batches_whole() {
+    let server = RedisServer::start_with(&["--maxmemory-policy", "noeviction"]);
+    let store = open(&server).await;
+    increment(&store, "counter").await.unwrap();
+    server.send(b"CONFIG SET maxmemory 1");
+    let mut batch = Batch::new();
+    // The server would do the first, which frees memory, and refuse the second.
+    batch.delete("counter");
+    batch.set("new", "1");
+    let written = store.commit(batch).await.unwrap_err();
+    assert!(
+        matches!(&written, CommitError::Keyspace(KeyspaceError::Unavailable(text)) if text.contains("OOM"))
+    );
+    assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("1"));
+    server.send(b"CONFIG SET maxmemory 0");
+    assert_eq!(increment(&store, "counter").await.unwrap().counters, [2]);
+}
+
+#[tokio::test]
+async fn databases_are_separate() {
+    let server = RedisServer::start();
+    let first = open_url(&format!("{}/1", server.url())).await.unwrap();
+    let second = open_url(&format!("{}/2", server.url())).await.unwrap();
+    increment(&first, "counter").await.unwrap();
+    assert_eq!(get(&second, "counter").await.unwrap(), None);
+    assert_eq!((first.count_keys().await.unwrap(), second.count_keys().await.unwrap()), (1, 0));
+}
+
+/// What somebody keeps of two keys and of a field.
+struct Footprints([Footprint; 3]);
+
+impl Footprints {
+    fn take(store: &Store) -> Self {
+        let parts = [Part::Key("news:1"), Part::Key("user:1"), Part::Fields("user:1", &["username"])];
+        Self(parts.map(|part| store.footprint_of([part])))
+    }
+
+    /// Which of them stand once the store has been asked anything.
+    async fn stand(&self, store: &Store) -> [bool; 3] {
+        get(store, "anything").await.unwrap();
+        assert!(store.tells_of_writes());
+        self.0.each_ref().map(|footprint| store.stands(footprint))
+    }
+}
+
+#[tokio::test]
+async fn a_footprint_ends_when_others_write() {
+    let mut server = RedisServer::start();
+    let (store, other) = (open(&server).await, open(&server).await);
+    let set = async |store: &Store, key: &str, field: &str| {
+        let mut batch = Batch::new();
+        batch.set_field(key, field, "1");
+        store.commit(batch).await.unwrap();
+    };
+    let kept = Footprints::take(&store);
+    set(&other, "news:2", "title").await;
+    assert_eq!(kept.stand(&store).await, [true; 3]);
+    set(&other, "news:1", "title").await;
+    assert_eq!(kept.stand(&store).await, [false, true, true]);
+    // Which field another has written is not told.
+    set(&other, "user:1", "karma").await;
+    assert_eq!(kept.stand(&store).await, [false; 3]);
+    // Programs of other kinds are told of too, and of keys that expire.
+    for (number, command) in ["HSET user:1 karma 2", "DEL user:1", "FLUSHALL"].into_iter().enumerate() {
+        let kept = Footprints::take(&store);
+        server.send(command.as_bytes());
+        assert_eq!(kept.stand(&store).await, [number < 2, false, false], "{command}");
+    }
+    server.send(b"SET news:1 text PX 20");
+    get(&store, "anything").await.unwrap();
+    let kept = Footprints::take(&store);
+    let deadline = Instant::now() + PATIENCE;
+    while kept.stand(&store).await[0] {
+        assert!(Instant::now() < deadline);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // What is written between two connections nobody tells.
+    for cut in [true, false] {
+        let kept = Footprints::take(&store);
+        if cut {
+            server.send(b"CLIENT KILL TYPE normal");
+        } else {
+            server.stop();
+            server.start_again();
+        }
+        assert_eq!(kept.stand(&store).await, [false; 3], "{cut}");
+        let kept = Footprints::take(&store);
+        assert_eq!(kept.stand(&store).await, [true; 3], "{cut}");
+        server.send(b"SET user:1 text");
+        assert_eq!(kept.stand(&store).await, [true, false, false], "{cut}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_is_never_older_than_what_another_has_been_told() {
+    let server = RedisServer::start();
+    let (store, other) = (open(&server).await, open(&server).await);
+    let mut kept: Option<(Option<String>, Footprint)> = None;
+    for _ in 0..300 {
+        let written = increment(&other, "counter").await.unwrap().counters[0];
+        // The round that a visit makes before it uses what is kept.
+        get(&store, "session").await.unwrap();
+        let value = match &kept {
+            Some((value, footprint)) if store.stands(footprint) => value.clone(),
+            _ => {
+                let (value, footprint) = store.footprint(get(&store, "counter")).await;
+                kept.insert((value.unwrap(), footprint)).0.clone()
+            }
+        };
+        assert_eq!(value, Some(written.to_string()));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_tell_of_writes_is_used_all_the_same() {
+    let server = RedisServer::start();
+    server.send(b"ACL SETUSER modest on >secret ~* &* +@all -client|tracking");
+    let store = open_url(&format!("redis://modest:secret@127.0.0.1:{}", server.port())).await.unwrap();
+    assert_eq!(increment(&store, "counter").await.unwrap().counters, [1]);
+    assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("1"));
+    assert!(!store.tells_of_writes());
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_read_and_not_copied() {
+    let server = RedisServer::start();
+    let store = open(&server).await;
+    server.send(b"SET string a\xffb");
+    server.send(b"HSET hash field a\xffb");
+    server.send(b"ZADD sorted inf a\xffb");
+    assert_eq!(get(&store, "string").await.unwrap().as_deref(), Some("a\u{fffd}b"));
+    let mut query = Query::new();
+    let hash = query.hash("hash");
+    let sorted = query.sorted_range("sorted", Order::Ascending, 0, 9);
+    let mut answers = store.query(query).await.unwrap();
+    assert_eq!(answers.take(hash).get("field"), Some("a\u{fffd}b"));
+    assert_eq!(answers.take(sorted), [("a\u{fffd}b".to_owned(), f64::INFINITY)]);
+    for (key, other) in [("string", "hash sorted"), ("hash", "string sorted"), ("sorted", "string hash")] {
+        server.send(format!("DEL {other}").as_bytes());
+        let error = store.scan(None, 100).await.unwrap_err();
+        assert!(matches!(&error, KeyspaceError::Invalid(text) if text.contains(key)), "{error}");
+        server.send(b"SET string a\xffb");
+        server.send(b"HSET hash field a\xffb");
+        server.send(b"ZADD sorted inf a\xffb");
+    }
+    server.send(b"FLUSHALL");
+    server.send(b"SET key\xff text");
+    let error = store.scan(None, 100).await.unwrap_err();
+    assert!(matches!(&error, KeyspaceError::Invalid(text) if text.contains("key\u{fffd}")), "{error}");
+}
+
+#[tokio::test]
+async fn keys_of_other_types_are_told_and_not_skipped() {
+    let server = RedisServer::start();
+    let store = open(&server).await;
+    increment(&store, "counter").await.unwrap();
+    server.send(b"RPUSH queue a");
+    let error = store.scan(None, 100).await.unwrap_err();
+    assert!(
+        matches!(&error, KeyspaceError::Invalid(text) if text.contains("queue") && text.contains("list"))
+    );
+    assert!(matches!(get(&store, "queue").await, Err(KeyspaceError::WrongType(key)) if key == "queue"));
+    let mut batch = Batch::new();
+    batch.key_present("queue");
+    batch.increment("queue", 1);
+    let written = store.commit(batch).await;
+    assert!(matches!(written, Err(CommitError::Keyspace(KeyspaceError::WrongType(key))) if key == "queue"));
+    server.send(b"DEL queue");
+    let entries = store.scan(None, 100).await.unwrap().entries;
+    let counter =
+        Entry { key: "counter".to_owned(), value: Value::String("1".to_owned()), time_to_live: None };
+    assert_eq!(entries, [counter]);
+}
+
+#[test]
+fn servers_are_judged_by_what_they_tell() {
+    let info = |version: &str, more: &str| format!("# Server\r\nredis_version:{version}\r\n{more}\r\n");
+    for version in ["6.2.0", "7.0.15", "7.2.4", "8.0.0", "10.1.0"] {
+        assert_eq!(check_info(&info(version, "redis_mode:standalone\r\nrole:master")), Ok(()));
+    }
+    for version in ["6.0.16", "5.0.7", "2.8", ""] {
+        assert!(check_info(&info(version, "")).unwrap_err().contains("6.2 or newer"));
+    }
+    assert!(check_info("").unwrap_err().contains("6.2 or newer"));
+    assert!(check_info(&info("7.0.0", "redis_mode:cluster")).unwrap_err().contains("cluster"));
+    assert!(check_info(&info("7.0.0", "role:slave")).unwrap_err().contains("replica"));
+    assert!(check_info(&info("7.0.0", "loading:1")).unwrap_err().contains("loading"));
+}

@@ -1,0 +1,352 @@
+//! How reads and batches travel: commands out, answers back.
+
+use crate::KeyspaceError;
+use crate::batch::{Batch, Check, CheckId, CommitError, Committed, Within, Write};
+use crate::query::{Answer, Expiry, Hash, Order, Read};
+use redis::{Cmd, Value, cmd};
+use std::time::Duration;
+
+/// The command of a read.
+pub(super) fn command_of(read: &Read) -> Cmd {
+    let key = read.key();
+    let simple = |name: &str| {
+        let mut command = cmd(name);
+        command.arg(key);
+        command
+    };
+    match read {
+        Read::String(_) => simple("GET"),
+        Read::Expiry(_) => simple("PTTL"),
+        Read::Hash(_) => simple("HGETALL"),
+        // Redis refuses to read no fields, but the type is to be checked still.
+        Read::HashFields(_, fields) if fields.is_empty() => simple("HLEN"),
+        Read::HashFields(_, fields) => with(simple("HMGET"), fields),
+        Read::Members(_) => simple("SMEMBERS"),
+        Read::MemberCount(_) => simple("SCARD"),
+        Read::HasMember(_, member) => with(simple("SISMEMBER"), std::slice::from_ref(member)),
+        Read::Scores(_, members) if members.is_empty() => simple("ZCARD"),
+        Read::Scores(_, members) => with(simple("ZMSCORE"), members),
+        Read::SortedCount(_) => simple("ZCARD"),
+        Read::SortedRange { order, offset, count, .. } => {
+            let (first, last) = positions(*offset, *count);
+            let mut command = simple("ZRANGE");
+            command.arg(first).arg(last);
+            if *order == Order::Descending {
+                command.arg("REV");
+            }
+            command.arg("WITHSCORES");
+            command
+        }
+        Read::SortedByScore { order, least, most, count, .. } => {
+            let (least, most) = (score_text(*least), score_text(*most));
+            let mut command = simple("ZRANGE");
+            match order {
+                Order::Ascending => command.arg(least).arg(most).arg("BYSCORE"),
+                Order::Descending => command.arg(most).arg(least).arg("BYSCORE").arg("REV"),
+            };
+            let count = i64::try_from(*count).unwrap_or(i64::MAX);
+            command.arg("LIMIT").arg(0).arg(count).arg("WITHSCORES");
+            command
+        }
+    }
+}
+
+fn with(mut command: Cmd, arguments: &[String]) -> Cmd {
+    command.arg(arguments);
+    command
+}
+
+/// The first and last position of a range; an empty one where there is none.
+fn positions(offset: u64, count: u64) -> (i64, i64) {
+    let first = i64::try_from(offset).unwrap_or(i64::MAX);
+    match i64::try_from(count).unwrap_or(i64::MAX).checked_sub(1) {
+        Some(beyond) if beyond >= 0 => (first, first.saturating_add(beyond)),
+        _ => (1, 0),
+    }
+}
+
+/// The answer to a read.
+pub(super) fn answer_of(read: &Read, value: Value) -> Result<Answer, KeyspaceError> {
+    if let Value::ServerError(error) = &value {
+        return Err(server_error(read.key(), error));
+    }
+    let answer = match read {
+        Read::String(_) => optional_text(value).map(Answer::Text),
+        Read::Expiry(_) => integer(&value).map(|milliseconds| Answer::Expiry(expiry(milliseconds))),
+        Read::Hash(_) => pairs(value).map(|fields| Answer::Hash(Hash(fields))),
+        Read::HashFields(_, fields) if fields.is_empty() => Some(Answer::Texts(Vec::new())),
+        Read::HashFields(..) => items(value)
+            .and_then(|items| items.into_iter().map(optional_text).collect::<Option<_>>())
+            .map(Answer::Texts),
+        Read::Members(_) => texts(value).map(Answer::Members),
+        Read::MemberCount(_) | Read::SortedCount(_) => {
+            integer(&value).and_then(|count| u64::try_from(count).ok()).map(Answer::Count)
+        }
+        Read::HasMember(..) => integer(&value).map(|found| Answer::Bool(found == 1)),
+        Read::Scores(_, members) if members.is_empty() => Some(Answer::Scores(Vec::new())),
+        Read::Scores(..) => items(value)
+            .and_then(|items| items.into_iter().map(optional_score).collect::<Option<_>>())
+            .map(Answer::Scores),
+        Read::SortedRange { .. } | Read::SortedByScore { .. } => scored(value).map(Answer::Scored),
+    };
+    answer.ok_or_else(|| unexpected(read.key()))
+}
+
+/// An error that the server answered to a command on a key.
+pub(super) fn server_error(key: &str, error: &redis::ServerError) -> KeyspaceError {
+    if error.code() == "WRONGTYPE" {
+        return KeyspaceError::WrongType(key.to_owned());
+    }
+    let details = error.details().unwrap_or_default();
+    KeyspaceError::Unavailable(format!("Redis answered {} {details}", error.code()).trim_end().to_owned())
+}
+
+/// The error of an answer that belongs to no such command.
+pub(super) fn unexpected(key: &str) -> KeyspaceError {
+    KeyspaceError::Unavailable(format!("Redis answered something unexpected for the key {key:?}"))
+}
+
+/// How long a key lives, from the answer to PTTL.
+pub(super) fn expiry(milliseconds: i64) -> Expiry {
+    match u64::try_from(milliseconds) {
+        Ok(milliseconds) => Expiry::In(Duration::from_millis(milliseconds)),
+        Err(_) if milliseconds == -1 => Expiry::Never,
+        Err(_) => Expiry::Absent,
+    }
+}
+
+pub(super) fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(number) => Some(*number),
+        _ => None,
+    }
+}
+
+pub(super) fn items(value: Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Array(items) => Some(items),
+        _ => None,
+    }
+}
+
+/// The items of what may come in pairs: fields with values, members with scores.
+pub(super) fn flat(value: Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Set(items) => Some(items),
+        Value::Map(pairs) => Some(pairs.into_iter().flat_map(<[Value; 2]>::from).collect()),
+        Value::Array(items) if items.iter().all(|item| matches!(item, Value::Array(_))) => {
+            Some(items.into_iter().filter_map(self::items).flatten().collect())
+        }
+        value => items(value),
+    }
+}
+
+/// The bytes of a text. Whether they are UTF-8 is for the caller to decide.
+pub(super) fn bytes(value: Value) -> Option<Vec<u8>> {
+    match value {
+        Value::BulkString(bytes) => Some(bytes),
+        Value::SimpleString(text) | Value::VerbatimString { text, .. } => Some(text.into_bytes()),
+        Value::Okay => Some(b"OK".to_vec()),
+        _ => None,
+    }
+}
+
+/// A text. Another program may have written bytes that are not UTF-8: one such
+/// byte must not take a page down, so it is replaced.
+fn text(value: Value) -> Option<String> {
+    let bytes = bytes(value)?;
+    Some(
+        String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+    )
+}
+
+fn optional_text(value: Value) -> Option<Option<String>> {
+    match value {
+        Value::Nil => Some(None),
+        value => text(value).map(Some),
+    }
+}
+
+fn texts(value: Value) -> Option<Vec<String>> {
+    flat(value)?.into_iter().map(text).collect()
+}
+
+fn pairs(value: Value) -> Option<Vec<(String, String)>> {
+    let mut items = flat(value)?.into_iter();
+    let mut pairs = Vec::with_capacity(items.len() / 2);
+    while let Some(first) = items.next() {
+        pairs.push((text(first)?, text(items.next()?)?));
+    }
+    Some(pairs)
+}
+
+/// A score. Both zeros are one score, whichever way it was written.
+pub(super) fn score(value: &Value) -> Option<f64> {
+    match value {
+        Value::Double(score) => Some(if *score == 0.0 { 0.0 } else { *score }),
+        _ => None,
+    }
+}
+
+fn optional_score(value: Value) -> Option<Option<f64>> {
+    match value {
+        Value::Nil => Some(None),
+        value => score(&value).map(Some),
+    }
+}
+
+fn scored(value: Value) -> Option<Vec<(String, f64)>> {
+    let mut items = flat(value)?.into_iter();
+    let mut members = Vec::with_capacity(items.len() / 2);
+    while let Some(member) = items.next() {
+        members.push((text(member)?, score(&items.next()?)?));
+    }
+    Some(members)
+}
+
+/// A score as Redis reads it, exactly: the shortest digits that mean this very
+/// double.
+pub(super) fn score_text(score: f64) -> String {
+    // Adding zero makes the negative zero positive.
+    format!("{:?}", score + 0.0)
+}
+
+/// Adds a batch's keys and arguments to a call of `commit.lua`. `channel`
+/// gives the server's name of a channel.
+pub(super) fn add_batch(command: &mut Cmd, batch: &Batch, channel: impl Fn(&str) -> String) {
+    command.arg(batch.checks().len() + batch.writes().len());
+    for check in batch.checks() {
+        command.arg(check.key());
+    }
+    for write in batch.writes() {
+        match write {
+            Write::Publish(name, _) => command.arg(channel(name)),
+            write => command.arg(write.key()),
+        };
+    }
+    command.arg(batch.checks().len());
+    for check in batch.checks() {
+        add_check(command, check);
+    }
+    for write in batch.writes() {
+        add_write(command, write);
+    }
+}
+
+fn add_operation(command: &mut Cmd, name: &str, arguments: &[&str]) {
+    command.arg(name).arg(arguments.len()).arg(arguments);
+}
+
+fn add_check(command: &mut Cmd, check: &Check) {
+    match check {
+        Check::KeyAbsent(_) => add_operation(command, "key_absent", &[]),
+        Check::KeyPresent(_) => add_operation(command, "key_present", &[]),
+        Check::StringEquals(_, value) => add_operation(command, "string_equals", &[value]),
+        Check::FieldEquals(_, field, value) => add_operation(command, "field_equals", &[field, value]),
+        Check::FieldAbsent(_, field) => add_operation(command, "field_absent", &[field]),
+        Check::FieldAtLeast(_, field, least) => {
+            add_operation(command, "field_at_least", &[field, &least.to_string()]);
+        }
+        Check::MemberAbsent(_, member) => add_operation(command, "member_absent", &[member]),
+        Check::SortedMemberAbsent(_, member) => add_operation(command, "sorted_member_absent", &[member]),
+        Check::SortedMemberPresent(_, member) => add_operation(command, "sorted_member_present", &[member]),
+    }
+}
+
+fn add_write(command: &mut Cmd, write: &Write) {
+    match write {
+        Write::Set(_, value, None) => add_operation(command, "set", &[value]),
+        Write::Set(_, value, Some(time_to_live)) => {
+            add_operation(command, "set", &[value, &time_to_live.as_millis().to_string()]);
+        }
+        Write::Delete(_) => add_operation(command, "delete", &[]),
+        Write::Expire(_, time_to_live) => {
+            add_operation(command, "expire", &[&time_to_live.as_millis().to_string()]);
+        }
+        Write::Increment(_, by) => add_operation(command, "increment", &[&by.to_string()]),
+        Write::SetFields(_, fields) => {
+            let pairs: Vec<&str> =
+                fields.iter().flat_map(|(field, value)| [field.as_str(), value.as_str()]).collect();
+            add_operation(command, "set_fields", &pairs);
+        }
+        Write::DeleteField(_, field) => add_operation(command, "delete_field", &[field]),
+        Write::IncrementField(_, field, by) => {
+            add_operation(command, "increment_field", &[field, &by.to_string()]);
+        }
+        Write::AddMember(_, member) => add_operation(command, "add_member", &[member]),
+        Write::RemoveMember(_, member) => add_operation(command, "remove_member", &[member]),
+        Write::SortedAdd(_, member, score) => {
+            add_operation(command, "sorted_add", &[&score_text(*score), member]);
+        }
+        Write::SortedAddBounded(_, member, score, bound) => {
+            let keep = bound.keep.to_string();
+            let score = score_text(*score);
+            add_operation(
+                command,
+                "sorted_add_bounded",
+                &[&score, member, &keep, &bound.floors, &bound.member],
+            );
+        }
+        Write::SortedRaise(_, member, score) => {
+            add_operation(command, "sorted_raise", &[&score_text(*score), member]);
+        }
+        Write::SortedAddIfPresent(_, member, score) => {
+            add_operation(command, "sorted_add_if_present", &[&score_text(*score), member]);
+        }
+        Write::SortedStore(_, selection) => {
+            let within = match selection.within {
+                Within::All => "all",
+                Within::Any => "any",
+            };
+            let sets = selection.sets.iter().map(String::as_str);
+            let arguments: Vec<&str> = [within, &selection.scores].into_iter().chain(sets).collect();
+            add_operation(command, "sorted_store", &arguments);
+        }
+        Write::SortedIncrement(_, member, by) => {
+            add_operation(command, "sorted_increment", &[&score_text(*by), member]);
+        }
+        Write::SortedRemove(_, member) => add_operation(command, "sorted_remove", &[member]),
+        Write::SortedTrim(_, keep) => {
+            // All but the last `keep`, counted from the end.
+            let last = i64::try_from(*keep).unwrap_or(i64::MAX).saturating_add(1).saturating_neg();
+            add_operation(command, "sorted_trim", &[&last.to_string()]);
+        }
+        Write::Publish(_, message) => add_operation(command, "publish", &[message]),
+    }
+}
+
+/// The outcome of a batch, from the answer of `commit.lua`.
+pub(super) fn outcome_of(batch: &Batch, value: Value) -> Result<Committed, CommitError> {
+    let strange = || KeyspaceError::Unavailable("the commit script answered something unexpected".to_owned());
+    let mut answer = items(value).ok_or_else(strange)?.into_iter();
+    let word = answer.next().and_then(bytes).ok_or_else(strange)?;
+    let numbers: Vec<i64> =
+        answer.map(|value| integer(&value).ok_or_else(strange)).collect::<Result<_, _>>()?;
+    if word == b"committed" {
+        return Ok(Committed { counters: numbers });
+    }
+    // Lua counts from one. A negative number means another key of the write:
+    // the floors of a bounded set, or what is selected from, whose place follows.
+    let number = *numbers.first().ok_or_else(strange)?;
+    let position = usize::try_from(number.unsigned_abs().wrapping_sub(1)).map_err(|_| strange())?;
+    let key = match batch.checks().get(position) {
+        Some(check) => check.key(),
+        None => match batch.writes().get(position - batch.checks().len()).ok_or_else(strange)? {
+            Write::SortedAddBounded(_, _, _, bound) if number < 0 => &bound.floors,
+            Write::SortedStore(_, selection) if number < 0 => {
+                let place =
+                    numbers.get(1).and_then(|place| usize::try_from(*place).ok()).ok_or_else(strange)?;
+                let mut keys = std::iter::once(&selection.scores).chain(&selection.sets);
+                keys.nth(place).ok_or_else(strange)?
+            }
+            write => write.key(),
+        },
+    };
+    Err(match word.as_slice() {
+        b"rejected" => CommitError::Rejected(CheckId(position)),
+        b"wrong type" => KeyspaceError::WrongType(key.to_owned()).into(),
+        b"not an integer" => KeyspaceError::NotAnInteger(key.to_owned()).into(),
+        _ => strange().into(),
+    })
+}

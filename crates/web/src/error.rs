@@ -1,0 +1,371 @@
+//! Every failure of a request, and how it is answered: the one place where an
+//! error becomes a status, a page or JSON.
+//!
+//! A handler returns a [`Failure`]; the [`answer`] layer, which knows the
+//! request, turns it into JSON for programs (below `/api/`; for browser extensions
+//! in the form of `reputation.rs`) and into a page elsewhere.
+
+use super::App;
+use super::form::Malformed;
+use super::{pages, reputation};
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use futures_util::FutureExt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tidings_domain::Error;
+use tidings_domain::Refusal;
+use tidings_domain::values::clock::Timestamp;
+use tidings_keyspace::KeyspaceError;
+
+/// Why a request was not answered as asked.
+#[derive(Debug, Clone)]
+pub enum Failure {
+    /// The domain said no, or failed.
+    Domain(Arc<Error>),
+    /// A field is missing or is not what it must be.
+    Field {
+        /// The field.
+        name: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// The body or query string is not a form as it must be.
+    Malformed(Malformed),
+    /// The body is larger than anything the site takes.
+    TooLarge,
+    /// There is nothing at this address.
+    NotFound,
+    /// The address does not take this method.
+    MethodNotAllowed,
+    /// Nobody has the name that something is to be done about: unlike other
+    /// refusals an HTTP 404 for programs, too.
+    NobodyOfThatName,
+    /// The viewer has too many home pages open.
+    TooManyStreams,
+    /// The visitor must log in first.
+    LoginRequired,
+    /// The form does not carry the secret of the viewer's session.
+    WrongSecret,
+    /// The form was sent by a page of another site.
+    CrossSite,
+    /// The answer took too long.
+    Timeout,
+    /// A defect of ours.
+    Panic,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Domain(Arc::new(error))
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Error::from(refusal).into()
+    }
+}
+
+impl From<Malformed> for Failure {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}
+
+/// What a page's form may show beside its fields: the message of a failure
+/// that the user can mend. Others are returned as they are.
+///
+/// # Errors
+/// The failure itself, when it is not the user's to mend.
+pub fn mendable(failure: Failure) -> Result<String, Failure> {
+    let mend = match &failure {
+        Failure::Domain(error) => is_for_the_user(error) || matches!(**error, Error::Busy),
+        Failure::Field { .. } => true,
+        _ => false,
+    };
+    if mend { Ok(failure.message()) } else { Err(failure) }
+}
+
+/// Whether it is what was asked for that cannot be.
+const fn is_for_the_user(error: &Error) -> bool {
+    matches!(error, Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_))
+}
+
+impl Failure {
+    /// The status of the answer for a page.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Input(_) | Error::Url(_) | Error::Hostname(_) => StatusCode::UNPROCESSABLE_ENTITY,
+                Error::Refused(refusal) => refusal_status(refusal),
+                Error::Store(KeyspaceError::Unavailable(_)) | Error::Busy => StatusCode::SERVICE_UNAVAILABLE,
+                Error::Store(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            },
+            Self::Field { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::NotFound | Self::NobodyOfThatName => StatusCode::NOT_FOUND,
+            Self::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::LoginRequired => StatusCode::UNAUTHORIZED,
+            Self::WrongSecret | Self::CrossSite => StatusCode::FORBIDDEN,
+            Self::Timeout => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Panic => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The status of the answer for a program: a rule that says no is an
+    /// answer like any other there, HTTP 200, as the clients expect.
+    fn api_status(&self) -> StatusCode {
+        match self {
+            Self::Domain(error) if is_for_the_user(error) => StatusCode::OK,
+            Self::Field { .. } | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
+            _ => self.status(),
+        }
+    }
+
+    /// What the user is told.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Store(KeyspaceError::Unavailable(_)) => UNAVAILABLE.to_owned(),
+                Error::Store(_) | Error::Internal(_) => INTERNAL.to_owned(),
+                told => told.to_string(),
+            },
+            Self::Field { name, expected } => format!("the field {name} is wrong: {expected}"),
+            Self::Malformed(malformed) => malformed.to_string(),
+            Self::TooLarge => "the request is too large".to_owned(),
+            Self::NobodyOfThatName => Refusal::NoSuchUser.to_string(),
+            Self::TooManyStreams => "too many of your pages wait for new tweets already".to_owned(),
+            Self::NotFound => "there is nothing at this address".to_owned(),
+            Self::MethodNotAllowed => "this address does not take this kind of request".to_owned(),
+            Self::LoginRequired => "you must be logged in".to_owned(),
+            Self::WrongSecret => {
+                "the form is not from your current session, please go back, reload the page and try again"
+                    .to_owned()
+            }
+            Self::CrossSite => "the form was sent from another site".to_owned(),
+            Self::Timeout => "the answer took too long, please try again".to_owned(),
+            Self::Panic => INTERNAL.to_owned(),
+        }
+    }
+
+    /// Logs what an operator should know. Visitors' mistakes are not logged.
+    fn log(&self, now: Timestamp, method: &Method, path: &str, request_id: Option<&str>) {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Store(KeyspaceError::Unavailable(reason)) => {
+                    if is_news(now) {
+                        tracing::warn!(%method, path, reason, "store unavailable");
+                    }
+                }
+                Error::Busy => tracing::warn!(%method, path, "too busy"),
+                Error::Store(_) | Error::Internal(_) => {
+                    tracing::error!(%method, path, request_id, %error, "request failed");
+                }
+                Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_) => {}
+            },
+            Self::Timeout => tracing::warn!(%method, path, "request timed out"),
+            Self::Panic => tracing::error!(%method, path, request_id, "request panicked"),
+            _ => {}
+        }
+    }
+}
+
+const UNAVAILABLE: &str = "the site cannot reach its database at the moment, please try again in a minute";
+const INTERNAL: &str = "something went wrong on our side";
+
+fn refusal_status(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::NoSuchNews
+        | Refusal::NoSuchComment
+        | Refusal::NoSuchUser
+        | Refusal::NoSuchTweet
+        | Refusal::NoSuchVoter
+        | Refusal::NoSuchTopic(_)
+        | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
+        Refusal::AccountCreatedRecently { .. }
+        | Refusal::TooManyFailedLogins { .. }
+        | Refusal::SubmittedRecently { .. }
+        | Refusal::TooManyVoters => StatusCode::TOO_MANY_REQUESTS,
+        Refusal::UsernameTaken
+        | Refusal::UrlPostedRecently
+        | Refusal::VotedAlready
+        | Refusal::TopicExists(_)
+        | Refusal::TopicMoving { .. } => StatusCode::CONFLICT,
+        Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::SameTopic | Refusal::WrongCredentials => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+        Refusal::SessionEnded
+        | Refusal::MailIsOff
+        | Refusal::NewsDeleted
+        | Refusal::NotYourNews
+        | Refusal::TooLateToChange { .. }
+        | Refusal::NotEnoughKarma { .. }
+        | Refusal::NewTopicNeedsKarma { .. }
+        | Refusal::CommentDeleted
+        | Refusal::NoSuchParent
+        | Refusal::NotYourComment
+        | Refusal::NotYourTweet
+        | Refusal::FollowingOneself
+        | Refusal::TooManyFollowings { .. }
+        | Refusal::ThreadFull { .. }
+        | Refusal::VoterBanned
+        | Refusal::VotingDisabled
+        | Refusal::TooManyVotes { .. }
+        | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
+    }
+}
+
+impl IntoResponse for Failure {
+    /// A bare status that carries the failure to the [`answer`] layer.
+    fn into_response(self) -> Response {
+        let mut response = self.status().into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// The layer that turns failures into pages or JSON: those of handlers, panics,
+/// and taking too long.
+pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (method, address) = (request.method().clone(), request.uri().clone());
+    let limit = app.settings.request_timeout;
+    let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
+    let failure = match tokio::time::timeout(limit, handled).await {
+        Ok(Ok(mut response)) => match response.extensions_mut().remove::<Failure>() {
+            Some(failure) => failure,
+            None => return response,
+        },
+        Ok(Err(_)) => Failure::Panic,
+        Err(_) => Failure::Timeout,
+    };
+    let path = address.path();
+    let face = Face::of(path);
+    if matches!(failure, Failure::LoginRequired) && face == Face::Page {
+        let wanted = address.path_and_query().map_or(path, PathAndQuery::as_str);
+        let back = if method == Method::GET { wanted } else { "/" };
+        return Redirect::to(&pages::login_address(back)).into_response();
+    }
+    let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
+    let request_id = internal.then(request_id);
+    failure.log(app.now(), &method, loggable(path), request_id.as_deref());
+    let mut message = failure.message();
+    if let Some(request_id) = &request_id {
+        message = format!("{message} (request {request_id})");
+    }
+    let mut answer = match face {
+        Face::Page => (failure.status(), pages::error_page(&app.settings.site, failure.status(), &message))
+            .into_response(),
+        Face::Api => {
+            let body = serde_json::json!({"status": "err", "error": message});
+            (failure.api_status(), Json(body)).into_response()
+        }
+        Face::Documented => reputation::documented_failure(&failure, &message),
+        Face::Deployed => reputation::deployed_failure(&failure, &message),
+    };
+    if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
+        answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+    }
+    answer
+}
+
+/// How an address answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Face {
+    Page,
+    Api,
+    /// The calls of browser extensions as they were documented.
+    Documented,
+    /// The calls of the original extension.
+    Deployed,
+}
+
+impl Face {
+    /// By the address alone: also what no handler has seen is answered so. The
+    /// calls of extensions are those of `router.rs`.
+    fn of(path: &str) -> Self {
+        match path {
+            "/scores" | "/vote" => Self::Documented,
+            "/v1/scores" | "/v1/vote" => Self::Deployed,
+            path if path.starts_with("/api/") => Self::Api,
+            _ => Self::Page,
+        }
+    }
+}
+
+/// Whether this second has had no line about the store yet: while it is away
+/// every request fails, and the log needs to say so once.
+fn is_news(now: Timestamp) -> bool {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.swap(now.0, Ordering::Relaxed) != now.0
+}
+
+/// A path as it may be logged: the link that sets a new password is a secret.
+fn loggable(path: &str) -> &str {
+    if path.starts_with("/reset-password/") { "/reset-password/..." } else { path }
+}
+
+/// What joins an error page with its line in the log.
+fn request_id() -> String {
+    tidings_domain::values::secrets::random_token()
+        .map_or_else(|_| "unknown".to_owned(), |token| token.chars().take(12).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use crate::AppParts;
+    use crate::pages::test_support::settings;
+    use crate::settings::Settings;
+    use axum::Router;
+    use axum::body::{Body, to_bytes};
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::get;
+    use std::time::Duration;
+    use tidings_domain::passwords::PasswordWorker;
+    use tidings_domain::site::Site;
+    use tidings_domain::values::rules::Rules;
+    use tidings_keyspace::{EngineClock, Store};
+    use tower_service::Service;
+
+    /// The status and the text that a handler which does not answer is answered with.
+    async fn answered(path: &'static str, seconds: u64) -> (StatusCode, String) {
+        let store = Store::in_memory().await.unwrap();
+        let settings = Settings { request_timeout: Duration::from_secs(seconds), ..settings() };
+        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let (site, clock) = (Arc::new(site), EngineClock::System);
+        let app = App::from(AppParts { site, settings, mailer: None, clock, live: Arc::default() });
+        let mut router = Router::new()
+            .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
+            .route("/hangs", get(async || std::future::pending::<Response>().await))
+            .layer(from_fn_with_state(app, answer));
+        let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+        let response = router.call(request).await.unwrap();
+        let status = response.status();
+        (status, String::from_utf8(to_bytes(response.into_body(), 10_000).await.unwrap().into()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_our_mistake_with_a_number() {
+        let (status, text) = answered("/api/panics", 60).await;
+        assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(text.contains(INTERNAL) && text.contains("(request "), "{text}");
+        assert!(!text.contains("a mistake of ours"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_takes_too_long_is_answered_with_a_page() {
+        let (status, text) = answered("/hangs", 0).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(text.contains(&Failure::Timeout.message()), "{text}");
+    }
+}

@@ -1,0 +1,380 @@
+//! For feed readers: the latest news as RSS 2.0 and Atom, the lists of articles
+//! and a user's tweets as Atom.
+//!
+//! All are the same for everybody, so caches on the way may keep them.
+
+use super::App;
+use super::error::Failure;
+use super::pages::articles::{described, feed_address, list_address};
+use super::pages::parts::{moment, news_address};
+use super::pages::profile_address;
+use super::pages::tweets::{posted_at, tweet_address};
+use super::path::{AtName, PathOf};
+use crate::settings::SiteSettings;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::IntoResponse;
+use std::fmt::Write;
+use tidings_domain::accounts::users;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
+use tidings_domain::news;
+use tidings_domain::news::lines::NewsLine;
+use tidings_domain::timelines::lines::TweetLine;
+use tidings_domain::timelines::reading;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::cursor::Window;
+use tidings_domain::values::topic::TopicChoice;
+
+/// Items in a feed.
+const ITEMS: u64 = 30;
+/// Tweets in a feed.
+const TWEETS: usize = 30;
+/// Characters of a tweet that are its title.
+const TITLE: usize = 80;
+
+const ATOM: &str = "application/atom+xml; charset=utf-8";
+
+const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {
+    [
+        (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
+        (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=60")),
+        (header::VARY, HeaderValue::from_static("accept-encoding")),
+    ]
+}
+
+/// GET /rss.
+pub async fn rss(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+    let lines = latest(&app).await?;
+    Ok((headers("application/rss+xml; charset=utf-8"), rss_document(&app.settings.site, &lines)))
+}
+
+/// GET /atom.
+pub async fn atom(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+    let lines = latest(&app).await?;
+    let site = &app.settings.site;
+    let feed = AtomFeed { title: &site.name, page: "/", own: "/atom" };
+    Ok((headers(ATOM), feed.document(site, &lines)))
+}
+
+/// GET /best/atom.
+pub async fn best(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+    articles(&app, None, ArticleOrder::Score).await
+}
+
+/// GET /best/new/atom.
+pub async fn newest(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+    articles(&app, None, ArticleOrder::Time).await
+}
+
+/// GET /topic/:name/atom.
+pub async fn best_of_topics(
+    PathOf(topics): PathOf<TopicChoice>,
+    State(app): State<App>,
+) -> Result<impl IntoResponse, Failure> {
+    articles(&app, Some(topics), ArticleOrder::Score).await
+}
+
+/// GET /topic/:name/new/atom.
+pub async fn newest_of_topics(
+    PathOf(topics): PathOf<TopicChoice>,
+    State(app): State<App>,
+) -> Result<impl IntoResponse, Failure> {
+    articles(&app, Some(topics), ArticleOrder::Time).await
+}
+
+/// The first page of a list of articles, seen by nobody in particular.
+async fn articles(
+    app: &App,
+    topics: Option<TopicChoice>,
+    order: ArticleOrder,
+) -> Result<impl IntoResponse + use<>, Failure> {
+    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let page = match &topics {
+        Some(topics) => lists::of_topics(&mut visit, topics, order, PageNumber::FIRST).await?,
+        None => lists::all(&mut visit, order, PageNumber::FIRST).await?,
+    };
+    let lines: Vec<NewsLine> = page.lines.into_iter().map(|article| article.line).collect();
+    let site = &app.settings.site;
+    let what = match order {
+        ArticleOrder::Score => "best",
+        ArticleOrder::Time => "newest",
+    };
+    let topics = topics.as_ref();
+    let within = topics.map(|topics| format!(" in {}", described(topics))).unwrap_or_default();
+    let feed = AtomFeed {
+        title: &format!("{}: {what}{within}", site.name),
+        page: &list_address(topics, order),
+        own: &feed_address(topics, order),
+    };
+    Ok((headers(ATOM), feed.document(site, &lines)))
+}
+
+/// GET /@:name/feed: the newest tweets of a user.
+pub async fn of_user(
+    PathOf(AtName(name)): PathOf<AtName>,
+    State(app): State<App>,
+) -> Result<impl IntoResponse, Failure> {
+    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let user = users::profile(&mut visit, &name).await?.user;
+    let lines = reading::of_user(&mut visit, user.id, &Window::newest(TWEETS)).await?.lines;
+    let document = tweets_document(&app.settings.site, &user.username, user.ctime, &lines);
+    Ok((headers(ATOM), document))
+}
+
+/// The latest items, seen by nobody in particular.
+async fn latest(app: &App) -> Result<Vec<NewsLine>, Failure> {
+    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut lines = news::lists::latest(&mut visit, 0, ITEMS).await?.lines;
+    lines.retain(|line| !line.news.deleted);
+    Ok(lines)
+}
+
+/// XML that is being written: elements without surprises in their text.
+struct Xml(String);
+
+impl Xml {
+    fn new() -> Self {
+        Self("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n".to_owned())
+    }
+
+    /// Markup of our own, as it is.
+    fn raw(&mut self, markup: &str) {
+        self.0.push_str(markup);
+    }
+
+    fn element(&mut self, name: &str, text: &str) {
+        // Writing to a String cannot fail.
+        let _ = write!(self.0, "<{name}>{}</{name}>", escaped(text));
+    }
+
+    /// An element that only has attributes.
+    fn empty<const N: usize>(&mut self, name: &str, attributes: [(&str, &str); N]) {
+        let _ = write!(self.0, "<{name}");
+        for (attribute, value) in attributes {
+            let _ = write!(self.0, " {attribute}=\"{}\"", escaped(value));
+        }
+        self.raw("/>");
+    }
+}
+
+/// Text for an element or an attribute; characters that XML 1.0 does not
+/// allow, not even escaped, are left out.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars().filter(|character| is_xml(*character)) {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            _ => safe.push(character),
+        }
+    }
+    safe
+}
+
+const fn is_xml(character: char) -> bool {
+    matches!(character,
+        '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
+}
+
+/// Where an item leads to: its link in plain ASCII, or its thread.
+fn target(line: &NewsLine, thread: &str) -> String {
+    line.news
+        .link()
+        .and_then(|_| url::Url::parse(&line.news.url).ok())
+        .map_or_else(|| thread.to_owned(), String::from)
+}
+
+fn author(line: &NewsLine) -> &str {
+    line.username.as_deref().unwrap_or("[deleted user]")
+}
+
+/// RFC 822 with a year of four digits.
+fn rss_date(time: Timestamp) -> String {
+    moment(time).strftime("%a, %d %b %Y %H:%M:%S +0000").to_string()
+}
+
+fn latest_time(lines: &[NewsLine]) -> Timestamp {
+    lines.iter().map(|line| line.news.ctime).max().unwrap_or_default()
+}
+
+fn rss_document(site: &SiteSettings, lines: &[NewsLine]) -> String {
+    let mut xml = Xml::new();
+    xml.raw(
+        "<rss version=\"2.0\" xmlns:atom=\"http://www.w3.org/2005/Atom\" \
+         xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><channel>\n",
+    );
+    xml.element("title", &site.name);
+    xml.element("link", &site.link("/"));
+    xml.element("description", &site.description);
+    let own = site.link("/rss");
+    xml.empty("atom:link", [("href", &own), ("rel", "self"), ("type", "application/rss+xml")]);
+    if !lines.is_empty() {
+        xml.element("lastBuildDate", &rss_date(latest_time(lines)));
+    }
+    for line in lines {
+        let thread = site.link(&news_address(line.news.id));
+        xml.raw("\n<item>");
+        xml.element("title", &line.news.title);
+        xml.element("link", &target(line, &thread));
+        xml.element("guid", &thread);
+        xml.element("comments", &thread);
+        xml.element("pubDate", &rss_date(line.news.ctime));
+        xml.element("dc:creator", author(line));
+        // The description is HTML: text is escaped once for HTML and once for XML.
+        let comments = format!("<p><a href=\"{}\">Comments</a></p>", escaped(&thread));
+        let text = line.news.text().map(|text| format!("<p>{}</p>", escaped(text).replace('\n', "<br>")));
+        xml.element("description", &format!("{}{comments}", text.unwrap_or_default()));
+        xml.raw("</item>");
+    }
+    xml.raw("\n</channel></rss>\n");
+    xml.0
+}
+
+/// What an Atom feed says of itself.
+struct AtomFeed<'a> {
+    title: &'a str,
+    /// The address of the page with the same list.
+    page: &'a str,
+    /// The feed's own address.
+    own: &'a str,
+}
+
+impl AtomFeed<'_> {
+    fn document(&self, site: &SiteSettings, lines: &[NewsLine]) -> String {
+        let mut xml = Xml::new();
+        xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
+        xml.element("title", self.title);
+        if !site.description.is_empty() {
+            xml.element("subtitle", &site.description);
+        }
+        let page = site.link(self.page);
+        xml.element("id", &page);
+        xml.element("updated", &moment(latest_time(lines)).to_string());
+        xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &page)]);
+        let own = site.link(self.own);
+        xml.empty("link", [("rel", "self"), ("type", "application/atom+xml"), ("href", &own)]);
+        for line in lines {
+            let thread = site.link(&news_address(line.news.id));
+            let time = moment(line.news.ctime).to_string();
+            xml.raw("\n<entry>");
+            xml.element("title", &line.news.title);
+            xml.element("id", &thread);
+            xml.element("published", &time);
+            xml.element("updated", &time);
+            xml.raw("<author>");
+            xml.element("name", author(line));
+            xml.raw("</author>");
+            xml.empty("link", [("rel", "alternate"), ("href", &target(line, &thread))]);
+            xml.empty("link", [("rel", "replies"), ("type", "text/html"), ("href", &thread)]);
+            match line.news.text() {
+                Some(text) => xml.element("content", text),
+                None => xml.element("summary", &format!("Comments: {thread}")),
+            }
+            xml.raw("</entry>");
+        }
+        xml.raw("\n</feed>\n");
+        xml.0
+    }
+}
+
+/// The first line of a tweet, cut where it is long: an entry needs a title.
+fn title_of(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(TITLE) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}
+
+/// The tweets of a user who has been here since `joined`.
+fn tweets_document(site: &SiteSettings, username: &str, joined: Timestamp, lines: &[TweetLine]) -> String {
+    let mut xml = Xml::new();
+    xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
+    xml.element("title", &format!("Tweets by {username} - {}", site.name));
+    let profile = site.link(&profile_address(username, ""));
+    xml.element("id", &profile);
+    let updated = lines.iter().map(posted_at).max().unwrap_or(joined);
+    xml.element("updated", &moment(updated).to_string());
+    xml.raw("<author>");
+    xml.element("name", username);
+    xml.element("uri", &profile);
+    xml.raw("</author>");
+    xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &profile)]);
+    let own = site.link(&profile_address(username, "/feed"));
+    xml.empty("link", [("rel", "self"), ("type", "application/atom+xml"), ("href", &own)]);
+    for line in lines {
+        let address = site.link(&tweet_address(line.tweet.id));
+        let time = moment(posted_at(line)).to_string();
+        xml.raw("\n<entry>");
+        xml.element("title", &title_of(&line.tweet.text));
+        xml.element("id", &address);
+        xml.element("published", &time);
+        xml.element("updated", &time);
+        xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &address)]);
+        if let Some(news) = &line.news {
+            let thread = site.link(&news_address(news.id));
+            xml.empty("link", [("rel", "related"), ("type", "text/html"), ("href", &thread)]);
+        }
+        xml.element("content", &line.tweet.text);
+        xml.raw("</entry>");
+    }
+    xml.raw("\n</feed>\n");
+    xml.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::test_support::{line, news, settings};
+
+    fn both(title: &str, url: &str) -> [String; 2] {
+        let lines = [line(news(title, url, false), None)];
+        let site = settings().site;
+        let atom = AtomFeed { title: &site.name, page: "/", own: "/atom" };
+        [rss_document(&site, &lines), atom.document(&site, &lines)]
+    }
+
+    #[test]
+    fn text_is_escaped_and_what_xml_forbids_is_left_out() {
+        for feed in both("<a> & \"b\" ]]> \u{0}\u{b}\u{fffe}c", "http://a.com/?x=1&y=<\u{1}>") {
+            assert!(feed.contains("&lt;a&gt; &amp; &quot;b&quot; ]]&gt; c</title>"), "{feed}");
+            assert!(feed.chars().all(is_xml), "{feed}");
+            assert!(!feed.contains("&y"), "{feed}");
+        }
+    }
+
+    #[test]
+    fn entries_have_absolute_links_and_right_dates() {
+        let [rss, atom] = both("t", "https://a.com/ü");
+        for part in [
+            "<link>https://a.com/%C3%BC</link>",
+            "<guid>http://localhost:8080/news/5</guid>",
+            "<comments>http://localhost:8080/news/5</comments>",
+            "<pubDate>Mon, 12 Jan 1970 13:46:40 +0000</pubDate>",
+            "<dc:creator>alice</dc:creator>",
+        ] {
+            assert!(rss.contains(part), "{part} in {rss}");
+        }
+        for part in [
+            "<id>http://localhost:8080/news/5</id>",
+            "<updated>1970-01-12T13:46:40Z</updated>",
+            "<author><name>alice</name></author>",
+            "href=\"https://a.com/%C3%BC\"",
+        ] {
+            assert!(atom.contains(part), "{part} in {atom}");
+        }
+    }
+
+    #[test]
+    fn a_text_leads_to_its_thread_and_never_to_a_script() {
+        for url in ["text://hello <b>", "javascript:alert(1)"] {
+            for feed in both("t", url) {
+                assert!(feed.contains("http://localhost:8080/news/5"), "{feed}");
+                assert!(!feed.contains("javascript:") && !feed.contains("<b>"), "{feed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Answers that are the same for everybody who is not logged in, kept for as
+//! long as they stand: within the second that they tell the time of, and until
+//! anything that they were made from is written.
+//!
+//! So a kept answer is, byte for byte, what the site would answer anew, with
+//! one exception: what another server has written to a shared store is seen in
+//! the next second. Who is logged in is never answered from here.
+
+use super::headers::{PRIVATE, PUBLIC};
+use super::{App, cookies};
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use quick_cache::sync::Cache;
+use quick_cache::{Equivalent, Weighter};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use tidings_domain::kept;
+use tidings_domain::values::clock::Timestamp;
+use tidings_keyspace::{Footprint, Store};
+
+/// The most bytes of answers that are kept.
+const CAPACITY: u64 = 12 * 1024 * 1024;
+/// A larger answer is not kept.
+const LARGEST: usize = 1024 * 1024;
+/// Parts of the cache with a lock each; each must have room for [`LARGEST`].
+const SHARDS: usize = 8;
+/// A longer `Accept-Encoding` is nobody's: such a request is answered anew.
+const LONGEST_ENCODING: usize = 64;
+/// About how many bytes an answer takes beside body, address and footprint.
+const OVERHEAD: usize = 1_024;
+
+/// Marks, in an answer's extensions, that it depends on nothing of the request
+/// but its address, for those who are not logged in.
+#[derive(Debug, Clone, Copy)]
+struct SameForAll;
+
+/// The layer that marks the answers of its routes.
+pub async fn same_for_all(mut response: Response) -> Response {
+    response.extensions_mut().insert(SameForAll);
+    response
+}
+
+/// What tells kept answers apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    address: String,
+    encoding: String,
+}
+
+/// The same, as a request has it.
+#[derive(Hash)]
+struct Asked<'a> {
+    address: &'a str,
+    encoding: &'a str,
+}
+
+impl Equivalent<Key> for Asked<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        self.address == key.address && self.encoding == key.encoding
+    }
+}
+
+impl<'a> Asked<'a> {
+    /// What a request asks for, if it is one that may be answered from here.
+    fn of<B>(request: &'a Request<B>) -> Option<Self> {
+        let headers = request.headers();
+        let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
+        if !is_reading || cookies::session_token(headers).is_some() {
+            return None;
+        }
+        let mut encodings = headers.get_all(header::ACCEPT_ENCODING).iter();
+        let encoding = encodings.next().map_or(Some(""), |value| value.to_str().ok())?;
+        if encodings.next().is_some() || encoding.len() > LONGEST_ENCODING {
+            return None;
+        }
+        Some(Self { address: request.uri().path_and_query()?.as_str(), encoding })
+    }
+
+    fn to_key(&self) -> Key {
+        Key { address: self.address.to_owned(), encoding: self.encoding.to_owned() }
+    }
+}
+
+struct Answer {
+    headers: HeaderMap,
+    body: Bytes,
+    second: Timestamp,
+    footprint: Footprint,
+}
+
+impl Answer {
+    fn stands(&self, store: &Store, now: Timestamp) -> bool {
+        self.second == now && store.stands(&self.footprint)
+    }
+
+    /// The answer to somebody who may have it already.
+    fn respond(&self, asked: &HeaderMap) -> Response {
+        let mut headers = self.headers.clone();
+        if has_it_already(asked, self.headers.get(header::ETAG)) {
+            for of_the_body in [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
+                headers.remove(of_the_body);
+            }
+            return (StatusCode::NOT_MODIFIED, headers).into_response();
+        }
+        let mut response = Response::new(Body::from(self.body.clone()));
+        *response.headers_mut() = headers;
+        response
+    }
+}
+
+/// Whether an answer is the same for the next who asks. One that sets a cookie
+/// never is, whatever its route says.
+fn may_be_kept(response: &Response) -> bool {
+    response.status() == StatusCode::OK
+        && response.extensions().get::<SameForAll>().is_some()
+        && !response.headers().contains_key(header::SET_COOKIE)
+}
+
+/// Whether `If-None-Match` names the answer's entity tag (RFC 9110, 13.1.2).
+fn has_it_already(asked: &HeaderMap, tag: Option<&HeaderValue>) -> bool {
+    let Some(tag) = tag.and_then(|tag| tag.to_str().ok()) else {
+        return false;
+    };
+    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    let named = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    named.flat_map(|value| value.split(',')).any(|named| named.trim() == "*" || opaque(named) == opaque(tag))
+}
+
+#[derive(Clone)]
+struct Bytewise;
+
+impl Weighter<Key, Arc<Answer>> for Bytewise {
+    fn weight(&self, key: &Key, answer: &Arc<Answer>) -> u64 {
+        let bytes = OVERHEAD + key.address.len() + answer.body.len() + answer.footprint.size();
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+}
+
+/// The kept answers of a site.
+pub struct KeptAnswers {
+    app: App,
+    cache: Cache<Key, Arc<Answer>, Bytewise>,
+}
+
+impl KeptAnswers {
+    /// No answers yet.
+    #[must_use]
+    pub fn new(app: App) -> Self {
+        Self { app, cache: kept::cache(CAPACITY, SHARDS, Bytewise) }
+    }
+
+    /// Answers a request, from what is kept or by `answer`.
+    pub async fn answer<B, F: Future<Output = Response>>(
+        &self,
+        mut request: Request<B>,
+        answer: impl FnOnce(Request<B>) -> F,
+    ) -> Response {
+        let Some(asked) = Asked::of(&request) else {
+            return answer(request).await;
+        };
+        let (store, now) = (&self.app.site.store, self.app.now());
+        if let Some(kept) = self.cache.get(&asked)
+            && kept.stands(store, now)
+        {
+            return kept.respond(request.headers());
+        }
+        let (key, asked) = (asked.to_key(), request.headers().clone());
+        // Of an answer to HEAD the server sends the head alone.
+        *request.method_mut() = Method::GET;
+        let (response, footprint) = store.footprint(answer(request)).await;
+        if !may_be_kept(&response) {
+            return response;
+        }
+        let (head, body) = response.into_parts();
+        let Ok(body) = to_bytes(body, usize::MAX).await else {
+            // Bodies are made whole in memory, or compressed from there: it cannot be.
+            tracing::error!(address = key.address, "the body of an answer could not be read");
+            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        };
+        // What is kept has no room to grow.
+        let body = Bytes::copy_from_slice(&body);
+        let headers = shared_headers(head.headers, &body);
+        let answer = Arc::new(Answer { headers, body, second: now, footprint });
+        if answer.body.len() <= LARGEST {
+            self.cache.insert(key, answer.clone());
+        }
+        answer.respond(&asked)
+    }
+}
+
+/// The headers of an answer that everybody gets: caches on the way may keep
+/// it too, and ask with its tag whether it still stands.
+fn shared_headers(mut headers: HeaderMap, body: &[u8]) -> HeaderMap {
+    if headers.get(header::CACHE_CONTROL) == Some(&PRIVATE) {
+        headers.insert(header::CACHE_CONTROL, PUBLIC);
+    }
+    if !headers.contains_key(header::ETAG) {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(body);
+        let tag = format!("\"{:016x}\"", hasher.finish());
+        // Hex digits within quotes are always a valid header.
+        headers.extend(HeaderValue::from_str(&tag).ok().map(|tag| (header::ETAG, tag)));
+    }
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+    headers
+}

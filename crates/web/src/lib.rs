@@ -1,0 +1,85 @@
+//! The site over HTTP: pages for people, JSON for programs, both over the same
+//! calls of the domain.
+
+mod actions;
+pub mod address;
+pub mod api;
+pub mod assets;
+pub mod autolink;
+pub mod cookies;
+pub mod cors;
+pub mod error;
+pub mod feeds;
+pub mod form;
+pub mod headers;
+pub mod identicon;
+pub mod json;
+pub mod kept;
+pub mod live;
+pub mod local_path;
+pub mod mail;
+pub mod openapi;
+pub mod pages;
+pub mod paging;
+pub mod path;
+pub mod reputation;
+pub mod router;
+pub mod server;
+pub mod settings;
+pub mod viewer;
+
+pub use server::serve;
+
+use crate::mail::SendMail;
+use crate::settings::Settings;
+use std::ops::Deref;
+use std::sync::Arc;
+use tidings_domain::site::Site;
+use tidings_domain::values::clock::{Moment, Timestamp};
+use tidings_keyspace::EngineClock;
+
+/// Everything that a request handler needs. Cheap to clone: one count for all of it.
+#[derive(Clone)]
+pub struct App(Arc<AppParts>);
+
+/// What an [`App`] consists of.
+pub struct AppParts {
+    /// The site.
+    pub site: Arc<Site>,
+    /// The settings.
+    pub settings: Settings,
+    /// Where mail goes; `None` when no relay is configured.
+    pub mailer: Option<Arc<dyn SendMail>>,
+    /// The clock that visits are timed by.
+    pub clock: EngineClock,
+    /// Who has a home page open.
+    pub live: Arc<live::Hub>,
+}
+
+impl From<AppParts> for App {
+    fn from(parts: AppParts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl Deref for App {
+    type Target = AppParts;
+
+    fn deref(&self) -> &AppParts {
+        &self.0
+    }
+}
+
+impl App {
+    /// The time now.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        Timestamp::now(&self.clock)
+    }
+
+    /// The time now, in milliseconds.
+    #[must_use]
+    pub fn moment(&self) -> Moment {
+        Moment::now(&self.clock)
+    }
+}

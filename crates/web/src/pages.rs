@@ -1,0 +1,210 @@
+//! The pages, one file per family. A page is a struct of plain values and the
+//! function that renders it, beside the handlers that fill it.
+
+pub mod ballots;
+pub mod charts;
+pub mod layout;
+pub mod parts;
+pub mod template;
+
+pub mod about;
+pub mod admin;
+pub mod admin_sites;
+pub mod articles;
+pub mod comments;
+pub mod front;
+pub mod home;
+pub mod news_forms;
+pub mod password_reset;
+pub mod people;
+pub mod profile;
+pub mod sessions;
+pub mod settings;
+pub mod sites;
+pub mod thread;
+pub mod topics;
+pub mod tweets;
+pub mod votes;
+
+use super::error::{Failure, mendable};
+use crate::settings::SiteSettings;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use layout::bare_page;
+use maud::{Markup, html};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What stays as it is in a segment of a path.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// The address of the login page, which leads back to `back` afterwards.
+#[must_use]
+pub fn login_address(back: &str) -> String {
+    format!("/login?next={}", utf8_percent_encode(back, NON_ALPHANUMERIC))
+}
+
+/// The address of a person, `/@<name>`, and what follows. Imported names may
+/// have any character.
+#[must_use]
+pub fn profile_address(username: &str, rest: &str) -> String {
+    format!("/@{}{rest}", utf8_percent_encode(username, SEGMENT))
+}
+
+/// Another page of a user: `/<family>/<name>` and what follows.
+#[must_use]
+pub fn user_address(family: &str, username: &str, rest: &str) -> String {
+    format!("/{family}/{}{rest}", utf8_percent_encode(username, SEGMENT))
+}
+
+/// The page for a request that was not answered as asked. Needs nothing of
+/// the store: it may be away.
+#[must_use]
+pub fn error_page(site: &SiteSettings, status: StatusCode, message: &str) -> Markup {
+    let heading = match status {
+        StatusCode::NOT_FOUND => "Not here",
+        StatusCode::FORBIDDEN | StatusCode::CONFLICT => "This cannot be done",
+        StatusCode::TOO_MANY_REQUESTS => "Not so fast",
+        StatusCode::SERVICE_UNAVAILABLE => "Back in a moment",
+        _ if status.is_client_error() => "This did not work",
+        _ => "Something went wrong",
+    };
+    let content = html! {
+        h1 { (heading) }
+        p.trouble role="alert" { (message) }
+        p { a.action href="/" { "To the front page" } }
+        p.hint { "Error " (status.as_u16()) }
+    };
+    bare_page(site, heading, &content)
+}
+
+/// Why a form came back: shown near its top, with the status of the failure.
+pub struct Refused {
+    /// What the user is told.
+    pub message: String,
+    status: StatusCode,
+}
+
+impl Refused {
+    /// A failure that the user can mend in the form.
+    ///
+    /// # Errors
+    /// The failure itself, when it is not the user's to mend.
+    pub fn from_failure(failure: Failure) -> Result<Self, Failure> {
+        let status = failure.status();
+        Ok(Self { message: mendable(failure)?, status })
+    }
+
+    /// The answer with the filled form.
+    #[must_use]
+    pub fn answer(&self, page: Markup) -> Response {
+        (self.status, page).into_response()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(super) mod test_support {
+    use super::layout::Frame;
+    use crate::local_path::LocalPath;
+    use crate::settings::{Settings, SiteSettings};
+    use std::sync::Arc;
+    use std::time::Duration;
+    use tidings_domain::accounts::users::User;
+    use tidings_domain::news::item::{Direction, News};
+    use tidings_domain::news::lines::NewsLine;
+    use tidings_domain::sites::Score;
+    use tidings_domain::values::clock::Timestamp;
+    use tidings_domain::values::ids::NewsId;
+    use tidings_domain::values::rules::Rules;
+    use tidings_keyspace::Hash;
+
+    /// The time of the tests.
+    pub const NOW: Timestamp = Timestamp(1_000_000);
+
+    pub fn settings() -> Settings {
+        Settings {
+            site: SiteSettings {
+                name: "Tidings".to_owned(),
+                url: "http://localhost:8080".parse().unwrap(),
+                description: "Links and discussion from our community".to_owned(),
+            },
+            trusted_proxies: Vec::new(),
+            gravatars: true,
+            request_timeout: Duration::from_secs(10),
+        }
+    }
+
+    fn hash(fields: &[(&str, &str)]) -> Hash {
+        Hash(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+    }
+
+    pub fn user(id: &str, username: &str, flags: &str) -> User {
+        let fields = [
+            ("id", id),
+            ("username", username),
+            ("flags", flags),
+            ("karma", "7"),
+            ("ctime", "900000"),
+            ("apisecret", "secret"),
+        ];
+        User::from_hash(&hash(&fields)).unwrap()
+    }
+
+    /// An item posted by user 1 at [`NOW`].
+    pub fn news(title: &str, url: &str, deleted: bool) -> News {
+        let mut fields = vec![
+            ("id", "5"),
+            ("title", title),
+            ("url", url),
+            ("user_id", "1"),
+            ("ctime", "1000000"),
+            ("up", "3"),
+            ("down", "1"),
+            ("comments", "2"),
+        ];
+        if deleted {
+            fields.push(("del", "1"));
+        }
+        let news = News::from_hash(&hash(&fields)).unwrap();
+        assert_eq!(news.id, NewsId(5));
+        news
+    }
+
+    pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
+        NewsLine {
+            news: news.into(),
+            username: Some("alice".into()),
+            my_vote,
+            site_score: Score::default(),
+            shown: Arc::default(),
+        }
+    }
+
+    /// Renders with a frame of default settings at `/latest/0`.
+    pub fn framed<T>(viewer: Option<&User>, use_frame: impl FnOnce(&Frame<'_>) -> T) -> T {
+        let (settings, rules) = (settings(), Rules::default());
+        let here = LocalPath::parse("/latest/0");
+        use_frame(&Frame::new((&settings, &rules), NOW, &here, viewer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_encoded() {
+        assert_eq!(login_address("/submit?u=a&t=b"), "/login?next=%2Fsubmit%3Fu%3Da%26t%3Db");
+        assert_eq!(user_address("usernews", "a_b-c", "/0"), "/usernews/a_b-c/0");
+        assert_eq!(user_address("user", "../\"><script>", ""), "/user/..%2F%22%3E%3Cscript%3E");
+        assert_eq!(profile_address("a/b@c", "/feed"), "/@a%2Fb%40c/feed");
+    }
+
+    #[test]
+    fn the_error_page_escapes_its_message() {
+        let settings = test_support::settings();
+        let page = error_page(&settings.site, StatusCode::NOT_FOUND, "<script>").into_string();
+        assert!(page.contains("&lt;script&gt;") && page.contains(r#"role="alert""#), "{page}");
+        assert!(!page.contains("<script>"), "{page}");
+    }
+}

@@ -1,0 +1,336 @@
+//! Votes on sites, for administrators: switching voting off, the daily
+//! maximum, who votes how, and bans.
+
+use super::layout::Frame;
+use super::parts::site_address;
+use crate::error::Failure;
+use crate::form::Fields;
+use crate::local_path::LocalPath;
+use crate::viewer::{SignedForm, SignedIn};
+use crate::{App, actions};
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use tidings_domain::Error;
+use tidings_domain::Refusal;
+use tidings_domain::sites::{self, AuditLine, DailyVoter, VoterDetails, VoterVote, VotingSettings};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::day::Day;
+use tidings_domain::values::day::written;
+use tidings_domain::values::voter_id::VoterId;
+
+/// A voter that is looked at.
+struct Suspect {
+    details: VoterDetails,
+    votes: Vec<VoterVote>,
+}
+
+/// The page.
+struct AdminSitesPage<'a> {
+    settings: VotingSettings,
+    /// What was typed to look for a voter: UUID, from, to.
+    sought: [&'a str; 3],
+    suspect: Option<&'a Suspect>,
+    /// Whether the voter that was looked for is not known.
+    is_unknown: bool,
+    day: Day,
+    voters: &'a [DailyVoter],
+    audit: &'a [AuditLine],
+    /// Whether a ban that was just asked for still moves votes.
+    goes_on: bool,
+}
+
+impl AdminSitesPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1 { "Votes on sites" }
+            @if self.goes_on {
+                p.notice role="status" { "Votes are still being moved. Reload this page to see how far it is." }
+            }
+            (self.settings(frame))
+            h2 #voter { "A voter" }
+            (self.search())
+            @if self.is_unknown { p.alert role="alert" { "no such voter" } }
+            @if let Some(suspect) = self.suspect { (suspect.render(frame)) }
+            h2 { "Who voted most on " (self.day) }
+            (self.top_voters())
+            h2 { "What administrators did" }
+            (self.audit())
+        };
+        frame.page("Votes on sites", &content)
+    }
+
+    fn settings(&self, frame: &Frame<'_>) -> Markup {
+        let (state, action, value) = if self.settings.is_disabled {
+            ("Nobody can vote on sites at the moment.", "Allow voting", "0")
+        } else {
+            ("Everybody can vote on sites.", "Disable all voting", "1")
+        };
+        html! {
+            form.form method="post" action="/admin/sites/settings" {
+                (frame.secret_field())
+                input type="hidden" name="voting_is_disabled" value=(value);
+                p.hint { (state) }
+                button.button.grave[!self.settings.is_disabled] { (action) }
+            }
+            form.form.narrow method="post" action="/admin/sites/settings" {
+                (frame.secret_field())
+                div {
+                    label for="maximum" { "Votes on new sites, per voter and day" }
+                    input #maximum type="number" name="maximum_votes_per_user_per_day" min="0" max="1000000"
+                        required value=(self.settings.maximum);
+                }
+                button.button { "Set" }
+            }
+        }
+    }
+
+    fn search(&self) -> Markup {
+        let [uuid, from, to] = self.sought;
+        html! {
+            form.form.narrow action="/admin/sites#voter" {
+                div {
+                    label for="uuid" { "UUID" }
+                    input #uuid name="voter" value=(uuid) required autocomplete="off" spellcheck="false";
+                }
+                div {
+                    label for="from" { "Votes from" }
+                    input #from name="from" value=(from) placeholder="2026-11-21T00:00:00Z" autocomplete="off";
+                }
+                div {
+                    label for="to" { "and before" }
+                    input #to name="to" value=(to) placeholder="2026-11-22T00:00:00Z" autocomplete="off";
+                    p.hint { "UTC, as in the examples; empty = all." }
+                }
+                button.button { "Look up" }
+            }
+        }
+    }
+
+    fn top_voters(&self) -> Markup {
+        html! {
+            form.form.narrow action="/admin/sites" {
+                div {
+                    label for="day" { "Day" }
+                    input #day type="date" name="day" value=(self.day) required;
+                }
+                button.button { "Show" }
+            }
+            @if self.voters.is_empty() {
+                p.empty { "Nobody voted on that day." }
+            } @else {
+                div.scroll tabindex="0" role="region" aria-label="Who voted most" {
+                    table {
+                        thead {
+                            tr {
+                                th scope="col" { "voter" }
+                                th.number scope="col" { "votes" }
+                                th.number scope="col" { "sum" }
+                            }
+                        }
+                        tbody {
+                            @for voter in self.voters {
+                                tr {
+                                    td { (voter_link(voter.id)) }
+                                    td.number { (voter.count) }
+                                    td.number { (format!("{:+}", voter.sum)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn audit(&self) -> Markup {
+        html! {
+            @if self.audit.is_empty() {
+                p.empty { "Nothing yet." }
+            } @else {
+                div.scroll tabindex="0" role="region" aria-label="What administrators did" {
+                    table {
+                        thead {
+                            tr {
+                                th scope="col" { "time" }
+                                th scope="col" { "who" }
+                                th scope="col" { "what" }
+                                th scope="col" { "about" }
+                            }
+                        }
+                        tbody {
+                            @for line in self.audit {
+                                tr {
+                                    td { (line.time) }
+                                    td { (line.by) }
+                                    td { (line.what) }
+                                    td { (line.about) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Suspect {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let (action, text) = if self.details.is_banned {
+            ("/admin/sites/unban", "Lift the ban")
+        } else {
+            ("/admin/sites/ban", "Ban this voter")
+        };
+        html! {
+            dl.facts {
+                div { dt { "voted first" } dd { (self.details.created_at) } }
+                div { dt { "votes" } dd { (self.details.count) } }
+                div { dt { "banned" } dd { @if self.details.is_banned { "yes" } @else { "no" } } }
+            }
+            form.form method="post" action=(action) {
+                (frame.secret_field())
+                input type="hidden" name="user_id" value=(self.details.id);
+                p.hint {
+                    @if self.details.is_banned {
+                        "The voter's votes count again, and it may vote."
+                    } @else {
+                        "The voter's votes count no more, and it may not vote. This can be undone."
+                    }
+                }
+                button.button.grave[!self.details.is_banned] { (text) }
+            }
+            @if !self.votes.is_empty() {
+                div.scroll tabindex="0" role="region" aria-label="The voter's votes" {
+                    table {
+                        thead {
+                            tr {
+                                th scope="col" { "time" }
+                                th scope="col" { "site" }
+                                th.number scope="col" { "vote" }
+                            }
+                        }
+                        tbody {
+                            @for VoterVote { host, vote } in &self.votes {
+                                tr {
+                                    td { (written(vote.time)) }
+                                    td { a href=(site_address(host)) { (host) } }
+                                    td.number { (format!("{:+}", vote.verdict.value())) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn voter_link(voter: VoterId) -> Markup {
+    html! { a href={ "/admin/sites?voter=" (voter) "#voter" } { code { (voter) } } }
+}
+
+/// GET /admin/sites: voter, from, to; day.
+pub async fn page(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    let audit = sites::audit_lines(&app.site, &user).await?;
+    let settings = sites::voting_settings(&mut visit).await?;
+    let day = match fields.text("day") {
+        "" => Day::of(app.now()),
+        text => text
+            .parse()
+            .map_err(|_| Failure::Field { name: "day", expected: "it must be a date like 2023-02-02" })?,
+    };
+    let voters = sites::top_voters(&app.site, &user, day).await?;
+    let from = actions::moment(&fields, "from")?.unwrap_or_default();
+    let to = actions::moment(&fields, "to")?.unwrap_or(Timestamp(u64::MAX));
+    let (mut suspect, mut is_unknown) = (None, false);
+    if !fields.text("voter").is_empty() {
+        let voter = fields.parsed("voter", "it must be a UUID")?;
+        match sites::voter_details(&app.site, &user, voter).await {
+            Ok(details) => {
+                let votes = sites::voter_votes(&app.site, &user, voter, from, to).await?;
+                suspect = Some(Suspect { details, votes });
+            }
+            Err(Error::Refused(Refusal::NoSuchVoter)) => is_unknown = true,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let page = AdminSitesPage {
+        settings,
+        sought: [fields.text("voter"), fields.text("from"), fields.text("to")],
+        suspect: suspect.as_ref(),
+        is_unknown,
+        day,
+        voters: &voters,
+        audit: &audit,
+        goes_on: fields.get("goes_on").is_some(),
+    };
+    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// POST /admin/sites/ban: user_id, apisecret.
+pub async fn ban(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+    move_votes(&app, form, true).await
+}
+
+/// POST /admin/sites/unban: user_id, apisecret.
+pub async fn unban(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+    move_votes(&app, form, false).await
+}
+
+async fn move_votes(app: &App, form: SignedForm, is_ban: bool) -> Result<Redirect, Failure> {
+    let voter: VoterId = form.fields.parsed("user_id", "it must be a UUID")?;
+    let is_done = actions::ban_voter(app, form, is_ban).await?;
+    let goes_on = if is_done { "" } else { "&goes_on=1" };
+    Ok(Redirect::to(&format!("/admin/sites?voter={voter}{goes_on}#voter")))
+}
+
+/// POST /admin/sites/settings: voting_is_disabled,
+/// maximum_votes_per_user_per_day, apisecret.
+pub async fn change_settings(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+    actions::change_voting_settings(&app, &form).await?;
+    Ok(Redirect::to("/admin/sites"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, user};
+    use super::*;
+    use tidings_domain::sites::{CastVote, Verdict};
+    use tidings_domain::values::hostname::Hostname;
+
+    #[test]
+    fn the_page_shows_a_voter_and_what_can_be_done() {
+        let admin = user("1", "alice", "a");
+        let id: VoterId = "beda0000-0822-4342-0990-b92d94d9489a".parse().unwrap();
+        let vote = CastVote { verdict: Verdict::Bad, time: Timestamp(1_675_330_563) };
+        let suspect = |is_banned| Suspect {
+            details: VoterDetails { id, created_at: "2023-02-02T09:36:03Z".to_owned(), is_banned, count: 7 },
+            votes: vec![VoterVote { host: Hostname::parse("a.com").unwrap(), vote }],
+        };
+        for (is_banned, can) in [(true, "/admin/sites/unban"), (false, "/admin/sites/ban")] {
+            let page = AdminSitesPage {
+                settings: VotingSettings { is_disabled: is_banned, maximum: 4711 },
+                sought: ["<x>", "", ""],
+                suspect: Some(&suspect(is_banned)),
+                is_unknown: false,
+                day: "2026-11-21".parse().unwrap(),
+                voters: &[DailyVoter { id, count: 3, sum: -3 }],
+                audit: &[],
+                goes_on: false,
+            };
+            let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
+            let switch = format!(r#"name="voting_is_disabled" value="{}""#, u8::from(!is_banned));
+            for part in
+                [&format!("action=\"{can}\""), "4711", "&lt;x&gt;", "/site/a.com", "-3", "-1", &switch]
+            {
+                assert!(html.contains(part), "{part} in {html}");
+            }
+        }
+    }
+}

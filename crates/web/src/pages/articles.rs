@@ -1,0 +1,233 @@
+//! Lists of articles: the best, the newest, those of topics.
+
+use super::layout::Frame;
+use super::parts::{empty_list, page_links};
+use super::topics::{admin_forms, choice_address};
+use crate::App;
+use crate::error::Failure;
+use crate::form::Fields;
+use crate::local_path::LocalPath;
+use crate::pages::parts::{Standing, news_item};
+use crate::path::PathOf;
+use axum::extract::State;
+use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::article::open_for;
+use tidings_domain::articles::lists::{self, ArticleOrder, ArticlePage, PageNumber};
+use tidings_domain::values::topic::TopicChoice;
+use tidings_keyspace::Within;
+
+/// One page of a list of articles.
+struct ArticlesPage<'a> {
+    /// The topics; `None` for all articles.
+    topics: Option<&'a TopicChoice>,
+    order: ArticleOrder,
+    number: PageNumber,
+    page: &'a ArticlePage,
+}
+
+impl ArticlesPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let heading = match (self.topics, self.order) {
+            (None, ArticleOrder::Score) => "Best".to_owned(),
+            (None, ArticleOrder::Time) => "Newest articles".to_owned(),
+            (Some(topics), ArticleOrder::Score) => format!("Best in {}", described(topics)),
+            (Some(topics), ArticleOrder::Time) => format!("Newest in {}", described(topics)),
+        };
+        let here = list_address(self.topics, self.order);
+        let content = html! {
+            // Where the navigation and the tabs tell it, it is for those who hear the page.
+            h1.hidden[self.topics.is_none()] { (heading) }
+            (self.orders())
+            @if self.page.lines.is_empty() {
+                (empty_list("There are no articles here."))
+            } @else {
+                ol.news role="list" {
+                    @for (number, article) in (self.number.start() + 1..).zip(&self.page.lines) {
+                        @let standing = Standing {
+                            votes: article.article.votes,
+                            is_open: open_for(article.article.time, frame.now).is_some(),
+                        };
+                        (news_item(frame, number, &article.line, Some(standing)))
+                    }
+                }
+            }
+            (page_links(&here, self.number, self.page.total))
+            @if let Some(topic) = self.topics.and_then(TopicChoice::single) {
+                (admin_forms(frame, topic))
+            }
+        };
+        let title = format!("{heading} - {}", frame.settings.site.name);
+        let feed = html! {
+            link rel="alternate" type="application/atom+xml" title=(title)
+                href=(feed_address(self.topics, self.order));
+        };
+        frame.page_with(&heading, &feed, &content)
+    }
+
+    /// The links to the two orders of the list.
+    fn orders(&self) -> Markup {
+        let order = |order, name: &str| {
+            let current = (order == self.order).then_some("page");
+            html! { li { a href=(list_address(self.topics, order)) aria-current=[current] { (name) } } }
+        };
+        html! {
+            nav.tabs aria-label="Order" {
+                ul {
+                    (order(ArticleOrder::Score, "best"))
+                    (order(ArticleOrder::Time, "newest"))
+                    li { a href="/topics" { "topics" } }
+                    li { a href=(feed_address(self.topics, self.order)) { "feed" } }
+                }
+            }
+        }
+    }
+}
+
+/// Topics as a heading names them.
+#[must_use]
+pub fn described(topics: &TopicChoice) -> String {
+    let between = if topics.within() == Within::All { " and " } else { " or " };
+    topics.topics().iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+}
+
+/// The address of a list.
+#[must_use]
+pub fn list_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String {
+    let base = topics.map_or_else(|| "/best".to_owned(), choice_address);
+    match order {
+        ArticleOrder::Score => base,
+        ArticleOrder::Time => format!("{base}/new"),
+    }
+}
+
+/// The address of a list's feed.
+#[must_use]
+pub fn feed_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String {
+    format!("{}/atom", list_address(topics, order))
+}
+
+/// GET /best?page=N.
+pub async fn best(app: State<App>, visit: Visit, here: LocalPath, fields: Fields) -> Result<Markup, Failure> {
+    show(app, visit, here, fields, None, ArticleOrder::Score).await
+}
+
+/// GET /best/new?page=N.
+pub async fn newest(
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    show(app, visit, here, fields, None, ArticleOrder::Time).await
+}
+
+/// GET /topic/:name?page=N.
+pub async fn best_of_topics(
+    PathOf(topics): PathOf<TopicChoice>,
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    show(app, visit, here, fields, Some(topics), ArticleOrder::Score).await
+}
+
+/// GET /topic/:name/new?page=N.
+pub async fn newest_of_topics(
+    PathOf(topics): PathOf<TopicChoice>,
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    show(app, visit, here, fields, Some(topics), ArticleOrder::Time).await
+}
+
+async fn show(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+    topics: Option<TopicChoice>,
+    order: ArticleOrder,
+) -> Result<Markup, Failure> {
+    let number = match fields.get("page") {
+        Some(page) => page.parse().map_err(|_| Failure::NotFound)?,
+        None => PageNumber::FIRST,
+    };
+    let page = match &topics {
+        Some(topics) => lists::of_topics(&mut visit, topics, order, number).await?,
+        None => lists::all(&mut visit, order, number).await?,
+    };
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(ArticlesPage { topics: topics.as_ref(), order, number, page: &page }.render(&frame))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{NOW, framed, line, news, user};
+    use super::*;
+    use tidings_domain::articles::article::Article;
+    use tidings_domain::articles::lists::ArticleLine;
+
+    fn page(total: u64) -> ArticlePage {
+        let article = Article {
+            title: "t".to_owned(),
+            link: "http://a.com/".to_owned(),
+            poster: "user:1".to_owned(),
+            time: NOW,
+            votes: 7,
+        };
+        let line = line(news("<t>", "http://a.com/", false), None);
+        ArticlePage { lines: vec![ArticleLine { line, score: article.score(), article }], total }
+    }
+
+    #[test]
+    fn a_list_shows_the_votes_that_count_and_the_way_on() {
+        let page = page(30);
+        let list =
+            ArticlesPage { topics: None, order: ArticleOrder::Score, number: PageNumber::FIRST, page: &page };
+        let html = framed(None, |frame| list.render(frame)).into_string();
+        for part in [
+            r#"<h1 class="hidden">Best</h1>"#,
+            r#"<span data-count="up">7</span> votes"#,
+            r#"href="/best?page=2" rel="next""#,
+            r#"<link rel="alternate" type="application/atom+xml" title="Best - Tidings" href="/best/atom">"#,
+            "&lt;t&gt;",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert_eq!(html.matches("<h1").count(), 1, "{html}");
+    }
+
+    #[test]
+    fn administrators_find_the_forms_of_a_topic_there() {
+        let (page, topics) = (page(1), "rust".parse().unwrap());
+        let list = ArticlesPage {
+            topics: Some(&topics),
+            order: ArticleOrder::Time,
+            number: PageNumber::FIRST,
+            page: &page,
+        };
+        for (flags, expected) in [("", false), ("a", true)] {
+            let viewer = user("2", "bob", flags);
+            let html = framed(Some(&viewer), |frame| list.render(frame)).into_string();
+            assert_eq!(html.contains(r#"action="/renametopic""#), expected, "{html}");
+            assert!(html.contains(">Newest in rust</h1>") && html.contains(r#"href="/topic/rust/new/atom""#));
+        }
+    }
+
+    #[test]
+    fn addresses_hold_the_topics_as_they_are() {
+        for (text, address, words) in [
+            ("rust", "/topic/rust", "rust"),
+            ("rust+c-3", "/topic/c-3+rust", "c-3 and rust"),
+            ("go,rust", "/topic/go,rust", "go or rust"),
+        ] {
+            let topics: TopicChoice = text.parse().unwrap();
+            assert_eq!(list_address(Some(&topics), ArticleOrder::Score), address);
+            assert_eq!(described(&topics), words);
+        }
+    }
+}

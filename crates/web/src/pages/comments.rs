@@ -1,0 +1,312 @@
+//! Writing, changing and deleting comments; a user's comments; replies.
+
+use super::Refused;
+use super::layout::Frame;
+use super::parts::{alert, news_address, paging};
+use super::thread::{Place, comment_item, thread_link, title_link};
+use super::tweets::tweet_list;
+use super::user_address;
+use crate::App;
+use crate::actions::{id_or_none, news_id, post_or_edit};
+use crate::error::Failure;
+use crate::local_path::LocalPath;
+use crate::path::{PathOf, Start};
+use crate::viewer::{SignedForm, SignedIn};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::Refusal;
+use tidings_domain::accounts::users;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::threads::{self, Thread, ThreadLine, UserComment};
+use tidings_domain::timelines::reading;
+use tidings_domain::values::cursor::Window;
+use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+
+/// Comments on a page of a user's comments.
+const OF_USER: u64 = 10;
+/// The viewer's comments on the page of replies.
+const REPLIES: u64 = 10;
+/// Tweets that mention the viewer on the page of replies.
+const MENTIONS: usize = 20;
+
+/// The form that writes or changes a comment.
+pub struct CommentForm<'a> {
+    news: NewsId,
+    /// The comment that is changed; `None` for a new one.
+    edited: Option<CommentId>,
+    /// The comment that is answered; `None` for one on the item itself.
+    parent: Option<CommentId>,
+    text: &'a str,
+    label: &'a str,
+    button: &'a str,
+}
+
+impl<'a> CommentForm<'a> {
+    /// The form for a new comment.
+    #[must_use]
+    pub fn new(news: NewsId, parent: Option<CommentId>, label: &'a str, button: &'a str) -> Self {
+        Self { news, edited: None, parent, text: "", label, button }
+    }
+
+    /// The form, without the message of a refusal. A short one leaves room
+    /// for what is below it.
+    #[must_use]
+    pub fn render(&self, frame: &Frame<'_>, short: bool) -> Markup {
+        let id_or_none = |id: Option<CommentId>| id.map_or_else(|| "-1".to_owned(), |id| id.to_string());
+        html! {
+            form.form method="post" action="/postcomment" {
+                input type="hidden" name="news_id" value=(self.news);
+                input type="hidden" name="comment_id" value=(id_or_none(self.edited));
+                input type="hidden" name="parent_id" value=(id_or_none(self.parent));
+                (frame.secret_field())
+                div {
+                    label for="comment" { (self.label) }
+                    // A line end right after the tag is dropped by browsers.
+                    textarea.short[short] #comment name="comment" required[self.edited.is_none()] {
+                        "\n" (self.text)
+                    }
+                }
+                button.button { (self.button) }
+            }
+        }
+    }
+}
+
+/// The page to answer or change one comment.
+struct CommentFormPage<'a> {
+    heading: &'a str,
+    thread: &'a Thread,
+    /// The comment that is answered or changed; `None` for one on the item.
+    about: Option<&'a ThreadLine>,
+    /// The form; `None` for who may only delete.
+    form: Option<CommentForm<'a>>,
+    /// The comment that may be deleted here.
+    deletable: Option<CommentId>,
+    message: Option<&'a str>,
+}
+
+impl CommentFormPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let news = &self.thread.news.news;
+        let place = Place::alone(news);
+        let content = html! {
+            h1 { (self.heading) }
+            (alert(self.message))
+            p.about-what { "On " (thread_link(news)) }
+            @if let Some(line) = self.about {
+                ol.thread role="list" {
+                    (comment_item(frame, place, line, 0))
+                }
+            }
+            @if let Some(form) = &self.form { (form.render(frame, false)) }
+            @if let Some(id) = self.deletable { (self.deletion(frame, id)) }
+        };
+        frame.page(self.heading, &content)
+    }
+
+    fn deletion(&self, frame: &Frame<'_>, id: CommentId) -> Markup {
+        html! {
+            h2 #delete { "Delete this comment" }
+            form.form method="post" action="/postcomment" {
+                input type="hidden" name="news_id" value=(self.thread.news.news.id);
+                input type="hidden" name="comment_id" value=(id);
+                input type="hidden" name="parent_id" value="-1";
+                input type="hidden" name="comment" value="";
+                (frame.secret_field())
+                p.hint { "Its text will never be shown again. Answers to it stay." }
+                button.button.grave { "Delete comment" }
+            }
+        }
+    }
+}
+
+fn line_of(thread: &Thread, id: CommentId) -> Result<&ThreadLine, Failure> {
+    Ok(thread.lines.iter().find(|line| line.comment.id == id).ok_or(Refusal::NoSuchComment)?)
+}
+
+/// The page to answer a comment, or with none the item.
+fn reply_page(
+    frame: &Frame<'_>,
+    thread: &Thread,
+    parent: Option<CommentId>,
+    text: &str,
+    message: Option<&str>,
+) -> Result<Markup, Failure> {
+    let about = parent.map(|parent| line_of(thread, parent)).transpose()?;
+    let (heading, label) =
+        if parent.is_some() { ("Reply", "Your reply") } else { ("Comment", "Your comment") };
+    let form = CommentForm { text, ..CommentForm::new(thread.news.news.id, parent, label, "Send") };
+    let page = CommentFormPage { heading, thread, about, form: Some(form), deletable: None, message };
+    Ok(page.render(frame))
+}
+
+/// The page to change a comment, with the text given or its own.
+fn edit_page(
+    frame: &Frame<'_>,
+    thread: &Thread,
+    id: CommentId,
+    text: Option<&str>,
+    message: Option<&str>,
+) -> Result<Markup, Failure> {
+    let viewer = frame.viewer.ok_or(Failure::LoginRequired)?;
+    let about = line_of(thread, id)?;
+    let comment = &about.comment;
+    let window = frame.rules.limits.comment_edit_seconds;
+    if comment.deleted {
+        return Err(Refusal::CommentDeleted.into());
+    }
+    let may_edit = comment.may_edit(viewer, frame.now, window);
+    let may_delete = comment.may_delete(viewer, frame.now, window);
+    if let (Err(refusal), Err(_)) = (&may_edit, &may_delete) {
+        return Err(refusal.clone().into());
+    }
+    let form = may_edit.is_ok().then(|| CommentForm {
+        news: thread.news.news.id,
+        edited: Some(id),
+        parent: comment.parent_id,
+        text: text.unwrap_or(&comment.body),
+        label: "Your comment",
+        button: "Save",
+    });
+    let heading = if form.is_some() { "Edit comment" } else { "Delete comment" };
+    let deletable = may_delete.is_ok().then_some(id);
+    let about = if form.is_some() { None } else { Some(about) };
+    Ok(CommentFormPage { heading, thread, about, form, deletable, message }.render(frame))
+}
+
+/// GET /reply/:news/:comment.
+pub async fn reply(
+    PathOf((news, parent)): PathOf<(NewsId, CommentId)>,
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let thread = threads::get(&mut visit, news).await?;
+    if line_of(&thread, parent)?.comment.deleted {
+        return Err(Refusal::CommentDeleted.into());
+    }
+    if thread.news.news.deleted {
+        return Err(Refusal::NewsDeleted.into());
+    }
+    reply_page(&Frame::for_user(&app, &here, &user), &thread, Some(parent), "", None)
+}
+
+/// GET /editcomment/:news/:comment.
+pub async fn edit(
+    PathOf((news, id)): PathOf<(NewsId, CommentId)>,
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let thread = threads::get(&mut visit, news).await?;
+    edit_page(&Frame::for_user(&app, &here, &user), &thread, id, None, None)
+}
+
+/// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret.
+pub async fn post(State(app): State<App>, mut form: SignedForm) -> Result<Response, Failure> {
+    let failure = match post_or_edit(&app, &form).await {
+        Ok(posted) => {
+            let CommentAddress { news, comment } = posted.address;
+            let thread = news_address(news);
+            return Ok(Redirect::to(&format!("{thread}#comment-{comment}")).into_response());
+        }
+        Err(failure) => failure,
+    };
+    let refused = Refused::from_failure(failure.clone())?;
+    let news = news_id(&form.fields)?;
+    let thread = threads::get(&mut form.visit, news).await?;
+    let (text, message) = (form.fields.text("comment"), Some(refused.message.as_str()));
+    // Buttons on the page lead back to where the form can be had again.
+    let page = if let Some(edited) = id_or_none::<CommentId>(&form.fields, "comment_id")? {
+        let here = LocalPath::parse(&format!("/editcomment/{news}/{edited}"));
+        edit_page(&Frame::for_user(&app, &here, &form.user), &thread, edited, Some(text), message)
+    } else {
+        let parent: Option<CommentId> = id_or_none(&form.fields, "parent_id")?;
+        let here = LocalPath::parse(
+            &parent.map_or_else(|| news_address(news), |parent| format!("/reply/{news}/{parent}")),
+        );
+        reply_page(&Frame::for_user(&app, &here, &form.user), &thread, parent, text, message)
+    };
+    // When there is no form to come back to, what went wrong first is the answer.
+    page.map(|page| refused.answer(page)).map_err(|_| failure)
+}
+
+/// A user's comments, each with the item that it is about.
+fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
+    html! {
+        @for UserComment { news_id, title, lines } in comments {
+            p.about-what { "On " (title_link(*news_id, title.as_deref())) }
+            ol.thread role="list" {
+                @let place = Place { news: *news_id, news_deleted: title.is_none(), among_others: true };
+                @for line in lines { (comment_item(frame, place, line, line.depth)) }
+            }
+        }
+    }
+}
+
+/// GET /usercomments/:name/:start.
+pub async fn of_user(
+    PathOf((name, Start(start))): PathOf<(String, Start)>,
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let user = users::profile(&mut visit, &name).await?.user;
+    let page = threads::of_user(&mut visit, user.id, &user.username, start, OF_USER).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let heading = format!("Comments by {}", user.username);
+    let content = html! {
+        h1 { (heading) }
+        @if page.comments.is_empty() { p.empty { "There are no comments here." } }
+        (comments_with_news(&frame, &page.comments))
+        (paging(&user_address("usercomments", &user.username, "/"), start, OF_USER, page.total))
+    };
+    Ok(frame.page(&heading, &content))
+}
+
+/// GET /replies: the tweets that mention the viewer, and the viewer's latest
+/// comments with their answers.
+pub async fn replies(
+    State(app): State<App>,
+    SignedIn { mut visit, mut user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let comments = threads::replies(&mut visit, &user, REPLIES).await?;
+    let mentions = reading::mentions_of_viewer(&mut visit, &Window::newest(MENTIONS)).await?.lines;
+    // They are being seen now.
+    user.replies = 0;
+    let frame = Frame::for_user(&app, &here, &user);
+    let content = html! {
+        @if !mentions.is_empty() {
+            h1 { "Mentions and replies" }
+            h2 { "Mentions" }
+            (tweet_list(&frame, &mentions))
+            h2 { "Your comments and their replies" }
+        } @else {
+            h1 { "Your comments and their replies" }
+        }
+        @if comments.is_empty() { p.empty { "You have not commented yet." } }
+        (comments_with_news(&frame, &comments))
+    };
+    Ok(frame.page("Replies", &content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, user};
+    use super::*;
+
+    #[test]
+    fn the_form_comes_back_filled_in_and_escaped() {
+        let alice = user("1", "alice", "");
+        let form =
+            CommentForm { text: "a </textarea><b>", ..CommentForm::new(NewsId(5), None, "label", "go") };
+        let html = framed(Some(&alice), |frame| form.render(frame, true)).into_string();
+        assert!(html.contains("a &lt;/textarea&gt;&lt;b&gt;</textarea>"), "{html}");
+        for field in ["news_id\" value=\"5", "comment_id\" value=\"-1", "parent_id\" value=\"-1"] {
+            assert!(html.contains(field), "{field} in {html}");
+        }
+        assert!(html.contains("apisecret\" value=\"secret"), "{html}");
+    }
+}

@@ -1,0 +1,175 @@
+//! Lists of news: the front page, the latest, those of a user, a random one.
+
+use super::layout::Frame;
+use super::parts::{news_address, news_list, paging};
+use super::user_address;
+use crate::App;
+use crate::error::Failure;
+use crate::local_path::LocalPath;
+use crate::path::{PathOf, Start};
+use crate::viewer::SignedIn;
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use tidings_domain::accounts::users;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::news::lists::{self, NewsPage};
+
+/// Items on the front page.
+const TOP: u64 = 30;
+/// Items on a page of the latest.
+const LATEST: u64 = 100;
+/// Items on a page of a user's list.
+const OF_USER: u64 = 10;
+
+/// One page of a list of news.
+struct NewsListPage<'a> {
+    /// The title of the page; empty for the front page.
+    title: &'a str,
+    /// The heading, which may stand hidden where the navigation tells it.
+    heading: &'a str,
+    heading_hidden: bool,
+    page: &'a NewsPage,
+    start: u64,
+    /// Items on a full page, and the address that a start is added to; `None`
+    /// for a list of one page.
+    paged: Option<(u64, &'a str)>,
+    /// What stands for an empty list.
+    empty: &'a str,
+}
+
+impl NewsListPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1.hidden[self.heading_hidden] { (self.heading) }
+            @if self.page.lines.is_empty() {
+                p.empty { (self.empty) }
+            } @else {
+                (news_list(frame, &self.page.lines, self.start))
+            }
+            @if let Some((size, base)) = self.paged {
+                (paging(base, self.start, size, self.page.total))
+            }
+        };
+        frame.page(self.title, &content)
+    }
+}
+
+/// GET /.
+pub async fn top(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, Failure> {
+    let page = lists::top(&mut visit, 0, TOP).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let list = NewsListPage {
+        title: "",
+        heading: "Top news",
+        heading_hidden: true,
+        page: &page,
+        start: 0,
+        paged: None,
+        empty: "Nothing has been submitted yet. Be the first!",
+    };
+    Ok(list.render(&frame))
+}
+
+/// GET /latest.
+pub async fn latest_from_start(app: State<App>, visit: Visit, here: LocalPath) -> Result<Markup, Failure> {
+    latest(PathOf(Start(0)), app, visit, here).await
+}
+
+/// GET /latest/:start.
+pub async fn latest(
+    PathOf(Start(start)): PathOf<Start>,
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let page = lists::latest(&mut visit, start, LATEST).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let list = NewsListPage {
+        title: "Latest news",
+        heading: "Latest news",
+        heading_hidden: true,
+        page: &page,
+        start,
+        paged: Some((LATEST, "/latest/")),
+        empty: "There are no more news here.",
+    };
+    Ok(list.render(&frame))
+}
+
+/// GET /saved/:start: what the viewer voted up.
+pub async fn saved(
+    PathOf(Start(start)): PathOf<Start>,
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let page = lists::saved(&mut visit, user.id, start, OF_USER).await?;
+    let list = NewsListPage {
+        title: "Saved news",
+        heading: "Your saved news",
+        heading_hidden: false,
+        page: &page,
+        start,
+        paged: Some((OF_USER, "/saved/")),
+        empty: "News that you vote up are saved here.",
+    };
+    Ok(list.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// GET /usernews/:name/:start.
+pub async fn of_user(
+    PathOf((name, Start(start))): PathOf<(String, Start)>,
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let user = users::profile(&mut visit, &name).await?.user;
+    let page = lists::posted(&mut visit, user.id, start, OF_USER).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let heading = format!("News by {}", user.username);
+    let base = user_address("usernews", &user.username, "/");
+    let list = NewsListPage {
+        title: &heading,
+        heading: &heading,
+        heading_hidden: false,
+        page: &page,
+        start,
+        paged: Some((OF_USER, &base)),
+        empty: "There are no news here.",
+    };
+    Ok(list.render(&frame))
+}
+
+/// GET /random: leads to an item.
+pub async fn random(mut visit: Visit) -> Result<Redirect, Failure> {
+    // Without randomness the clock draws: nothing depends on it.
+    let dice = getrandom::u64().unwrap_or(visit.now().0);
+    let drawn = lists::random(&mut visit, dice).await?;
+    Ok(Redirect::to(&drawn.map_or_else(|| "/".to_owned(), news_address)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, line, news};
+    use super::*;
+
+    #[test]
+    fn a_list_has_one_heading_and_the_way_on() {
+        let page = NewsPage { lines: vec![line(news("t", "http://a.com/", false), None)], total: 11 };
+        let list = NewsListPage {
+            title: "News by <x>",
+            heading: "News by <x>",
+            heading_hidden: false,
+            page: &page,
+            start: 0,
+            paged: Some((10, "/usernews/x/")),
+            empty: "nothing",
+        };
+        let html = framed(None, |frame| list.render(frame)).into_string();
+        assert_eq!(html.matches("<h1").count(), 1, "{html}");
+        assert!(html.contains("News by &lt;x&gt;"), "{html}");
+        assert!(html.contains(r#"<a href="/usernews/x/10" rel="next">more</a>"#), "{html}");
+        assert!(!html.contains("nothing"), "{html}");
+    }
+}

@@ -1,0 +1,201 @@
+//! The timelines: at home the tweets of those one follows, and those of everyone.
+
+use super::Refused;
+use super::layout::Frame;
+use super::parts::alert;
+use super::people::who_to_follow;
+use super::tweets::{older, tweet_list};
+use crate::App;
+use crate::actions;
+use crate::error::Failure;
+use crate::form::Fields;
+use crate::local_path::LocalPath;
+use crate::paging::{PAGE, page_window};
+use crate::viewer::SignedForm;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::timelines::reading::{self, TweetPage};
+use tidings_domain::timelines::suggestions::{self, Suggestion};
+use tidings_domain::values::cursor::Window;
+use tidings_domain::values::limits::MAX_TWEET;
+
+/// People suggested beside the home timeline.
+const SUGGESTIONS: usize = 3;
+
+/// The pages that are about whom one follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tab {
+    /// The tweets of those one follows.
+    Home,
+    /// All tweets.
+    Everyone,
+    /// Whom to follow.
+    Suggestions,
+}
+
+/// The links between these pages, for those who are logged in.
+#[must_use]
+pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
+    let tabs = [
+        (Tab::Home, "/home", "Home"),
+        (Tab::Everyone, "/everyone", "Everyone"),
+        (Tab::Suggestions, "/suggestions", "Who to follow"),
+    ];
+    html! {
+        @if frame.viewer.is_some() {
+            nav.tabs aria-label="Timelines" {
+                ul {
+                    @for (tab, address, name) in tabs {
+                        li { a href=(address) aria-current=[(tab == here).then_some("page")] { (name) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The home timeline of the viewer.
+struct HomePage<'a> {
+    page: &'a TweetPage,
+    /// Whether this is the newest part: it has the form, and tells what is new.
+    is_first: bool,
+    suggestions: &'a [Suggestion],
+    /// What the viewer has typed, when it was refused, and why.
+    typed: &'a str,
+    message: Option<&'a str>,
+}
+
+impl HomePage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1.hidden { "Home" }
+            (tabs(frame, Tab::Home))
+            div.with-beside {
+                div {
+                    @if self.is_first {
+                        (alert(self.message))
+                        (self.form(frame))
+                        div.live aria-live="polite" data-live=(self.events()) {}
+                    }
+                    @if self.page.lines.is_empty() {
+                        (self.nothing())
+                    } @else {
+                        (tweet_list(frame, &self.page.lines))
+                    }
+                    (older("/home", self.page.next))
+                }
+                (who_to_follow(frame, self.suggestions))
+            }
+        };
+        frame.page("Home", &content)
+    }
+
+    fn form(&self, frame: &Frame<'_>) -> Markup {
+        html! {
+            form.form.compose method="post" action="/tweet" {
+                (frame.secret_field())
+                div {
+                    label for="text" { "Your tweet" }
+                    // A line end right after the tag is dropped by browsers.
+                    textarea #text name="text" required aria-describedby="text-hint" data-limit=(MAX_TWEET) {
+                        "\n" (self.typed)
+                    }
+                    p.hint #text-hint { "At most " (MAX_TWEET) " characters. @name mentions somebody." }
+                }
+                // The script adds how many characters are left.
+                div.send { button.button { "Tweet" } }
+            }
+        }
+    }
+
+    /// Where the page hears of newer tweets than the newest it shows.
+    fn events(&self) -> String {
+        match self.page.lines.first() {
+            Some(newest) => format!("/home/events?since={}", newest.cursor),
+            None => "/home/events".to_owned(),
+        }
+    }
+
+    /// What a newcomer is told.
+    fn nothing(&self) -> Markup {
+        html! {
+            @if self.is_first {
+                div.empty {
+                    p { "Here are the tweets of the people you follow, and your own. There are none yet." }
+                    p {
+                        "See " a href="/suggestions" { "whom to follow" } ", or what "
+                        a href="/everyone" { "everyone" } " writes."
+                    }
+                }
+            } @else {
+                p.empty { "There are no older tweets. " a href="/home" { "To the newest" } }
+            }
+        }
+    }
+}
+
+async fn show_home(
+    app: &App,
+    visit: &mut Visit,
+    here: &LocalPath,
+    window: &Window,
+    (typed, message): (&str, Option<&str>),
+) -> Result<Markup, Failure> {
+    if !visit.has_token() {
+        return Err(Failure::LoginRequired);
+    }
+    let page = reading::home(visit, window).await?.ok_or(Failure::LoginRequired)?;
+    let is_first = window.before.is_none();
+    let suggestions = if is_first { suggestions::suggestions(visit, SUGGESTIONS).await? } else { Vec::new() };
+    let frame = Frame::of(app, visit, here).await?;
+    if frame.viewer.is_none() {
+        return Err(Failure::LoginRequired);
+    }
+    Ok(HomePage { page: &page, is_first, suggestions: &suggestions, typed, message }.render(&frame))
+}
+
+/// GET /home: before, a cursor.
+pub async fn home(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    show_home(&app, &mut visit, &here, &page_window(&fields)?, ("", None)).await
+}
+
+/// POST /tweet: text, apisecret.
+pub async fn tweet(State(app): State<App>, mut form: SignedForm) -> Result<Response, Failure> {
+    match actions::post_tweet(&app, &form).await {
+        Ok(_) => Ok(Redirect::to("/home").into_response()),
+        Err(failure) => {
+            let refused = Refused::from_failure(failure)?;
+            // Buttons on the page lead back to where the form can be had again.
+            let here = LocalPath::parse("/home");
+            let typed = (form.fields.text("text"), Some(refused.message.as_str()));
+            let page = show_home(&app, &mut form.visit, &here, &Window::newest(PAGE), typed).await?;
+            Ok(refused.answer(page))
+        }
+    }
+}
+
+/// GET /everyone: before, a cursor.
+pub async fn everyone(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    let page = reading::everyone(&mut visit, &page_window(&fields)?).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let content = html! {
+        h1.hidden[frame.viewer.is_some()] { "Everyone's tweets" }
+        (tabs(&frame, Tab::Everyone))
+        @if page.lines.is_empty() { p.empty { "There are no tweets here." } }
+        (tweet_list(&frame, &page.lines))
+        (older("/everyone", page.next))
+    };
+    Ok(frame.page("Everyone's tweets", &content))
+}

@@ -1,0 +1,308 @@
+//! What every page has around its content: head, navigation, footer.
+
+use super::ballots::Ballots;
+use super::{login_address, profile_address};
+use crate::App;
+use crate::assets::{ASSETS, LOGO};
+use crate::error::Failure;
+use crate::local_path::LocalPath;
+use crate::settings::{Settings, SiteSettings};
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
+use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::rules::Rules;
+
+/// The field of a form that proves that it is from the viewer's session.
+pub const SECRET_FIELD: &str = "apisecret";
+
+/// Who looks at a page, when, and which: what pages render with beside their
+/// own values.
+pub struct Frame<'a> {
+    /// The settings.
+    pub settings: &'a Settings,
+    /// The rules of the site.
+    pub rules: &'a Rules,
+    /// The moment of the visit.
+    pub now: Timestamp,
+    /// The page's own address; where a form on it leads back to.
+    pub here: &'a LocalPath,
+    /// Who asks; `None` for somebody who is not logged in.
+    pub viewer: Option<&'a User>,
+    /// The buttons to vote, as they are on this page.
+    pub ballots: Ballots,
+}
+
+impl<'a> Frame<'a> {
+    /// The frame of a page.
+    #[must_use]
+    pub fn new(
+        (settings, rules): (&'a Settings, &'a Rules),
+        now: Timestamp,
+        here: &'a LocalPath,
+        viewer: Option<&'a User>,
+    ) -> Self {
+        Self { settings, rules, now, here, viewer, ballots: Ballots::default() }
+    }
+
+    /// The frame of a page for whoever visits. Called after the page's own
+    /// reads, in whose rounds the session has been read.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, Failure> {
+        let now = visit.now();
+        Ok(Self::new((&app.settings, &app.site.rules), now, here, visit.viewer().await?))
+    }
+
+    /// The frame of a page for somebody who is logged in.
+    #[must_use]
+    pub fn for_user(app: &'a App, here: &'a LocalPath, viewer: &'a User) -> Self {
+        Self::new((&app.settings, &app.site.rules), app.now(), here, Some(viewer))
+    }
+
+    /// The frame of a page for somebody who is not logged in.
+    #[must_use]
+    pub fn for_nobody(app: &'a App, here: &'a LocalPath) -> Self {
+        Self::new((&app.settings, &app.site.rules), app.now(), here, None)
+    }
+
+    /// Whether links to other sites open in new windows.
+    #[must_use]
+    pub fn new_windows(&self) -> bool {
+        self.viewer.is_some_and(|viewer| viewer.flags.new_windows)
+    }
+
+    /// The hidden field that proves that a form is from the viewer's session.
+    #[must_use]
+    pub fn secret_field(&self) -> Markup {
+        html! {
+            @if let Some(viewer) = self.viewer {
+                input type="hidden" name=(SECRET_FIELD) value=(viewer.apisecret.expose());
+            }
+        }
+    }
+
+    /// A whole page. An empty title is the front page's.
+    #[must_use]
+    pub fn page(&self, title: &str, content: &dyn Render) -> Markup {
+        self.page_with(title, &html! {}, content)
+    }
+
+    /// A whole page with more in its head than every page has.
+    #[must_use]
+    pub fn page_with(&self, title: &str, more_head: &Markup, content: &dyn Render) -> Markup {
+        let navigation = html! {
+            (self.places())
+            (self.account())
+        };
+        let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
+        let head = head(&self.settings.site, title, more_head);
+        document(&self.settings.site, &head, &navigation, content, is_admin)
+    }
+
+    fn places(&self) -> Markup {
+        html! {
+            ul {
+                @if self.viewer.is_some() { (self.place("/home", "home")) }
+                (self.place("/", "top"))
+                (self.place("/latest/0", "latest"))
+                (self.place("/best", "best"))
+                (self.place("/random", "random"))
+                (self.place("/sites", "sites"))
+                (self.place("/submit", "submit"))
+            }
+        }
+    }
+
+    fn account(&self) -> Markup {
+        html! {
+            ul {
+                @if let Some(viewer) = self.viewer {
+                    li {
+                        a href="/replies" aria-current=[self.is_here("/replies")] {
+                            "replies"
+                            @if viewer.replies > 0 {
+                                " " span.badge { (viewer.replies) span.hidden { " new" } }
+                            }
+                        }
+                    }
+                    @let profile = profile_address(&viewer.username, "");
+                    li {
+                        a href=(profile) aria-current=[self.is_here(&profile)] {
+                            span.name { (viewer.username) } " "
+                            span.karma title="karma" { "(" (viewer.karma) ")" }
+                        }
+                    }
+                    li {
+                        form method="post" action="/logout" {
+                            (self.secret_field())
+                            button { "logout" }
+                        }
+                    }
+                } @else {
+                    @let login = login_address(self.back_from_login());
+                    li { a href=(login) aria-current=[self.is_here("/login")] { "login" } }
+                    li { a href="/register" aria-current=[self.is_here("/register")] { "register" } }
+                }
+            }
+        }
+    }
+
+    /// Where the login link of this page leads back to: here, unless here is
+    /// for those who are not logged in.
+    fn back_from_login(&self) -> &str {
+        match self.here.path() {
+            "/login" | "/register" | "/logout" => "/",
+            path if path.starts_with("/reset-password") => "/",
+            _ => self.here.as_str(),
+        }
+    }
+
+    fn place(&self, address: &str, name: &str) -> Markup {
+        html! { li { a href=(address) aria-current=[self.is_here(address)] { (name) } } }
+    }
+
+    fn is_here(&self, address: &str) -> Option<&'static str> {
+        (self.here.path() == address).then_some("page")
+    }
+}
+
+/// A page for when it is not known who asks.
+#[must_use]
+pub fn bare_page(site: &SiteSettings, title: &str, content: &dyn Render) -> Markup {
+    let navigation = html! {
+        ul {
+            li { a href="/" { "top" } }
+            li { a href="/latest/0" { "latest" } }
+        }
+    };
+    document(site, &head(site, title, &html! {}), &navigation, content, false)
+}
+
+fn document(
+    site: &SiteSettings,
+    head: &Markup,
+    navigation: &Markup,
+    content: &dyn Render,
+    is_admin: bool,
+) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head)
+            body {
+                a.skip href="#main" { "Skip to content" }
+                header.site-header {
+                    div {
+                        a.brand href="/" { (logo()) (site.name) }
+                        nav aria-label="Main" { (navigation) }
+                    }
+                }
+                main #main tabindex="-1" { (content) }
+                (footer(is_admin))
+            }
+        }
+    }
+}
+
+fn head(site: &SiteSettings, title: &str, more: &Markup) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title {
+                @if !title.is_empty() { (title) " - " }
+                (site.name)
+            }
+            @if !site.description.is_empty() {
+                meta name="description" content=(site.description);
+            }
+            link rel="stylesheet" href=(ASSETS.style.path());
+            link rel="icon" type="image/svg+xml" href=(ASSETS.icon.path());
+            link rel="alternate" type="application/rss+xml" title=(format!("{} (RSS)", site.name)) href="/rss";
+            link rel="alternate" type="application/atom+xml" title=(format!("{} (Atom)", site.name)) href="/atom";
+            (more)
+            script type="module" src=(ASSETS.script.path()) {}
+        }
+    }
+}
+
+fn footer(is_admin: bool) -> Markup {
+    html! {
+        footer.site-footer {
+            div {
+                ul {
+                    li { a href="/about" { "about" } }
+                    li { a href="/everyone" { "tweets" } }
+                    li { a href="/ranking" { "ranking" } }
+                    li { a href="/topics" { "topics" } }
+                    li { a href="/rss" { "RSS" } }
+                    li { a href="/atom" { "Atom" } }
+                    @if is_admin { li { a href="/admin" { "admin" } } }
+                    // The script takes the `hidden` away: without it there are no shortcuts.
+                    li hidden { button type="button" data-help { "keyboard shortcuts" } }
+                }
+            }
+        }
+    }
+}
+
+/// The logo; the name beside it is its text.
+fn logo() -> Markup {
+    PreEscaped(LOGO.trim_end().replacen("<svg", r#"<svg aria-hidden="true" focusable="false""#, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, user};
+    use maud::html;
+
+    #[test]
+    fn a_page_has_its_landmarks_and_feeds() {
+        let page = framed(None, |frame| frame.page("A <b> title", &html! { h1 { "x" } })).into_string();
+        for part in [
+            "<!DOCTYPE html><html lang=\"en\">",
+            "<title>A &lt;b&gt; title - Tidings</title>",
+            r#"type="application/rss+xml""#,
+            r#"type="application/atom+xml""#,
+            "<header",
+            "<nav",
+            "<main id=\"main\"",
+            "<footer",
+            r##"href="#main""##,
+        ] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+        assert!(!page.contains(" style="), "{page}");
+    }
+
+    #[test]
+    fn visitors_may_log_in_and_come_back() {
+        let page = framed(None, |frame| frame.page("", &html! {})).into_string();
+        assert!(page.contains(r#"href="/login?next=%2Flatest%2F0""#), "{page}");
+        assert!(page.contains(r#"<a href="/latest/0" aria-current="page">"#), "{page}");
+        assert!(!page.contains("apisecret") && !page.contains("/home"), "{page}");
+    }
+
+    #[test]
+    fn users_see_their_name_karma_and_badge() {
+        let mut alice = user("1", "ali<ce", "");
+        alice.replies = 3;
+        let page = framed(Some(&alice), |frame| frame.page("", &html! {})).into_string();
+        for part in [
+            r#"href="/@ali%3Cce""#,
+            r#"href="/home""#,
+            "ali&lt;ce",
+            "(7)",
+            r#"<span class="badge">3"#,
+            "logout",
+        ] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+        assert!(!page.contains("/admin"), "{page}");
+        let admin = user("1", "alice", "a");
+        assert!(framed(Some(&admin), |frame| frame.page("", &html! {})).into_string().contains("/admin"));
+    }
+}

@@ -1,0 +1,283 @@
+//! Submitting, editing and deleting news.
+
+use super::Refused;
+use super::layout::Frame;
+use super::parts::{alert, news_address};
+use super::thread::thread_link;
+use crate::App;
+use crate::actions::{news_id, submit_or_edit};
+use crate::error::Failure;
+use crate::form::Fields;
+use crate::local_path::LocalPath;
+use crate::path::PathOf;
+use crate::viewer::{SignedForm, SignedIn};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use std::sync::Arc;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::topics::{self, TopicLine};
+use tidings_domain::news::item::News;
+use tidings_domain::news::lists;
+use tidings_domain::submissions;
+use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::limits::{MAX_OFFERED_TOPICS, MAX_TITLE, MAX_TOPICS};
+
+/// The form that submits or edits an item.
+#[derive(Default)]
+struct NewsForm<'a> {
+    /// The item that is edited; `None` for a new one.
+    edited: Option<NewsId>,
+    title: &'a str,
+    url: &'a str,
+    text: &'a str,
+    topics: &'a str,
+    /// The topics that are offered.
+    offered: &'a [TopicLine],
+    message: Option<&'a str>,
+}
+
+impl NewsForm<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let heading = if self.edited.is_some() { "Edit" } else { "Submit" };
+        let content = html! {
+            h1 { (heading) }
+            (alert(self.message))
+            (self.form(frame))
+            @if self.edited.is_none() { (bookmarklet(frame)) }
+        };
+        frame.page(heading, &content)
+    }
+
+    fn form(&self, frame: &Frame<'_>) -> Markup {
+        let action = self.edited.map_or_else(|| "/submit".to_owned(), |id| format!("/editnews/{id}"));
+        let id = self.edited.map_or_else(|| "-1".to_owned(), |id| id.to_string());
+        html! {
+            form.form method="post" action=(action) {
+                input type="hidden" name="news_id" value=(id);
+                (frame.secret_field())
+                div {
+                    label for="title" { "Title" }
+                    input #title name="title" value=(self.title) required autocomplete="off"
+                        aria-describedby="title-hint";
+                    p.hint #title-hint { "At most " (MAX_TITLE) " characters." }
+                }
+                div {
+                    label for="url" { "URL" }
+                    input #url name="url" value=(self.url) inputmode="url" autocomplete="off"
+                        autocapitalize="none" spellcheck="false";
+                }
+                div {
+                    label for="text" { "Text" }
+                    textarea #text name="text" aria-describedby="text-hint" { "\n" (self.text) }
+                    p.hint #text-hint {
+                        @if self.edited.is_some() {
+                            "An item has a URL or a text, not both."
+                        } @else {
+                            "Without a URL this is the item itself. With one it becomes your first comment."
+                        }
+                    }
+                }
+                (self.topics_field())
+                button.button { @if self.edited.is_some() { "Save" } @else { "Submit" } }
+            }
+        }
+    }
+}
+
+impl NewsForm<'_> {
+    fn topics_field(&self) -> Markup {
+        html! {
+            div {
+                label for="topics" { "Topics" }
+                input #topics name="topics" value=(self.topics) list="offered-topics" autocomplete="off"
+                    autocapitalize="none" spellcheck="false" data-several aria-describedby="topics-hint";
+                datalist #offered-topics {
+                    @for line in self.offered { option value=(line.topic) {} }
+                }
+                p.hint #topics-hint {
+                    "None to " (MAX_TOPICS) ", separated by commas: letters from a to z, digits and -. See "
+                    a href="/topics" { "all topics" } "."
+                }
+            }
+        }
+    }
+}
+
+/// The topics that the form offers.
+async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, Failure> {
+    Ok(topics::largest(visit, MAX_OFFERED_TOPICS).await?)
+}
+
+/// The link to be dragged to the browser's bookmarks.
+fn bookmarklet(frame: &Frame<'_>) -> Markup {
+    let script = bookmarklet_script(&frame.settings.site.link("/submit"));
+    html! {
+        h2 { "From any page" }
+        p { "Drag this to your bookmarks. A click on it submits the page that you are on." }
+        p { a.bookmarklet href=(script) { "Submit to " (frame.settings.site.name) } }
+    }
+}
+
+/// The address of the form as a JavaScript string within a URL: what would
+/// end either is percent-encoded.
+fn bookmarklet_script(form: &str) -> String {
+    let form = form.replace('%', "%25").replace('"', "%22").replace('\'', "%27").replace('\\', "%5C");
+    format!(
+        "javascript:location.href='{form}?u='+encodeURIComponent(location.href)+'&t='+encodeURIComponent(document.title)"
+    )
+}
+
+/// GET /submit, filled with `u` and `t` by the bookmarklet.
+pub async fn submit_form(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    let offered = offered(&mut visit).await?;
+    let form =
+        NewsForm { title: fields.text("t"), url: fields.text("u"), offered: &offered, ..NewsForm::default() };
+    Ok(form.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// POST /submit: title, url, text, topics, news_id (-1), apisecret.
+pub async fn submit(State(app): State<App>, here: LocalPath, form: SignedForm) -> Result<Response, Failure> {
+    let edited = form.fields.text("news_id").parse().ok();
+    send(&app, &here, form, edited).await
+}
+
+/// POST /editnews/:id: as [`submit`], `news_id` being the number in the address.
+pub async fn edit(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    here: LocalPath,
+    form: SignedForm,
+) -> Result<Response, Failure> {
+    if news_id(&form.fields)? != id {
+        return Err(Failure::Field { name: "news_id", expected: "it must be the number in the address" });
+    }
+    send(&app, &here, form, Some(id)).await
+}
+
+async fn send(
+    app: &App,
+    here: &LocalPath,
+    mut form: SignedForm,
+    edited: Option<NewsId>,
+) -> Result<Response, Failure> {
+    match submit_or_edit(app, &form).await {
+        Ok(id) => Ok(Redirect::to(&news_address(id)).into_response()),
+        Err(failure) => {
+            let refused = Refused::from_failure(failure)?;
+            let offered = offered(&mut form.visit).await?;
+            let (fields, message) = (&form.fields, Some(refused.message.as_str()));
+            let (title, url, text) = (fields.text("title"), fields.text("url"), fields.text("text"));
+            let topics = fields.text("topics");
+            let filled = NewsForm { edited, title, url, text, topics, offered: &offered, message };
+            Ok(refused.answer(filled.render(&Frame::for_user(app, here, &form.user))))
+        }
+    }
+}
+
+/// The item, if the viewer may change it.
+async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<Arc<News>, Failure> {
+    let news = lists::get(&mut signed_in.visit, id).await?.news;
+    news.may_change(&signed_in.user, app.now(), app.site.rules.limits.news_edit_seconds)?;
+    Ok(news)
+}
+
+/// GET /editnews/:id.
+pub async fn edit_form(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    mut signed_in: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let news = changeable(&app, &mut signed_in, id).await?;
+    let text = news.text();
+    let url = if text.is_some() { "" } else { &news.url };
+    let offered = offered(&mut signed_in.visit).await?;
+    let topics = news.topics.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let form = NewsForm {
+        edited: Some(id),
+        title: &news.title,
+        url,
+        text: text.unwrap_or_default(),
+        topics: &topics,
+        offered: &offered,
+        message: None,
+    };
+    Ok(form.render(&Frame::for_user(&app, &here, &signed_in.user)))
+}
+
+/// GET /delnews/:id: asks again.
+pub async fn delete_form(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    mut signed_in: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let news = changeable(&app, &mut signed_in, id).await?;
+    let frame = Frame::for_user(&app, &here, &signed_in.user);
+    let content = html! {
+        h1 { "Delete this item?" }
+        p { (thread_link(&news)) }
+        p.hint { "It leaves all lists for good. Its comments stay readable." }
+        form.form method="post" action={ "/delnews/" (id) } {
+            input type="hidden" name="news_id" value=(id);
+            (frame.secret_field())
+            button.button.grave { "Delete" }
+        }
+        p { a.action href=(news_address(id)) { "Keep it" } }
+    };
+    Ok(frame.page("Delete", &content))
+}
+
+/// POST /delnews/:id.
+pub async fn delete(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    form: SignedForm,
+) -> Result<Redirect, Failure> {
+    submissions::delete_news(&app.site, app.moment(), &form.user, id).await?;
+    Ok(Redirect::to("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, user};
+    use super::*;
+
+    #[test]
+    fn the_form_comes_back_filled_in_with_the_message() {
+        let alice = user("1", "alice", "");
+        let form = NewsForm {
+            edited: None,
+            title: "\"><script>",
+            url: "javascript:alert(1)",
+            text: "</textarea>",
+            topics: "<i>",
+            offered: &[],
+            message: Some("url is <wrong>"),
+        };
+        let html = framed(Some(&alice), |frame| form.render(frame)).into_string();
+        for part in [
+            r#"value="&quot;&gt;&lt;script&gt;""#,
+            r#"value="javascript:alert(1)""#,
+            "&lt;/textarea&gt;</textarea>",
+            r#"<p class="alert" role="alert">url is &lt;wrong&gt;</p>"#,
+            r#"name="news_id" value="-1""#,
+            r#"name="apisecret" value="secret""#,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert_eq!(html.matches("<h1").count(), 1);
+    }
+
+    #[test]
+    fn the_bookmarklet_cannot_be_broken_by_the_address_of_the_site() {
+        let script = bookmarklet_script("http://a.example/x'\"\\%27/submit");
+        assert!(script.starts_with("javascript:location.href='http://a.example/x%27%22%5C%2527/submit?u='"));
+    }
+}

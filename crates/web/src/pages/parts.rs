@@ -1,0 +1,436 @@
+//! What several pages show: ages, counts of votes, authors, items in lists.
+
+use super::ballots::{Ballot, NO_BUTTONS, vote_buttons};
+use super::layout::Frame;
+use super::profile_address;
+use super::template::{HOLE, Template, filled, written};
+use super::topics::topic_link;
+use maud::{Markup, Render, html};
+use std::sync::LazyLock;
+use tidings_domain::articles::lists::PageNumber;
+use tidings_domain::news::item::News;
+use tidings_domain::news::lines::NewsLine;
+use tidings_domain::sites::Score;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::limits::ARTICLES_PER_PAGE;
+
+/// What links to other sites tell search engines and the other site.
+pub const OUTSIDE: &str = "nofollow ugc noopener";
+
+/// How long ago something was, as a person says it.
+pub fn ago(seconds: u64) -> impl Render + Copy {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
+    const MONTH: u64 = 30 * DAY;
+    const YEAR: u64 = 365 * DAY;
+    written(move |html| {
+        let (amount, unit) = match seconds {
+            0..MINUTE => return html.push_str("just now"),
+            MINUTE..HOUR => (seconds / MINUTE, " minute"),
+            HOUR..DAY => (seconds / HOUR, " hour"),
+            DAY..MONTH => (seconds / DAY, " day"),
+            MONTH..YEAR => (seconds / MONTH, " month"),
+            _ => (seconds / YEAR, " year"),
+        };
+        amount.render_to(html);
+        html.push_str(unit);
+        html.push_str(if amount == 1 { " ago" } else { "s ago" });
+    })
+}
+
+/// A moment as the rest of the world writes it; 1970 for one out of range.
+#[must_use]
+pub fn moment(time: Timestamp) -> jiff::Timestamp {
+    let seconds = i64::try_from(time.0).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+}
+
+/// The age of something, with its time for programs and for who points at it.
+#[must_use]
+pub fn age(frame: &Frame<'_>, time: Timestamp) -> Markup {
+    age_as(time, ago(frame.now.seconds_since(time)))
+}
+
+/// The same with a text for the age that is known otherwise.
+#[must_use]
+pub fn age_as(time: Timestamp, text: impl Render) -> Markup {
+    let moment = moment(time);
+    html! {
+        time datetime=(moment) title=(moment.strftime("%Y-%m-%d %H:%M UTC")) { (text) }
+    }
+}
+
+/// The author's name as a link to the profile.
+#[must_use]
+pub fn author(username: Option<&str>) -> Markup {
+    html! {
+        @match username {
+            Some(name) => { a.author href=(profile_address(name, "")) { (name) } }
+            None => { span { "[deleted user]" } }
+        }
+    }
+}
+
+/// "1 comment", "2 comments".
+#[must_use]
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// How many votes up and down.
+pub fn vote_counts(up: impl Render, down: impl Render) -> impl Render {
+    static COUNTS: LazyLock<Template<2>> = LazyLock::new(|| {
+        Template::new(html! {
+            span { span data-count="up" { (HOLE) } " up" } " "
+            span { span data-count="down" { (HOLE) } " down" }
+        })
+    });
+    written(move |html| COUNTS.filled([&up, &down]).render_to(html))
+}
+
+/// Where an item's title leads to, and the site that is, with its score.
+#[must_use]
+pub fn title_link(frame: &Frame<'_>, news: &News, score: Score) -> Markup {
+    html! {
+        @if news.deleted {
+            span.gone { "[deleted news]" }
+        } @else if let Some(link) = news.link() {
+            @let target = frame.new_windows().then_some("_blank");
+            a href=(news.url) rel=(OUTSIDE) target=[target] data-open { (news.title) }
+            " "
+            @match &link.site {
+                Some(site) => { a.host href=(site_address(site)) { (site) } " " (site_badge(score)) }
+                None => { span.host { (link.host) } }
+            }
+        } @else {
+            a href=(news_address(news.id)) data-open { (news.title) }
+        }
+    }
+}
+
+/// The address of the page of a site.
+#[must_use]
+pub fn site_address(site: &Hostname) -> String {
+    format!("/site/{site}")
+}
+
+/// What is thought of a site, in a word; nothing when too few have voted.
+#[must_use]
+pub fn site_badge(score: Score) -> Markup {
+    let (class, word) = match score {
+        Score::Good => ("good", "good"),
+        Score::Bad => ("bad", "bad"),
+        Score::Controversial => ("mixed", "controversial"),
+        Score::NoScore => return html! {},
+    };
+    html! { span class={ "site-score " (class) } { span.hidden { "site: " } (word) } }
+}
+
+/// The address of an item's thread.
+#[must_use]
+pub fn news_address(id: NewsId) -> String {
+    format!("/news/{id}")
+}
+
+/// The id of the element that shows an item.
+pub fn news_anchor(id: NewsId) -> impl Render + Copy {
+    written(move |html| {
+        html.push_str("news-");
+        id.0.render_to(html);
+    })
+}
+
+/// How an item stands as an article.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing {
+    /// The votes that count.
+    pub votes: i64,
+    /// Whether further votes count.
+    pub is_open: bool,
+}
+
+impl Render for Standing {
+    fn render(&self) -> Markup {
+        let counted = self.is_open.then_some("up");
+        let word = if self.votes == 1 { " vote" } else { " votes" };
+        html! { span { span data-count=[counted] { (self.votes) } (word) } }
+    }
+}
+
+/// An item's heading and the line below it: votes (up and down, or those that
+/// count for an article), author, age, comments, topics, changes.
+pub fn news_story(
+    frame: &Frame<'_>,
+    line: &NewsLine,
+    standing: Option<Standing>,
+    heading: impl Fn(Markup) -> Markup,
+) -> impl Render {
+    let NewsLine { news, username, site_score, shown, .. } = line;
+    written(move |html| {
+        let counts = vote_counts(news.up, news.down);
+        let votes: &dyn Render = standing.as_ref().map_or(&counts, |standing| standing);
+        let age = ago(frame.now.seconds_since(news.ctime));
+        let links = news_links(frame, news);
+        let itself = filled(frame, shown, [votes, &age, &links], |[votes, age, links]| {
+            html! {
+                (heading(title_link(frame, news, *site_score)))
+                div.meta {
+                    (votes) " "
+                    (author(username.as_deref())) " "
+                    (age_as(news.ctime, age)) " "
+                    a href=(news_address(news.id)) {
+                        @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
+                    }
+                    @for topic in &news.topics { " " (topic_link(topic)) }
+                    (links)
+                }
+            }
+        });
+        itself.render_to(html);
+    })
+}
+
+/// What the viewer may do with an item.
+fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
+    let window = frame.rules.limits.news_edit_seconds;
+    let may_change = frame.viewer.is_some_and(|viewer| news.may_change(viewer, frame.now, window).is_ok());
+    written(move |html| {
+        if may_change {
+            let links = html! {
+                " " a href={ "/editnews/" (news.id) } { "edit" }
+                " " a href={ "/delnews/" (news.id) } { "delete" }
+            };
+            links.render_to(html);
+        }
+    })
+}
+
+/// Items one below the other, counted from `start`.
+pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Render {
+    static LIST: LazyLock<Template<1>> =
+        LazyLock::new(|| Template::new(html! { ol.news role="list" { (HOLE) } }));
+    written(move |html| {
+        let items = written(|html| {
+            for (number, line) in (start + 1..).zip(lines) {
+                news_item(frame, number, line, None).render_to(html);
+            }
+        });
+        LIST.filled([&items]).render_to(html);
+    })
+}
+
+/// An item in a list, with its place there.
+pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Option<Standing>) -> impl Render {
+    static ITEM: LazyLock<Template<4>> = LazyLock::new(|| {
+        Template::new(html! {
+            li.item #(HOLE) data-item {
+                span.rank aria-hidden="true" { (HOLE) }
+                (HOLE)
+                div.story { (HOLE) }
+            }
+        })
+    });
+    written(move |html| {
+        let anchor = news_anchor(line.news.id);
+        let buttons = news_buttons(frame, line, anchor);
+        let story = news_story(frame, line, standing, |title| html! { h2 dir="auto" { (title) } });
+        ITEM.filled([&anchor, &number, &buttons, &story]).render_to(html);
+    })
+}
+
+/// The buttons to vote on an item, or what keeps their place when it is deleted.
+pub fn news_buttons(frame: &Frame<'_>, line: &NewsLine, anchor: impl Render) -> impl Render {
+    let buttons = vote_buttons(frame, Ballot::News(line.news.id), line.my_vote, anchor);
+    let deleted = line.news.deleted;
+    written(move |html| if deleted { NO_BUTTONS.render_to(html) } else { buttons.render_to(html) })
+}
+
+/// What stands for a list without anything in it.
+#[must_use]
+pub fn empty_list(text: &str) -> Markup {
+    html! { p.empty { (text) } }
+}
+
+/// The links to the pages of a list of articles before and after this one.
+#[must_use]
+pub fn page_links(list: &str, page: PageNumber, total: u64) -> Markup {
+    let (number, has_more) = (page.get(), page.start().saturating_add(ARTICLES_PER_PAGE) < total);
+    html! {
+        @if number > 1 || has_more {
+            nav.more aria-label="Pages" {
+                @if number > 1 { a href={ (list) "?page=" (number - 1) } rel="prev" { "back" } }
+                @if has_more { a href={ (list) "?page=" (number + 1) } rel="next" { "more" } }
+            }
+        }
+    }
+}
+
+/// The links to the pages of a list before and after this one.
+#[must_use]
+pub fn paging(base: &str, start: u64, size: u64, total: u64) -> Markup {
+    html! {
+        @if start > 0 || start.saturating_add(size) < total {
+            nav.more aria-label="Pages" {
+                @if start > 0 {
+                    a href={ (base) (start.saturating_sub(size)) } rel="prev" { "back" }
+                }
+                @if start.saturating_add(size) < total {
+                    a href={ (base) (start + size) } rel="next" { "more" }
+                }
+            }
+        }
+    }
+}
+
+/// The message of a form that came back.
+#[must_use]
+pub fn alert(message: Option<&str>) -> Markup {
+    html! {
+        @if let Some(message) = message {
+            p.alert role="alert" { (message) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, line, news, user};
+    use super::*;
+    use tidings_domain::news::item::Direction;
+
+    fn listed(url: &str, title: &str, deleted: bool, my_vote: Option<Direction>) -> String {
+        let bob = user("2", "bob", "");
+        let lines = [line(news(title, url, deleted), my_vote)];
+        framed(Some(&bob), |frame| news_list(frame, &lines, 0).render()).into_string()
+    }
+
+    #[test]
+    fn ages_are_told_in_the_largest_whole_unit() {
+        for (seconds, text) in [
+            (0, "just now"),
+            (60, "1 minute ago"),
+            (7_199, "1 hour ago"),
+            (7_200, "2 hours ago"),
+            (86_400 * 29, "29 days ago"),
+            (86_400 * 364, "12 months ago"),
+            (86_400 * 800, "2 years ago"),
+        ] {
+            assert_eq!(ago(seconds).render().into_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_time_out_of_range_is_no_surprise() {
+        assert_eq!(moment(Timestamp(0)).to_string(), "1970-01-01T00:00:00Z");
+        assert_eq!(moment(Timestamp(u64::MAX)).to_string(), "1970-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn markup_in_titles_and_addresses_is_text() {
+        let html = listed("http://a.com/\"><script>x</script>", "<script>alert(1)</script>", false, None);
+        assert!(!html.contains("<script"), "{html}");
+        assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{html}");
+    }
+
+    #[test]
+    fn only_web_addresses_are_linked() {
+        for url in ["javascript:alert(1)", "data:text/html,x", "text://javascript:alert(1)", ""] {
+            let html = listed(url, "title", false, None);
+            assert!(!html.contains("javascript:") && !html.contains("data:text"), "{html}");
+            assert!(html.contains(r#"<a href="/news/5" data-open>title</a>"#), "{html}");
+        }
+        let html = listed("https://Example.com/a?b=c&d", "title", false, None);
+        let link =
+            r#"<a href="https://Example.com/a?b=c&amp;d" rel="nofollow ugc noopener" data-open>title</a>"#;
+        assert!(html.contains(link), "{html}");
+        assert!(html.contains(r#"<a class="host" href="/site/example.com">example.com</a>"#), "{html}");
+    }
+
+    #[test]
+    fn new_windows_are_opened_for_those_who_want_them() {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        for (flags, expected) in [("", false), ("n", true)] {
+            let bob = user("2", "bob", flags);
+            let html = framed(Some(&bob), |frame| news_list(frame, &lines, 0).render()).into_string();
+            assert_eq!(html.contains(r#"target="_blank""#), expected, "{html}");
+        }
+    }
+
+    fn buttons(html: &str, name: &str) -> usize {
+        html.matches(&format!("<span class=\"hidden\">{name}</span></button>")).count()
+    }
+
+    #[test]
+    fn an_item_has_one_button_up_and_one_down() {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        let anonymous = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
+        for html in [
+            listed("http://a.com/", "t", false, None),
+            listed("http://a.com/", "t", false, Some(Direction::Up)),
+            anonymous,
+        ] {
+            assert_eq!((buttons(&html, "up"), buttons(&html, "down")), (1, 1), "{html}");
+        }
+        let html = listed("http://a.com/", "t", false, None);
+        for part in [
+            r#"method="post" action="/votenews""#,
+            r#"name="news_id" value="5""#,
+            r#"name="apisecret" value="secret""#,
+            r##"name="next" value="/latest/0#news-5""##,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+    }
+
+    #[test]
+    fn ones_own_vote_is_marked_and_final() {
+        let html = listed("http://a.com/", "t", false, Some(Direction::Down));
+        assert!(html.contains(r#"value="down" aria-pressed="true" disabled"#), "{html}");
+        assert!(html.contains(r#"value="up" aria-pressed="false" disabled"#), "{html}");
+        assert!(!html.contains("<form"), "{html}");
+    }
+
+    #[test]
+    fn visitors_are_led_to_the_login_and_back() {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        let html = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
+        assert!(html.contains(r#"action="/login""#) && !html.contains("apisecret"), "{html}");
+    }
+
+    #[test]
+    fn deleted_news_show_nothing_of_what_they_were() {
+        let html = listed("http://secret.example/", "hidden title", true, Some(Direction::Up));
+        assert!(html.contains("[deleted news]"), "{html}");
+        assert!(!html.contains("hidden title") && !html.contains("secret.example"), "{html}");
+        assert!(!html.contains("<button"), "{html}");
+    }
+
+    #[test]
+    fn changes_are_offered_to_those_who_may_make_them() {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        for (id, flags, expected) in [("1", "", true), ("2", "", false), ("2", "a", true)] {
+            let viewer = user(id, "someone", flags);
+            let html = framed(Some(&viewer), |frame| news_list(frame, &lines, 0).render()).into_string();
+            assert_eq!(html.contains("/editnews/5"), expected, "{html}");
+            assert_eq!(html.contains("/delnews/5"), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn names_are_text_and_gone_users_are_called_that() {
+        let html = author(Some("a<b")).into_string();
+        assert_eq!(html, r#"<a class="author" href="/@a%3Cb">a&lt;b</a>"#);
+        assert!(author(None).into_string().contains("[deleted user]"));
+    }
+
+    #[test]
+    fn pages_of_a_list_lead_to_their_neighbours() {
+        let links = |start, total| paging("/latest/", start, 100, total).into_string();
+        assert_eq!(links(0, 100), "");
+        assert!(links(0, 101).contains(r#"href="/latest/100""#) && !links(0, 101).contains("prev"));
+        assert!(links(150, 151).contains(r#"href="/latest/50""#) && !links(150, 151).contains("next"));
+    }
+}

@@ -1,0 +1,191 @@
+//! Setting a new password with a link sent by mail: both pages.
+
+use super::Refused;
+use super::layout::Frame;
+use super::parts::alert;
+use crate::App;
+use crate::actions::send_reset_link;
+use crate::error::Failure;
+use crate::form::Fields;
+use crate::local_path::LocalPath;
+use crate::path::PathOf;
+use crate::viewer::SameSite;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use tidings_domain::Error;
+use tidings_domain::accounts::password_reset;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::values::limits::PASSWORD_MIN;
+use tidings_domain::values::text::NewPassword;
+
+const HEADING: &str = "Reset your password";
+
+/// The form that asks for the mail.
+#[derive(Default)]
+struct RequestForm<'a> {
+    username: &'a str,
+    email: &'a str,
+    message: Option<&'a str>,
+}
+
+impl RequestForm<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1 { (HEADING) }
+            (alert(self.message))
+            p { "We send a link to the e-mail address in your profile. It works once, for an hour." }
+            form.form.narrow method="post" action="/reset-password" {
+                div {
+                    label for="username" { "Username" }
+                    input #username name="username" value=(self.username) required autocomplete="username"
+                        autocapitalize="none" spellcheck="false";
+                }
+                div {
+                    label for="email" { "E-mail address" }
+                    input #email name="email" value=(self.email) required inputmode="email"
+                        autocomplete="email" autocapitalize="none" spellcheck="false";
+                }
+                button.button { "Send the link" }
+            }
+        };
+        frame.page(HEADING, &content)
+    }
+}
+
+/// GET /reset-password.
+pub async fn request_form(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    if app.mailer.is_some() {
+        return Ok(RequestForm::default().render(&frame));
+    }
+    let content = html! {
+        h1 { (HEADING) }
+        p.notice { "This site sends no mail. Please ask its administrator for a new password." }
+    };
+    Ok(frame.page(HEADING, &content))
+}
+
+/// POST /reset-password: username, email.
+pub async fn request(
+    State(app): State<App>,
+    _: SameSite,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Response, Failure> {
+    let frame = Frame::for_nobody(&app, &here);
+    if let Err(failure) = try_request(&app, &fields).await {
+        let refused = Refused::from_failure(failure)?;
+        let (username, email) = (fields.text("username"), fields.text("email"));
+        let form = RequestForm { username, email, message: Some(&refused.message) };
+        return Ok(refused.answer(form.render(&frame)));
+    }
+    let content = html! {
+        h1 { "Look into your mail" }
+        p.notice role="status" {
+            "If there is an account with this name and address, a link is on its way. \
+             It works once, for an hour."
+        }
+    };
+    Ok(frame.page(HEADING, &content).into_response())
+}
+
+async fn try_request(app: &App, fields: &Fields) -> Result<(), Failure> {
+    send_reset_link(app, fields.required("username")?, fields.required("email")?).await
+}
+
+/// The address of these pages is a secret: it goes to nobody.
+const NO_REFERRER: [(HeaderName, HeaderValue); 2] = [
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+];
+
+fn password_form(frame: &Frame<'_>, message: Option<&str>) -> Markup {
+    let content = html! {
+        h1 { "Set a new password" }
+        (alert(message))
+        // Sent to this page's own address, which is the only place of the token.
+        form.form.narrow method="post" {
+            div {
+                label for="password" { "New password" }
+                input #password name="password" type="password" required autocomplete="new-password"
+                    aria-describedby="password-hint";
+                p.hint #password-hint { "At least " (PASSWORD_MIN) " characters." }
+            }
+            button.button { "Set password" }
+        }
+    };
+    frame.page("Set a new password", &content)
+}
+
+/// A frame that does not repeat the secret address in its links.
+fn frame<'a>(app: &'a App, here: &'a LocalPath) -> Frame<'a> {
+    Frame::for_nobody(app, here)
+}
+
+/// GET /reset-password/:token.
+pub async fn new_password_form(
+    PathOf(token): PathOf<String>,
+    State(app): State<App>,
+) -> Result<Response, Failure> {
+    password_reset::check_link(&app.site, &token).await?;
+    let here = LocalPath::parse("/reset-password");
+    Ok((NO_REFERRER, password_form(&frame(&app, &here), None)).into_response())
+}
+
+/// POST /reset-password/:token: password. A refused password leaves the link as it is.
+pub async fn set_password(
+    PathOf(token): PathOf<String>,
+    State(app): State<App>,
+    _: SameSite,
+    fields: Fields,
+) -> Result<Response, Failure> {
+    let here = LocalPath::parse("/reset-password");
+    let frame = frame(&app, &here);
+    let outcome = try_set_password(&app, &token, &fields).await;
+    if let Err(failure) = outcome {
+        // Without a link that works there is no form to come back to.
+        password_reset::check_link(&app.site, &token).await?;
+        let refused = Refused::from_failure(failure)?;
+        let page = password_form(&frame, Some(&refused.message));
+        return Ok((NO_REFERRER, refused.answer(page)).into_response());
+    }
+    let content = html! {
+        h1 { "Your new password is set" }
+        p.notice role="status" { "All your sessions have ended." }
+        p { a.action href="/login" { "Log in" } }
+    };
+    Ok((NO_REFERRER, frame.page(HEADING, &content)).into_response())
+}
+
+async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(), Failure> {
+    let password = NewPassword::parse(fields.required("password")?).map_err(Error::from)?;
+    Ok(password_reset::set_new_password(&app.site, token, &password).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::framed;
+    use super::*;
+
+    #[test]
+    fn the_form_for_the_password_carries_no_secret() {
+        let html = framed(None, |frame| password_form(frame, Some("too <short>"))).into_string();
+        assert!(html.contains("too &lt;short&gt;"), "{html}");
+        assert!(!html.contains(r#"type="hidden""#) && !html.contains("action="), "{html}");
+    }
+
+    #[test]
+    fn a_refused_request_comes_back_filled_in() {
+        let form = RequestForm { username: "al\"ice", email: "a@b.c", message: Some("no") };
+        let html = framed(None, |frame| form.render(frame)).into_string();
+        for part in [r#"value="al&quot;ice""#, r#"value="a@b.c""#, r#"role="alert">no<"#] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! People: who follows whom, whom to follow, and the buttons that do it.
+
+use super::home::{Tab, tabs};
+use super::layout::Frame;
+use super::parts::counted;
+use super::profile_address;
+use super::tweets::{older, person_link};
+use crate::App;
+use crate::actions;
+use crate::error::Failure;
+use crate::form::Fields;
+use crate::local_path::LocalPath;
+use crate::paging::page_window;
+use crate::path::{AtName, PathOf};
+use crate::viewer::SignedForm;
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
+use tidings_domain::timelines::suggestions::{self, Suggestion};
+use tidings_domain::values::ids::UserId;
+
+/// People on the page of suggestions.
+const SUGGESTIONS: usize = 30;
+
+/// The button that follows somebody, or that ends it; nothing for oneself.
+/// It leads back to `next`. Among others it says whom it is about.
+#[must_use]
+pub fn follow_button(frame: &Frame<'_>, person: &Person, next: &str, among_others: bool) -> Markup {
+    let (action, label) = if person.followed { ("/unfollow", "Unfollow") } else { ("/follow", "Follow") };
+    let whom = html! { @if among_others { span.hidden { " " (person.username) } } };
+    html! {
+        @match frame.viewer {
+            Some(viewer) if viewer.id == person.id => {}
+            Some(_) => {
+                form.follow method="post" action=(action) {
+                    input type="hidden" name="username" value=(person.username);
+                    (frame.secret_field())
+                    input type="hidden" name="next" value=(next);
+                    button.button.small.quiet[person.followed] { (label) (whom) }
+                }
+            }
+            None => {
+                form.follow action="/login" {
+                    input type="hidden" name="next" value=(next);
+                    button.button.small { "Follow" (whom) }
+                }
+            }
+        }
+    }
+}
+
+fn person_anchor(id: UserId) -> String {
+    format!("person-{id}")
+}
+
+/// One person in a list, with what is to be said about them.
+fn person_item(frame: &Frame<'_>, person: &Person, about: Option<&str>) -> Markup {
+    let anchor = person_anchor(person.id);
+    html! {
+        li.person #(anchor) data-item {
+            div {
+                (person_link(&person.username, &person.fullname))
+                @if let Some(about) = about { p.hint { (about) } }
+            }
+            (follow_button(frame, person, &format!("{}#{anchor}", frame.here), true))
+        }
+    }
+}
+
+/// Why somebody is suggested.
+fn reason(suggestion: &Suggestion) -> String {
+    match suggestion.followed_by_friends {
+        0 => counted(suggestion.followers, "follower", "followers"),
+        friends => format!("followed by {} you follow", counted(friends, "person", "people")),
+    }
+}
+
+/// A few suggestions beside something else; nothing when there are none.
+#[must_use]
+pub fn who_to_follow(frame: &Frame<'_>, suggestions: &[Suggestion]) -> Markup {
+    html! {
+        @if !suggestions.is_empty() {
+            aside.beside aria-labelledby="who-to-follow" {
+                h2 #who-to-follow { "Who to follow" }
+                ol.people role="list" {
+                    @for suggestion in suggestions {
+                        (person_item(frame, &suggestion.person, Some(&reason(suggestion))))
+                    }
+                }
+                p { a.action href="/suggestions" { "More people" } }
+            }
+        }
+    }
+}
+
+/// GET /suggestions.
+pub async fn suggestions(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let suggestions = suggestions::suggestions(&mut visit, SUGGESTIONS).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    if frame.viewer.is_none() {
+        return Err(Failure::LoginRequired);
+    }
+    let content = html! {
+        h1.hidden { "Who to follow" }
+        (tabs(&frame, Tab::Suggestions))
+        @if suggestions.is_empty() {
+            p.empty {
+                "There is nobody left to suggest. Whoever writes something is "
+                a href="/everyone" { "here" } "."
+            }
+        }
+        ol.people role="list" {
+            @for suggestion in &suggestions {
+                (person_item(&frame, &suggestion.person, Some(&reason(suggestion))))
+            }
+        }
+    };
+    Ok(frame.page("Who to follow", &content))
+}
+
+/// Who follows a user, or whom the user follows.
+struct PeopleOf<'a> {
+    name: &'a str,
+    side: Side,
+    page: &'a PeoplePage,
+}
+
+impl PeopleOf<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let profile = profile_address(self.name, "");
+        let (heading, empty, base) = match self.side {
+            Side::Followers => {
+                ("Followers of", "Nobody follows them yet.", profile_address(self.name, "/followers"))
+            }
+            Side::Followings => {
+                ("Followed by", "They follow nobody yet.", profile_address(self.name, "/followings"))
+            }
+        };
+        let content = html! {
+            h1 { (heading) " " a href=(profile) { (self.name) } }
+            @if self.page.count == 0 {
+                p.empty { (empty) }
+            } @else {
+                p.hint { (counted(self.page.count, "person", "people")) }
+            }
+            ol.people role="list" {
+                @for person in &self.page.people { (person_item(frame, person, None)) }
+            }
+            (older(&base, self.page.next))
+        };
+        frame.page(&format!("{heading} {}", self.name), &content)
+    }
+}
+
+async fn people_of(
+    app: &App,
+    mut visit: Visit,
+    here: &LocalPath,
+    name: &str,
+    side: Side,
+    fields: &Fields,
+) -> Result<Markup, Failure> {
+    let page = follows::people(&mut visit, name, side, &page_window(fields)?).await?;
+    let frame = Frame::of(app, &mut visit, here).await?;
+    Ok(PeopleOf { name, side, page: &page }.render(&frame))
+}
+
+/// GET /@:name/followers.
+pub async fn followers(
+    PathOf(AtName(name)): PathOf<AtName>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    people_of(&app, visit, &here, &name, Side::Followers, &fields).await
+}
+
+/// GET /@:name/followings.
+pub async fn followings(
+    PathOf(AtName(name)): PathOf<AtName>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    people_of(&app, visit, &here, &name, Side::Followings, &fields).await
+}
+
+/// Where a button leads back to: where it was, or to whom it was about.
+fn back(fields: &Fields) -> Redirect {
+    match fields.text("next") {
+        "" => Redirect::to(&profile_address(fields.text("username"), "")),
+        next => Redirect::to(LocalPath::parse(next).as_str()),
+    }
+}
+
+/// POST /follow: username, apisecret, next.
+pub async fn follow(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+    actions::follow(&app, &form).await?;
+    Ok(back(&form.fields))
+}
+
+/// POST /unfollow: username, apisecret, next.
+pub async fn unfollow(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+    actions::unfollow(&app, &form).await?;
+    Ok(back(&form.fields))
+}

@@ -1,0 +1,295 @@
+//! A user's page: who it is, what they wrote, and the button to follow them.
+
+use super::Refused;
+use super::layout::Frame;
+use super::parts::{age, alert, counted};
+use super::people::follow_button;
+use super::settings::{ProfileForm, save};
+use super::tweets::{older, tweet_list};
+use super::{profile_address, user_address};
+use crate::App;
+use crate::autolink::autolink;
+use crate::error::Failure;
+use crate::form::Fields;
+use crate::identicon::{gravatar_url, identicon};
+use crate::local_path::LocalPath;
+use crate::paging::{PAGE, page_window};
+use crate::path::{AtName, PathOf};
+use crate::viewer::SignedForm;
+use axum::extract::State;
+use axum::response::Response;
+use maud::{Markup, PreEscaped, html};
+use tidings_domain::accounts::users::{self, Profile, User};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::timelines::follows::Person;
+use tidings_domain::timelines::reading::{self, TweetPage};
+use tidings_domain::values::cursor::Window;
+
+/// The side of the avatar, in CSS pixels.
+const AVATAR: u32 = 64;
+
+/// A user's page.
+struct ProfilePage<'a> {
+    profile: &'a Profile,
+    tweets: &'a TweetPage,
+    /// The form of earlier versions, for the owner: on `/user/<name>`.
+    form: Option<ProfileForm<'a>>,
+    message: Option<&'a str>,
+    saved: bool,
+}
+
+impl ProfilePage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let user = &self.profile.user;
+        let is_own = frame.viewer.is_some_and(|viewer| viewer.id == user.id);
+        let content = html! {
+            (alert(self.message))
+            @if is_own && self.saved { p.notice role="status" { "Your profile is saved." } }
+            (self.person(frame, is_own))
+            (self.facts(frame, is_own))
+            @if !user.about.is_empty() {
+                div.text dir="auto" { (autolink(&user.about, frame.new_windows())) }
+            }
+            @if is_own && let Some(form) = &self.form {
+                h2 { "Your profile" }
+                (form.render(frame))
+            }
+            h2 { "Tweets" }
+            @if self.tweets.lines.is_empty() { p.empty { "There are no tweets here." } }
+            (tweet_list(frame, &self.tweets.lines))
+            (older(&profile_address(&user.username, ""), self.tweets.next))
+        };
+        frame.page_with(&user.username, &head(&user.username), &content)
+    }
+
+    fn person(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
+        let Profile { user, followed, .. } = self.profile;
+        let person = Person {
+            id: user.id,
+            username: user.username.clone(),
+            fullname: user.fullname.clone(),
+            followed: *followed,
+        };
+        let has_full_name = !user.fullname.is_empty();
+        html! {
+            div.profile {
+                (avatar(user, frame.settings.gravatars))
+                div {
+                    h1 { @if has_full_name { (user.fullname) } @else { (user.username) } }
+                    p.handle { "@" (user.username) }
+                }
+                @if is_own {
+                    a.action href="/settings" { "Settings" }
+                } @else {
+                    (follow_button(frame, &person, &profile_address(&user.username, ""), false))
+                }
+            }
+        }
+    }
+
+    fn facts(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
+        let Profile { user, posted, comments, followers, followings, tweets, .. } = self.profile;
+        let counts = [
+            ("tweets", tweets, profile_address(&user.username, "")),
+            ("followers", followers, profile_address(&user.username, "/followers")),
+            ("following", followings, profile_address(&user.username, "/followings")),
+        ];
+        html! {
+            dl.facts {
+                @for (name, count, address) in counts {
+                    div { dt { (name) } dd { a href=(address) { (count) } } }
+                }
+                div { dt { "karma" } dd { (user.karma) } }
+                div { dt { "joined" } dd { (age(frame, user.ctime)) } }
+                div {
+                    dt { "submitted" }
+                    dd {
+                        a href=(user_address("usernews", &user.username, "/0")) {
+                            (counted(*posted, "item", "items"))
+                        }
+                    }
+                }
+                div {
+                    dt { "written" }
+                    dd {
+                        a href=(user_address("usercomments", &user.username, "/0")) {
+                            (counted(*comments, "comment", "comments"))
+                        }
+                    }
+                }
+                @if is_own { div { dt { "saved" } dd { a href="/saved/0" { "your list" } } } }
+                @if user.flags.admin { div { dt { "role" } dd { "administrator" } } }
+            }
+        }
+    }
+}
+
+/// What the page's head has more: its one address, and the feed.
+fn head(username: &str) -> Markup {
+    html! {
+        link rel="canonical" href=(profile_address(username, ""));
+        link rel="alternate" type="application/atom+xml" title=(format!("Tweets by {username} (Atom)"))
+            href=(profile_address(username, "/feed"));
+    }
+}
+
+/// The user's picture; the name stands beside it.
+fn avatar(user: &User, gravatars: bool) -> Markup {
+    html! {
+        @if gravatars && !user.email.is_empty() {
+            img src=(gravatar_url(&user.email, AVATAR * 2)) alt="" width=(AVATAR) height=(AVATAR)
+                referrerpolicy="no-referrer";
+        } @else {
+            (PreEscaped(identicon(&user.username, AVATAR)))
+        }
+    }
+}
+
+/// GET /user/:name: the address of earlier versions, with the form of that
+/// time for the owner.
+pub async fn profile(
+    PathOf(name): PathOf<String>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    show(&app, visit, &here, &name, &fields, true).await
+}
+
+/// GET /@:name.
+pub async fn at(
+    PathOf(AtName(name)): PathOf<AtName>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    show(&app, visit, &here, &name, &fields, false).await
+}
+
+async fn show(
+    app: &App,
+    mut visit: Visit,
+    here: &LocalPath,
+    name: &str,
+    fields: &Fields,
+    with_form: bool,
+) -> Result<Markup, Failure> {
+    let window = page_window(fields)?;
+    let profile = users::profile(&mut visit, name).await?;
+    let tweets = reading::of_user(&mut visit, profile.user.id, &window).await?;
+    let frame = Frame::of(app, &mut visit, here).await?;
+    let Profile { user, .. } = &profile;
+    let form = with_form.then_some(ProfileForm { about: &user.about, email: &user.email, more: None });
+    let saved = fields.get("saved").is_some();
+    Ok(ProfilePage { profile: &profile, tweets: &tweets, form, message: None, saved }.render(&frame))
+}
+
+/// What an address of a person takes of other methods than GET: where no name
+/// is, nothing is.
+pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> Failure {
+    Failure::MethodNotAllowed
+}
+
+/// POST /profile: about, email, password (may be empty), apisecret.
+pub async fn change(
+    State(app): State<App>,
+    here: LocalPath,
+    mut form: SignedForm,
+) -> Result<Response, Failure> {
+    match save(&app, &form, &user_address("user", &form.user.username, "?saved")).await {
+        Ok(answer) => Ok(answer),
+        Err(failure) => {
+            let refused = Refused::from_failure(failure)?;
+            let profile = users::profile(&mut form.visit, &form.user.username).await?;
+            let tweets = reading::of_user(&mut form.visit, form.user.id, &Window::newest(PAGE)).await?;
+            let (about, email) = (form.fields.text("about"), form.fields.text("email"));
+            let page = ProfilePage {
+                profile: &profile,
+                tweets: &tweets,
+                form: Some(ProfileForm { about, email, more: None }),
+                message: Some(&refused.message),
+                saved: false,
+            };
+            Ok(refused.answer(page.render(&Frame::for_user(&app, &here, &form.user))))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, user};
+    use super::*;
+
+    fn page(viewer: Option<&User>, message: Option<&str>) -> String {
+        let mut owner = user("1", "al<ice", "");
+        owner.about = "<script> http://a.com/".to_owned();
+        owner.email = "alice@secret.example".to_owned();
+        let profile = Profile {
+            user: owner.into(),
+            posted: 1,
+            comments: 2,
+            followers: 4_711,
+            followings: 815,
+            tweets: 0,
+            followed: false,
+        };
+        let form = match message {
+            Some(_) => ProfileForm { about: "typed <about>", email: "typed email", more: None },
+            None => ProfileForm { about: "", email: &profile.user.email, more: None },
+        };
+        let page = ProfilePage {
+            profile: &profile,
+            tweets: &TweetPage::default(),
+            form: Some(form),
+            message,
+            saved: true,
+        };
+        framed(viewer, |frame| page.render(frame)).into_string()
+    }
+
+    #[test]
+    fn everybody_sees_the_profile_but_not_the_address() {
+        let bob = user("2", "bob", "");
+        for viewer in [None, Some(&bob)] {
+            let html = page(viewer, None);
+            for part in [
+                "al&lt;ice",
+                "&lt;script&gt;",
+                "1 item",
+                "2 comments",
+                "/usernews/al%3Cice/0",
+                r#"<a href="/@al%3Cice/followers">4711</a>"#,
+                r#"<a href="/@al%3Cice/followings">815</a>"#,
+                r#"<link rel="canonical" href="/@al%3Cice">"#,
+                r#"href="/@al%3Cice/feed""#,
+                "gravatar.com",
+            ] {
+                assert!(html.contains(part), "{part} in {html}");
+            }
+            for part in ["secret.example", "<script>", "action=\"/profile\"", "saved"] {
+                assert!(!html.contains(part), "{part} in {html}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_owner_has_a_form_that_comes_back_as_typed() {
+        let owner = user("1", "al<ice", "");
+        assert!(page(Some(&owner), None).contains(r#"value="alice@secret.example""#));
+        let html = page(Some(&owner), Some("no"));
+        for part in ["typed &lt;about&gt;", r#"value="typed email""#, r#"role="alert">no<"#] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+    }
+
+    #[test]
+    fn without_gravatars_or_address_the_picture_is_drawn_here() {
+        let mut owner = user("1", "alice", "");
+        assert!(avatar(&owner, true).into_string().starts_with("<svg"));
+        owner.email = "a@b.c".to_owned();
+        assert!(avatar(&owner, true).into_string().contains("gravatar.com"));
+        assert!(avatar(&owner, false).into_string().starts_with("<svg"));
+    }
+}

@@ -1,0 +1,224 @@
+//! Logging in and out, and registering.
+
+use super::Refused;
+use super::layout::Frame;
+use super::login_address;
+use super::parts::alert;
+use crate::App;
+use crate::actions::{open_account, open_session};
+use crate::cookies;
+use crate::error::Failure;
+use crate::form::Fields;
+use crate::local_path::LocalPath;
+use crate::viewer::{ClientAddress, SameSite, SignedForm};
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::sessions::{self, Session};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::values::limits::{PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
+
+/// Which of the two forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    LogIn,
+    Register,
+}
+
+/// The form that asks for name and password.
+struct CredentialsForm<'a> {
+    purpose: Purpose,
+    username: &'a str,
+    /// Where a login leads to.
+    next: &'a LocalPath,
+    message: Option<&'a str>,
+}
+
+impl CredentialsForm<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let (heading, action, password) = match self.purpose {
+            Purpose::LogIn => ("Login", "/login", "current-password"),
+            Purpose::Register => ("Create an account", "/register", "new-password"),
+        };
+        let is_new = self.purpose == Purpose::Register;
+        let content = html! {
+            h1 { (heading) }
+            (alert(self.message))
+            form.form.narrow method="post" action=(action) {
+                input type="hidden" name="next" value=(self.next);
+                div {
+                    label for="username" { "Username" }
+                    input #username name="username" value=(self.username) required autocomplete="username"
+                        autocapitalize="none" spellcheck="false" aria-describedby=[is_new.then_some("username-hint")];
+                    @if is_new {
+                        p.hint #username-hint {
+                            (USERNAME_MIN) " to " (USERNAME_MAX) " letters, digits, _ and -, a letter first."
+                        }
+                    }
+                }
+                div {
+                    label for="password" { "Password" }
+                    input #password name="password" type="password" required autocomplete=(password)
+                        aria-describedby=[is_new.then_some("password-hint")];
+                    @if is_new { p.hint #password-hint { "At least " (PASSWORD_MIN) " characters." } }
+                }
+                button.button { (heading) }
+            }
+            (self.elsewhere())
+        };
+        frame.page(heading, &content)
+    }
+
+    fn elsewhere(&self) -> Markup {
+        html! {
+            @match self.purpose {
+                Purpose::LogIn => {
+                    p { "New here? " a href=(register_address(self.next)) { "Create an account" } }
+                    p { a href="/reset-password" { "Forgot your password?" } }
+                }
+                Purpose::Register => {
+                    p { "Have an account? " a href=(login_address(self.next.as_str())) { "Log in" } }
+                }
+            }
+        }
+    }
+}
+
+fn register_address(next: &LocalPath) -> String {
+    login_address(next.as_str()).replacen("/login", "/register", 1)
+}
+
+async fn form(
+    app: &App,
+    mut visit: Visit,
+    here: &LocalPath,
+    purpose: Purpose,
+    fields: &Fields,
+) -> Result<Markup, Failure> {
+    let next = LocalPath::parse(fields.text("next"));
+    let frame = Frame::of(app, &mut visit, here).await?;
+    Ok(CredentialsForm { purpose, username: "", next: &next, message: None }.render(&frame))
+}
+
+/// Leads on with the new session, or back to the form.
+fn enter(
+    app: &App,
+    here: &LocalPath,
+    purpose: Purpose,
+    fields: &Fields,
+    outcome: Result<Session, Failure>,
+) -> Result<Response, Failure> {
+    let next = LocalPath::parse(fields.text("next"));
+    match outcome {
+        Ok(session) => {
+            let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, &session.auth))];
+            Ok((cookie, Redirect::to(next.as_str())).into_response())
+        }
+        Err(failure) => {
+            let refused = Refused::from_failure(failure)?;
+            let message = Some(refused.message.as_str());
+            let form = CredentialsForm { purpose, username: fields.text("username"), next: &next, message };
+            let frame = Frame::for_nobody(app, here);
+            Ok(refused.answer(form.render(&frame)))
+        }
+    }
+}
+
+/// GET /login.
+pub async fn login_form(
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    form(&app, visit, &here, Purpose::LogIn, &fields).await
+}
+
+/// POST /login: username, password, next.
+pub async fn log_in(
+    State(app): State<App>,
+    _: SameSite,
+    ClientAddress(address): ClientAddress,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Response, Failure> {
+    let outcome = open_session(&app, &fields, address).await;
+    enter(&app, &here, Purpose::LogIn, &fields, outcome)
+}
+
+/// GET /register.
+pub async fn register_form(
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    form(&app, visit, &here, Purpose::Register, &fields).await
+}
+
+/// POST /register: username, password, next.
+pub async fn register(
+    State(app): State<App>,
+    _: SameSite,
+    ClientAddress(address): ClientAddress,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Response, Failure> {
+    let outcome = open_account(&app, &fields, address).await;
+    enter(&app, &here, Purpose::Register, &fields, outcome)
+}
+
+/// GET /logout: a button; a link alone logs nobody out.
+pub async fn logout_form(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let content = html! {
+        h1 { "Logout" }
+        @if frame.viewer.is_some() {
+            p { "This ends your session in all your browsers." }
+            form.form method="post" action="/logout" {
+                (frame.secret_field())
+                button.button { "Log out" }
+            }
+        } @else {
+            p { "You are not logged in." }
+        }
+    };
+    Ok(frame.page("Logout", &content))
+}
+
+/// POST /logout: apisecret.
+pub async fn log_out(State(app): State<App>, form: SignedForm) -> Result<Response, Failure> {
+    sessions::log_out(&app.site, form.user.id).await?;
+    let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
+    Ok((cookie, Redirect::to("/")).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::framed;
+    use super::*;
+
+    #[test]
+    fn a_refused_form_keeps_the_name_but_no_password() {
+        let next = LocalPath::parse("/news/1");
+        let form =
+            CredentialsForm { purpose: Purpose::LogIn, username: "\"><b>", next: &next, message: Some("no") };
+        let html = framed(None, |frame| form.render(frame)).into_string();
+        for part in [
+            r#"value="&quot;&gt;&lt;b&gt;""#,
+            r#"role="alert">no<"#,
+            r#"name="next" value="/news/1""#,
+            r#"autocomplete="current-password""#,
+            r#"href="/register?next=%2Fnews%2F1""#,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        let password = html.split("<input").find(|input| input.contains(r#"type="password""#));
+        assert!(password.is_some_and(|input| !input.contains("value=")), "{html}");
+    }
+}

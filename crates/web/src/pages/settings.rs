@@ -1,0 +1,276 @@
+//! What the owner of an account changes about it, and how it is given up.
+
+use super::Refused;
+use super::layout::Frame;
+use super::parts::alert;
+use super::profile_address;
+use crate::App;
+use crate::actions::profile_change;
+use crate::cookies;
+use crate::error::Failure;
+use crate::form::Fields;
+use crate::local_path::LocalPath;
+use crate::viewer::{ClientAddress, SignedForm, SignedIn};
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::account;
+use tidings_domain::accounts::users::User;
+use tidings_domain::deactivation;
+use tidings_domain::values::limits::{MAX_FULL_NAME, PASSWORD_MIN};
+
+/// The form of a profile, as it is stored or as it was typed.
+pub(super) struct ProfileForm<'a> {
+    pub about: &'a str,
+    pub email: &'a str,
+    /// What only the page of settings asks for.
+    pub more: Option<MoreSettings<'a>>,
+}
+
+/// The settings that the form on one's own old profile page does not have.
+pub(super) struct MoreSettings<'a> {
+    pub fullname: &'a str,
+    pub tweet_news: bool,
+}
+
+impl<'a> ProfileForm<'a> {
+    /// All settings of a user.
+    fn of(user: &'a User) -> Self {
+        let more = MoreSettings { fullname: &user.fullname, tweet_news: user.tweet_news };
+        Self { about: &user.about, email: &user.email, more: Some(more) }
+    }
+
+    /// All settings as they were typed.
+    fn typed(fields: &'a Fields) -> Self {
+        let tweet_news = fields.text("tweet_news") == "1";
+        let more = MoreSettings { fullname: fields.text("fullname"), tweet_news };
+        Self { about: fields.text("about"), email: fields.text("email"), more: Some(more) }
+    }
+
+    /// The form, without the message of a refusal.
+    pub(super) fn render(&self, frame: &Frame<'_>) -> Markup {
+        let action = if self.more.is_some() { "/settings" } else { "/profile" };
+        html! {
+            form.form method="post" action=(action) {
+                (frame.secret_field())
+                @if let Some(more) = &self.more { (full_name_field(more.fullname)) }
+                div {
+                    label for="about" { "About you" }
+                    textarea #about name="about" { "\n" (self.about) }
+                }
+                (self.email_field(frame))
+                div {
+                    label for="password" { "New password" }
+                    input #password name="password" type="password" autocomplete="new-password"
+                        aria-describedby="password-hint";
+                    p.hint #password-hint {
+                        "Empty keeps the one you have. At least " (PASSWORD_MIN)
+                        " characters; a new one ends your sessions in other browsers."
+                    }
+                }
+                @if let Some(more) = &self.more { (announce_field(more.tweet_news)) }
+                button.button { "Save" }
+            }
+        }
+    }
+
+    fn email_field(&self, frame: &Frame<'_>) -> Markup {
+        html! {
+            div {
+                label for="email" { "E-mail address" }
+                input #email name="email" value=(self.email) inputmode="email" autocomplete="email"
+                    autocapitalize="none" spellcheck="false" aria-describedby="email-hint";
+                p.hint #email-hint {
+                    "Never shown. For a forgotten password"
+                    @if frame.settings.gravatars { ", and for your picture at gravatar.com" }
+                    "."
+                }
+            }
+        }
+    }
+}
+
+fn full_name_field(fullname: &str) -> Markup {
+    html! {
+        div {
+            label for="fullname" { "Full name" }
+            input #fullname name="fullname" value=(fullname) autocomplete="name"
+                aria-describedby="fullname-hint";
+            p.hint #fullname-hint {
+                "Shown beside your username. May be empty; at most " (MAX_FULL_NAME) " characters."
+            }
+        }
+    }
+}
+
+fn announce_field(tweet_news: bool) -> Markup {
+    html! {
+        div {
+            // A browser does not send an empty box: this says that there is one.
+            input type="hidden" name="tweet_news_shown" value="1";
+            label.choice for="tweet_news" {
+                input #tweet_news name="tweet_news" type="checkbox" value="1" checked[tweet_news];
+                span { "Announce what I submit to my followers" }
+            }
+        }
+    }
+}
+
+/// The page of settings.
+struct SettingsPage<'a> {
+    form: ProfileForm<'a>,
+    username: &'a str,
+    message: Option<&'a str>,
+    saved: bool,
+}
+
+impl SettingsPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1 { "Settings" }
+            (alert(self.message))
+            @if self.saved { p.notice role="status" { "Your settings are saved." } }
+            (self.form.render(frame))
+            p { a.action href=(profile_address(self.username, "")) { "Your profile" } }
+            h2 { "Leaving" }
+            p { "You may " a href="/settings/deactivate" { "deactivate your account" } "." }
+        };
+        frame.page("Settings", &content)
+    }
+}
+
+/// GET /settings.
+pub async fn settings(
+    State(app): State<App>,
+    SignedIn { user, .. }: SignedIn,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    let form = ProfileForm::of(&user);
+    let saved = fields.get("saved").is_some();
+    let page = SettingsPage { form, username: &user.username, message: None, saved };
+    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// Changes what a form says, and leads to where it is told that it is saved.
+pub(super) async fn save(app: &App, form: &SignedForm, saved: &str) -> Result<Response, Failure> {
+    let change = profile_change(&form.fields)?;
+    let session = account::update_profile(&app.site, &form.user, &change).await?;
+    let mut answer = Redirect::to(saved).into_response();
+    if let Some(session) = session {
+        answer.headers_mut().insert(header::SET_COOKIE, cookies::session_cookie(app, &session.auth));
+    }
+    Ok(answer)
+}
+
+/// POST /settings: fullname, about, email, password (may be empty), tweet_news,
+/// tweet_news_shown, apisecret.
+pub async fn change(State(app): State<App>, here: LocalPath, form: SignedForm) -> Result<Response, Failure> {
+    match save(&app, &form, "/settings?saved").await {
+        Ok(answer) => Ok(answer),
+        Err(failure) => {
+            let refused = Refused::from_failure(failure)?;
+            let page = SettingsPage {
+                form: ProfileForm::typed(&form.fields),
+                username: &form.user.username,
+                message: Some(&refused.message),
+                saved: false,
+            };
+            Ok(refused.answer(page.render(&Frame::for_user(&app, &here, &form.user))))
+        }
+    }
+}
+
+/// The page that asks again before an account is given up.
+fn deactivate_page(frame: &Frame<'_>, message: Option<&str>) -> Markup {
+    let content = html! {
+        h1 { "Deactivate your account?" }
+        (alert(message))
+        div.prose {
+            p { "This cannot be undone:" }
+            ul {
+                li { "Your tweets are deleted, and nobody follows you or is followed by you any more." }
+                li { "Your news and comments stay, without your name." }
+                li { "Your profile is gone, you cannot log in again, and nobody can take your name." }
+            }
+        }
+        form.form.narrow method="post" action="/settings/deactivate" {
+            (frame.secret_field())
+            @if let Some(viewer) = frame.viewer {
+                // Tells a password manager whose password it is.
+                input type="text" name="username" value=(viewer.username) autocomplete="username" hidden;
+            }
+            div {
+                label for="password" { "Your password" }
+                input #password name="password" type="password" required autocomplete="current-password";
+            }
+            button.button.grave { "Deactivate my account" }
+        }
+        p { a.action href="/settings" { "Keep it" } }
+    };
+    frame.page("Deactivate your account", &content)
+}
+
+/// GET /settings/deactivate: asks again.
+pub async fn deactivate_form(
+    State(app): State<App>,
+    SignedIn { user, .. }: SignedIn,
+    here: LocalPath,
+) -> Markup {
+    deactivate_page(&Frame::for_user(&app, &here, &user), None)
+}
+
+/// POST /settings/deactivate: password, apisecret.
+pub async fn deactivate(
+    State(app): State<App>,
+    ClientAddress(address): ClientAddress,
+    here: LocalPath,
+    form: SignedForm,
+) -> Result<Response, Failure> {
+    let password = form.fields.required("password")?;
+    match deactivation::deactivate(&app.site, app.moment(), &form.user, password, address).await {
+        Ok(()) => {
+            let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
+            Ok((cookie, Redirect::to("/")).into_response())
+        }
+        Err(error) => {
+            let refused = Refused::from_failure(error.into())?;
+            let frame = Frame::for_user(&app, &here, &form.user);
+            Ok(refused.answer(deactivate_page(&frame, Some(&refused.message))))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, user};
+    use super::*;
+
+    #[test]
+    fn settings_come_back_as_typed() {
+        let alice = user("1", "alice", "");
+        let more = MoreSettings { fullname: "\"><b>", tweet_news: false };
+        let form = ProfileForm { about: "</textarea>", email: "typed email", more: Some(more) };
+        let page = SettingsPage { form, username: "alice", message: Some("no"), saved: false };
+        let html = framed(Some(&alice), |frame| page.render(frame)).into_string();
+        for part in [
+            r#"name="fullname" value="&quot;&gt;&lt;b&gt;""#,
+            "&lt;/textarea&gt;</textarea>",
+            r#"value="typed email""#,
+            r#"role="alert">no<"#,
+            r#"action="/settings""#,
+            r#"name="apisecret" value="secret""#,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert!(!html.contains(" checked"), "{html}");
+    }
+
+    #[test]
+    fn the_box_is_ticked_for_who_announces() {
+        let alice = user("1", "alice", "");
+        let html = framed(Some(&alice), |frame| ProfileForm::of(&alice).render(frame)).into_string();
+        assert!(html.contains(r#"name="tweet_news" type="checkbox" value="1" checked"#), "{html}");
+    }
+}

@@ -1,0 +1,340 @@
+//! The reputation of sites: the leaderboards, the page of a site, and its vote.
+
+use super::charts::{votes_bar, votes_per_day, votes_text};
+use super::layout::Frame;
+use super::login_address;
+use super::parts::{alert, news_list, site_address, site_badge};
+use crate::error::Failure;
+use crate::form::Fields;
+use crate::local_path::LocalPath;
+use crate::path::PathOf;
+use crate::viewer::{ClientAddress, SignedForm};
+use crate::{App, actions};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::news::site_page;
+use tidings_domain::sites::{self, Board, Score, SiteLine, Span, Verdict};
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::limits::SITE_NEWS;
+use tidings_domain::values::urls::NewsUrl;
+
+/// Days in the chart of a site.
+const DAYS: u64 = 30;
+
+const fn board_title(board: Board) -> &'static str {
+    match board {
+        Board::Best => "The best sites",
+        Board::Worst => "The worst sites",
+        Board::Controversial => "Controversial sites",
+        Board::Voted => "The most voted sites",
+    }
+}
+
+const fn board_name(board: Board) -> &'static str {
+    match board {
+        Board::Best => "best",
+        Board::Worst => "worst",
+        Board::Controversial => "controversial",
+        Board::Voted => "most voted",
+    }
+}
+
+const fn span_name(span: Span) -> &'static str {
+    match span {
+        Span::Day => "today",
+        Span::Week => "7 days",
+        Span::Month => "30 days",
+        Span::All => "all time",
+    }
+}
+
+/// A leaderboard, and the way to every other and to any site.
+struct BoardPage<'a> {
+    board: Board,
+    span: Span,
+    lines: &'a [SiteLine],
+    /// What was looked for in vain: the text, and why.
+    not_found: Option<(&'a str, &'a str)>,
+}
+
+impl BoardPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let title = board_title(self.board);
+        let content = html! {
+            h1 { (title) }
+            (self.tabs())
+            @if self.lines.is_empty() {
+                p.empty { "No site is on this list. Votes bring them here: look one up and vote." }
+            } @else {
+                (self.list())
+            }
+            (self.search())
+        };
+        frame.page(title, &content)
+    }
+
+    fn tabs(&self) -> Markup {
+        let address = |board: Board, span: Span| format!("/sites/{}/{}", board.name(), span.name());
+        let here = |is_here: bool| is_here.then_some("page");
+        html! {
+            nav.tabs aria-label="Lists" {
+                ul {
+                    @for board in Board::ALL {
+                        li {
+                            a href=(address(board, self.span)) aria-current=[here(board == self.board)] {
+                                (board_name(board))
+                            }
+                        }
+                    }
+                }
+                ul {
+                    @for span in Span::ALL {
+                        li {
+                            a href=(address(self.board, span)) aria-current=[here(span == self.span)] {
+                                (span_name(span))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn list(&self) -> Markup {
+        let most = self.lines.iter().map(|line| line.totals.count).max().unwrap_or(1);
+        html! {
+            ol.board role="list" {
+                @for (number, line) in (1..).zip(self.lines) {
+                    li {
+                        span.rank aria-hidden="true" { (number) }
+                        div.story {
+                            h2 { a href=(site_address(&line.host)) { (line.host) } " " (site_badge(line.score)) }
+                            (votes_bar(line.totals, most))
+                            div.meta { (votes_text(line.totals)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn search(&self) -> Markup {
+        let (sought, reason) = self.not_found.unzip();
+        html! {
+            form.form.narrow action="/sites" {
+                div {
+                    label for="host" { "Look up a site" }
+                    input #host name="host" value=[sought] placeholder="example.com" required
+                        autocapitalize="none" autocomplete="off" spellcheck="false" inputmode="url"
+                        aria-invalid=[sought.map(|_| "true")] aria-describedby=[sought.map(|_| "host-error")];
+                    @if reason.is_some() { div #host-error { (alert(reason)) } }
+                }
+                button.button { "Look up" }
+            }
+        }
+    }
+}
+
+/// GET /sites: the best of all time; with host leads to that site.
+pub async fn sites(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Response, Failure> {
+    let sought = fields.text("host");
+    let not_found = match (sought, find_host(sought)) {
+        ("", _) => None,
+        (_, Ok(host)) => return Ok(Redirect::to(&site_address(&host)).into_response()),
+        (_, Err(reason)) => Some(reason),
+    };
+    let (board, span) = (Board::Best, Span::All);
+    let lines = sites::leaderboard(&mut visit, board, span).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let status = if not_found.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let not_found = not_found.as_deref().map(|reason| (sought, reason));
+    Ok((status, BoardPage { board, span, lines: &lines, not_found }.render(&frame)).into_response())
+}
+
+/// The host that somebody looks for, by its name or by an address on it.
+fn find_host(sought: &str) -> Result<Hostname, String> {
+    let sought = sought.trim();
+    let host = NewsUrl::parse(sought).map_or_else(|_| sought.to_owned(), |url| url.host());
+    Hostname::parse(&host).map_err(|error| error.to_string())
+}
+
+/// GET /sites/:list/:span.
+pub async fn board(
+    State(app): State<App>,
+    PathOf((board, span)): PathOf<(String, String)>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let (Ok(board), Ok(span)) = (board.parse::<Board>(), span.parse::<Span>()) else {
+        return Err(Failure::NotFound);
+    };
+    let lines = sites::leaderboard(&mut visit, board, span).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(BoardPage { board, span, lines: &lines, not_found: None }.render(&frame))
+}
+
+/// The page of a site.
+struct SitePage<'a> {
+    host: &'a Hostname,
+    page: &'a site_page::SitePage,
+}
+
+impl SitePage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let totals = self.page.history.totals;
+        let content = html! {
+            h1 { (self.host) " " (site_badge(Score::of(totals))) }
+            p { (standing(Score::of(totals))) }
+            (self.vote(frame))
+            dl.facts {
+                div { dt { "good votes" } dd { (totals.good()) } }
+                div { dt { "bad votes" } dd { (totals.bad()) } }
+                div { dt { "sum" } dd { (signed(totals.sum)) } }
+                div { dt { "votes" } dd { (totals.count) } }
+            }
+            (votes_per_day(&self.page.history.days))
+            h2 { "News from this site" }
+            @if self.page.news.lines.is_empty() {
+                p.empty { "Nobody has submitted anything from here." }
+            } @else {
+                (news_list(frame, &self.page.news.lines, 0))
+            }
+        };
+        frame.page(self.host.as_str(), &content)
+    }
+
+    fn vote(&self, frame: &Frame<'_>) -> Markup {
+        let mine = self.page.my_vote.map(|vote| vote.verdict);
+        let pressed = |verdict| if mine == Some(verdict) { "true" } else { "false" };
+        html! {
+            @if frame.viewer.is_some() {
+                form.verdict method="post" action="/votesite" aria-label="Your vote" {
+                    input type="hidden" name="link" value=(self.host);
+                    (frame.secret_field())
+                    input type="hidden" name="next" value=(frame.here);
+                    button.button name="vote" value="1" aria-pressed=(pressed(Verdict::Good)) { "Good site" }
+                    button.button name="vote" value="-1" aria-pressed=(pressed(Verdict::Bad)) { "Bad site" }
+                    @if mine.is_some() {
+                        button.button.plain name="vote" value="0" { "Take my vote back" }
+                    }
+                }
+            } @else {
+                p { a.action href=(login_address(frame.here.as_str())) { "Log in to vote on this site" } }
+            }
+        }
+    }
+}
+
+/// A sum as a person writes it.
+fn signed(sum: i64) -> String {
+    if sum == 0 { "0".to_owned() } else { format!("{sum:+}") }
+}
+
+/// What a score says, in a sentence.
+const fn standing(score: Score) -> &'static str {
+    match score {
+        Score::Good => "People here trust this site.",
+        Score::Bad => "People here warn of this site.",
+        Score::Controversial => "Many have voted on this site, and they do not agree.",
+        Score::NoScore => "Too few have voted on this site to say how good it is.",
+    }
+}
+
+/// GET /site/:host.
+pub async fn site(
+    State(app): State<App>,
+    PathOf(host): PathOf<String>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let host = Hostname::parse(&host).map_err(|_| Failure::NotFound)?;
+    let page = site_page::site_page(&mut visit, &host, DAYS, SITE_NEWS).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(SitePage { host: &host, page: &page }.render(&frame))
+}
+
+/// POST /votesite: link, vote (1, -1 or 0), apisecret, next.
+pub async fn vote(
+    State(app): State<App>,
+    ClientAddress(address): ClientAddress,
+    form: SignedForm,
+) -> Result<Redirect, Failure> {
+    actions::vote_site(&app, address, &form).await?;
+    Ok(Redirect::to(LocalPath::parse(form.fields.text("next")).as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, user};
+    use super::*;
+    use tidings_domain::news::lists::NewsPage;
+    use tidings_domain::sites::{CastVote, History, Totals};
+    use tidings_domain::values::clock::Timestamp;
+
+    fn site_page(my_vote: Option<CastVote>) -> site_page::SitePage {
+        let history = History { totals: Totals { sum: 20, count: 24 }, days: Vec::new() };
+        site_page::SitePage { history, my_vote, news: NewsPage::default() }
+    }
+
+    #[test]
+    fn the_page_of_a_site_tells_score_and_own_vote() {
+        let (host, bob) = (Hostname::parse("a.com").unwrap(), user("2", "bob", ""));
+        let page = site_page(Some(CastVote { verdict: Verdict::Bad, time: Timestamp(1) }));
+        let site = SitePage { host: &host, page: &page };
+        let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
+        for part in [
+            "<dd>22</dd>",
+            "<dd>2</dd>",
+            "<dd>+20</dd>",
+            r#"value="1" aria-pressed="false""#,
+            r#"value="-1" aria-pressed="true""#,
+            "Take my vote back",
+            "trust this site",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        let (html, page) = (framed(None, |frame| site.render(frame)).into_string(), site_page(None));
+        assert!(html.contains("Log in to vote") && !html.contains("/votesite"), "{html}");
+        let site = SitePage { host: &host, page: &page };
+        let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
+        assert!(!html.contains("Take my vote back"), "{html}");
+    }
+
+    #[test]
+    fn a_site_is_looked_up_by_name_and_by_address() {
+        for sought in ["a.com", " A.com ", "https://a.com/page?x=1"] {
+            assert_eq!(find_host(sought).unwrap().as_str(), "a.com", "{sought:?}");
+        }
+        assert!(find_host("http://localhost/").unwrap_err().contains("localhost"));
+    }
+
+    #[test]
+    fn a_leaderboard_shows_where_one_is() {
+        let host = Hostname::parse("a.com").unwrap();
+        let lines = [SiteLine { host, score: Score::Good, totals: Totals { sum: 1, count: 3 } }];
+        let page = BoardPage {
+            board: Board::Voted,
+            span: Span::Week,
+            lines: &lines,
+            not_found: Some(("<x>", "no")),
+        };
+        let html = framed(None, |frame| page.render(frame)).into_string();
+        for part in [
+            r#"<a href="/sites/voted/week" aria-current="page">most voted</a>"#,
+            r#"<a href="/sites/voted/day">today</a>"#,
+            r#"<a href="/site/a.com">a.com</a>"#,
+            "2 good votes and 1 bad vote",
+            "&lt;x&gt;",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+    }
+}

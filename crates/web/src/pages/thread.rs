@@ -1,0 +1,369 @@
+//! An item with its comments, and one comment with its answers.
+
+use super::ballots::{Ballot, NO_BUTTONS, vote_buttons};
+use super::comments::CommentForm;
+use super::layout::Frame;
+use super::login_address;
+use super::parts::{
+    age_as, ago, author, counted, news_address, news_anchor, news_buttons, news_story, vote_counts,
+};
+use super::template::{HOLE, Template, filled, written};
+use crate::App;
+use crate::autolink::autolink;
+use crate::error::Failure;
+use crate::local_path::LocalPath;
+use crate::path::PathOf;
+use axum::extract::State;
+use maud::{Markup, Render, html};
+use std::sync::{Arc, LazyLock};
+use tidings_domain::Refusal;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::comment::Comment;
+use tidings_domain::comments::threads::{self, Thread, ThreadLine};
+use tidings_domain::news::item::News;
+use tidings_domain::news::lines::NewsLine;
+use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+
+/// The depth from which on comments are no longer indented further.
+const DEEPEST_INDENT: usize = 12;
+/// About how many bytes a comment takes on a page beside its text.
+const ROOM: usize = 1_100;
+
+/// A thread, whole or one comment of it and what is below.
+struct ThreadPage<'a> {
+    news: &'a NewsLine,
+    lines: &'a [ThreadLine],
+    /// The comment that is shown with its answers; `None` for the whole thread.
+    only: Option<CommentId>,
+}
+
+impl ThreadPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let news = &self.news.news;
+        let title = if news.deleted { "[deleted news]" } else { &news.title };
+        let content = written(|html| {
+            self.head(frame).render_to(html);
+            self.comments(frame).render_to(html);
+        });
+        let title = match self.only {
+            None => title.to_owned(),
+            Some(_) => format!("Comment on {title}"),
+        };
+        frame.page(&title, &content)
+    }
+
+    /// What is above the comments.
+    fn head(&self, frame: &Frame<'_>) -> Markup {
+        let news = &self.news.news;
+        html! {
+            @match self.only {
+                None => {
+                    (news_head(frame, self.news))
+                    div.under { (self.comment_form(frame)) }
+                    h2.hidden { (counted(news.comments, "comment", "comments")) }
+                }
+                Some(_) => {
+                    h1 { "A comment and its answers" }
+                    p.about-what { "On " (thread_link(news)) }
+                }
+            }
+        }
+    }
+
+    fn comment_form(&self, frame: &Frame<'_>) -> Markup {
+        let news = &self.news.news;
+        html! {
+            @if news.deleted {
+                p.empty { "This item was deleted; its comments stay readable." }
+            } @else if frame.viewer.is_some() {
+                (CommentForm::new(news.id, None, "Your comment", "Add comment").render(frame, true))
+            } @else {
+                p { a.action href=(login_address(frame.here.as_str())) { "Log in to comment" } }
+            }
+        }
+    }
+
+    fn comments(&self, frame: &Frame<'_>) -> impl Render {
+        static LIST: LazyLock<Template<1>> =
+            LazyLock::new(|| Template::new(html! { ol.thread role="list" { (HOLE) } }));
+        let place = Place::alone(&self.news.news);
+        // Of a part of a thread the depth counts from its first comment.
+        let above = self.lines.first().map_or(0, |line| line.depth);
+        written(move |html| {
+            let items = written(|html| {
+                html.reserve(self.lines.iter().map(|line| line.comment.body.len() + ROOM).sum());
+                for line in self.lines {
+                    comment_item(frame, place, line, line.depth.saturating_sub(above)).render_to(html);
+                }
+            });
+            LIST.filled([&items]).render_to(html);
+        })
+    }
+}
+
+/// An item at the head of its thread.
+#[must_use]
+pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
+    // The heading is another than in lists: what they have made is not for here.
+    let line = &NewsLine { shown: Arc::default(), ..line.clone() };
+    let news = &line.news;
+    let anchor = news_anchor(news.id);
+    html! {
+        article.item.lead #(anchor) data-item {
+            (news_buttons(frame, line, anchor))
+            div.story {
+                (news_story(frame, line, None, |title| html! { h1 dir="auto" { (title) } }))
+                @if let (false, Some(text)) = (news.deleted, news.text()) {
+                    div.text dir="auto" { (autolink(text, frame.new_windows())) }
+                }
+            }
+        }
+    }
+}
+
+/// An item's title as a link to its thread.
+#[must_use]
+pub fn thread_link(news: &News) -> Markup {
+    title_link(news.id, Some(news.title.as_str()).filter(|_| !news.deleted))
+}
+
+/// The same, of an item without a title: one that is deleted.
+#[must_use]
+pub fn title_link(news: NewsId, title: Option<&str>) -> Markup {
+    html! { a href=(news_address(news)) dir="auto" { (title.unwrap_or("[deleted news]")) } }
+}
+
+/// A comment's own page.
+#[must_use]
+pub fn comment_address(address: CommentAddress) -> String {
+    format!("/comment/{}/{}", address.news, address.comment)
+}
+
+/// Where a page shows comments on an item.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The item.
+    pub news: NewsId,
+    /// Whether it is deleted: then its comments are only read.
+    pub news_deleted: bool,
+    /// Whether the page shows comments on other items too, so that their
+    /// numbers alone may repeat.
+    pub among_others: bool,
+}
+
+impl Place {
+    /// On a page about one item.
+    #[must_use]
+    pub fn alone(news: &News) -> Self {
+        Self { news: news.id, news_deleted: news.deleted, among_others: false }
+    }
+
+    /// The id of the element that shows a comment.
+    fn anchor(self, comment: CommentId) -> impl Render + Copy {
+        written(move |html| {
+            html.push_str("comment-");
+            if self.among_others {
+                self.news.0.render_to(html);
+                html.push('-');
+            }
+            comment.0.render_to(html);
+        })
+    }
+}
+
+/// A comment in a list, so many levels below the left edge.
+pub fn comment_item(frame: &Frame<'_>, place: Place, line: &ThreadLine, depth: usize) -> impl Render {
+    static ITEM: LazyLock<Template<4>> = LazyLock::new(|| {
+        Template::new(html! {
+            li class={ "item comment depth-" (HOLE) } id=(HOLE) data-item {
+                (HOLE)
+                (HOLE)
+            }
+        })
+    });
+    let ThreadLine { comment, shown, .. } = line;
+    let Place { news, news_deleted, .. } = place;
+    let address = CommentAddress { news, comment: comment.id };
+    written(move |html| {
+        let anchor = place.anchor(comment.id);
+        let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
+        let to_vote = vote_buttons(frame, Ballot::Comment(address), my_vote, anchor);
+        let is_read_only = comment.deleted || news_deleted;
+        let buttons: &dyn Render = if is_read_only { &NO_BUTTONS } else { &to_vote };
+        let age = ago(frame.now.seconds_since(comment.ctime));
+        let links = comment_links(frame, place, comment);
+        let itself = filled(frame, shown, [&age, &links], |[age, links]| {
+            comment_itself(frame, address, line, age, links)
+        });
+        ITEM.filled([&depth.min(DEEPEST_INDENT), &anchor, buttons, &itself]).render_to(html);
+    })
+}
+
+/// What everybody sees of a comment alike, with its age and the links to what can
+/// be done with it.
+fn comment_itself(
+    frame: &Frame<'_>,
+    address: CommentAddress,
+    ThreadLine { comment, username, .. }: &ThreadLine,
+    age: &dyn Render,
+    links: &dyn Render,
+) -> Markup {
+    let CommentAddress { news, .. } = address;
+    html! {
+        div {
+            @if comment.deleted {
+                div.meta {
+                    a href=(comment_address(address)) data-open { (age_as(comment.ctime, age)) }
+                    (links)
+                }
+                p.gone { "[comment deleted]" }
+            } @else {
+                div.meta {
+                    (author(username.as_deref())) " "
+                    a href=(comment_address(address)) data-open { (age_as(comment.ctime, age)) } " "
+                    (vote_counts(comment.up.len(), comment.down.len()))
+                    @if let Some(parent) = comment.parent_id {
+                        " " a href={ "/comment/" (news.0) "/" (parent.0) } { "parent" }
+                    }
+                    (links)
+                }
+                div.text dir="auto" { (autolink(&comment.body, frame.new_windows())) }
+            }
+        }
+    }
+}
+
+/// The links to answer a comment, and to change it for who may.
+fn comment_links(frame: &Frame<'_>, place: Place, comment: &Comment) -> impl Render {
+    static REPLY: LazyLock<Template<2>> = LazyLock::new(|| {
+        Template::new(html! { " " a href={ "/reply/" (HOLE) "/" (HOLE) } rel="nofollow" { "reply" } })
+    });
+    let (news, id) = (place.news, comment.id);
+    let may_reply = !comment.deleted && !place.news_deleted;
+    let window = frame.rules.limits.comment_edit_seconds;
+    let viewer = frame.viewer.filter(|_| !comment.deleted);
+    let may_edit = viewer.is_some_and(|viewer| comment.may_edit(viewer, frame.now, window).is_ok());
+    let may_delete = viewer.is_some_and(|viewer| comment.may_delete(viewer, frame.now, window).is_ok());
+    written(move |html| {
+        if may_reply {
+            REPLY.filled([&news.0, &id.0]).render_to(html);
+        }
+        if may_edit {
+            html! { " " a href={ "/editcomment/" (news) "/" (id) } { "edit" } }.render_to(html);
+        }
+        if may_delete {
+            html! { " " a href={ "/editcomment/" (news) "/" (id) "#delete" } { "delete" } }.render_to(html);
+        }
+    })
+}
+
+/// GET /news/:id.
+pub async fn thread(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let Thread { news, lines } = threads::get(&mut visit, id).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(ThreadPage { news: &news, lines: &lines, only: None }.render(&frame))
+}
+
+/// GET /comment/:news/:comment.
+pub async fn one_comment(
+    PathOf((news, comment)): PathOf<(NewsId, CommentId)>,
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, Failure> {
+    let thread = threads::get(&mut visit, news).await?;
+    let lines = thread.below(comment).ok_or(Refusal::NoSuchComment)?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(ThreadPage { news: &thread.news, lines, only: Some(comment) }.render(&frame))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::test_support::{framed, line, news, user};
+    use super::*;
+    use tidings_domain::shown::Shown;
+
+    fn thread_line(depth: usize, deleted: bool, username: Option<&str>) -> ThreadLine {
+        let json = serde_json::json!({
+            "body": "see http://a.com/ <script>", "ctime": 999_000, "user_id": 2,
+            "parent_id": -1, "up": [2, 3], "down": [4], "del": i64::from(deleted),
+        });
+        ThreadLine {
+            comment: Comment::from_field("7", &json.to_string()).unwrap(),
+            depth,
+            username: username.map(Into::into),
+            shown: Shown::default(),
+        }
+    }
+
+    fn page(viewer: Option<(&str, &str)>, deleted_news: bool, lines: &[ThreadLine]) -> String {
+        let viewer = viewer.map(|(id, flags)| user(id, "viewer", flags));
+        let news = line(news("The title", "text://the <i>text</i>", deleted_news), None);
+        let page = ThreadPage { news: &news, lines, only: None };
+        framed(viewer.as_ref(), |frame| page.render(frame)).into_string()
+    }
+
+    #[test]
+    fn a_thread_shows_its_text_and_comments_escaped_and_linked() {
+        let html = page(Some(("3", "")), false, &[thread_line(0, false, Some("bob"))]);
+        for part in [
+            "the &lt;i&gt;text&lt;/i&gt;",
+            r#"<a href="http://a.com/" rel="nofollow ugc noopener">"#,
+            "&lt;script&gt;",
+            r#"action="/postcomment""#,
+            r#"href="/comment/5/7""#,
+            r#"href="/reply/5/7""#,
+            r#"href="/@bob""#,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert_eq!(html.matches("<h1").count(), 1);
+        assert!(!html.contains("/editcomment/"), "{html}");
+    }
+
+    #[test]
+    fn comments_are_indented_up_to_a_depth() {
+        let html = page(None, false, &[thread_line(0, false, None), thread_line(40, false, None)]);
+        assert!(html.contains("depth-0") && html.contains("depth-12") && !html.contains("depth-40"));
+        assert!(html.contains("[deleted user]"), "{html}");
+    }
+
+    #[test]
+    fn a_deleted_comment_shows_neither_body_nor_author_nor_buttons() {
+        let html = page(Some(("2", "")), true, &[thread_line(0, true, Some("bob"))]);
+        assert!(html.contains("[comment deleted]"), "{html}");
+        for part in ["a.com", "bob", ">up<", "/reply/", "/editcomment/"] {
+            assert!(!html.contains(part), "{part} in {html}");
+        }
+    }
+
+    #[test]
+    fn the_thread_of_a_deleted_item_is_only_read() {
+        let html = page(Some(("9", "")), true, &[thread_line(0, false, Some("bob"))]);
+        assert!(html.contains("[deleted news]") && html.contains("http://a.com/"), "{html}");
+        for part in ["The title", "the &lt;i&gt;", "<button class=\"up\"", "/postcomment", "/reply/"] {
+            assert!(!html.contains(part), "{part} in {html}");
+        }
+    }
+
+    #[test]
+    fn authors_may_edit_and_administrators_may_delete() {
+        let lines = [thread_line(0, false, Some("bob"))];
+        let links = |viewer| {
+            let html = page(Some(viewer), false, &lines);
+            (
+                html.contains(r#"href="/editcomment/5/7""#),
+                html.contains(r##"href="/editcomment/5/7#delete""##),
+            )
+        };
+        assert_eq!(links(("2", "")), (true, true));
+        assert_eq!(links(("1", "a")), (false, true));
+        assert_eq!(links(("3", "")), (false, false));
+    }
+}

@@ -1,0 +1,172 @@
+//! Topics: all of them, and what administrators do with them.
+
+use super::layout::Frame;
+use super::parts::{counted, empty_list};
+use crate::App;
+use crate::actions;
+use crate::error::Failure;
+use crate::form::Fields;
+use crate::local_path::LocalPath;
+use crate::viewer::SignedForm;
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::topic_moves::Move;
+use tidings_domain::articles::topics::{self, TopicsOverview};
+use tidings_domain::values::topic::{Topic, TopicChoice};
+
+/// The page of all topics.
+struct TopicsPage<'a> {
+    overview: &'a TopicsOverview,
+    /// Whether a move that was just asked for goes on.
+    moving: bool,
+}
+
+impl TopicsPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1 { "Topics" }
+            @if self.moving {
+                p.notice role="status" { "The articles are being moved; this page shows when all are." }
+            }
+            p.hint {
+                "Join topics in the address of a list: " code { "/topic/rust+databases" }
+                " has what is in both, " code { "/topic/rust,go" } " what is in either."
+            }
+            (self.moves(frame))
+            @if self.overview.topics.is_empty() {
+                (empty_list("There are no topics yet. The first item that names one makes it."))
+            } @else {
+                ul.topic-list role="list" {
+                    @for line in &self.overview.topics {
+                        li {
+                            (topic_link(&line.topic)) " "
+                            span.count { (counted(line.articles, "article", "articles")) }
+                        }
+                    }
+                }
+            }
+        };
+        frame.page("Topics", &content)
+    }
+
+    /// Moves that are not finished, for administrators.
+    fn moves(&self, frame: &Frame<'_>) -> Markup {
+        html! {
+            @if is_admin(frame) && !self.overview.moves.is_empty() {
+                h2 { "Moves that are not finished" }
+                ul {
+                    @for (from, to) in &self.overview.moves {
+                        li {
+                            form.inline method="post" action="/mergetopic" {
+                                (frame.secret_field())
+                                input type="hidden" name="topic" value=(from);
+                                input type="hidden" name="into" value=(to);
+                                (from) " to " (to) " "
+                                button.button.small { "Go on" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_admin(frame: &Frame<'_>) -> bool {
+    frame.viewer.is_some_and(|viewer| viewer.flags.admin)
+}
+
+/// A topic's name as a link to its articles.
+#[must_use]
+pub fn topic_link(topic: &Topic) -> Markup {
+    html! { a.topic href={ "/topic/" (topic) } rel="tag" { (topic) } }
+}
+
+/// The address of a list of topics.
+#[must_use]
+pub fn choice_address(topics: &TopicChoice) -> String {
+    format!("/topic/{topics}")
+}
+
+/// The forms that rename a topic and merge it into another, for administrators.
+#[must_use]
+pub fn admin_forms(frame: &Frame<'_>, topic: &Topic) -> Markup {
+    let form = |action: &str, field: &str, label: &str, button: &str| {
+        html! {
+            form.form.narrow method="post" action=(action) {
+                (frame.secret_field())
+                input type="hidden" name="topic" value=(topic);
+                div {
+                    label for=(field) { (label) }
+                    input id=(field) name=(field) required autocomplete="off" autocapitalize="none"
+                        spellcheck="false";
+                }
+                button.button { (button) }
+            }
+        }
+    };
+    html! {
+        @if is_admin(frame) {
+            details.tools {
+                summary { "Rename or merge this topic" }
+                (form("/renametopic", "name", "New name", "Rename"))
+                (form("/mergetopic", "into", "The topic that its articles go to", "Merge"))
+            }
+        }
+    }
+}
+
+/// GET /topics.
+pub async fn topics(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Markup, Failure> {
+    let overview = topics::all(&mut visit).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(TopicsPage { overview: &overview, moving: fields.get("moving").is_some() }.render(&frame))
+}
+
+/// POST /renametopic: topic, name, apisecret.
+pub async fn rename(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+    moved(&app, form, Move::Rename).await
+}
+
+/// POST /mergetopic: topic, into, apisecret.
+pub async fn merge(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+    moved(&app, form, Move::Merge).await
+}
+
+async fn moved(app: &App, form: SignedForm, kind: Move) -> Result<Redirect, Failure> {
+    let moved = actions::move_topic(app, form, kind).await?;
+    Ok(Redirect::to(&match moved.articles {
+        Some(_) => choice_address(&moved.to.into()),
+        None => "/topics?moving=yes".to_owned(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, user};
+    use super::*;
+    use tidings_domain::articles::topics::TopicLine;
+
+    #[test]
+    fn topics_are_counted_and_unfinished_moves_are_for_administrators() {
+        let overview = TopicsOverview {
+            topics: vec![TopicLine { topic: Topic::parse("topic", "rust").unwrap(), articles: 1 }],
+            moves: [("old".to_owned(), "rust".to_owned())].into(),
+        };
+        let page = TopicsPage { overview: &overview, moving: false };
+        for (flags, expected) in [("", false), ("a", true)] {
+            let viewer = user("2", "bob", flags);
+            let html = framed(Some(&viewer), |frame| page.render(frame)).into_string();
+            assert!(html.contains(r#"<a class="topic" href="/topic/rust" rel="tag">rust</a>"#), "{html}");
+            assert!(html.contains("1 article<"), "{html}");
+            assert_eq!(html.contains(r#"name="topic" value="old""#), expected, "{html}");
+        }
+    }
+}

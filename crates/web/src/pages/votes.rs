@@ -1,0 +1,23 @@
+//! The forms that vote: as the API, and back to where the button was.
+
+use crate::App;
+use crate::actions;
+use crate::error::Failure;
+use crate::local_path::LocalPath;
+use crate::viewer::SignedForm;
+use axum::extract::State;
+use axum::response::Redirect;
+
+/// POST /votenews: news_id, vote_type, apisecret, next.
+pub async fn news(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+    let next = LocalPath::parse(form.fields.text("next"));
+    actions::vote_news(&app, &form).await?;
+    Ok(Redirect::to(next.as_str()))
+}
+
+/// POST /votecomment: comment_id as `<news>-<comment>`, vote_type, apisecret, next.
+pub async fn comment(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+    let next = LocalPath::parse(form.fields.text("next"));
+    actions::vote_comment(&app, &form).await?;
+    Ok(Redirect::to(next.as_str()))
+}

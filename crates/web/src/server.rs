@@ -1,0 +1,104 @@
+//! The connections: accepting them, their time-outs and their number, and the
+//! orderly end.
+
+use super::kept::KeptAnswers;
+use super::{App, router};
+use axum::Router;
+use axum::extract::ConnectInfo;
+use axum::http::Request;
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tidings_domain::timelines::deliveries;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
+use tower_service::Service;
+
+/// How long a client may take to send the head of a request. A connection
+/// that is kept open without a request ends after the same time.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a client may take no byte of an answer.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// The most connections at once; further ones wait to be accepted.
+const MAX_CONNECTIONS: usize = 10_000;
+/// How long to wait when no connection can be accepted, as when the process
+/// has no file descriptors left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
+
+/// Serves the site on a listener until `shutdown` completes; then finishes
+/// the requests that are under way. Meanwhile the site's background work is done.
+pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+    let background = tokio::spawn(deliveries::run(app.site.clone(), app.clock.clone()));
+    let live = app.live.clone();
+    let answers = Arc::new(KeptAnswers::new(app.clone()));
+    let router = router::router(app);
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let graceful = GracefulShutdown::new();
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    tokio::pin!(shutdown);
+    loop {
+        let next = async { (places.clone().acquire_owned().await, accept(&listener).await) };
+        let (place, (stream, peer)) = tokio::select! {
+            next = next => next,
+            () = &mut shutdown => break,
+        };
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(WRITE_TIMEOUT));
+        let (answers, router) = (answers.clone(), router.clone());
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (answers, router) = (answers.clone(), router.clone());
+            async move {
+                Ok::<_, Infallible>(answers.answer(request, |request| route(router, peer, request)).await)
+            }
+        });
+        let connection = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), service));
+        tokio::spawn(async move {
+            let _place = place;
+            if let Err(error) = connection.await {
+                // Clients come and go; this is their business.
+                tracing::debug!(%peer, %error, "connection ended");
+            }
+        });
+    }
+    drop(listener);
+    live.close();
+    graceful.shutdown().await;
+    // What it leaves undone is noted in the store.
+    background.abort();
+}
+
+/// The answer of the site's routes.
+async fn route(mut router: Router, peer: SocketAddr, mut request: Request<Incoming>) -> Response {
+    request.extensions_mut().insert(ConnectInfo(peer));
+    match router.call(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// The next connection. A failure to accept one is no reason to stop.
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                // Answers go out at once. Without this they only may be slower.
+                stream.set_nodelay(true).ok();
+                return (stream, peer);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Who is asking: the session, the secret of its forms, the client's address.
+
+use super::App;
+use super::address::client_address;
+use super::cookies;
+use super::error::Failure;
+use super::form::{Fields, Malformed};
+use super::json;
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, header};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
+
+impl FromRequestParts<App> for Visit {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let token = cookies::session_token(&parts.headers);
+        Ok(Self::new(app.site.clone(), app.now(), token.as_deref()))
+    }
+}
+
+/// A visit by somebody who is logged in, for pages that need it.
+pub struct SignedIn {
+    /// The visit.
+    pub visit: Visit,
+    /// Who asks.
+    pub user: User,
+}
+
+impl FromRequestParts<App> for SignedIn {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let mut visit = Visit::from_request_parts(parts, app).await?;
+        let user = visit.viewer().await?.cloned().ok_or(Failure::LoginRequired)?;
+        Ok(Self { visit, user })
+    }
+}
+
+/// A form sent by somebody who is logged in, from a page of their own session.
+pub struct SignedForm {
+    /// The visit.
+    pub visit: Visit,
+    /// Who asks.
+    pub user: User,
+    /// What was sent.
+    pub fields: Fields,
+}
+
+impl FromRequest<App> for SignedForm {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        let mut visit = Visit::from_request_parts(&mut parts, app).await?;
+        let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
+        let user = visit.viewer().await?.cloned().ok_or(Failure::LoginRequired)?;
+        if !user.apisecret.matches(fields.text("apisecret")) {
+            return Err(Failure::WrongSecret);
+        }
+        Ok(Self { visit, user, fields })
+    }
+}
+
+impl FromRequest<App> for Fields {
+    type Rejection = Failure;
+
+    /// The body of a POST, the query string of anything else.
+    async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
+        if request.method() != Method::POST {
+            return Ok(Self::parse(request.uri().query().unwrap_or_default().as_bytes())?);
+        }
+        if !is_form(request.headers()) {
+            return Err(Malformed::NotAForm.into());
+        }
+        let body = json::read_body(request, app).await?;
+        Ok(Self::parse(&body)?)
+    }
+}
+
+/// Whether the body is a form; an empty POST may come without a type.
+fn is_form(headers: &HeaderMap) -> bool {
+    let Some(content_type) = headers.get(header::CONTENT_TYPE) else {
+        return true;
+    };
+    let content_type = content_type.to_str().unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+/// The address that a request comes from, seen through trusted proxies. Of an
+/// IPv6 address only the network (/64) counts, since that is what one
+/// subscriber gets: limits per address would not limit anybody otherwise.
+pub struct ClientAddress(pub IpAddr);
+
+impl FromRequestParts<App> for ClientAddress {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let peer = parts
+            .extensions
+            .get::<ConnectInfo<SocketAddr>>()
+            .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
+        let forwarded = parts.headers.get_all("x-forwarded-for").iter();
+        Ok(Self(subscriber(client_address(peer, forwarded, &app.settings.trusted_proxies))))
+    }
+}
+
+fn subscriber(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+    }
+}
+
+/// Proof that a form without a session's secret (logging in, registering) was
+/// not sent by a page of another site.
+pub struct SameSite;
+
+impl FromRequestParts<App> for SameSite {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Failure> {
+        let sent_by = parts.headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
+        if sent_by == Some("cross-site") { Err(Failure::CrossSite) } else { Ok(Self) }
+    }
+}
