@@ -9,9 +9,9 @@
   const DELAY = 100;
 
   const KINDS = {
-    Good: { icon: "good", text: "Good site" },
-    Controversial: { icon: "controversial", text: "Controversial site" },
-    Bad: { icon: "bad", text: "Bad site" },
+    Good: { icon: "good", label: "Good site", meaning: "Your community trusts" },
+    Controversial: { icon: "controversial", label: "Controversial site", meaning: "Your community is divided on" },
+    Bad: { icon: "bad", label: "Bad site", meaning: "Your community distrusts" },
   };
 
   /** For each link that was looked up: its address then, and its mark if it has one. */
@@ -71,9 +71,9 @@
     element.className = "tidings-mark";
     element.dataset.score = found.score;
     element.textContent = page.icons[kind.icon];
-    element.title = `${kind.text}: ${found.host}`;
+    element.title = `${kind.meaning} ${found.host}`;
     element.setAttribute("role", "img");
-    element.setAttribute("aria-label", kind.text);
+    element.setAttribute("aria-label", kind.label);
     title.prepend(element);
     seen.set(link, { href, mark: element });
   }

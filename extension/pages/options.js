@@ -27,12 +27,12 @@ async function save() {
   const server = typed === "" ? "" : parseServer(typed);
   refuseServer("");
   if (server === null) {
-    refuseServer("This is not the address of a server. It looks like https://tidings.example.");
+    refuseServer("Enter a server address, such as https://tidings.example.");
     return;
   }
   // Before anything else is waited for: browsers allow the question only in answer to a click.
   if (server !== "" && !(await allowed(server))) {
-    refuseServer("Nothing was saved: without the permission the extension cannot talk to this server.");
+    refuseServer("Not saved. The extension needs access to this server. Choose Save again and allow it.");
     return;
   }
   const settings = checked({
@@ -44,7 +44,7 @@ async function save() {
   await giveBack(saved.server, settings.server);
   saved = settings;
   show(saved);
-  say("Saved. Result pages that are open show it when they are loaded again.");
+  say("Saved. Reload any open result pages to see the changes.");
 }
 
 async function reset() {
@@ -54,7 +54,7 @@ async function reset() {
   await giveBack(saved.server, settings.server);
   saved = settings;
   show(saved);
-  say("Everything is as it was at first.");
+  say("All options are back to their defaults.");
 }
 
 async function allowed(server) {

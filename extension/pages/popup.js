@@ -7,21 +7,21 @@ const SCORES = {
   Good: "Good site",
   Bad: "Bad site",
   Controversial: "Controversial site",
-  NoScore: "No score yet",
+  NoScore: "Not enough votes yet",
 };
 const ICONS = { Good: "good", Bad: "bad", Controversial: "controversial" };
 
 const FAILURES = {
-  no_server: "No server is chosen yet. Choose one in the options.",
-  banned: "The server refuses your vote: this voter is banned.",
-  voting_disabled: "Voting is switched off on the server. Please try again another day.",
+  no_server: "You haven't chosen a server yet. Choose one in the options.",
+  banned: "You are banned from voting on this server.",
+  voting_disabled: "Voting is turned off on this server. Try again later.",
   too_many_votes:
-    "You have voted on as many new sites as the server allows in a day. Changing your votes is still possible.",
-  too_many_voters: "Too many new voters came from your network today. Please try again tomorrow.",
-  unavailable: "The server is there, but cannot answer just now. Please try again later.",
-  invalid: "The server does not accept a vote on this site.",
-  away: "The server cannot be reached. Please check your connection, and its address in the options.",
-  broken: "The server's answer was not understood. Please check its address in the options.",
+    "You have reached today's limit for votes on new sites. Try again tomorrow. You can still change your existing votes.",
+  too_many_voters: "Your network has reached today's limit for new voters. Try again tomorrow.",
+  unavailable: "The server can't answer right now. Try again later.",
+  invalid: "The server does not accept votes on this site.",
+  away: "Can't reach the server. Check your connection and the server address in the options.",
+  broken: "The server sent an unexpected response. Check the server address in the options.",
 };
 
 const element = (id) => document.getElementById(id);
@@ -32,7 +32,7 @@ const host = hostOf(tab?.url ?? "");
 const settings = await readSettings(chrome.storage.local);
 
 if (host === null) {
-  fail("There is no web site in this tab that can be voted on.");
+  fail("You can't vote on this page. Go to a web site and try again.");
 } else if (settings.server === "") {
   element("host").textContent = host;
   fail(FAILURES.no_server);
@@ -69,7 +69,7 @@ async function vote(value) {
     // The button that was pressed is gone.
     buttons[0].focus();
   }
-  element("said").textContent = value === 0 ? "Your vote is taken back." : "Your vote counts. Thank you.";
+  element("said").textContent = value === 0 ? "Your vote has been taken back." : "Your vote has been counted. Thank you.";
   element("said").hidden = false;
   const site = await ask({ ask: "site", host });
   if (site !== null) {

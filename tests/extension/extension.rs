@@ -105,7 +105,7 @@ impl Extension {
 
     /// Types the address of a server into the options, and saves them.
     pub async fn save_server(&self, address: &str) {
-        self.browser.fill("Address of the server", address).await;
+        self.browser.fill("Server address", address).await;
         self.browser.press("Save").await;
     }
 

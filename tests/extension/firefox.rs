@@ -219,7 +219,7 @@ async fn the_package_marks_results_and_votes_in_firefox() {
     firefox.wait_for_in_popup("content.document.querySelector('#votes button').click(); return true");
     assert_eq!(
         firefox.wait_for_in_popup(&format!("return {text}('said').textContent || null")),
-        json!("Your vote counts. Thank you.")
+        json!("Your vote has been counted. Thank you.")
     );
     assert_eq!(server.number("link:quiet.example", "sum_of_votes").await, 1);
 }
