@@ -1,4 +1,4 @@
-//! The options, and the first run.
+//! The options, and the help page that opens after the installation.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::extension::{Extension, address_of, server_with_scores};
 const SAVED: &str = "Saved. Reload any open result pages to see the changes.";
 
 #[tokio::test]
-async fn the_first_run_opens_the_help() {
+async fn the_help_opens_after_the_installation() {
     let extension = Extension::start().await;
     let help = extension.page("help");
     extension.open("options").await;
@@ -18,7 +18,7 @@ async fn the_first_run_opens_the_help() {
 }
 
 #[tokio::test]
-async fn settings_are_kept_and_used_and_reset() {
+async fn settings_are_saved_used_and_reset() {
     let server = server_with_scores(&[]).await;
     let extension = Extension::start_with(&server).await;
     let browser = &extension.browser;
@@ -32,7 +32,7 @@ async fn settings_are_kept_and_used_and_reset() {
     extension.open("options").await;
     assert_eq!(browser.filled("Server address").await, address_of(&server));
     assert_eq!(browser.filled("Good").await, "★");
-    // A blank is no icon: it is what it was at first.
+    // A blank icon is replaced by the default.
     assert_eq!(browser.filled("Bad").await, "✗");
     assert_eq!(browser.count("[name=lookup][value=plain]:checked").await, 1);
     let icons = json!({ "good": "★", "controversial": "±", "bad": "✗" });
@@ -53,7 +53,7 @@ async fn settings_are_kept_and_used_and_reset() {
 }
 
 #[tokio::test]
-async fn another_server_is_asked_after_the_permission_for_its_host() {
+async fn a_new_server_is_used_after_its_permission_is_granted() {
     let first = server_with_scores(&[]).await;
     let second = server_with_scores(&[]).await;
     let extension = Extension::start_with(&first).await;
@@ -69,7 +69,7 @@ async fn another_server_is_asked_after_the_permission_for_its_host() {
     browser.click("#votes button[value='1']").await;
     browser.wait_for_text("#said", "Your vote has been counted. Thank you.").await;
     assert_eq!(second.number("link:quiet.example", "count_of_votes").await, 1);
-    // Both servers are on one host: its permission is still needed.
+    // Both servers are on the same host, so its permission is still needed.
     assert_eq!(extension.permissions("removed").await, json!([]));
 }
 
@@ -90,7 +90,7 @@ async fn without_the_permission_nothing_is_saved() {
 }
 
 #[tokio::test]
-async fn what_is_no_address_is_refused_by_name() {
+async fn an_invalid_server_address_shows_an_error() {
     let extension = Extension::start().await;
     extension.open("options").await;
     for address in ["ftp://a.example", "https://user:secret@a.example", "https://a.example/?q=1", "a b"] {

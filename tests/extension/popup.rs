@@ -1,4 +1,4 @@
-//! Voting in the popup, and what it says when the server refuses.
+//! Voting in the popup, and its messages when the server rejects a vote.
 
 use serde_json::json;
 
@@ -12,13 +12,13 @@ const GOOD: &str = "#votes button[value='1']";
 const BAD: &str = "#votes button[value='-1']";
 const BACK: &str = "#votes button[value='0']";
 
-/// The sum and the number of the votes on a site.
+/// The sum and the number of votes on a site.
 async fn tally(server: &Server, host: &str) -> (i64, i64) {
     let key = format!("link:{host}");
     (server.number(&key, "sum_of_votes").await, server.number(&key, "count_of_votes").await)
 }
 
-/// A server, and the popup on a site that has no votes.
+/// Starts a server, and opens the popup on a site without votes.
 async fn popup(settings: Settings<'_>) -> (Server, Extension) {
     let server = server_with_scores(settings).await;
     let extension = Extension::start_with(&server).await;
@@ -27,13 +27,13 @@ async fn popup(settings: Settings<'_>) -> (Server, Extension) {
 }
 
 #[tokio::test]
-async fn a_vote_is_made_changed_seen_again_and_taken_back() {
+async fn a_vote_is_cast_changed_shown_again_and_taken_back() {
     let (server, extension) = popup(&[]).await;
     let browser = &extension.browser;
     browser.wait_for_text("#host", "quiet.example").await;
     browser.wait_for_text("#score", "Not enough votes yet").await;
     assert_eq!(browser.count("#votes button[aria-pressed=true]").await, 0);
-    // There is no voter before the first vote.
+    // There is no voter ID before the first vote.
     assert_eq!(extension.stored().await["voter"], json!(null));
 
     browser.click(GOOD).await;
@@ -57,7 +57,7 @@ async fn a_vote_is_made_changed_seen_again_and_taken_back() {
 }
 
 #[tokio::test]
-async fn a_vote_that_makes_a_site_good_is_seen_at_once() {
+async fn a_vote_that_changes_the_score_is_shown_at_once() {
     let (_server, extension) = popup(&[]).await;
     let browser = &extension.browser;
     for (site, said) in [
@@ -68,14 +68,14 @@ async fn a_vote_that_makes_a_site_good_is_seen_at_once() {
         extension.open_popup_on(&format!("http://{site}:8080/")).await;
         browser.wait_for_text("#score", said).await;
     }
-    // One vote less, and it is a bad site no more.
+    // The site has just enough bad votes: one good vote changes its score.
     extension.open_popup_on("https://bad.example/").await;
     browser.click(GOOD).await;
     browser.wait_for_text("#score", "Not enough votes yet").await;
 }
 
 #[tokio::test]
-async fn what_is_no_site_cannot_be_voted_on() {
+async fn pages_that_are_not_of_a_site_cannot_be_voted_on() {
     let (_server, extension) = popup(&[]).await;
     for address in ["chrome://newtab/", "https://127.0.0.1/", "https://localhost/", "file:///etc/passwd"] {
         extension.open_popup_on(address).await;
@@ -86,14 +86,14 @@ async fn what_is_no_site_cannot_be_voted_on() {
 }
 
 #[tokio::test]
-async fn without_a_server_the_popup_leads_to_the_options() {
+async fn without_a_server_the_popup_refers_to_the_options() {
     let extension = Extension::start().await;
     extension.open_popup_on(SITE).await;
     extension.popup_says("#failed", "You haven't chosen a server yet. Choose one in the options.").await;
     assert_eq!(extension.stored().await, json!({}));
 }
 
-/// Votes on a site, and demands that it is refused in these words.
+/// Votes on a site and checks that the vote is rejected with this message.
 async fn check_refusal(extension: &Extension, says: &str) {
     extension.browser.click(GOOD).await;
     extension.popup_says("#failed", says).await;
@@ -101,7 +101,7 @@ async fn check_refusal(extension: &Extension, says: &str) {
 }
 
 #[tokio::test]
-async fn refusals_are_told() {
+async fn rejected_votes_are_explained() {
     let (server, extension) = popup(&[]).await;
     let browser = &extension.browser;
     server.set_field("settings", "voting_is_disabled", "1").await;
@@ -127,7 +127,7 @@ async fn refusals_are_told() {
 }
 
 #[tokio::test]
-async fn the_limit_on_new_voters_is_told() {
+async fn the_limit_on_new_voters_is_explained() {
     let server = Server::start(Engine::Memory, &[("limits.new_voters_per_day", "1")]).await;
     let extension = Extension::start_with(&server).await;
     extension.open_popup_on(SITE).await;
@@ -141,7 +141,7 @@ async fn the_limit_on_new_voters_is_told() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_is_told() {
+async fn an_unreachable_server_is_reported() {
     let (server, extension) = popup(&[]).await;
     extension.browser.wait_for_text("#score", "Not enough votes yet").await;
     drop(server);
