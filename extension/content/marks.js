@@ -78,7 +78,7 @@
     seen.set(link, { href, mark: element });
   }
 
-  /** Sends a message to the worker. Null if it fails, as it does after the extension was updated or removed. */
+  /** Sends a message to the worker. Null if it fails, for example because the extension was updated or removed. */
   async function send(message) {
     try {
       const answer = await chrome.runtime.sendMessage(message);

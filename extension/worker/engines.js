@@ -1,7 +1,7 @@
 // The table of search engines. To add an engine, add an entry here and its
 // addresses under `content_scripts` in manifest.json.
 //
-// name     the name of the engine, for tests
+// name     the name of the engine, for the messages of tests
 // hosts    matches the hosts of its result pages
 // results  CSS selector of the result links
 // title    CSS selector of the element in a link that gets the mark; if nothing

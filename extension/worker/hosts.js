@@ -36,7 +36,7 @@ export function hostOf(address) {
   }
 }
 
-/** The first four hexadecimal digits of the SHA-256 of a host. A private lookup sends nothing else. */
+/** The first four hexadecimal digits of the SHA-256 of a host. A private lookup sends only this. */
 export async function prefixOf(host) {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(host));
   return Array.from(new Uint8Array(digest, 0, 2), (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,5 +1,5 @@
-//! Actions of a person with a browser. They find links, buttons and fields by the
-//! text that the person sees.
+//! A browser and what a person does with it. Links, buttons and fields are found by
+//! the text that the person sees.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use crate::server::Server;
 /// How long to wait for anything. The machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// How often to check that a key has reached the page before pressing it again.
+/// How many times to check whether a key has reached the page before pressing it again.
 const KEY_POLLS: usize = 25;
 
 pub const ENTER: char = '\u{e007}';
@@ -193,7 +193,7 @@ impl Browser {
         }
     }
 
-    /// Runs a script and returns the value that it returns.
+    /// Runs a script and returns its result.
     pub async fn run(&self, script: &str) -> Value {
         self.driver.execute(script, Vec::new()).await.unwrap()
     }

@@ -6,7 +6,8 @@ use crate::browser::{Browser, ENTER, ESCAPE};
 use crate::client::Client;
 use crate::server::{Engine, Server};
 
-/// A site with the stories `first` (at the top), `second` and `third`. bob has enough karma to vote down.
+/// A site with the stories `first` (at the top), `second` and `third`, and a client of bob, who may
+/// vote down.
 async fn site_with_bob() -> (Server, Client) {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;

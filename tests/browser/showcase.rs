@@ -31,7 +31,7 @@ pub struct Showcase {
 /// A story to submit.
 struct Story {
     minutes_ago: u64,
-    /// An index of `AUTHORS`.
+    /// An index into `AUTHORS`.
     author: usize,
     title: &'static str,
     topics: &'static str,
@@ -183,7 +183,7 @@ const STORIES: [Story; 13] = [
 /// The index of the story with the long discussion.
 const DISCUSSED: usize = 8;
 
-/// Its comments: the author, the parent comment, the text.
+/// The comments of that story: the author, the parent comment, the text.
 const DISCUSSION: [(usize, Option<u64>, &str); 11] = [
     (
         4,

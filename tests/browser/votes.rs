@@ -6,7 +6,8 @@ use crate::browser::Browser;
 use crate::client::Client;
 use crate::server::{Engine, Server};
 
-/// A site with a story and a comment by alice. bob is the one who votes.
+/// A site with a story by alice and her comment on it. Returns the server, the client of bob, who
+/// votes, and the ids of the story and the comment.
 async fn site_with_bob() -> (Server, Client, u64, u64) {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
@@ -82,7 +83,7 @@ async fn a_rejected_vote_shows_the_reason_beside_the_story() {
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;
     browser.mark_page().await;
-    // bob has too little karma to vote down.
+    // Voting down needs more karma than bob has.
     browser.click(".vote .down").await;
     assert!(browser.text("#news-1 [role=alert]").await.contains("karma"));
     assert!(browser.is_marked().await);

@@ -1,4 +1,4 @@
-//! A browser with the extension, and the actions of its user.
+//! A browser with the extension, and what a person does with it.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;

@@ -75,7 +75,7 @@ async fn a_vote_that_changes_the_score_is_shown_at_once() {
 }
 
 #[tokio::test]
-async fn pages_that_are_not_of_a_site_cannot_be_voted_on() {
+async fn pages_without_a_site_cannot_be_voted_on() {
     let (_server, extension) = popup(&[]).await;
     for address in ["chrome://newtab/", "https://127.0.0.1/", "https://localhost/", "file:///etc/passwd"] {
         extension.open_popup_on(address).await;

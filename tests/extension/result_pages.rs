@@ -18,9 +18,9 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 /// The onion address of DuckDuckGo.
 pub const ONION: &str = "duckduckgogg42xjoc72x3sjasowoarfbgcmvfimaftt6twagswzczad.onion";
 
-/// The end of the header of a request.
+/// The blank line that ends the headers of a request.
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
-/// The maximum length of the header of a request, in bytes.
+/// The maximum length of the headers of a request, in bytes.
 const LONGEST_HEAD: usize = 64 * 1024;
 
 /// A running server. It stops when it is dropped.
@@ -104,7 +104,7 @@ async fn through_proxy(mut stream: TcpStream) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Reads the header of a request.
+/// Reads the request line and the headers of a request.
 async fn read_head(stream: &mut (impl AsyncReadExt + Unpin)) -> std::io::Result<String> {
     let mut head = Vec::new();
     while !head.ends_with(END_OF_HEAD) && head.len() < LONGEST_HEAD {
