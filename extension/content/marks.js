@@ -1,37 +1,37 @@
-// Runs on result pages. It knows no engine and no server: the worker tells
-// what to look for, and what to put beside it. (A script of this kind cannot
-// be a module; all rules are in the modules of the worker.)
+// The content script of result pages. It knows neither engines nor servers: the
+// worker tells it which links to look for and what to put in front of them. A
+// content script cannot be a module, so all other code is in the worker.
 
 (() => {
-  /** Links in one message to the worker, which takes no more. */
-  const MOST_LINKS = 100;
-  /** How long after a change of the page new results are looked for, in milliseconds. */
-  const DELAY = 100;
+  /** The maximum number of links in a message. The worker ignores a message with more. */
+  const MAX_LINKS = 100;
+  /** How long to wait after a change of the page before looking for new results. */
+  const DELAY_MILLISECONDS = 100;
 
   const KINDS = {
-    Good: { icon: "good", text: "Good site" },
-    Controversial: { icon: "controversial", text: "Controversial site" },
-    Bad: { icon: "bad", text: "Bad site" },
+    Good: { icon: "good", label: "Good site", meaning: "Your community trusts" },
+    Controversial: { icon: "controversial", label: "Controversial site", meaning: "Your community is divided on" },
+    Bad: { icon: "bad", label: "Bad site", meaning: "Your community distrusts" },
   };
 
-  /** For each link that was looked up: its address then, and its mark if it has one. */
+  /** For each link that was looked up: its address at that time, and its mark or null. */
   const seen = new WeakMap();
-  let waiting = false;
+  let isScheduled = false;
 
   start();
 
   async function start() {
-    const page = await ask({ ask: "page" });
+    const page = await send({ type: "page" });
     if (!page?.results) {
       return;
     }
     const observer = new MutationObserver(() => {
-      if (!waiting) {
-        waiting = true;
+      if (!isScheduled) {
+        isScheduled = true;
         setTimeout(() => {
-          waiting = false;
+          isScheduled = false;
           scan(page);
-        }, DELAY);
+        }, DELAY_MILLISECONDS);
       }
     });
     const changes = { subtree: true, childList: true, attributes: true, attributeFilter: ["href"] };
@@ -39,15 +39,15 @@
     scan(page);
   }
 
-  /** Marks the results that are new, were changed, or have lost their mark. */
+  /** Marks the results that are new, have changed or have lost their mark. */
   async function scan(page) {
     const links = [...document.querySelectorAll(page.results)].filter((link) => link.href && !isDone(link));
     links.forEach((link) => seen.set(link, { href: link.href, mark: null }));
-    for (let start = 0; start < links.length; start += MOST_LINKS) {
-      const some = links.slice(start, start + MOST_LINKS);
-      const hrefs = some.map((link) => seen.get(link).href);
-      const answer = await ask({ ask: "scores", links: hrefs });
-      answer?.marks?.forEach((found, position) => mark(some[position], hrefs[position], found, page));
+    for (let start = 0; start < links.length; start += MAX_LINKS) {
+      const batch = links.slice(start, start + MAX_LINKS);
+      const hrefs = batch.map((link) => seen.get(link).href);
+      const answer = await send({ type: "scores", links: hrefs });
+      answer?.marks?.forEach((found, position) => mark(batch[position], hrefs[position], found, page));
     }
   }
 
@@ -58,7 +58,7 @@
 
   function mark(link, href, found, page) {
     const kind = Object.hasOwn(KINDS, found?.score ?? "") ? KINDS[found.score] : null;
-    // The page may have changed the link while the worker was asked.
+    // The page may have changed the link while the worker looked it up.
     if (link.href !== href) {
       return;
     }
@@ -71,15 +71,15 @@
     element.className = "tidings-mark";
     element.dataset.score = found.score;
     element.textContent = page.icons[kind.icon];
-    element.title = `${kind.text}: ${found.host}`;
+    element.title = `${kind.meaning} ${found.host}`;
     element.setAttribute("role", "img");
-    element.setAttribute("aria-label", kind.text);
+    element.setAttribute("aria-label", kind.label);
     title.prepend(element);
     seen.set(link, { href, mark: element });
   }
 
-  /** Asks the worker. Null when it cannot answer, also after the extension was updated or removed. */
-  async function ask(message) {
+  /** Sends a message to the worker. Null if it fails, for example because the extension was updated or removed. */
+  async function send(message) {
     try {
       const answer = await chrome.runtime.sendMessage(message);
       return answer?.error === undefined ? answer : null;

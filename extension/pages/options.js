@@ -1,7 +1,7 @@
-// The options: shown, checked, saved. Saving a server asks for the permission
-// to talk to its host, and gives back the one for the host before.
+// The options page. Saving a server requests the permission to access its host
+// and removes the permission for the previous host.
 
-import { checked, parseIcon, parseServer, permissionFor, readSettings } from "../worker/settings.js";
+import { parseIcon, parseServer, permissionFor, readSettings, validSettings } from "../worker/settings.js";
 
 const ICONS = ["good", "controversial", "bad"];
 
@@ -25,39 +25,39 @@ function show(settings) {
 async function save() {
   const typed = element("server").value.trim();
   const server = typed === "" ? "" : parseServer(typed);
-  refuseServer("");
+  showServerError("");
   if (server === null) {
-    refuseServer("This is not the address of a server. It looks like https://tidings.example.");
+    showServerError("Enter a server address, such as https://tidings.example.");
     return;
   }
-  // Before anything else is waited for: browsers allow the question only in answer to a click.
-  if (server !== "" && !(await allowed(server))) {
-    refuseServer("Nothing was saved: without the permission the extension cannot talk to this server.");
+  // This must come before any other `await`: browsers only accept the request in response to a click.
+  if (server !== "" && !(await requestPermission(server))) {
+    showServerError("Not saved. The extension needs access to this server. Choose Save again and allow it.");
     return;
   }
-  const settings = checked({
+  const settings = validSettings({
     server,
     lookup: document.querySelector("[name=lookup]:checked")?.value,
     icons: Object.fromEntries(ICONS.map((name) => [name, parseIcon(element(name).value)])),
   });
   await chrome.storage.local.set(settings);
-  await giveBack(saved.server, settings.server);
+  await removeOldPermission(saved.server, settings.server);
   saved = settings;
   show(saved);
-  say("Saved. Result pages that are open show it when they are loaded again.");
+  showStatus("Saved. Reload any open result pages to see the changes.");
 }
 
 async function reset() {
-  refuseServer("");
+  showServerError("");
   await chrome.storage.local.remove(["server", "icons", "lookup"]);
-  const settings = checked({});
-  await giveBack(saved.server, settings.server);
+  const settings = validSettings({});
+  await removeOldPermission(saved.server, settings.server);
   saved = settings;
   show(saved);
-  say("Everything is as it was at first.");
+  showStatus("All options are back to their defaults.");
 }
 
-async function allowed(server) {
+async function requestPermission(server) {
   try {
     return await chrome.permissions.request({ origins: [permissionFor(server)] });
   } catch {
@@ -65,25 +65,25 @@ async function allowed(server) {
   }
 }
 
-/** Gives back the permission for the server before, unless it is still in use. */
-async function giveBack(before, now) {
-  if (before !== "" && (now === "" || permissionFor(before) !== permissionFor(now))) {
-    // The browser keeps what it was told to grant by other means; then it stays.
-    await chrome.permissions.remove({ origins: [permissionFor(before)] }).catch(() => false);
+/** Removes the permission for the old server, unless the new one needs it too. */
+async function removeOldPermission(oldServer, newServer) {
+  if (oldServer !== "" && (newServer === "" || permissionFor(oldServer) !== permissionFor(newServer))) {
+    // The browser may refuse, for example if an administrator has granted the permission.
+    await chrome.permissions.remove({ origins: [permissionFor(oldServer)] }).catch(() => false);
   }
 }
 
-function refuseServer(reason) {
+function showServerError(message) {
   element("said").hidden = true;
-  element("server-error").textContent = reason;
-  element("server-error").hidden = reason === "";
-  element("server").setAttribute("aria-invalid", String(reason !== ""));
-  if (reason !== "") {
+  element("server-error").textContent = message;
+  element("server-error").hidden = message === "";
+  element("server").setAttribute("aria-invalid", String(message !== ""));
+  if (message !== "") {
     element("server").focus();
   }
 }
 
-function say(text) {
+function showStatus(text) {
   element("said").textContent = text;
   element("said").hidden = false;
 }

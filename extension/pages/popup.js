@@ -1,4 +1,4 @@
-// The popup: score of the site in the current tab, one's own vote, voting.
+// The popup: the score of the site in the current tab, and the user's vote on it.
 
 import { hostOf } from "../worker/hosts.js";
 import { readSettings } from "../worker/settings.js";
@@ -7,21 +7,22 @@ const SCORES = {
   Good: "Good site",
   Bad: "Bad site",
   Controversial: "Controversial site",
-  NoScore: "No score yet",
+  NoScore: "Not enough votes yet",
 };
 const ICONS = { Good: "good", Bad: "bad", Controversial: "controversial" };
 
-const FAILURES = {
-  no_server: "No server is chosen yet. Choose one in the options.",
-  banned: "The server refuses your vote: this voter is banned.",
-  voting_disabled: "Voting is switched off on the server. Please try again another day.",
+/** By the codes of `ServerError` (worker/server.js). */
+const ERRORS = {
+  no_server: "You haven't chosen a server yet. Choose one in the options.",
+  banned: "You are banned from voting on this server.",
+  voting_disabled: "Voting is turned off on this server. Try again later.",
   too_many_votes:
-    "You have voted on as many new sites as the server allows in a day. Changing your votes is still possible.",
-  too_many_voters: "Too many new voters came from your network today. Please try again tomorrow.",
-  unavailable: "The server is there, but cannot answer just now. Please try again later.",
-  invalid: "The server does not accept a vote on this site.",
-  away: "The server cannot be reached. Please check your connection, and its address in the options.",
-  broken: "The server's answer was not understood. Please check its address in the options.",
+    "You have reached today's limit for votes on new sites. Try again tomorrow. You can still change your existing votes.",
+  too_many_voters: "Your network has reached today's limit for new voters. Try again tomorrow.",
+  unavailable: "The server can't answer right now. Try again later.",
+  invalid: "The server doesn't accept votes on this site.",
+  unreachable: "Can't reach the server. Check your connection and the server address in the options.",
+  bad_response: "The server sent an unexpected response. Check the server address in the options.",
 };
 
 const element = (id) => document.getElementById(id);
@@ -32,10 +33,10 @@ const host = hostOf(tab?.url ?? "");
 const settings = await readSettings(chrome.storage.local);
 
 if (host === null) {
-  fail("There is no web site in this tab that can be voted on.");
+  showError("You can't vote on this page. Go to a web site and try again.");
 } else if (settings.server === "") {
   element("host").textContent = host;
-  fail(FAILURES.no_server);
+  showError(ERRORS.no_server);
 } else {
   element("host").textContent = host;
   element("more").href = `${settings.server}/site/${encodeURIComponent(host)}`;
@@ -45,9 +46,8 @@ if (host === null) {
 }
 document.body.dataset.ready = "";
 
-/** Shows what the server knows about the site. */
 async function show() {
-  const site = await ask({ ask: "site", host });
+  const site = await send({ type: "site", host });
   if (site === null) {
     return;
   }
@@ -59,19 +59,19 @@ async function show() {
 async function vote(value) {
   buttons.forEach((button) => (button.disabled = true));
   element("said").hidden = true;
-  const answer = await ask({ ask: "vote", host, vote: value });
+  const answer = await send({ type: "vote", host, vote: value });
   buttons.forEach((button) => (button.disabled = false));
   if (answer === null) {
     return;
   }
   showVote(value);
   if (value === 0) {
-    // The button that was pressed is gone.
+    // The button that had the focus is now hidden.
     buttons[0].focus();
   }
-  element("said").textContent = value === 0 ? "Your vote is taken back." : "Your vote counts. Thank you.";
+  element("said").textContent = value === 0 ? "Your vote has been taken back." : "Your vote has been counted. Thank you.";
   element("said").hidden = false;
-  const site = await ask({ ask: "site", host });
+  const site = await send({ type: "site", host });
   if (site !== null) {
     showScore(site.score);
   }
@@ -94,18 +94,18 @@ function showVote(value) {
   }
 }
 
-/** Asks the worker; null, and the reason is shown, when it fails. */
-async function ask(message) {
+/** Sends a message to the worker. If it fails, shows the error and returns null. */
+async function send(message) {
   const answer = await chrome.runtime.sendMessage(message).catch(() => undefined);
   if (answer === undefined || answer.error !== undefined) {
-    fail(FAILURES[answer?.error] ?? FAILURES.broken);
+    showError(ERRORS[answer?.error] ?? ERRORS.bad_response);
     return null;
   }
   element("failed").hidden = true;
   return answer;
 }
 
-function fail(text) {
+function showError(text) {
   element("failed").textContent = text;
   element("failed").hidden = false;
 }

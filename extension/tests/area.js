@@ -1,4 +1,4 @@
-/** A storage area like those of browsers, in memory. */
+/** An in-memory stand-in for the storage areas of browsers. */
 export function memoryArea(stored = {}) {
   const items = new Map(Object.entries(stored));
   const copy = (value) => JSON.parse(JSON.stringify(value));

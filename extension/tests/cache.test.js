@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { CAPACITY, Cache, LIFETIME } from "../worker/cache.js";
+import { Cache, CAPACITY, MAX_AGE_MILLISECONDS } from "../worker/cache.js";
 import { memoryArea } from "./area.js";
 
 let area;
@@ -13,40 +13,40 @@ beforeEach(() => {
   cache = new Cache(area, () => now);
 });
 
-test("an answer is kept for an hour and no longer", async () => {
+test("an entry expires after an hour", async () => {
   await cache.put({ a: "Good" });
-  now += LIFETIME - 1;
+  now += MAX_AGE_MILLISECONDS - 1;
   assert.equal(await cache.get("a"), "Good");
   now += 1;
   assert.equal(await cache.get("a"), undefined);
 });
 
-test("a clock that is set back does not keep answers for longer", async () => {
+test("setting the clock back does not make an entry last longer", async () => {
   await cache.put({ a: "Good" });
   now -= 1;
   assert.equal(await cache.get("a"), undefined);
 });
 
-test("answers outlive the worker", async () => {
+test("entries survive a restart of the worker", async () => {
   await cache.put({ a: "Bad" });
   assert.equal(await new Cache(area, () => now).get("a"), "Bad");
 });
 
-test("what is forgotten is asked for again", async () => {
+test("an invalidated entry is gone and the others stay", async () => {
   await cache.put({ a: "Bad", b: "Good" });
-  await cache.forget(["a"]);
+  await cache.invalidate(["a"]);
   assert.equal(await cache.get("a"), undefined);
   assert.equal(await cache.get("b"), "Good");
 });
 
-test("the oldest answers go when there are too many, and those that are too old", async () => {
+test("a full cache evicts its oldest entries, and writing removes expired ones", async () => {
   await cache.put({ first: 1, second: 2 });
   now += 1;
   await cache.put({ first: 3 });
   await cache.put(Object.fromEntries(Array.from({ length: CAPACITY - 1 }, (_, number) => [`n${number}`, number])));
   assert.equal(await cache.get("second"), undefined);
   assert.equal(await cache.get("first"), 3);
-  now += LIFETIME;
+  now += MAX_AGE_MILLISECONDS;
   await cache.put({ new: 1 });
   assert.equal((await area.get("scores")).scores.length, 1);
 });

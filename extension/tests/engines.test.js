@@ -5,22 +5,22 @@ import { ENGINES, engineOf } from "../worker/engines.js";
 
 const manifest = JSON.parse(readFileSync(new URL("../manifest.json", import.meta.url), "utf8"));
 const hosts = manifest.content_scripts[0].matches.map((pattern) => new URL(pattern.replace(/^\*:/, "https:")).hostname);
-// A pattern may stand for any subdomain; one of them is as good as all.
+// For a pattern with a wildcard, one subdomain stands for all.
 const samples = hosts.map((host) => host.replace(/^\*\./, "de."));
 
-test("every address of the manifest belongs to an engine", () => {
+test("every address in the manifest belongs to an engine", () => {
   for (const host of samples) {
     assert.notEqual(engineOf(`https://${host}/search`), null, host);
   }
 });
 
-test("every engine is among the addresses of the manifest", () => {
+test("every engine has an address in the manifest", () => {
   for (const engine of ENGINES) {
     assert.ok(samples.some((host) => engine.hosts.test(host)), engine.name);
   }
 });
 
-test("hosts that only look like an engine are none", () => {
+test("hosts that only look like an engine's do not belong to one", () => {
   const others = ["www.google.com.evil.example", "www.google.evil", "notduckduckgo.com", "duckduckgo.com.example", "xduckduckgogg42xjoc72x3sjasowoarfbgcmvfimaftt6twagswzczad.onion", "www-google.com", "bing.com.example"];
   for (const host of others) {
     assert.equal(engineOf(`https://${host}/search`), null, host);
@@ -28,7 +28,7 @@ test("hosts that only look like an engine are none", () => {
   assert.equal(engineOf(undefined), null);
 });
 
-test("the manifest asks for no more than it needs", () => {
+test("the manifest requests only the permissions it needs", () => {
   assert.deepEqual(manifest.permissions, ["storage", "activeTab"]);
   assert.equal(manifest.host_permissions, undefined);
   assert.equal(manifest.content_security_policy, undefined);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hostOf, parseHost, prefixOf } from "../worker/hosts.js";
 
-test("a host is read as the server reads it", () => {
+test("a host is parsed by the server's rules", () => {
   assert.equal(parseHost("Example.COM."), "example.com");
   assert.equal(parseHost("bücher.example"), "xn--bcher-kva.example");
   assert.equal(parseHost("www.a-b.example"), "www.a-b.example");
@@ -10,10 +10,10 @@ test("a host is read as the server reads it", () => {
   assert.equal(parseHost(longest), longest);
 });
 
-test("what nobody can vote on is no host", () => {
-  const none = ["", "localhost", "127.0.0.1", "0x7f.1", "[::1]", "a..example", "-a.example", "a_b.example"];
+test("names that nobody can vote on are rejected", () => {
+  const invalid = ["", "localhost", "127.0.0.1", "0x7f.1", "[::1]", "a..example", "-a.example", "a_b.example"];
   const more = ["a b.example", "user@a.example", "a.example:80", "a.example/path", `${"a".repeat(64)}.example`, null, 7];
-  for (const text of [...none, ...more]) {
+  for (const text of [...invalid, ...more]) {
     assert.equal(parseHost(text), null, String(text));
   }
 });
@@ -25,7 +25,7 @@ test("only web addresses have a host", () => {
   }
 });
 
-test("a prefix is four digits of the SHA-256", async () => {
+test("a prefix is the first four hexadecimal digits of the SHA-256", async () => {
   // printf %s example.com | sha256sum
   assert.equal(await prefixOf("example.com"), "a379");
 });

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const PACK = fileURLToPath(new URL("../pack", import.meta.url));
 
-/** Packs, and returns the packages by their names. */
+/** Runs the script and returns the packages by name. */
 function packages() {
   const folder = mkdtempSync(join(tmpdir(), "pack-"));
   try {
@@ -19,7 +19,7 @@ function packages() {
   }
 }
 
-/** The files of an archive whose files are stored. */
+/** The files in an archive without compression, by name. */
 function files(archive) {
   const found = {};
   for (let at = 0; archive.readUInt32LE(at) === 0x04034b50; ) {
@@ -35,7 +35,7 @@ test("the same sources give the same packages", () => {
   assert.deepEqual(packages(), packages());
 });
 
-test("each browser gets the extension and the manifest that it understands", () => {
+test("each package has all files and a manifest for its browser", () => {
   const [chromium, firefox] = Object.entries(packages())
     .sort()
     .map(([, archive]) => files(archive));
@@ -45,10 +45,10 @@ test("each browser gets the extension and the manifest that it understands", () 
     assert.ok(names.includes(name), name);
   }
   assert.ok(!names.some((name) => name.startsWith("tests/")));
-  const [of_chromium, of_firefox] = [chromium, firefox].map((found) => JSON.parse(found["manifest.json"]));
-  assert.equal(of_chromium.background.service_worker, of_firefox.background.scripts[0]);
-  assert.deepEqual(Object.keys(of_chromium.background), ["service_worker", "type"]);
-  assert.deepEqual(Object.keys(of_firefox.background), ["scripts", "type"]);
-  assert.ok(of_firefox.browser_specific_settings.gecko.data_collection_permissions.required.length > 0);
-  assert.equal(of_chromium.browser_specific_settings, undefined);
+  const [chromiumManifest, firefoxManifest] = [chromium, firefox].map((found) => JSON.parse(found["manifest.json"]));
+  assert.equal(chromiumManifest.background.service_worker, firefoxManifest.background.scripts[0]);
+  assert.deepEqual(Object.keys(chromiumManifest.background), ["service_worker", "type"]);
+  assert.deepEqual(Object.keys(firefoxManifest.background), ["scripts", "type"]);
+  assert.ok(firefoxManifest.browser_specific_settings.gecko.data_collection_permissions.required.length > 0);
+  assert.equal(chromiumManifest.browser_specific_settings, undefined);
 });

@@ -9,14 +9,14 @@ function target(page, link) {
   return targetHost(engineOf(page), link);
 }
 
-test("a plain link leads where it says", () => {
+test("a direct link leads to its own host", () => {
   assert.equal(target("https://www.google.com/search?q=a", "https://Good.example/page"), "good.example");
 });
 
 test("referral links are unwrapped", () => {
   const inside = "https://good.example/a?b=c&d=e";
   const encoded = encodeURIComponent(inside);
-  // As Bing writes it: base64 with the alphabet of URLs, without padding.
+  // Bing uses base64url without padding.
   const base64 = Buffer.from(inside).toString("base64url");
   const cases = [
     ["https://www.google.de/search", `https://www.google.de/url?q=${encoded}&sa=U`],
@@ -32,7 +32,7 @@ test("referral links are unwrapped", () => {
   }
 });
 
-test("referral links inside referral links are followed, but not for ever", () => {
+test("nested referral links are unwrapped up to a limit", () => {
   let link = "https://good.example/";
   const wrap = () => (link = `https://www.google.com/url?q=${encodeURIComponent(link)}`);
   wrap();
@@ -44,7 +44,7 @@ test("referral links inside referral links are followed, but not for ever", () =
   assert.equal(target("https://www.google.com/search", link), null);
 });
 
-test("what leads nowhere else is not marked", () => {
+test("links that lead to no other site have no host", () => {
   const page = "https://www.google.com/search";
   const links = [
     "https://www.google.com/search?q=more",
@@ -59,10 +59,11 @@ test("what leads nowhere else is not marked", () => {
   }
   assert.equal(target("https://www.bing.com/search", "https://www.bing.com/ck/a?u=a1%%%"), null);
   assert.equal(target("https://www.bing.com/search", "https://www.bing.com/ck/a?u=b2abc"), null);
+  // A referral link that cannot be decoded leads to its own host.
   assert.equal(target("https://search.yahoo.com/search", "https://r.search.yahoo.com/RU=%E0%A4%A/RK=2"), "r.search.yahoo.com");
 });
 
-test("a referral path counts only on the engine's own host", () => {
+test("referral links are only recognised on the engine's own hosts", () => {
   const link = `https://good.example/url?q=${encodeURIComponent("https://bad.example/")}`;
   assert.equal(target("https://www.google.com/search", link), "good.example");
 });

@@ -1,63 +1,63 @@
-// Scores that were looked up, for an hour. They are kept in memory only, in
-// `storage.session`, so that no trace of searches reaches the disk.
+// A cache of scores that were looked up. It uses `storage.session`, which is
+// in memory only, so that no trace of searches reaches the disk.
 
-/** How long an answer is good, in milliseconds. */
-export const LIFETIME = 60 * 60 * 1000;
-/** The most answers kept; the oldest go first. */
+/** How long an entry is valid. */
+export const MAX_AGE_MILLISECONDS = 60 * 60 * 1000;
+/** The maximum number of entries; the oldest are evicted first. */
 export const CAPACITY = 5000;
 
-const KEY = "scores";
+const STORAGE_KEY = "scores";
 
 export class Cache {
   #area;
   #now;
   #entries = null;
 
-  /** `area` is a storage area; `now` tells the time in milliseconds. */
+  /** `area` is a storage area; `now` returns the time in milliseconds. */
   constructor(area, now = Date.now) {
     this.#area = area;
     this.#now = now;
   }
 
-  /** The answer under a name that is not older than an hour, or undefined. */
-  async get(name) {
+  /** The cached value of a key, or undefined if there is none or it has expired. */
+  async get(key) {
     const entries = await this.#load();
-    const entry = entries.get(name);
+    const entry = entries.get(key);
     const age = entry === undefined ? undefined : this.#now() - entry.at;
-    return age >= 0 && age < LIFETIME ? entry.value : undefined;
+    return age >= 0 && age < MAX_AGE_MILLISECONDS ? entry.value : undefined;
   }
 
-  /** Keeps answers, given as an object by name. */
+  /** Caches values, given as an object by key. */
   async put(values) {
     const entries = await this.#load();
     const at = this.#now();
-    for (const [name, value] of Object.entries(values)) {
-      // Taken out first, so that the order is that of age.
-      entries.delete(name);
-      entries.set(name, { at, value });
+    for (const [key, value] of Object.entries(values)) {
+      // Deleting the old entry first keeps the map in order of age.
+      entries.delete(key);
+      entries.set(key, { at, value });
     }
-    for (const [name, entry] of entries) {
-      if (entries.size <= CAPACITY && at - entry.at < LIFETIME) {
+    for (const [key, entry] of entries) {
+      if (entries.size <= CAPACITY && at - entry.at < MAX_AGE_MILLISECONDS) {
         break;
       }
-      entries.delete(name);
+      entries.delete(key);
     }
     await this.#save();
   }
 
-  /** Forgets the answers under these names. */
-  async forget(names) {
+  /** Removes the entries with these keys. */
+  async invalidate(keys) {
     const entries = await this.#load();
-    names.forEach((name) => entries.delete(name));
+    keys.forEach((key) => entries.delete(key));
     await this.#save();
   }
 
   #load() {
-    this.#entries ??= this.#area.get(KEY).then((stored) => new Map(stored[KEY] ?? []));
+    this.#entries ??= this.#area.get(STORAGE_KEY).then((stored) => new Map(stored[STORAGE_KEY] ?? []));
     return this.#entries;
   }
 
   async #save() {
-    await this.#area.set({ [KEY]: [...(await this.#load())] });
+    await this.#area.set({ [STORAGE_KEY]: [...(await this.#load())] });
   }
 }

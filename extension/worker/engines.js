@@ -1,15 +1,17 @@
-// The search engines, as a table. A new engine is an entry here and its
+// The table of search engines. To add an engine, add an entry here and its
 // addresses under `content_scripts` in manifest.json.
 //
-// name     for people
-// hosts    the hosts of its result pages
-// results  CSS: the links of the results
-// title    CSS: where in a link the mark goes; the link itself when nothing matches
-// unwrap   how its referral links tell where they lead; each entry applies to
-//          links to `host` (by default any host of the engine) and reads
-//            parameter  a query parameter, when the path is `path`; after
-//                       `marker`, base64url when `base64` is true
-//            segment    or a part of the path that begins so
+// name     the name of the engine, for the messages of tests
+// hosts    matches the hosts of its result pages
+// results  CSS selector of the result links
+// title    CSS selector of the element in a link that gets the mark; if nothing
+//          matches, the link itself gets it
+// unwrap   rules for referral links. A rule applies to links to `host` (default:
+//          any host of the engine). It takes the target from
+//            parameter  the query parameter of this name, if the path is `path`;
+//                       the value starts with `marker`, if given, and is
+//                       base64url if `base64` is true
+//            segment    or the rest of the path segment that starts with this text
 
 const DUCKDUCKGO_ONION = "duckduckgogg42xjoc72x3sjasowoarfbgcmvfimaftt6twagswzczad.onion";
 
@@ -86,7 +88,7 @@ export const ENGINES = [
   },
 ];
 
-/** The engine on whose page an address is, or null. */
+/** The engine that a page belongs to, by its address, or null. */
 export function engineOf(address) {
   let host;
   try {

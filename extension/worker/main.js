@@ -1,13 +1,13 @@
-// The one module that runs in the background: a service worker in Chromium,
-// an event page in Firefox. It answers the messages of result pages and of
-// the popup, and opens the help page on the first run.
+// The background script: a service worker in Chromium, an event page in
+// Firefox. It answers messages from result pages and from the popup, and opens
+// the help page after the installation.
 //
-//   from a result page   { ask: "page" }                what to look for there
-//                        { ask: "scores", links }       where the links lead, and the scores
-//   from our own pages   { ask: "site", host }          score and own vote
-//                        { ask: "vote", host, vote }
+//   from result pages         { type: "page" }              which links to mark
+//                             { type: "scores", links }     the hosts and scores of links
+//   from the extension's own  { type: "site", host }        a site's score and the user's vote
+//   pages                     { type: "vote", host, vote }  casts a vote
 //
-// Anything else is not answered.
+// It ignores all other messages.
 
 import { Cache } from "./cache.js";
 import { engineOf } from "./engines.js";
@@ -16,17 +16,19 @@ import { Scores } from "./scores.js";
 import { ownVote, ServerError, vote } from "./server.js";
 import { readSettings } from "./settings.js";
 import { targetHost } from "./unwrap.js";
-import { anyVoter, knownVoter } from "./voter.js";
+import { getOrCreateVoter, storedVoter } from "./voter.js";
 
-/** The most links in one message, and the longest of them. */
-const MOST_LINKS = 100;
-const LONGEST_LINK = 8192;
-/** How long result pages leave a server alone that was away, in milliseconds. */
-const REST = 30_000;
+/** The maximum number of links in a message. */
+const MAX_LINKS = 100;
+/** The maximum length of a link, in UTF-16 code units. */
+const MAX_LINK_LENGTH = 8192;
+/** How long result pages send no requests to a server after one has failed. */
+const PAUSE_MILLISECONDS = 30_000;
 
 const cache = new Cache(chrome.storage.session);
 const scores = new Scores(cache);
-const rests = new Map();
+/** When the pause of a server ends, by its address. */
+const pauses = new Map();
 
 chrome.runtime.onInstalled.addListener(({ reason }) => {
   if (reason === "install") {
@@ -39,23 +41,23 @@ chrome.runtime.onMessage.addListener((message, sender, respond) => {
   if (answer === null) {
     return false;
   }
-  answer.then(respond, (error) => respond({ error: error instanceof ServerError ? error.code : "broken" }));
+  answer.then(respond, (error) => respond({ error: error instanceof ServerError ? error.code : "bad_response" }));
   return true;
 });
 
-/** A promise of the answer, or null when the message is none of ours. */
+/** A promise of the answer, or null for a message to ignore. */
 function answerTo(message, sender) {
-  const is_own_page = sender.url?.startsWith(chrome.runtime.getURL("")) ?? false;
-  const engine = is_own_page ? null : engineOf(sender.url);
-  switch (message?.ask) {
+  const isOwnPage = sender.url?.startsWith(chrome.runtime.getURL("")) ?? false;
+  const engine = isOwnPage ? null : engineOf(sender.url);
+  switch (message?.type) {
     case "page":
       return engine && describePage(engine);
     case "scores":
       return engine && areLinks(message.links) ? scoreLinks(engine, message.links) : null;
     case "site":
-      return is_own_page && parseHost(message.host) === message.host ? describeSite(message.host) : null;
+      return isOwnPage && parseHost(message.host) === message.host ? describeSite(message.host) : null;
     case "vote":
-      return is_own_page && parseHost(message.host) === message.host && [1, -1, 0].includes(message.vote)
+      return isOwnPage && parseHost(message.host) === message.host && [1, -1, 0].includes(message.vote)
         ? castVote(message.host, message.vote)
         : null;
     default:
@@ -64,28 +66,28 @@ function answerTo(message, sender) {
 }
 
 function areLinks(links) {
-  const is_link = (link) => typeof link === "string" && link.length <= LONGEST_LINK;
-  return Array.isArray(links) && links.length <= MOST_LINKS && links.every(is_link);
+  const isLink = (link) => typeof link === "string" && link.length <= MAX_LINK_LENGTH;
+  return Array.isArray(links) && links.length <= MAX_LINKS && links.every(isLink);
 }
 
-/** What the script on a result page looks for; `results` is empty while there is no server. */
+/** What the content script marks on a result page. `results` is empty if no server is chosen. */
 async function describePage(engine) {
   const { server, icons } = await readSettings(chrome.storage.local);
   return { results: server === "" ? "" : engine.results, title: engine.title ?? "", icons };
 }
 
-/** For each link the host and the score, or null where there is nothing to say. */
+/** The host and score of each link, or null for a link to leave unmarked. */
 async function scoreLinks(engine, links) {
   const settings = await readSettings(chrome.storage.local);
-  if (settings.server === "" || Date.now() < (rests.get(settings.server) ?? 0)) {
+  if (settings.server === "" || Date.now() < (pauses.get(settings.server) ?? 0)) {
     return { marks: links.map(() => null) };
   }
   const hosts = links.map((link) => targetHost(engine, link));
   let found;
   try {
-    found = await scores.of(settings, hosts.filter((host) => host !== null));
+    found = await scores.lookUp(settings, hosts.filter((host) => host !== null));
   } catch (error) {
-    rests.set(settings.server, Date.now() + REST);
+    pauses.set(settings.server, Date.now() + PAUSE_MILLISECONDS);
     throw error;
   }
   return { marks: hosts.map((host) => (host === null ? null : { host, score: found.get(host) })) };
@@ -96,9 +98,9 @@ async function describeSite(host) {
   if (settings.server === "") {
     throw new ServerError("no_server");
   }
-  const voter = await knownVoter(chrome.storage.local);
+  const voter = await storedVoter(chrome.storage.local);
   const [found, own] = await Promise.all([
-    scores.of(settings, [host]),
+    scores.lookUp(settings, [host]),
     voter === null ? 0 : ownVote(settings.server, voter, host),
   ]);
   return { score: found.get(host), own };
@@ -109,7 +111,7 @@ async function castVote(host, value) {
   if (server === "") {
     throw new ServerError("no_server");
   }
-  await vote(server, await anyVoter(chrome.storage.local), host, value);
-  await scores.forget(server, host);
+  await vote(server, await getOrCreateVoter(chrome.storage.local), host, value);
+  await scores.invalidate(server, host);
   return { own: value };
 }

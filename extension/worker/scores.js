@@ -1,45 +1,45 @@
-// The scores of hosts: from the cache, and the rest from the server in the
-// way that the user has chosen.
+// Looks up the scores of hosts: in the cache first, then on the server, with
+// the lookup that the user has chosen.
 
 import { prefixOf } from "./hosts.js";
-import { MOST_HOSTS, scoresByPrefix, scoresOf } from "./server.js";
+import { MAX_HOSTS, scoresByPrefix, scoresOf } from "./server.js";
 
-/** Under these names the cache holds what is known about a host. */
-export async function cacheNames(server, host) {
-  return { prefix: `${server} prefix ${await prefixOf(host)}`, host: `${server} host ${host}` };
+/** The cache keys that a host's score may be under: one for each kind of lookup. */
+async function cacheKeys(server, host) {
+  return { private: `${server} prefix ${await prefixOf(host)}`, plain: `${server} host ${host}` };
 }
 
 export class Scores {
   #cache;
-  /** What is being asked just now, by name: two pages with one result ask once. */
-  #asking = new Map();
+  /** The private lookups in progress, by cache key, so that two pages with the same result share one request. */
+  #pending = new Map();
 
   constructor(cache) {
     this.#cache = cache;
   }
 
-  /** The scores of hosts, as a Map; fails with a `ServerError`. */
-  async of(settings, hosts) {
+  /** The scores of hosts, as a Map. Throws a `ServerError`. */
+  async lookUp(settings, hosts) {
     const unique = [...new Set(hosts)];
     return settings.lookup === "plain" ? this.#plain(settings.server, unique) : this.#private(settings.server, unique);
   }
 
-  /** Forgets what is known about a host, since a vote may have changed it. */
-  async forget(server, host) {
-    await this.#cache.forget(Object.values(await cacheNames(server, host)));
+  /** Removes a host from the cache, because a vote may have changed its score. */
+  async invalidate(server, host) {
+    await this.#cache.invalidate(Object.values(await cacheKeys(server, host)));
   }
 
   async #private(server, hosts) {
     const score = async (host) => {
       const prefix = await prefixOf(host);
-      const name = (await cacheNames(server, host)).prefix;
-      const sites = await this.#once(name, async () => {
-        const kept = await this.#cache.get(name);
-        if (kept !== undefined) {
-          return kept;
+      const key = (await cacheKeys(server, host)).private;
+      const sites = await this.#once(key, async () => {
+        const cached = await this.#cache.get(key);
+        if (cached !== undefined) {
+          return cached;
         }
         const found = await scoresByPrefix(server, prefix);
-        await this.#cache.put({ [name]: found });
+        await this.#cache.put({ [key]: found });
         return found;
       });
       return [host, Object.hasOwn(sites, host) ? sites[host] : "NoScore"];
@@ -49,31 +49,31 @@ export class Scores {
 
   async #plain(server, hosts) {
     const scores = new Map();
-    const names = new Map();
+    const missing = new Map();
     for (const host of hosts) {
-      const name = (await cacheNames(server, host)).host;
-      const kept = await this.#cache.get(name);
-      if (kept === undefined) {
-        names.set(host, name);
+      const key = (await cacheKeys(server, host)).plain;
+      const cached = await this.#cache.get(key);
+      if (cached === undefined) {
+        missing.set(host, key);
       } else {
-        scores.set(host, kept);
+        scores.set(host, cached);
       }
     }
-    const missing = [...names.keys()];
-    for (let start = 0; start < missing.length; start += MOST_HOSTS) {
-      const some = missing.slice(start, start + MOST_HOSTS);
-      const found = await scoresOf(server, some);
+    const missingHosts = [...missing.keys()];
+    for (let start = 0; start < missingHosts.length; start += MAX_HOSTS) {
+      const batch = missingHosts.slice(start, start + MAX_HOSTS);
+      const found = await scoresOf(server, batch);
       const score = (host) => (Object.hasOwn(found, host) ? found[host] : "NoScore");
-      some.forEach((host) => scores.set(host, score(host)));
-      await this.#cache.put(Object.fromEntries(some.map((host) => [names.get(host), score(host)])));
+      batch.forEach((host) => scores.set(host, score(host)));
+      await this.#cache.put(Object.fromEntries(batch.map((host) => [missing.get(host), score(host)])));
     }
     return scores;
   }
 
-  #once(name, ask) {
-    if (!this.#asking.has(name)) {
-      this.#asking.set(name, ask().finally(() => this.#asking.delete(name)));
+  #once(key, load) {
+    if (!this.#pending.has(key)) {
+      this.#pending.set(key, load().finally(() => this.#pending.delete(key)));
     }
-    return this.#asking.get(name);
+    return this.#pending.get(key);
   }
 }

@@ -1,26 +1,29 @@
-// The calls to the server (docs/api.md). An answer is checked before it is
-// used; a failure is a `ServerError` with a code for the texts of the popup.
+// Calls to the server (docs/api.md). Each response is checked before it is
+// used. A failed call throws a `ServerError` with a code, for which the popup
+// has a message.
 
 import { parseHost } from "./hosts.js";
 
-/** How long an answer may take, in milliseconds. */
-const PATIENCE = 10_000;
-/** The most hosts in one call of /scores. */
-export const MOST_HOSTS = 100;
+const TIMEOUT_MILLISECONDS = 10_000;
+/** The maximum number of hosts in one call of /scores. */
+export const MAX_HOSTS = 100;
 
 const SCORES = ["Good", "Bad", "Controversial", "NoScore"];
-/** The refusals that the server explains by a code. */
-const REFUSALS = ["banned", "voting_disabled", "too_many_votes", "too_many_voters", "unavailable", "invalid"];
+/** The error codes that the server sends and the popup explains. */
+const SERVER_CODES = ["banned", "voting_disabled", "too_many_votes", "too_many_voters", "unavailable", "invalid"];
 
 export class ServerError extends Error {
-  /** `code` is a refusal, `no_server` (none is chosen), `away` (not reached) or `broken` (an answer that is none). */
+  /**
+   * `code` is one of the server's codes above, `no_server` (the user has not
+   * chosen one), `unreachable` or `bad_response`.
+   */
   constructor(code) {
     super(code);
     this.code = code;
   }
 }
 
-/** The scores of all hosts whose hash begins so, as an object by host. */
+/** The scores of all hosts whose hash starts with `prefix`, as an object by host. */
 export async function scoresByPrefix(server, prefix) {
   const answer = await json(await call(server, `/api/sites/prefix/${prefix}`));
   return scoreList(answer?.sites);
@@ -32,7 +35,7 @@ export async function scoresOf(server, hosts) {
   return scoreList(answer);
 }
 
-/** Votes: 1, -1, or 0 to take the vote back. */
+/** Votes on a host: 1, -1, or 0 to take the vote back. */
 export async function vote(server, voter, host, value) {
   await call(server, "/vote", { link: host, vote: value, user_id: voter });
 }
@@ -42,21 +45,20 @@ export async function ownVote(server, voter, host) {
   const answer = await json(await call(server, "/api/sites/own", { user_id: voter, links: [host] }));
   const own = answer?.votes?.[0];
   if (own?.link !== host || ![1, -1, 0].includes(own.vote)) {
-    throw new ServerError("broken");
+    throw new ServerError("bad_response");
   }
   return own.vote;
 }
 
 function scoreList(sites) {
   if (!Array.isArray(sites)) {
-    throw new ServerError("broken");
+    throw new ServerError("bad_response");
   }
-  const is_valid = (site) => {
+  const isValid = (site) => {
     const host = parseHost(site?.link);
     return host !== null && host === site.link && SCORES.includes(site.score);
   };
-  const valid = sites.filter(is_valid);
-  return Object.fromEntries(valid.map((site) => [site.link, site.score]));
+  return Object.fromEntries(sites.filter(isValid).map((site) => [site.link, site.score]));
 }
 
 async function call(server, path, body) {
@@ -65,38 +67,38 @@ async function call(server, path, body) {
     referrerPolicy: "no-referrer",
     cache: "no-store",
     redirect: "error",
-    signal: AbortSignal.timeout(PATIENCE),
+    signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
   };
   if (body !== undefined) {
     options.method = "POST";
     options.body = JSON.stringify(body);
-    // So that the browser needs not ask first whether it may.
+    // With this content type, the browser sends no CORS preflight request.
     options.headers = { "Content-Type": "text/plain;charset=UTF-8" };
   }
   let response;
   try {
     response = await fetch(server + path, options);
   } catch {
-    throw new ServerError("away");
+    throw new ServerError("unreachable");
   }
   if (!response.ok) {
-    throw new ServerError(await refusal(response));
+    throw new ServerError(await errorCode(response));
   }
   return response;
 }
 
-async function refusal(response) {
+async function errorCode(response) {
   const answer = await response.json().catch(() => null);
-  if (REFUSALS.includes(answer?.error)) {
+  if (SERVER_CODES.includes(answer?.error)) {
     return answer.error;
   }
-  return response.status >= 500 ? "unavailable" : "broken";
+  return response.status >= 500 ? "unavailable" : "bad_response";
 }
 
 async function json(response) {
   try {
     return await response.json();
   } catch {
-    throw new ServerError("broken");
+    throw new ServerError("bad_response");
   }
 }

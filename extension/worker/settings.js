@@ -1,11 +1,11 @@
-// What the user chooses, in `storage.local`, and how it is read: whatever is
-// stored, the rest of the extension sees valid settings only.
+// The user's settings, in `storage.local`. Whatever is stored there, the rest
+// of the extension only sees valid settings.
 //
-//   server  the address of the server, without a slash at the end; none at first
-//   icons   the texts that mark results: good, controversial, bad
+//   server  the address of the server, without a final slash; empty by default
+//   icons   the text of the marks: good, controversial, bad
 //   lookup  `private` or `plain`
 //
-// Beside them lies `voter`, the UUID of the voter (worker/voter.js).
+// The same storage area holds `voter`, the voter ID (worker/voter.js).
 
 export const DEFAULTS = Object.freeze({
   server: "",
@@ -13,20 +13,19 @@ export const DEFAULTS = Object.freeze({
   lookup: "private",
 });
 
-/** The longest icon, in UTF-16 units: room for an emoji of a family. */
-export const LONGEST_ICON = 16;
+/** The maximum length of an icon, in UTF-16 code units: enough for a family emoji. */
+export const MAX_ICON_LENGTH = 16;
 
-const LONGEST_SERVER = 300;
-/** Names and addresses of machines: browsers differ in what else they let pass. */
-const MACHINE = /^(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])$/;
+const MAX_SERVER_LENGTH = 300;
+/** Host names and IP addresses. URL parsers of different browsers accept different further characters. */
+const HOST = /^(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])$/;
 
-/** Reads the settings. */
 export async function readSettings(area) {
-  return checked(await area.get(["server", "icons", "lookup"]));
+  return validSettings(await area.get(["server", "icons", "lookup"]));
 }
 
-/** Valid settings out of whatever was stored. */
-export function checked(stored) {
+/** The stored settings, with the default for each that is missing or invalid. */
+export function validSettings(stored) {
   const icons = stored.icons ?? {};
   const icon = (name) => parseIcon(icons[name]) ?? DEFAULTS.icons[name];
   return {
@@ -37,11 +36,11 @@ export function checked(stored) {
 }
 
 /**
- * The address of a server as it is stored: http or https, without user, query,
- * fragment or final slash. Null when the text is no such address.
+ * The address of a server as it is stored: http or https, without user name,
+ * password, query, fragment or final slash. Null if the text is not such an address.
  */
 export function parseServer(text) {
-  if (typeof text !== "string" || text.trim() === "" || text.length > LONGEST_SERVER) {
+  if (typeof text !== "string" || text.trim() === "" || text.length > MAX_SERVER_LENGTH) {
     return null;
   }
   const typed = text.trim();
@@ -51,24 +50,24 @@ export function parseServer(text) {
   } catch {
     return null;
   }
-  const is_web = (url.protocol === "https:" || url.protocol === "http:") && MACHINE.test(url.hostname);
-  if (!is_web || url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+  const isWeb = (url.protocol === "https:" || url.protocol === "http:") && HOST.test(url.hostname);
+  if (!isWeb || url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
     return null;
   }
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
 /**
- * The permission for a server: its host and nothing else. Without the port,
- * which Firefox does not accept there.
+ * The match pattern of the permission for a server: its host only. It has no
+ * port, because Firefox does not accept one.
  */
 export function permissionFor(server) {
   const url = new URL(server);
   return `${url.protocol}//${url.hostname}/*`;
 }
 
-/** A short text that is not blank, or null. */
+/** The trimmed text of an icon, or null if it is blank or too long. */
 export function parseIcon(text) {
   const icon = typeof text === "string" ? text.trim() : "";
-  return icon !== "" && icon.length <= LONGEST_ICON ? icon : null;
+  return icon !== "" && icon.length <= MAX_ICON_LENGTH ? icon : null;
 }

@@ -1,11 +1,12 @@
-// Where the links of results lead: engines put addresses of their own around them.
+// Finds out where result links lead. Some engines wrap results in referral
+// links of their own.
 
 import { hostOf } from "./hosts.js";
 
-// Referral links inside referral links are followed this far.
-const DEEPEST = 3;
+/** The maximum number of nested referral links to unwrap. */
+const MAX_DEPTH = 3;
 
-/** The host that a link of a result leads to; null for none, and for pages of the engine itself. */
+/** The host that a result link leads to. Null if it has none or is a page of the engine itself. */
 export function targetHost(engine, link) {
   let url;
   try {
@@ -13,8 +14,8 @@ export function targetHost(engine, link) {
   } catch {
     return null;
   }
-  for (let depth = 0; depth < DEEPEST; depth += 1) {
-    const inner = inside(engine, url);
+  for (let depth = 0; depth < MAX_DEPTH; depth += 1) {
+    const inner = unwrap(engine, url);
     if (inner === null) {
       break;
     }
@@ -23,36 +24,36 @@ export function targetHost(engine, link) {
   return engine.hosts.test(url.hostname) ? null : hostOf(url.href);
 }
 
-/** The address that a referral link of the engine carries, or null when it is none. */
-function inside(engine, url) {
+/** The URL inside a referral link of the engine, or null if it is not a referral link. */
+function unwrap(engine, url) {
   for (const rule of engine.unwrap) {
     const applies = rule.host === undefined ? engine.hosts.test(url.hostname) : rule.host === url.hostname;
-    const text = applies ? carried(rule, url) : null;
+    const text = applies ? extract(rule, url) : null;
     if (text !== null) {
       try {
         return new URL(text);
       } catch {
-        // Not an address: perhaps another rule finds one.
+        // Not a URL: try the next rule.
       }
     }
   }
   return null;
 }
 
-function carried(rule, url) {
+function extract(rule, url) {
   if (rule.segment !== undefined) {
     const segment = url.pathname.split("/").find((part) => part.startsWith(rule.segment));
-    return segment === undefined ? null : decoded(segment.slice(rule.segment.length));
+    return segment === undefined ? null : decodePercent(segment.slice(rule.segment.length));
   }
   const value = url.pathname === rule.path ? url.searchParams.get(rule.parameter) : null;
   if (value === null || !value.startsWith(rule.marker ?? "")) {
     return null;
   }
   const text = value.slice((rule.marker ?? "").length);
-  return rule.base64 ? fromBase64(text) : text;
+  return rule.base64 ? decodeBase64Url(text) : text;
 }
 
-function decoded(text) {
+function decodePercent(text) {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -60,7 +61,7 @@ function decoded(text) {
   }
 }
 
-function fromBase64(text) {
+function decodeBase64Url(text) {
   try {
     return atob(text.replaceAll("-", "+").replaceAll("_", "/"));
   } catch {

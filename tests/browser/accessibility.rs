@@ -1,4 +1,4 @@
-//! Every page passes axe-core, wide and narrow, light and dark.
+//! Every page passes axe-core: wide and narrow, light and dark.
 
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ async fn check_pages_of(viewer: Viewer) {
     let browser = showcase.open(viewer).await;
     for (_, page) in Showcase::pages().iter().filter(|(who, _)| *who == viewer) {
         browser.go(page).await;
-        // An error page must be meant to be one.
+        // Only the pages that should show an error do.
         let is_refused = Showcase::is_refused(viewer, page);
         assert_eq!(browser.count(".trouble").await, usize::from(is_refused), "{page}");
-        // The browser tells the status of an error page, and nothing else: neither of the
-        // content security policy nor of a missing file.
+        // The console has one message for the status of an error page, and no others, such as
+        // about the content security policy or a missing file.
         let complaints = browser.complaints().await;
         assert_eq!(complaints.len(), usize::from(is_refused), "{page}: {complaints:?}");
         check_page(&browser, &axe, &format!("{viewer:?}{page}")).await;
@@ -23,22 +23,22 @@ async fn check_pages_of(viewer: Viewer) {
 }
 
 #[tokio::test]
-async fn the_pages_of_visitors_are_accessible() {
+async fn pages_for_visitors_are_accessible() {
     check_pages_of(Viewer::Anonymous).await;
 }
 
 #[tokio::test]
-async fn the_pages_of_members_are_accessible() {
+async fn pages_for_members_are_accessible() {
     check_pages_of(Viewer::Member).await;
 }
 
 #[tokio::test]
-async fn the_pages_of_administrators_are_accessible() {
+async fn pages_for_administrators_are_accessible() {
     check_pages_of(Viewer::Administrator).await;
 }
 
 #[tokio::test]
-async fn refusals_selections_and_the_help_are_accessible() {
+async fn errors_selections_and_the_help_are_accessible() {
     let axe = axe_source();
     let showcase = Showcase::start().await;
     let browser = showcase.open(Viewer::Member).await;
@@ -46,21 +46,21 @@ async fn refusals_selections_and_the_help_are_accessible() {
     browser.fill("Title", "No content").await;
     browser.press("Submit").await;
     browser.wait_for("[role=alert]").await;
-    check_page(&browser, &axe, "a refused submission").await;
+    check_page(&browser, &axe, "a rejected submission").await;
 
     browser.go("/").await;
     browser.strike('j').await;
     browser.wait_for(".current").await;
     browser.click(".vote .up:not(:disabled)").await;
-    check_page(&browser, &axe, "a selected item").await;
+    check_page(&browser, &axe, "a selected story").await;
     browser.strike('?').await;
     browser.wait_for("dialog[open]").await;
     check_page(&browser, &axe, "the help").await;
 }
 
 #[tokio::test]
-async fn axe_finds_what_is_wrong() {
-    // The other tests would pass with a checker that finds nothing.
+async fn axe_reports_violations() {
+    // The other tests would also pass with a checker that finds nothing.
     let axe = axe_source();
     let showcase = Showcase::start().await;
     let browser = showcase.open(Viewer::Anonymous).await;

@@ -1,4 +1,4 @@
-//! Registering, logging in and out, profiles, forgotten passwords.
+//! Signing up, logging in and out, profiles, forgotten passwords.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ async fn log_in(browser: &Browser, username: &str, password: &str) {
 }
 
 #[tokio::test]
-async fn who_registers_is_logged_in_and_may_log_out_and_in_again() {
+async fn a_new_user_is_logged_in_and_can_log_out_and_in_again() {
     let server = Server::start(Engine::Memory, &[]).await;
     let browser = Browser::open(&server).await;
     browser.go("/").await;
@@ -35,7 +35,7 @@ async fn who_registers_is_logged_in_and_may_log_out_and_in_again() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_brings_the_form_back_with_the_name_and_the_reason() {
+async fn a_wrong_password_shows_an_error_and_keeps_the_username() {
     let server = Server::start(Engine::Memory, &[]).await;
     server.register("alice").await;
     let browser = Browser::open(&server).await;
@@ -49,7 +49,7 @@ async fn a_wrong_password_brings_the_form_back_with_the_name_and_the_reason() {
 }
 
 #[tokio::test]
-async fn a_refused_registration_comes_back_with_the_name_and_the_reason() {
+async fn a_rejected_sign_up_shows_an_error_and_keeps_the_username() {
     let server = Server::start(Engine::Memory, &[]).await;
     let browser = Browser::open(&server).await;
     browser.go("/register").await;
@@ -62,7 +62,7 @@ async fn a_refused_registration_comes_back_with_the_name_and_the_reason() {
 }
 
 #[tokio::test]
-async fn visitors_who_must_log_in_are_led_back_afterwards() {
+async fn visitors_return_to_their_page_after_logging_in() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;
     let news = alice.submit_text("Hello", "world").await;
@@ -76,7 +76,7 @@ async fn visitors_who_must_log_in_are_led_back_afterwards() {
     assert_eq!(browser.filled("Title").await, "Title");
     assert_eq!(browser.filled("URL").await, "https://example.com/");
 
-    // A vote, from the page it was to be cast on.
+    // A vote: back to the page with the story.
     browser.press("logout").await;
     browser.wait_until_logged_out().await;
     browser.go("/latest/0").await;
@@ -85,7 +85,7 @@ async fn visitors_who_must_log_in_are_led_back_afterwards() {
     browser.arrive(&format!("/latest/0#news-{news}")).await;
     browser.wait_until_logged_in("bob").await;
 
-    // A new account, with the form reached from the login.
+    // Signing up, with the link on the login page.
     browser.press("logout").await;
     browser.wait_until_logged_out().await;
     browser.go(&format!("/news/{news}")).await;
@@ -99,7 +99,7 @@ async fn visitors_who_must_log_in_are_led_back_afterwards() {
 }
 
 #[tokio::test]
-async fn a_changed_profile_is_shown_and_a_new_password_keeps_this_browser_logged_in() {
+async fn a_changed_profile_is_shown_and_a_new_password_only_logs_out_other_browsers() {
     let server = Server::start(Engine::Memory, &[("web.gravatars", "false")]).await;
     let alice = server.register("alice").await;
     let browser = Browser::open_as(&server, &alice).await;
@@ -120,7 +120,7 @@ async fn a_changed_profile_is_shown_and_a_new_password_keeps_this_browser_logged
 }
 
 #[tokio::test]
-async fn a_refused_profile_comes_back_as_typed() {
+async fn a_rejected_profile_keeps_what_was_typed() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;
     let browser = Browser::open_as(&server, &alice).await;
@@ -134,7 +134,7 @@ async fn a_refused_profile_comes_back_as_typed() {
 }
 
 #[tokio::test]
-async fn a_forgotten_password_is_replaced_with_the_mailed_link() {
+async fn a_mailed_link_resets_a_forgotten_password() {
     const HOST: &str = "news.test";
     let mut relay = SmtpServer::start().await;
     let site = format!("http://{HOST}");
@@ -160,7 +160,7 @@ async fn a_forgotten_password_is_replaced_with_the_mailed_link() {
     log_in(&browser, "alice", NEW_PASSWORD).await;
     browser.wait_until_logged_in("alice").await;
 
-    // The link has done its work.
+    // The link works only once.
     browser.go_to_url(link).await;
     assert!(browser.text("[role=alert]").await.contains("not valid"));
     assert_eq!(browser.run("return document.querySelectorAll('main input').length").await, json!(0));

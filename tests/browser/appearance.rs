@@ -1,4 +1,4 @@
-//! Narrow windows and dark colours.
+//! Narrow windows and colour schemes.
 
 use serde_json::Value;
 
@@ -6,12 +6,12 @@ use crate::browser::Browser;
 use crate::client::{Client, ok};
 use crate::showcase::{Showcase, Viewer};
 
-/// The least side of what is touched, in CSS pixels.
+/// The minimum width and height of a button, in CSS pixels.
 const LEAST_TARGET: f64 = 24.0;
-/// The least contrast of text, by WCAG 2.2 AA.
+/// The minimum contrast of text, from WCAG 2.2 AA.
 const LEAST_CONTRAST: f64 = 4.5;
 
-/// Adds what hardly fits: long words, long names, deep threads. Answers the pages to see it on.
+/// Adds content that is hard to fit: long words, long names, deep threads. Returns the pages that show it.
 async fn add_what_hardly_fits(writer: &Client) -> Vec<String> {
     let host = format!("https://{}.example.com/{}", "h".repeat(60), "p".repeat(500));
     writer.submit_link(&"W".repeat(80), &host).await;
@@ -49,7 +49,7 @@ async fn check_fit(browser: &Browser, page: &str) {
 }
 
 #[tokio::test]
-async fn on_a_phone_no_page_scrolls_sideways_and_buttons_suit_fingers() {
+async fn on_a_phone_no_page_scrolls_sideways_and_buttons_are_large_enough() {
     let showcase = Showcase::start().await;
     let browser = showcase.open(Viewer::Anonymous).await;
     browser.become_phone().await;
@@ -65,7 +65,7 @@ async fn on_a_phone_no_page_scrolls_sideways_and_buttons_suit_fingers() {
     let usual_head = head_height(&browser, &showcase.member).await;
     let tops = "const links = document.querySelectorAll('.site-header ul:first-of-type a');
         return new Set([...links].map((link) => link.offsetTop)).size";
-    assert_eq!(browser.run(tops).await, Value::from(1), "the places stand in one line");
+    assert_eq!(browser.run(tops).await, Value::from(1), "the links in the header are on one line");
     let writer = showcase.server.member(&"w".repeat(32)).await;
     let crowded = add_what_hardly_fits(&writer).await;
     browser.become_user(&writer).await;
@@ -85,13 +85,13 @@ async fn head_height(browser: &Browser, user: &Client) -> Value {
     browser.run("return document.querySelector('.site-header').offsetHeight").await
 }
 
-/// The lightness of a computed colour, from 0 to 1, as WCAG has it.
+/// The relative luminance of a computed colour as defined by WCAG, from 0 to 1.
 fn luminance(color: &str) -> f64 {
     let numbers: Vec<f64> = color
         .split(|sign: char| !sign.is_ascii_digit() && sign != '.')
         .filter_map(|number| number.parse().ok())
         .collect();
-    assert!(numbers.len() == 3 || numbers.get(3) == Some(&1.0), "an opaque colour: {color}");
+    assert!(numbers.len() == 3 || numbers.get(3) == Some(&1.0), "the colour is opaque: {color}");
     let linear = |value: f64| {
         let share = value / 255.0;
         if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
@@ -104,7 +104,7 @@ async fn computed_luminance(browser: &Browser, css: &str, property: &str) -> f64
 }
 
 #[tokio::test]
-async fn who_prefers_dark_gets_a_dark_page_with_readable_text() {
+async fn light_and_dark_pages_have_readable_text() {
     let showcase = Showcase::start().await;
     let browser = showcase.open(Viewer::Member).await;
     browser.go("/").await;

@@ -1,4 +1,4 @@
-//! axe-core, the accessibility checker, on the page that a browser shows.
+//! Runs axe-core, the accessibility checker, on the current page of a browser.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use serde_json::json;
 
 use crate::browser::Browser;
 
-/// Runs axe and answers a line for each finding.
+/// Runs axe and returns a line for each violation.
 pub const RUN_AXE: &str = "
     const done = arguments[arguments.length - 1];
     const line = (found) => `${found.impact} ${found.id}: ${found.nodes.map((node) => node.html).join(' | ')}`;
-    // The size of targets is of WCAG 2.2, and off unless asked for.
+    // The rule on target sizes (WCAG 2.2) is off by default.
     axe.run(document, { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } })
         .then((outcome) => done({ ran: outcome.passes.length, found: outcome.violations.map(line) }))
         .catch((error) => done({ ran: 0, found: [String(error)] }));
 ";
 
-/// The script that is run on pages.
+/// The source of axe-core, to run on a page.
 pub fn axe_source() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/node_modules/axe-core/axe.min.js");
     fs::read_to_string(&path).unwrap_or_else(|error| {
@@ -25,8 +25,8 @@ pub fn axe_source() -> String {
     })
 }
 
-/// Demands that axe finds nothing on the page as it is shown now: wide and narrow,
-/// light and dark. With `TIDINGS_SCREENSHOTS=FOLDER` it keeps a picture of each.
+/// Checks that axe finds no violations on the current page: wide and narrow, light
+/// and dark. With `TIDINGS_SCREENSHOTS=FOLDER`, saves a screenshot of each.
 pub async fn check_page(browser: &Browser, axe: &str, what: &str) {
     browser.run(axe).await;
     for (shape, scheme) in [("wide", "light"), ("wide", "dark"), ("phone", "light"), ("phone", "dark")] {
@@ -47,7 +47,7 @@ pub async fn check_page(browser: &Browser, axe: &str, what: &str) {
     browser.resize(1280, 800).await;
 }
 
-/// Where to keep pictures, when they are wanted.
+/// The folder for screenshots, if any.
 fn pictures() -> Option<PathBuf> {
     std::env::var_os("TIDINGS_SCREENSHOTS").map(PathBuf::from)
 }

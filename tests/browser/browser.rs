@@ -1,5 +1,5 @@
-//! What somebody does with a browser, in the words of who looks at the page:
-//! links, buttons and fields go by their texts.
+//! A browser and what a person does with it. Links, buttons and fields are found by
+//! the text that the person sees.
 
 use std::time::{Duration, Instant};
 
@@ -15,16 +15,16 @@ use crate::chromedriver::Chromedriver;
 use crate::client::Client;
 use crate::server::Server;
 
-/// How long anything that must come may take. The machine may be busy.
+/// How long to wait for anything. The machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Looks for a key that was struck, before it counts as dropped.
+/// How many times to check whether a key has reached the page before pressing it again.
 const KEY_POLLS: usize = 25;
 
 pub const ENTER: char = '\u{e007}';
 pub const ESCAPE: char = '\u{e00c}';
 
-/// A browser with a window. It ends when it is dropped.
+/// A browser with one window. It is closed when dropped.
 pub struct Browser {
     driver: Driver,
     site: Url,
@@ -32,27 +32,27 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Opens a window for a site.
+    /// Opens a browser for a site.
     pub async fn open(server: &Server) -> Self {
         Self::start(site_address(server), &[], &[]).await
     }
 
-    /// Opens a window in which the site is at `http://HOST`.
+    /// Opens a browser that finds the site at `http://HOST`.
     pub async fn open_at(server: &Server, host: &str) -> Self {
         let port = site_address(server).port().unwrap();
         let rule = format!("MAP {host} 127.0.0.1:{port}");
         Self::start(Url::parse(&format!("http://{host}")).unwrap(), &[rule], &[]).await
     }
 
-    /// Opens a window in which somebody is logged in.
+    /// Opens a browser in which a user is logged in.
     pub async fn open_as(server: &Server, user: &Client) -> Self {
         let browser = Self::open(server).await;
         browser.become_user(user).await;
         browser
     }
 
-    /// Opens a window of a browser that finds hosts by these rules, and is
-    /// started with further arguments. `site` is what paths belong to.
+    /// Starts a browser with these host resolver rules and additional arguments.
+    /// Paths are relative to `site`.
     pub async fn start(site: Url, rules: &[String], arguments: &[String]) -> Self {
         let chromedriver = Chromedriver::start();
         let driver = chromedriver.open_browser(rules, arguments).await;
@@ -61,26 +61,26 @@ impl Browser {
         browser
     }
 
-    // What kind of window
+    // Setup
 
-    /// Takes over the session of a client.
+    /// Logs in with the session of a client.
     pub async fn become_user(&self, user: &Client) {
         let auth = user.auth.as_deref().unwrap();
         self.cdp("Network.setCookie", json!({ "name": "auth", "value": auth, "url": self.site.as_str() }))
             .await;
     }
 
-    /// Switches JavaScript off for the pages to come.
+    /// Disables JavaScript on pages that are opened later.
     pub async fn disable_javascript(&self) {
         self.cdp("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
     }
 
-    /// A window of a desk.
+    /// Emulates a desktop window of this size.
     pub async fn resize(&self, width: u32, height: u32) {
         self.shape(width, height, false).await;
     }
 
-    /// A phone, with a finger for a pointer.
+    /// Emulates a phone with a touch screen.
     pub async fn become_phone(&self) {
         self.shape(390, 844, true).await;
     }
@@ -91,7 +91,7 @@ impl Browser {
         self.cdp("Emulation.setTouchEmulationEnabled", json!({ "enabled": phone })).await;
     }
 
-    /// The colours that the user prefers: `light` or `dark`.
+    /// Sets the preferred colour scheme: `light` or `dark`.
     pub async fn prefer(&self, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.cdp("Emulation.setEmulatedMedia", json!({ "features": features })).await;
@@ -103,37 +103,37 @@ impl Browser {
         self.driver.issue_cmd(call).await.unwrap()
     }
 
-    // Where
+    // Navigation
 
-    /// Opens an address of the site.
+    /// Opens a path of the site.
     pub async fn go(&self, path: &str) {
         self.driver.goto(self.site.join(path).unwrap().as_str()).await.unwrap();
     }
 
-    /// Opens an address as it is.
+    /// Opens a URL.
     pub async fn go_to_url(&self, url: &str) {
         self.driver.goto(url).await.unwrap();
     }
 
-    /// The address of the page within the site, with query and fragment.
+    /// The path of the current page, with query and fragment.
     pub async fn address(&self) -> String {
         let url = self.driver.current_url().await.unwrap();
         let address = url.as_str().strip_prefix(self.site.as_str());
         format!("/{}", address.unwrap_or_else(|| panic!("{url} is on the site")))
     }
 
-    /// Waits until the page with this address is shown.
+    /// Waits until the current page has this path, with query and fragment.
     pub async fn arrive(&self, address: &str) {
         let shown = async || self.address().await == address;
         self.wait_until(&format!("the page is {address}"), shown).await;
     }
 
-    /// Opens the same page again.
+    /// Reloads the page.
     pub async fn reload(&self) {
         self.driver.refresh().await.unwrap();
     }
 
-    // What is done
+    // Actions
 
     /// Clicks the link with this text.
     pub async fn follow(&self, text: &str) {
@@ -154,14 +154,14 @@ impl Browser {
         self.find(Locator::XPath(path)).await.click().await.unwrap();
     }
 
-    /// Replaces what is in the field with this label.
+    /// Replaces the text in the field with this label.
     pub async fn fill(&self, label: &str, text: &str) {
         let field = self.field(label).await;
         field.clear().await.unwrap();
         field.send_keys(text).await.unwrap();
     }
 
-    /// What is in the field with this label.
+    /// The text in the field with this label.
     pub async fn filled(&self, label: &str) -> String {
         self.field(label).await.prop("value").await.unwrap().unwrap()
     }
@@ -171,8 +171,8 @@ impl Browser {
         self.find(Locator::XPath(&path)).await
     }
 
-    /// Strikes a key, wherever the focus is. A browser that is busy with a new page may drop
-    /// what is typed: a key that did not reach the page is struck again.
+    /// Presses a key, wherever the focus is. A browser that is loading a page may drop the key,
+    /// so a key that has not reached the page is pressed again.
     pub async fn strike(&self, key: char) {
         const LISTEN: &str = "window.struck = false; \
              window.addEventListener('keydown', () => { window.struck = true }, { capture: true })";
@@ -183,7 +183,7 @@ impl Browser {
             let keys = keys.then(KeyAction::Down { value: key }).then(KeyAction::Up { value: key });
             self.driver.perform_actions(keys).await.unwrap();
             for _ in 0..KEY_POLLS {
-                // A page that the key has left does not know of it any more.
+                // If the key has opened another page, the variable is gone.
                 match self.driver.execute("return window.struck ?? true", Vec::new()).await {
                     Ok(struck) if struck != json!(true) => tokio::time::sleep(POLL_INTERVAL).await,
                     Ok(_) | Err(_) => return,
@@ -193,19 +193,19 @@ impl Browser {
         }
     }
 
-    /// Runs a script, which may `return` a value.
+    /// Runs a script and returns its result.
     pub async fn run(&self, script: &str) -> Value {
         self.driver.execute(script, Vec::new()).await.unwrap()
     }
 
-    /// Runs a script with arguments, the last being a function to call with the outcome.
+    /// Runs a script with arguments. The last argument is a function that takes the result.
     pub async fn run_async(&self, script: &str, arguments: Vec<Value>) -> Value {
         self.driver.execute_async(script, arguments).await.unwrap()
     }
 
-    // What is seen
+    // Observations
 
-    /// The first element that matches, once there is one.
+    /// Waits for an element that matches, and returns the first.
     pub async fn wait_for(&self, css: &str) -> Element {
         self.find(Locator::Css(css)).await
     }
@@ -223,14 +223,14 @@ impl Browser {
         self.driver.find_all(Locator::Css(css)).await.unwrap().len()
     }
 
-    /// The text that is seen in the first element that matches.
+    /// The visible text of the first element that matches.
     pub async fn text(&self, css: &str) -> String {
         self.wait_for(css).await.text().await.unwrap()
     }
 
-    /// Waits until the first element that matches says this.
+    /// Waits until the first element that matches has this text.
     pub async fn wait_for_text(&self, css: &str, text: &str) {
-        // An element may go with its page while it is looked at.
+        // The element may disappear with its page between the two calls.
         let says = async || match self.driver.find(Locator::Css(css)).await {
             Ok(element) => element.text().await.is_ok_and(|found| found == text),
             Err(_) => false,
@@ -243,7 +243,7 @@ impl Browser {
         self.wait_until(&format!("{css} is gone"), async || self.count(css).await == 0).await;
     }
 
-    /// Waits until the name of the user stands in the page's head.
+    /// Waits until the header of the page shows the user's name.
     pub async fn wait_until_logged_in(&self, username: &str) {
         self.wait_for(&format!(".site-header a[href='/@{username}']")).await;
     }
@@ -259,53 +259,53 @@ impl Browser {
         while !condition().await {
             assert!(
                 Instant::now() < deadline,
-                "{what}: not within {PATIENCE:?}, at {}",
+                "{what}: timed out after {PATIENCE:?}, at {}",
                 self.address().await
             );
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Marks the page: the mark is lost when another is opened.
+    /// Marks the page. The mark is lost when the browser loads a page.
     pub async fn mark_page(&self) {
         self.run("window.marked = true").await;
     }
 
-    /// Whether the page is still the one that was marked.
+    /// Whether the page still has its mark.
     pub async fn is_marked(&self) -> bool {
         self.run("return window.marked === true").await == json!(true)
     }
 
-    /// The text of the dialog that a script has opened.
+    /// The text of the dialog that a script has opened, if any.
     pub async fn script_dialog(&self) -> Option<String> {
         self.driver.get_alert_text().await.ok()
     }
 
-    /// What the browser has complained about since the last look.
+    /// The console messages since the last call.
     pub async fn complaints(&self) -> Vec<String> {
         let entries = self.driver.issue_cmd(BrowserLog).await.unwrap();
         let message = |entry: &Value| entry["message"].as_str().unwrap().to_owned();
         entries.as_array().unwrap().iter().map(message).collect()
     }
 
-    /// A picture of the window, as PNG.
+    /// A screenshot of the window, as PNG.
     pub async fn picture(&self) -> Vec<u8> {
         self.driver.screenshot().await.unwrap()
     }
 }
 
-/// Where a server is reached.
+/// The address of a server.
 pub fn site_address(server: &Server) -> Url {
     server.visitor().request(Method::GET, "/").build().unwrap().url().clone()
 }
 
-/// A text as XPath writes it.
+/// A text as an XPath string literal.
 fn quoted(text: &str) -> String {
     assert!(!text.contains('"'), "XPath cannot escape it: {text}");
     format!("\"{text}\"")
 }
 
-/// A command for chromedriver to pass on to the browser.
+/// A command that chromedriver passes on to the browser.
 #[derive(Debug)]
 struct DevToolsCommand {
     command: String,
@@ -322,7 +322,7 @@ impl WebDriverCompatibleCommand for DevToolsCommand {
     }
 }
 
-/// Asks for the messages on the console, and takes them away.
+/// Returns the console messages and removes them.
 #[derive(Debug)]
 struct BrowserLog;
 

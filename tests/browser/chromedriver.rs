@@ -1,4 +1,4 @@
-//! A chromedriver of a test's own, which takes its Chromium along when it ends.
+//! A chromedriver for one test. When it ends, its Chromium ends too.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -23,27 +23,27 @@ const ARGUMENTS: [&str; 10] = [
     "--disable-sync",
 ];
 
-/// The rules for what is asked of no name server, after those of the test.
+/// The last host resolver rules: no other hosts are looked up.
 const LAST_RULES: [&str; 2] = ["EXCLUDE 127.0.0.1", "MAP * ~NOTFOUND"];
 
-/// Runs the driver until the test closes the pipe or ends in whatever way, and
-/// then ends the group: the driver, the browser and this shell. The driver
-/// alone would leave the browser behind. Of its output the shell keeps no end open, so that
-/// it is over when there is no driver.
+/// Runs the driver until the test closes the pipe or ends for any reason, then
+/// kills the process group: the driver, the browser and this shell. Killing only the
+/// driver would leave the browser running. The shell closes its own standard output, so
+/// that the test sees the end of the output if the driver ends.
 const SCRIPT: &str = "chromedriver --port=0 2>/dev/null & exec >&-; read -r _; kill -KILL 0";
 
-/// How long the driver may take to start, and any command of it to be done.
+/// How long a browser may take to start.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A running driver and all that it has started.
+/// A running driver and its browser.
 pub struct Chromedriver {
     shell: Child,
-    /// Ends the driver when it is closed.
+    /// Closing it ends the driver.
     pipe: Option<ChildStdin>,
-    /// Kept open: the driver writes to it.
+    /// Must stay open, because the driver writes to it.
     _output: BufReader<ChildStdout>,
     address: String,
-    /// The home of the browser.
+    /// Holds the browser's files.
     folder: TempDir,
 }
 
@@ -65,8 +65,8 @@ impl Chromedriver {
         Self { shell, pipe, _output: output, address, folder }
     }
 
-    /// Opens a browser that reaches 127.0.0.1 only, and the hosts that `rules`
-    /// lead there (`MAP NAME 127.0.0.1:PORT`), with further arguments.
+    /// Opens a browser with additional arguments. It reaches only 127.0.0.1 and the
+    /// hosts that `rules` map to it (`MAP NAME 127.0.0.1:PORT`).
     pub async fn open_browser(&self, rules: &[String], more: &[String]) -> Client {
         let mut arguments: Vec<String> = ARGUMENTS.map(str::to_owned).to_vec();
         let all: Vec<&str> = rules.iter().map(String::as_str).chain(LAST_RULES).collect();
@@ -76,7 +76,7 @@ impl Chromedriver {
         let capabilities = json!({
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL" },
-            // A dialog that nobody expects stays open, so that a test sees it.
+            // An unexpected dialog stays open, so that a test can find it.
             "unhandledPromptBehavior": "ignore",
         });
         let mut builder = ClientBuilder::new(HttpConnector::new());
@@ -93,7 +93,7 @@ impl Drop for Chromedriver {
     }
 }
 
-/// The port that the driver says it listens on.
+/// Reads the port from the output of the driver.
 fn read_port(output: &mut impl BufRead) -> u16 {
     let mut said = String::new();
     while output.read_line(&mut said).unwrap() > 0 {

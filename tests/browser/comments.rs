@@ -1,14 +1,14 @@
-//! Writing, answering, changing and deleting comments.
+//! Writing, editing and deleting comments, and replying to them.
 
 use crate::browser::Browser;
 use crate::server::{Engine, Server};
 
 #[tokio::test]
-async fn a_comment_is_written_answered_changed_and_deleted() {
+async fn a_comment_is_written_replied_to_edited_and_deleted() {
     let server = Server::start(Engine::Memory, &[]).await;
     server.member("admin").await;
     let alice = server.member("alice").await;
-    let news = alice.submit_text("The item", "its text").await;
+    let news = alice.submit_text("The story", "its text").await;
     let thread = format!("/news/{news}");
     let browser = Browser::open_as(&server, &alice).await;
     browser.go(&thread).await;
@@ -19,17 +19,17 @@ async fn a_comment_is_written_answered_changed_and_deleted() {
 
     browser.follow("reply").await;
     browser.wait_for_text("h1", "Reply").await;
-    browser.fill("Your reply", "An answer").await;
+    browser.fill("Your reply", "A reply").await;
     browser.press("Send").await;
     browser.arrive(&format!("{thread}#comment-2")).await;
-    assert_eq!(browser.text("#comment-2.depth-1 .text").await, "An answer");
+    assert_eq!(browser.text("#comment-2.depth-1 .text").await, "A reply");
 
     browser.click("#comment-2 a[href='/editcomment/1/2']").await;
-    assert_eq!(browser.filled("Your comment").await, "An answer");
-    browser.fill("Your comment", "A better answer").await;
+    assert_eq!(browser.filled("Your comment").await, "A reply");
+    browser.fill("Your comment", "A better reply").await;
     browser.press("Save").await;
     browser.arrive(&format!("{thread}#comment-2")).await;
-    assert_eq!(browser.text("#comment-2 .text").await, "A better answer");
+    assert_eq!(browser.text("#comment-2 .text").await, "A better reply");
 
     browser.click("#comment-2 a[href$='#delete']").await;
     browser.press("Delete comment").await;
@@ -40,12 +40,12 @@ async fn a_comment_is_written_answered_changed_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_deleted_comment_leaves_a_gap_only_above_answers() {
+async fn a_deleted_comment_leaves_a_placeholder_only_above_replies() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
-    let news = alice.submit_text("The item", "its text").await;
+    let news = alice.submit_text("The story", "its text").await;
     let answered = alice.comment(news, "to be forgotten").await;
-    let answer = alice.reply(news, answered, "the answer").await;
+    let answer = alice.reply(news, answered, "the reply").await;
     let browser = Browser::open_as(&server, &alice).await;
     let gap = format!("#comment-{answered}");
     for (comment, left) in [(answered, 2), (answer, 0)] {
@@ -57,16 +57,16 @@ async fn a_deleted_comment_leaves_a_gap_only_above_answers() {
         if comment == answered {
             assert_eq!(browser.text(&format!("{gap} .gone")).await, "[comment deleted]");
             assert_eq!(browser.count(&format!("{gap} :is(.vote, .author, .text)")).await, 0);
-            assert_eq!(browser.text(&format!("#comment-{answer} .text")).await, "the answer");
+            assert_eq!(browser.text(&format!("#comment-{answer} .text")).await, "the reply");
         }
     }
 }
 
 #[tokio::test]
-async fn a_refused_comment_comes_back_as_typed() {
+async fn a_rejected_comment_keeps_what_was_typed() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
-    let news = alice.submit_text("The item", "its text").await;
+    let news = alice.submit_text("The story", "its text").await;
     let browser = Browser::open_as(&server, &alice).await;
     browser.go(&format!("/news/{news}")).await;
     let long = "long ".repeat(900);
@@ -81,7 +81,7 @@ async fn the_badge_counts_new_replies_until_they_are_read() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     let bob = server.member("bob").await;
-    let news = alice.submit_text("The item", "its text").await;
+    let news = alice.submit_text("The story", "its text").await;
     let comment = alice.comment(news, "the comment").await;
     let browser = Browser::open_as(&server, &alice).await;
     browser.go("/").await;

@@ -1,4 +1,4 @@
-//! The keyboard: next and previous, open, vote, help.
+//! Keyboard shortcuts: next and previous, open, vote, help.
 
 use serde_json::json;
 
@@ -6,7 +6,8 @@ use crate::browser::{Browser, ENTER, ESCAPE};
 use crate::client::Client;
 use crate::server::{Engine, Server};
 
-/// A site with the texts `first` (on top), `second` and `third`; bob may vote down.
+/// A site with the stories `first` (at the top), `second` and `third`, and a client of bob, who may
+/// vote down.
 async fn site_with_bob() -> (Server, Client) {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
@@ -24,7 +25,7 @@ async fn selected(browser: &Browser) -> String {
 }
 
 #[tokio::test]
-async fn j_and_k_go_through_the_list_and_enter_opens_the_item() {
+async fn j_and_k_move_through_the_list_and_enter_opens_the_story() {
     let (server, bob) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;
@@ -42,10 +43,10 @@ async fn j_and_k_go_through_the_list_and_enter_opens_the_item() {
 }
 
 #[tokio::test]
-async fn in_a_thread_the_keys_go_from_comment_to_comment() {
+async fn in_a_thread_j_and_k_move_between_comments() {
     let (server, bob) = site_with_bob().await;
     let comment = bob.comment(1, "a comment").await;
-    bob.reply(1, comment, "an answer").await;
+    bob.reply(1, comment, "a reply").await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/news/1").await;
     for expected in ["news-1", "comment-1", "comment-2"] {
@@ -59,12 +60,12 @@ async fn in_a_thread_the_keys_go_from_comment_to_comment() {
 }
 
 #[tokio::test]
-async fn a_and_z_vote_on_the_selected_item() {
+async fn a_and_z_vote_on_the_selected_story() {
     let (server, bob) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;
     browser.mark_page().await;
-    // Nothing is selected: nothing is voted on.
+    // Without a selection, the key does nothing.
     browser.strike('a').await;
     browser.strike('j').await;
     browser.strike('j').await;
@@ -73,7 +74,7 @@ async fn a_and_z_vote_on_the_selected_item() {
     browser.strike('j').await;
     browser.strike('z').await;
     browser.wait_for("#news-1 .down[aria-pressed=true]").await;
-    // There is one vote only.
+    // A second vote does nothing.
     browser.strike('a').await;
     assert_eq!(browser.text("#news-1 .meta").await.split(' ').next(), Some("1"));
     assert!(browser.is_marked().await);
@@ -91,8 +92,8 @@ async fn a_question_mark_or_the_button_opens_the_help_and_escape_closes_it() {
     for _ in 0..2 {
         browser.strike('?').await;
         browser.wait_for("dialog[open]").await;
-        assert!(browser.text("dialog").await.contains("next item"));
-        // The page behind the dialog does not listen.
+        assert!(browser.text("dialog").await.contains("Next story"));
+        // The page behind the dialog ignores keys.
         browser.strike('j').await;
         assert_eq!(browser.count(".current").await, 0);
         browser.strike(ESCAPE).await;
@@ -102,11 +103,11 @@ async fn a_question_mark_or_the_button_opens_the_help_and_escape_closes_it() {
     browser.wait_for("dialog[open]").await;
     browser.press("Close").await;
     browser.wait_until_gone("dialog[open]").await;
-    assert_eq!(browser.count("dialog").await, 1, "there is one dialog, made once");
+    assert_eq!(browser.count("dialog").await, 1, "the dialog is created only once");
 }
 
 #[tokio::test]
-async fn keys_typed_into_a_field_are_text_and_nothing_else() {
+async fn keys_typed_into_a_field_are_not_shortcuts() {
     let (server, bob) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/news/1").await;
@@ -118,7 +119,7 @@ async fn keys_typed_into_a_field_are_text_and_nothing_else() {
     assert_eq!(current.as_deref(), Some("news-1"));
     assert_eq!(server.ids("news.up:1").await, [1]);
 
-    // Nor do they act while Ctrl is held.
+    // Keys with Ctrl are not shortcuts either.
     browser.go("/").await;
     let event = "new KeyboardEvent('keydown', { key: 'j', ctrlKey: true, bubbles: true })";
     browser.run(&format!("document.body.dispatchEvent({event})")).await;

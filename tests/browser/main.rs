@@ -1,9 +1,9 @@
-//! The site as people meet it: a headless Chromium, driven by chromedriver,
-//! on a real server in this process. Every test has a site and a browser of
-//! its own; what the test is not about is prepared over the API.
+//! Tests of the site in a headless Chromium, driven by chromedriver, with a real
+//! server in this process. Every test has its own site and browser, and uses the
+//! API to prepare whatever it does not test.
 //!
-//! With `TIDINGS_SCREENSHOTS=FOLDER` the walk through all pages keeps a
-//! picture of each: wide and narrow, light and dark.
+//! With `TIDINGS_SCREENSHOTS=FOLDER`, the accessibility tests save screenshots of
+//! all pages: wide and narrow, light and dark.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 

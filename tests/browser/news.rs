@@ -1,4 +1,4 @@
-//! Submitting, changing and deleting news; what is in them stays text.
+//! Submitting, editing and deleting stories, and showing markup in them as text.
 
 use crate::browser::Browser;
 use crate::server::{Engine, Server};
@@ -30,7 +30,7 @@ async fn links_and_texts_are_submitted_with_the_form() {
 }
 
 #[tokio::test]
-async fn a_refused_submission_comes_back_as_typed() {
+async fn a_rejected_submission_keeps_what_was_typed() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     let browser = Browser::open_as(&server, &alice).await;
@@ -46,12 +46,12 @@ async fn a_refused_submission_comes_back_as_typed() {
 }
 
 #[tokio::test]
-async fn the_bookmarklet_fills_the_form_and_a_repost_leads_to_the_earlier_item() {
+async fn the_bookmarklet_fills_the_form_and_a_repost_opens_the_earlier_story() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     let browser = Browser::open_as(&server, &alice).await;
     let earlier = alice.submit_link("Earlier", "https://example.com/a?b=c&d").await;
-    // As the script of the bookmarklet encodes them.
+    // Encoded as by the script of the bookmarklet.
     browser.go("/submit?u=https%3A%2F%2Fexample.com%2Fa%3Fb%3Dc%26d&t=Tea%20%26%20%22cake%22").await;
     assert_eq!(browser.filled("Title").await, "Tea & \"cake\"");
     assert_eq!(browser.filled("URL").await, "https://example.com/a?b=c&d");
@@ -61,7 +61,7 @@ async fn the_bookmarklet_fills_the_form_and_a_repost_leads_to_the_earlier_item()
 }
 
 #[tokio::test]
-async fn authors_edit_and_delete_their_news() {
+async fn authors_edit_and_delete_their_stories() {
     let server = Server::start(Engine::Memory, &[]).await;
     server.member("admin").await;
     let alice = server.member("alice").await;
@@ -88,7 +88,7 @@ async fn authors_edit_and_delete_their_news() {
 }
 
 #[tokio::test]
-async fn markup_in_titles_texts_comments_and_profiles_is_text() {
+async fn markup_in_titles_texts_comments_and_profiles_is_shown_as_text() {
     const MARKUP: &str = "<script>alert(1)</script><img src=x onerror=alert(2)>";
     const TITLE: &str = "<script>alert(1)</script>";
     let server = Server::start(Engine::Memory, &[]).await;

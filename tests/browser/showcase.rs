@@ -1,5 +1,5 @@
-//! A site with life in it: news and comments of different ages, votes, an
-//! unread reply, a deleted comment. For looking at pages, by people and programs.
+//! A site with sample content: stories and comments of different ages, votes, an
+//! unread reply, a deleted comment. For checks and screenshots of pages.
 
 use tidings_domain::sites::{self, Ballot, Verdict};
 use tidings_domain::values::clock::Timestamp;
@@ -12,14 +12,14 @@ use crate::server::{Engine, Server};
 
 const MINUTE: u64 = 60;
 
-/// Who looks at a page.
+/// Who views a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Viewer {
     /// Nobody is logged in.
     Anonymous,
-    /// Wrote some of the news and comments.
+    /// The author of some of the stories and comments.
     Member,
-    /// Owns the site.
+    /// The owner of the site.
     Administrator,
 }
 
@@ -30,13 +30,14 @@ pub struct Showcase {
     pub administrator: Client,
 }
 
-/// A submission, by the position of its author.
+/// A story to submit.
 struct Story {
     minutes_ago: u64,
+    /// An index into `AUTHORS`.
     author: usize,
     title: &'static str,
     topics: &'static str,
-    /// A URL, or else a text.
+    /// A URL or a text.
     content: &'static str,
     up: usize,
     down: usize,
@@ -181,10 +182,10 @@ const STORIES: [Story; 13] = [
     },
 ];
 
-/// The item whose thread is worth looking at, by its position.
+/// The index of the story with the long discussion.
 const DISCUSSED: usize = 8;
 
-/// Its comments: the author, the comment that is answered, the text.
+/// The comments of that story: the author, the parent comment, the text.
 const DISCUSSION: [(usize, Option<u64>, &str); 11] = [
     (
         4,
@@ -212,10 +213,10 @@ const DISCUSSION: [(usize, Option<u64>, &str); 11] = [
     (7, None, "None. A colleague's code review did."),
 ];
 
-/// The comment of the discussion that its author deletes.
+/// The id of the comment that its author deletes.
 const DELETED: usize = 9;
 
-/// What they tell each other: the author and the text.
+/// The tweets: the author and the text.
 const TWEETS: [(usize, &str); 9] = [
     (0, "Low tide at 06:12. Nobody on the beach but me and the man with the metal detector."),
     (5, "Reading https://boringtechnology.club/ once a year is a maintenance task."),
@@ -231,12 +232,12 @@ const TWEETS: [(usize, &str); 9] = [
     (2, "Today I learned that our library lends bicycles 🚲. See you on the dyke, @marta!"),
 ];
 
-/// Their full names; some give none.
+/// The full names of the authors. Some have none.
 const FULL_NAMES: [&str; 8] =
     ["Marta Lindqvist", "", "Jun Watanabe", "Ciarán O'Brien", "Leila Haddad", "", "Sunniva Aas", ""];
 
 impl Showcase {
-    /// Starts the site. Mail is on, so that every form is there.
+    /// Starts the site. Mail is on, so that every form is shown.
     pub async fn start() -> Self {
         let settings = [
             ("web.gravatars", "false"),
@@ -273,13 +274,13 @@ impl Showcase {
         Self { server, member, administrator }
     }
 
-    /// The pages among [`Showcase::pages`] that tell of an error.
+    /// Whether a page among [`Showcase::pages`] shows an error.
     pub fn is_refused(viewer: Viewer, page: &str) -> bool {
         let old_news = format!("/delnews/{}", DISCUSSED + 1);
         page == "/nothing-here" || viewer == Viewer::Member && (page == "/admin" || page == old_news)
     }
 
-    /// Every family of pages, and who looks at it.
+    /// Every kind of page, and who views it.
     pub fn pages() -> Vec<(Viewer, String)> {
         use Viewer::{Administrator, Anonymous, Member};
         let thread = DISCUSSED + 1;
@@ -350,13 +351,13 @@ impl Showcase {
             .map(|(viewer, page)| {
                 let page = page.replace("THREAD", &thread.to_string());
                 let page = page.replace("NEWEST", &STORIES.len().to_string());
-                // The last two tweets are jun's: one of his own, and what announces his story.
+                // jun's last two tweets: one that he wrote, and the announcement of his story.
                 (viewer, page.replace("TWEET", &(STORIES.len() + TWEETS.len()).to_string()))
             })
             .to_vec()
     }
 
-    /// A browser in which a viewer has the site open.
+    /// Opens a browser as a viewer.
     pub async fn open(&self, viewer: Viewer) -> Browser {
         let browser = Browser::open(&self.server).await;
         match viewer {
@@ -368,7 +369,7 @@ impl Showcase {
     }
 }
 
-/// Sites with their good and bad votes of the last month.
+/// Sites, with their numbers of good and bad votes in the last month.
 const SITES: [(&str, usize, usize); 9] = [
     ("lwn.net", 64, 3),
     ("archive.org", 51, 2),
@@ -381,12 +382,12 @@ const SITES: [(&str, usize, usize); 9] = [
     ("prizes.example.net", 0, 19),
 ];
 
-/// Votes on sites, some on every day, more of them lately.
+/// Votes on sites: on different days, more on recent ones.
 async fn vote_on_sites(server: &Server) {
     let address = std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
     for (host, good, bad) in SITES {
         for number in 0..good + bad {
-            // Spread over the month without chance: the squares of the numbers, folded.
+            // Spread the votes over the month, the same in every run.
             let days_ago = (number * number * 7 + host.len() * 3) % 900 / 30;
             let now = Timestamp(server.now() - days_ago as u64 * 24 * 60 * MINUTE);
             let mut voter = [0; 16];
@@ -398,7 +399,7 @@ async fn vote_on_sites(server: &Server) {
     }
 }
 
-/// Submits a story at its time, on a site that was opened with the oldest.
+/// Submits a story at its time. `opened` is the time of the oldest story.
 async fn submit(server: &Server, authors: &[Client], opened: u64, story: &Story) {
     let time = opened + (STORIES[0].minutes_ago - story.minutes_ago) * MINUTE;
     server.advance(time - server.now());
@@ -413,7 +414,7 @@ async fn submit(server: &Server, authors: &[Client], opened: u64, story: &Story)
     }
 }
 
-/// The discussion takes a while; the first comments are as old as that.
+/// Writes the discussion, with two minutes between comments.
 async fn discuss(server: &Server, authors: &[Client]) {
     let news = DISCUSSED as u64 + 1;
     let write = async |author: usize, parent: Option<u64>, text: &str| match parent {
@@ -433,7 +434,7 @@ async fn discuss(server: &Server, authors: &[Client]) {
     }
 }
 
-/// They follow each other, and write to each other.
+/// Sets full names, follows people and posts the tweets.
 async fn meet(server: &Server, authors: &[Client]) {
     for (author, name) in authors.iter().zip(FULL_NAMES) {
         let fields = [("about", ""), ("email", ""), ("fullname", name)];

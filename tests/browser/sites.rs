@@ -1,4 +1,4 @@
-//! The reputation of sites: voting on a site, its badge, finding one.
+//! Site reputation: voting on a site, its badge, looking up a site.
 
 use crate::browser::Browser;
 use crate::client::Client;
@@ -12,7 +12,7 @@ async fn site_with_bob() -> (Server, Client) {
     (server, bob)
 }
 
-/// A vote, a change and taking it back, from the link on the front page on.
+/// Votes on a site from the front page, changes the vote and takes it back.
 async fn check_voting(server: &Server, browser: &Browser) {
     browser.go("/").await;
     browser.follow("example.com").await;
@@ -38,7 +38,7 @@ async fn a_site_is_voted_on_with_and_without_javascript() {
 }
 
 #[tokio::test]
-async fn who_is_not_logged_in_is_led_to_the_login_and_back() {
+async fn visitors_log_in_to_vote_and_return_to_the_site() {
     let (server, _) = site_with_bob().await;
     let browser = Browser::open(&server).await;
     browser.go("/site/example.com").await;
@@ -47,7 +47,7 @@ async fn who_is_not_logged_in_is_led_to_the_login_and_back() {
 }
 
 #[tokio::test]
-async fn a_site_is_looked_up_and_a_wrong_name_is_told() {
+async fn a_site_is_looked_up_and_an_invalid_name_shows_an_error() {
     let showcase = Showcase::start().await;
     let browser = showcase.open(Viewer::Anonymous).await;
     browser.go("/").await;
@@ -59,7 +59,7 @@ async fn a_site_is_looked_up_and_a_wrong_name_is_told() {
     browser.fill("Look up a site", "https://LWN.net/Articles/").await;
     browser.press("Look up").await;
     browser.arrive("/site/lwn.net").await;
-    // The chart tells in words what it shows.
+    // The chart has a text alternative.
     let told = browser.run("return document.querySelector('.chart svg').getAttribute('aria-label')").await;
     assert_eq!(
         told.as_str().unwrap().split(' ').take(7).collect::<Vec<_>>().join(" "),

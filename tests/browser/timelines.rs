@@ -1,4 +1,4 @@
-//! Tweets, following, the home timeline and what it hears of new tweets.
+//! Tweets, following, the home timeline and its notices of new tweets.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ const COUNTER: &str = ".send .hint";
 const NEWEST: &str = ".tweet .text";
 
 #[tokio::test]
-async fn a_tweet_is_written_counted_shown_and_deleted() {
+async fn a_tweet_is_written_with_a_character_counter_and_deleted() {
     let (server, alice, _bob) = two_members().await;
     let browser = Browser::open_as(&server, &alice).await;
     browser.go("/").await;
@@ -24,7 +24,7 @@ async fn a_tweet_is_written_counted_shown_and_deleted() {
     browser.wait_for_text(COUNTER, "280 left").await;
     browser.fill("Your tweet", "Hello @bob").await;
     browser.wait_for_text(COUNTER, "270 left").await;
-    // One character of several parts.
+    // One character of several code points.
     let emoji = "const field = document.querySelector('#text');
         field.value = '👩‍🚀'.repeat(281);
         field.dispatchEvent(new Event('input'));";
@@ -51,7 +51,7 @@ async fn a_tweet_is_written_counted_shown_and_deleted() {
 }
 
 #[tokio::test]
-async fn people_are_followed_from_suggestions_and_left_on_their_profile() {
+async fn people_are_followed_from_suggestions_and_unfollowed_on_their_profile() {
     let (server, alice, bob) = two_members().await;
     bob.tweet("What bob says").await;
     let browser = Browser::open_as(&server, &alice).await;
@@ -78,7 +78,7 @@ async fn people_are_followed_from_suggestions_and_left_on_their_profile() {
 }
 
 #[tokio::test]
-async fn visitors_who_want_to_follow_are_led_to_the_login_and_back() {
+async fn visitors_log_in_to_follow_and_return_to_the_profile() {
     let (server, _alice, _bob) = two_members().await;
     server.register("carol").await;
     let browser = Browser::open(&server).await;
@@ -93,7 +93,7 @@ async fn visitors_who_want_to_follow_are_led_to_the_login_and_back() {
 }
 
 #[tokio::test]
-async fn a_mention_is_in_the_badge_and_on_the_replies() {
+async fn a_mention_is_counted_in_the_badge_and_shown_with_the_replies() {
     let (server, alice, bob) = two_members().await;
     bob.tweet("Have you seen this, @alice?").await;
     let browser = Browser::open_as(&server, &alice).await;
@@ -106,7 +106,7 @@ async fn a_mention_is_in_the_badge_and_on_the_replies() {
 }
 
 #[tokio::test]
-async fn an_open_home_page_tells_of_new_tweets() {
+async fn an_open_home_page_shows_a_notice_of_new_tweets() {
     let (server, alice, bob) = two_members().await;
     bob.tweet("Before").await;
     alice.follow("bob").await;
@@ -120,7 +120,7 @@ async fn an_open_home_page_tells_of_new_tweets() {
     server.advance(1);
     bob.tweet("The second").await;
     browser.wait_for_text(".live a", "2 new tweets").await;
-    assert!(browser.is_marked().await, "the page has stayed");
+    assert!(browser.is_marked().await, "the page was not reloaded");
     assert_eq!(browser.text(NEWEST).await, "Before");
     browser.fill("Your tweet", "Half a thought").await;
     browser.follow("2 new tweets").await;
@@ -129,7 +129,7 @@ async fn an_open_home_page_tells_of_new_tweets() {
     assert!(!browser.is_marked().await);
     assert_eq!(browser.count(".live a").await, 0);
 
-    // A page that was out of sight hears what it has missed when it is looked at.
+    // A page that was hidden shows what it has missed when it is visible again.
     let hide = "Object.defineProperty(document, 'hidden', { value: HIDDEN, configurable: true });
         document.dispatchEvent(new Event('visibilitychange'));";
     browser.run(&hide.replace("HIDDEN", "true")).await;
@@ -141,7 +141,7 @@ async fn an_open_home_page_tells_of_new_tweets() {
 }
 
 #[tokio::test]
-async fn timelines_go_on_from_page_to_page() {
+async fn timelines_have_more_pages() {
     let (server, alice, bob) = two_members().await;
     for number in 0..60 {
         bob.tweet(&format!("Number {number}")).await;
@@ -160,7 +160,7 @@ async fn timelines_go_on_from_page_to_page() {
 }
 
 #[tokio::test]
-async fn without_javascript_all_of_it_works() {
+async fn timelines_work_without_javascript() {
     let (server, alice, bob) = two_members().await;
     bob.tweet("What bob says").await;
     let browser = Browser::open_as(&server, &alice).await;
@@ -180,7 +180,7 @@ async fn without_javascript_all_of_it_works() {
 }
 
 #[tokio::test]
-async fn settings_change_the_name_and_what_is_announced() {
+async fn settings_change_the_name_and_whether_stories_are_announced() {
     let (server, alice, bob) = two_members().await;
     let browser = Browser::open_as(&server, &alice).await;
     browser.go("/@alice").await;
@@ -201,7 +201,7 @@ async fn settings_change_the_name_and_what_is_announced() {
 }
 
 #[tokio::test]
-async fn an_account_is_deactivated_with_the_password() {
+async fn deactivating_an_account_needs_the_password() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;
     let browser = Browser::open_as(&server, &alice).await;

@@ -1,11 +1,11 @@
-//! Articles and topics in a browser: finding them, voting on them, naming them.
+//! The best list and topics: voting on stories, adding and finding topics, renaming them.
 
 use crate::browser::Browser;
 use crate::client::ok;
 use crate::server::{Engine, Server};
 
 #[tokio::test]
-async fn topics_are_named_found_and_left_again() {
+async fn topics_are_added_found_and_removed() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;
     alice.submit_on("rust, databases", "One").await;
@@ -62,7 +62,7 @@ async fn the_last_of_several_topics_is_completed() {
 }
 
 #[tokio::test]
-async fn a_vote_counts_on_the_list_of_the_best() {
+async fn a_vote_changes_the_best_list() {
     let server = Server::start(Engine::Memory, &[]).await;
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let old = alice.submit_text("Old", "text").await;

@@ -1,4 +1,4 @@
-//! Voting, in place with JavaScript and with a form without it.
+//! Voting: with JavaScript without a page load, otherwise with a form.
 
 use serde_json::json;
 
@@ -6,18 +6,19 @@ use crate::browser::Browser;
 use crate::client::Client;
 use crate::server::{Engine, Server};
 
-/// A site with an item of alice and a comment of hers below it; bob looks at it.
+/// A site with a story by alice and her comment on it. Returns the server, the client of bob, who
+/// votes, and the ids of the story and the comment.
 async fn site_with_bob() -> (Server, Client, u64, u64) {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     let bob = server.member("bob").await;
-    let news = alice.submit_text("The item", "its text").await;
+    let news = alice.submit_text("The story", "its text").await;
     let comment = alice.comment(news, "the comment").await;
     (server, bob, news, comment)
 }
 
 #[tokio::test]
-async fn with_javascript_a_vote_is_cast_in_place() {
+async fn with_javascript_a_vote_does_not_load_a_page() {
     let (server, bob, news, _) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;
@@ -27,7 +28,7 @@ async fn with_javascript_a_vote_is_cast_in_place() {
     browser.wait_for(".vote .up[aria-pressed=true]:disabled").await;
     browser.wait_for(".vote .down[aria-pressed=false]:disabled").await;
     assert_eq!(browser.text("[data-count=up]").await, "2");
-    assert!(browser.is_marked().await, "the page was not left");
+    assert!(browser.is_marked().await, "the page was not reloaded");
     assert_eq!(server.ids(&format!("news.up:{news}")).await, [1, 2]);
 
     browser.reload().await;
@@ -36,7 +37,7 @@ async fn with_javascript_a_vote_is_cast_in_place() {
 }
 
 #[tokio::test]
-async fn without_javascript_a_vote_leads_back_to_where_it_was_cast() {
+async fn without_javascript_a_vote_returns_to_the_story() {
     let (server, bob, news, _) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.disable_javascript().await;
@@ -77,25 +78,25 @@ async fn comments_are_voted_on_with_and_without_javascript() {
 }
 
 #[tokio::test]
-async fn a_refused_vote_says_why_beside_the_item() {
+async fn a_rejected_vote_shows_the_reason_beside_the_story() {
     let (server, bob, news, _) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;
     browser.mark_page().await;
-    // A vote down needs more karma than bob has.
+    // Voting down needs more karma than bob has.
     browser.click(".vote .down").await;
     assert!(browser.text("#news-1 [role=alert]").await.contains("karma"));
     assert!(browser.is_marked().await);
     assert_eq!(browser.count(".vote button:disabled").await, 0);
     assert_eq!(server.ids(&format!("news.down:{news}")).await, Vec::<u64>::new());
-    // The reason goes with the next vote.
+    // The next vote removes the reason.
     browser.click(".vote .up").await;
     browser.wait_for(".vote .up[aria-pressed=true]").await;
     assert_eq!(browser.count("[role=alert]").await, 0);
 }
 
 #[tokio::test]
-async fn news_voted_up_are_saved() {
+async fn stories_voted_up_are_saved() {
     let (server, bob, ..) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/user/bob").await;
@@ -105,5 +106,5 @@ async fn news_voted_up_are_saved() {
     browser.click(".vote .up").await;
     browser.wait_for(".vote .up[aria-pressed=true]").await;
     browser.go("/saved/0").await;
-    assert_eq!(browser.text("[data-item] h2").await, "The item");
+    assert_eq!(browser.text("[data-item] h2").await, "The story");
 }

@@ -1,4 +1,4 @@
-//! A browser with the extension, and what somebody does with it.
+//! A browser with the extension, and what a person does with it.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::browser::{Browser, site_address};
 use crate::result_pages::ResultPages;
 use crate::server::{Engine, Server, Settings};
 
-/// Where this process is seen to come from.
+/// The address that this process connects from.
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Stands in for the tab below the popup, and for the browser's question.
+/// Replaces the tab behind the popup, and the browser's permission prompt.
 const STAND_INS: &str = r#"
     if (location.protocol === "chrome-extension:") {
         chrome.tabs.query = async () => [{ url: sessionStorage.getItem("tab") ?? "chrome://newtab/" }];
@@ -30,11 +30,11 @@ const STAND_INS: &str = r#"
     }
 "#;
 
-/// The sites of the result pages, each with its good and bad votes.
+/// The sites on the result pages, with their numbers of good and bad votes.
 const SITES: [(&str, u8, u8); 3] =
     [("good.example", 20, 0), ("bad.example", 0, 10), ("mixed.example", 26, 25)];
 
-/// A server on which the sites of the result pages have their scores.
+/// Starts a server on which these sites have their votes.
 pub async fn server_with_scores(settings: Settings<'_>) -> Server {
     let server = Server::start(Engine::Memory, settings).await;
     for (host, good, bad) in SITES {
@@ -51,12 +51,12 @@ pub async fn server_with_scores(settings: Settings<'_>) -> Server {
     server
 }
 
-/// The address of a server, as the extension keeps it.
+/// The address of a server, as the extension stores it.
 pub fn address_of(server: &Server) -> String {
     site_address(server).as_str().trim_end_matches('/').to_owned()
 }
 
-/// A browser in which the extension is installed.
+/// A browser with the extension installed.
 pub struct Extension {
     pub browser: Browser,
     id: String,
@@ -64,7 +64,7 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// Starts a browser with the extension as it comes.
+    /// Starts a browser with the extension and its default settings.
     pub async fn start() -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("extension");
         let pages = ResultPages::start().await;
@@ -78,7 +78,7 @@ impl Extension {
         Self { browser, id, _pages: pages }
     }
 
-    /// Starts a browser with the extension, and chooses a server.
+    /// Starts a browser with the extension, and chooses a server in the options.
     pub async fn start_with(server: &Server) -> Self {
         let extension = Self::start().await;
         extension.open("options").await;
@@ -92,50 +92,50 @@ impl Extension {
         format!("chrome-extension://{}/pages/{name}.html", self.id)
     }
 
-    /// Opens a page of the extension, and waits until it is ready.
+    /// Opens a page of the extension and waits until it is ready.
     pub async fn open(&self, name: &str) {
         self.browser.go_to_url(&self.page(name)).await;
         self.browser.wait_for("body[data-ready]").await;
     }
 
-    /// Opens the popup as on a tab with this address.
+    /// Opens the popup as if on a tab with this address.
     pub async fn open_popup_on(&self, address: &str) {
         self.browser.go_to_url(&self.page("popup")).await;
         self.browser.run(&format!("sessionStorage.setItem('tab', {})", json!(address))).await;
         self.open("popup").await;
     }
 
-    /// Types the address of a server into the options, and saves them.
+    /// Enters a server address in the options and saves them.
     pub async fn save_server(&self, address: &str) {
-        self.browser.fill("Address of the server", address).await;
+        self.browser.fill("Server address", address).await;
         self.browser.press("Save").await;
     }
 
-    /// What a page of the extension finds in `storage.local`.
+    /// The contents of `storage.local`.
     pub async fn stored(&self) -> Value {
         self.browser.run_async("chrome.storage.local.get().then(arguments[0])", Vec::new()).await
     }
 
-    /// The addresses of the extension's own tabs, as a page of it sees them.
+    /// The addresses of the tabs that show a page of the extension.
     pub async fn tabs(&self) -> Vec<String> {
         let contexts = "chrome.runtime.getContexts({ contextTypes: ['TAB'] }).then(arguments[0])";
         let tabs = self.browser.run_async(contexts, Vec::new()).await;
         tabs.as_array().unwrap().iter().map(|tab| tab["documentUrl"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The hosts for which permissions were `requested` or `removed`.
+    /// The origins of the permissions that were `requested` or `removed`.
     pub async fn permissions(&self, what: &str) -> Value {
         self.browser.run(&format!("return JSON.parse(sessionStorage.getItem('{what}') ?? '[]')")).await
     }
 
-    /// Demands that the popup says this, politely or as an alert.
+    /// Waits until an element of the popup has this text.
     pub async fn popup_says(&self, css: &str, text: &str) {
         self.browser.wait_for_text(css, text).await;
     }
 }
 
-/// The id that Chromium gives to an extension in this folder: the hash of its
-/// path, in the letters from a to p.
+/// The id that Chromium gives an extension in this folder: a hash of the path,
+/// written with the letters a to p.
 fn id_of(folder: &Path) -> String {
     let hash = Sha256::digest(folder.to_str().unwrap().as_bytes());
     let letter = |digit: u8| char::from(b'a' + digit);

@@ -1,6 +1,6 @@
-//! The package for Firefox, in Debian's Firefox: loaded, on a result page, and
-//! voting from the popup behind the real button of the toolbar. The browser is
-//! driven by its own protocol, Marionette: lengths and JSON over TCP.
+//! The package for Firefox, in Debian's Firefox: installing it, marks on a result
+//! page, and a vote in the popup, opened with the real toolbar button. The test
+//! drives the browser with Marionette, which is JSON with a length prefix over TCP.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -16,18 +16,18 @@ use tempfile::TempDir;
 use crate::extension::{address_of, server_with_scores};
 use crate::result_pages::ResultPages;
 
-/// Runs the browser until the test closes the pipe or ends, and then ends it.
+/// Runs the browser until the test closes the pipe or ends, then kills it.
 const SCRIPT: &str = "firefox-esr --headless --marionette --remote-allow-system-access --no-remote \
     --profile \"$HOME\" >/dev/null 2>&1 & read -r _; kill -KILL 0";
 
 /// The id of the extension in its manifest.
 const ID: &str = "sites@tidings.invalid";
 
-/// How long anything that must come may take. The machine may be busy.
+/// How long to wait for anything. The machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Clicks the extension's button on the tab with the result page.
+/// Selects the tab with an address, and clicks the extension's button on it.
 const CLICK_BUTTON: &str = "
     const { extension } = WebExtensionPolicy.getByID(arguments[0]);
     const { ExtensionParent } = ChromeUtils.importESModule('resource://gre/modules/ExtensionParent.sys.mjs');
@@ -35,8 +35,8 @@ const CLICK_BUTTON: &str = "
     ExtensionParent.apiManager.global.browserActionFor(extension).triggerAction(window);
 ";
 
-/// Runs a script in the popup, and answers what it returns; null while the popup
-/// is not ready, whose browser is exchanged for another while it opens.
+/// Runs a script in the popup and returns its value. Returns null while the popup
+/// is not ready: while it opens, Firefox replaces the browser element in it.
 const IN_POPUP: &str = "
     const done = arguments[arguments.length - 1];
     const { messageManager } = document.querySelector('.webextension-popup-browser') ?? {};
@@ -47,7 +47,7 @@ const IN_POPUP: &str = "
     window.setTimeout(() => done(null), 500);
 ";
 
-/// A Firefox of the test's own. It ends when it is dropped.
+/// A Firefox for one test. It is killed when dropped.
 struct Firefox {
     shell: Child,
     stream: TcpStream,
@@ -56,7 +56,7 @@ struct Firefox {
 }
 
 impl Firefox {
-    /// Starts a browser for which the pages are the whole web.
+    /// Starts a browser that gets all sites from `pages`.
     fn start(pages: &ResultPages) -> Self {
         let profile = tempfile::tempdir().unwrap();
         let port = pages.address.port();
@@ -65,7 +65,7 @@ impl Firefox {
             ("network.proxy.type", json!(1)),
             ("network.proxy.ssl", json!("127.0.0.1")),
             ("network.proxy.ssl_port", json!(port)),
-            // The question whether a permission is given is answered with yes.
+            // Grant permissions without a prompt.
             ("extensions.webextOptionalPermissionPrompts", json!(false)),
         ];
         let lines = preferences.map(|(name, value)| format!("user_pref(\"{name}\", {value});\n"));
@@ -83,13 +83,13 @@ impl Firefox {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut firefox = Self { shell, stream, sent: 0, _profile: profile };
-        // The browser speaks first, and says which protocol it is.
+        // The browser starts with a message about its protocol.
         firefox.receive();
         firefox.call("WebDriver:NewSession", &json!({ "acceptInsecureCerts": true }));
         firefox
     }
 
-    /// A command and its answer.
+    /// Sends a command and returns its result.
     fn call(&mut self, command: &str, parameters: &Value) -> Value {
         self.sent += 1;
         let message = json!([0, self.sent, command, parameters]).to_string();
@@ -114,7 +114,7 @@ impl Firefox {
         serde_json::from_slice(&message).unwrap()
     }
 
-    /// Scripts run in the pages (`content`), or in the browser itself (`chrome`).
+    /// Selects where scripts run: in pages (`content`) or in the browser itself (`chrome`).
     fn look_at(&mut self, context: &str) {
         self.call("Marionette:SetContext", &json!({ "value": context }));
     }
@@ -128,12 +128,12 @@ impl Firefox {
         self.call("WebDriver:ExecuteScript", &parameters)["value"].clone()
     }
 
-    /// Runs a script until it returns something.
+    /// Runs a script until it returns a value.
     fn wait_for(&mut self, script: &str) -> Value {
         wait_for(script, || Some(self.run(script, &json!([]))).filter(|value| !value.is_null()))
     }
 
-    /// Runs a script in the popup until it returns something.
+    /// Runs a script in the popup until it returns a value.
     fn wait_for_in_popup(&mut self, script: &str) -> Value {
         let parameters = json!({ "script": IN_POPUP, "args": [script] });
         wait_for(script, || {
@@ -150,7 +150,7 @@ impl Drop for Firefox {
     }
 }
 
-// The thread of the test waits; the servers run on others.
+// Blocks the test's thread only; the servers run on other threads.
 #[allow(clippy::disallowed_methods)]
 fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
@@ -158,12 +158,12 @@ fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = find() {
             return found;
         }
-        assert!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
+        assert!(Instant::now() < deadline, "{what}: timed out after {PATIENCE:?}");
         std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// Packs the extension, and returns the package for Firefox.
+/// Packs the extension and returns the path of the package for Firefox.
 fn pack(folder: &Path) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let packed = Command::new(root.join("extension/pack")).arg(folder).output().unwrap();
@@ -172,7 +172,7 @@ fn pack(folder: &Path) -> String {
     said.lines().find(|path| path.ends_with("firefox.zip")).unwrap().to_owned()
 }
 
-// The browser is waited for on this test's thread; the servers need others.
+// The test blocks its own thread while it waits for Firefox, so the servers need other threads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_package_marks_results_and_votes_in_firefox() {
     let server = server_with_scores(&[]).await;
@@ -219,7 +219,7 @@ async fn the_package_marks_results_and_votes_in_firefox() {
     firefox.wait_for_in_popup("content.document.querySelector('#votes button').click(); return true");
     assert_eq!(
         firefox.wait_for_in_popup(&format!("return {text}('said').textContent || null")),
-        json!("Your vote counts. Thank you.")
+        json!("Your vote has been counted. Thank you.")
     );
     assert_eq!(server.number("link:quiet.example", "sum_of_votes").await, 1);
 }

@@ -1,12 +1,12 @@
-//! The browser extension in a headless Chromium, and its package in Firefox: on result pages of engines,
-//! in its popup and its options, with a real server in this process.
+//! Tests of the browser extension in a headless Chromium, and of its package in
+//! Firefox: result pages, popup and options, with a real server in this process.
 //!
-//! The result pages are in `pages/`, served under the engines' own names. Two
-//! things a headless browser does not have, and a script puts in their place:
-//! the tab below the popup (the popup is opened by its address), and the
-//! browser's own question whether a permission is given.
+//! The result pages are in `pages/`, and are served under the hosts of the
+//! engines. A script replaces two things that a headless Chromium lacks: the tab
+//! behind the popup (the tests open the popup by its address), and the
+//! browser's permission prompt.
 //!
-//! With `TIDINGS_SCREENSHOTS=FOLDER` pictures of all pages are kept.
+//! With `TIDINGS_SCREENSHOTS=FOLDER`, the tests save screenshots of all pages.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 

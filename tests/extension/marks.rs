@@ -6,7 +6,7 @@ use crate::browser::Browser;
 use crate::extension::{Extension, server_with_scores};
 use crate::result_pages::ONION;
 
-/// The texts of titles that have a mark, with the names of the marks.
+/// The labels of all marks, each with the title that it is in front of.
 async fn marks(browser: &Browser) -> Value {
     let script = "return [...document.querySelectorAll('.tidings-mark')].map((mark) => \
         [mark.getAttribute('aria-label'), mark.parentElement.textContent.replace(mark.textContent, '').trim()])";
@@ -51,7 +51,7 @@ async fn results_of_all_engines_are_marked() {
         extension.browser.go_to_url(&engine).await;
         check_marks(&extension.browser, &engine, &expected()).await;
     }
-    // A page that is none of an engine is left alone, also when it looks like one.
+    // Pages of other sites are never marked.
     extension.browser.go_to_url("https://good.example/").await;
     assert_eq!(extension.browser.count(".tidings-mark").await, 0);
 }
@@ -75,10 +75,10 @@ async fn results_that_load_later_and_links_that_change_are_marked() {
     all.as_array_mut().unwrap().extend(later);
     check_marks(browser, "the longer page", &all).await;
 
-    // The page draws a title anew, without our mark; and another link leads elsewhere now.
-    browser.run("document.querySelector('h3').textContent = 'Drawn anew'").await;
+    // The page rewrites a title without its mark, and changes the target of another link.
+    browser.run("document.querySelector('h3').textContent = 'Rewritten'").await;
     browser.run("document.querySelector('#botstuff a[href*=good]').href = 'https://quiet.example/'").await;
-    all[0][1] = json!("Drawn anew");
+    all[0][1] = json!("Rewritten");
     all.as_array_mut().unwrap().remove(3);
     check_marks(browser, "the changed page", &all).await;
 }

@@ -1,13 +1,13 @@
-//! The options, and the first run.
+//! The options, and the help page that opens after the installation.
 
 use serde_json::json;
 
 use crate::extension::{Extension, address_of, server_with_scores};
 
-const SAVED: &str = "Saved. Result pages that are open show it when they are loaded again.";
+const SAVED: &str = "Saved. Reload any open result pages to see the changes.";
 
 #[tokio::test]
-async fn the_first_run_opens_the_help() {
+async fn the_help_opens_after_the_installation() {
     let extension = Extension::start().await;
     let help = extension.page("help");
     extension.open("options").await;
@@ -18,7 +18,7 @@ async fn the_first_run_opens_the_help() {
 }
 
 #[tokio::test]
-async fn settings_are_kept_and_used_and_reset() {
+async fn settings_are_saved_used_and_reset() {
     let server = server_with_scores(&[]).await;
     let extension = Extension::start_with(&server).await;
     let browser = &extension.browser;
@@ -30,9 +30,9 @@ async fn settings_are_kept_and_used_and_reset() {
     browser.wait_for_text("#said", SAVED).await;
 
     extension.open("options").await;
-    assert_eq!(browser.filled("Address of the server").await, address_of(&server));
+    assert_eq!(browser.filled("Server address").await, address_of(&server));
     assert_eq!(browser.filled("Good").await, "★");
-    // A blank is no icon: it is what it was at first.
+    // A blank icon is replaced by the default.
     assert_eq!(browser.filled("Bad").await, "✗");
     assert_eq!(browser.count("[name=lookup][value=plain]:checked").await, 1);
     let icons = json!({ "good": "★", "controversial": "±", "bad": "✗" });
@@ -44,16 +44,16 @@ async fn settings_are_kept_and_used_and_reset() {
 
     extension.open("options").await;
     browser.press("Reset").await;
-    browser.wait_for_text("#said", "Everything is as it was at first.").await;
+    browser.wait_for_text("#said", "All options are back to their defaults.").await;
     assert_eq!(extension.stored().await, json!({}));
-    assert_eq!(browser.filled("Address of the server").await, "");
+    assert_eq!(browser.filled("Server address").await, "");
     assert_eq!(browser.filled("Good").await, "✓");
     assert_eq!(browser.count("[name=lookup][value=private]:checked").await, 1);
     assert_eq!(extension.permissions("removed").await, json!(["http://127.0.0.1/*"]));
 }
 
 #[tokio::test]
-async fn another_server_is_asked_after_the_permission_for_its_host() {
+async fn a_new_server_is_used_after_its_permission_is_granted() {
     let first = server_with_scores(&[]).await;
     let second = server_with_scores(&[]).await;
     let extension = Extension::start_with(&first).await;
@@ -67,9 +67,9 @@ async fn another_server_is_asked_after_the_permission_for_its_host() {
     drop(first);
     extension.open_popup_on("https://quiet.example/").await;
     browser.click("#votes button[value='1']").await;
-    browser.wait_for_text("#said", "Your vote counts. Thank you.").await;
+    browser.wait_for_text("#said", "Your vote has been counted. Thank you.").await;
     assert_eq!(second.number("link:quiet.example", "count_of_votes").await, 1);
-    // Both servers are on one host: its permission is still needed.
+    // Both servers are on the same host, so its permission is still needed.
     assert_eq!(extension.permissions("removed").await, json!([]));
 }
 
@@ -80,7 +80,7 @@ async fn without_the_permission_nothing_is_saved() {
     let browser = &extension.browser;
     browser.run("sessionStorage.setItem('refuses', '')").await;
     extension.save_server("https://tidings.example:8443").await;
-    let says = "Nothing was saved: without the permission the extension cannot talk to this server.";
+    let says = "Not saved. The extension needs access to this server. Choose Save again and allow it.";
     browser.wait_for_text("#server-error", says).await;
     assert_eq!(
         extension.permissions("requested").await,
@@ -90,12 +90,12 @@ async fn without_the_permission_nothing_is_saved() {
 }
 
 #[tokio::test]
-async fn what_is_no_address_is_refused_by_name() {
+async fn an_invalid_server_address_shows_an_error() {
     let extension = Extension::start().await;
     extension.open("options").await;
     for address in ["ftp://a.example", "https://user:secret@a.example", "https://a.example/?q=1", "a b"] {
         extension.save_server(address).await;
-        let says = "This is not the address of a server. It looks like https://tidings.example.";
+        let says = "Enter a server address, such as https://tidings.example.";
         extension.browser.wait_for_text("#server-error", says).await;
         assert_eq!(extension.browser.count("#server[aria-invalid=true]:focus").await, 1, "{address}");
         assert_eq!(extension.permissions("requested").await, json!([]));

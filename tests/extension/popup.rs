@@ -1,4 +1,4 @@
-//! Voting in the popup, and what it says when the server refuses.
+//! Voting in the popup, and its messages when the server rejects a vote.
 
 use serde_json::json;
 
@@ -12,13 +12,13 @@ const GOOD: &str = "#votes button[value='1']";
 const BAD: &str = "#votes button[value='-1']";
 const BACK: &str = "#votes button[value='0']";
 
-/// The sum and the number of the votes on a site.
+/// The sum and the number of votes on a site.
 async fn tally(server: &Server, host: &str) -> (i64, i64) {
     let key = format!("link:{host}");
     (server.number(&key, "sum_of_votes").await, server.number(&key, "count_of_votes").await)
 }
 
-/// A server, and the popup on a site that has no votes.
+/// Starts a server, and opens the popup on a site without votes.
 async fn popup(settings: Settings<'_>) -> (Server, Extension) {
     let server = server_with_scores(settings).await;
     let extension = Extension::start_with(&server).await;
@@ -27,17 +27,17 @@ async fn popup(settings: Settings<'_>) -> (Server, Extension) {
 }
 
 #[tokio::test]
-async fn a_vote_is_made_changed_seen_again_and_taken_back() {
+async fn a_vote_is_cast_changed_shown_again_and_taken_back() {
     let (server, extension) = popup(&[]).await;
     let browser = &extension.browser;
     browser.wait_for_text("#host", "quiet.example").await;
-    browser.wait_for_text("#score", "No score yet").await;
+    browser.wait_for_text("#score", "Not enough votes yet").await;
     assert_eq!(browser.count("#votes button[aria-pressed=true]").await, 0);
-    // There is no voter before the first vote.
+    // There is no voter ID before the first vote.
     assert_eq!(extension.stored().await["voter"], json!(null));
 
     browser.click(GOOD).await;
-    browser.wait_for_text("#said", "Your vote counts. Thank you.").await;
+    browser.wait_for_text("#said", "Your vote has been counted. Thank you.").await;
     browser.wait_for("#votes button[value='1'][aria-pressed=true]").await;
     assert_eq!(tally(&server, "quiet.example").await, (1, 1));
     let voter = extension.stored().await["voter"].clone();
@@ -50,14 +50,14 @@ async fn a_vote_is_made_changed_seen_again_and_taken_back() {
     extension.open_popup_on("https://quiet.example./other").await;
     browser.wait_for("#votes button[value='-1'][aria-pressed=true]").await;
     browser.click(BACK).await;
-    browser.wait_for_text("#said", "Your vote is taken back.").await;
+    browser.wait_for_text("#said", "Your vote has been taken back.").await;
     assert_eq!(tally(&server, "quiet.example").await, (0, 0));
     assert_eq!(browser.count("#votes button[aria-pressed=true]").await, 0);
     assert_eq!(extension.stored().await["voter"], voter);
 }
 
 #[tokio::test]
-async fn a_vote_that_makes_a_site_good_is_seen_at_once() {
+async fn a_vote_that_changes_the_score_is_shown_at_once() {
     let (_server, extension) = popup(&[]).await;
     let browser = &extension.browser;
     for (site, said) in [
@@ -68,32 +68,32 @@ async fn a_vote_that_makes_a_site_good_is_seen_at_once() {
         extension.open_popup_on(&format!("http://{site}:8080/")).await;
         browser.wait_for_text("#score", said).await;
     }
-    // One vote less, and it is a bad site no more.
+    // The site has just enough bad votes: one good vote changes its score.
     extension.open_popup_on("https://bad.example/").await;
     browser.click(GOOD).await;
-    browser.wait_for_text("#score", "No score yet").await;
+    browser.wait_for_text("#score", "Not enough votes yet").await;
 }
 
 #[tokio::test]
-async fn what_is_no_site_cannot_be_voted_on() {
+async fn pages_without_a_site_cannot_be_voted_on() {
     let (_server, extension) = popup(&[]).await;
     for address in ["chrome://newtab/", "https://127.0.0.1/", "https://localhost/", "file:///etc/passwd"] {
         extension.open_popup_on(address).await;
-        let says = "There is no web site in this tab that can be voted on.";
+        let says = "You can't vote on this page. Go to a web site and try again.";
         extension.popup_says("#failed", says).await;
         assert!(!extension.browser.wait_for(GOOD).await.is_displayed().await.unwrap());
     }
 }
 
 #[tokio::test]
-async fn without_a_server_the_popup_leads_to_the_options() {
+async fn without_a_server_the_popup_refers_to_the_options() {
     let extension = Extension::start().await;
     extension.open_popup_on(SITE).await;
-    extension.popup_says("#failed", "No server is chosen yet. Choose one in the options.").await;
+    extension.popup_says("#failed", "You haven't chosen a server yet. Choose one in the options.").await;
     assert_eq!(extension.stored().await, json!({}));
 }
 
-/// Votes on a site, and demands that it is refused in these words.
+/// Votes on a site and checks that the vote is rejected with this message.
 async fn check_refusal(extension: &Extension, says: &str) {
     extension.browser.click(GOOD).await;
     extension.popup_says("#failed", says).await;
@@ -101,33 +101,33 @@ async fn check_refusal(extension: &Extension, says: &str) {
 }
 
 #[tokio::test]
-async fn refusals_are_told() {
+async fn rejected_votes_are_explained() {
     let (server, extension) = popup(&[]).await;
     let browser = &extension.browser;
     server.set_field("settings", "voting_is_disabled", "1").await;
-    let disabled = "Voting is switched off on the server. Please try again another day.";
+    let disabled = "Voting is turned off on this server. Try again later.";
     check_refusal(&extension, disabled).await;
 
     server.set_field("settings", "voting_is_disabled", "0").await;
     server.set_field("settings", "maximum_votes_per_user_per_day", "1").await;
     browser.click(GOOD).await;
-    browser.wait_for_text("#said", "Your vote counts. Thank you.").await;
+    browser.wait_for_text("#said", "Your vote has been counted. Thank you.").await;
     assert!(!browser.wait_for("#failed").await.is_displayed().await.unwrap());
     extension.open_popup_on("https://good.example/").await;
-    let too_many = "You have voted on as many new sites as the server allows in a day. \
-                    Changing your votes is still possible.";
+    let too_many = "You have reached today's limit for votes on new sites. Try again tomorrow. \
+                    You can still change your existing votes.";
     check_refusal(&extension, too_many).await;
 
     let voter = extension.stored().await["voter"].as_str().unwrap().to_owned();
     let admin = server.member("admin").await;
     server.set_field(&format!("user:{}", admin.user_id), "flags", "a").await;
     ok(admin.api_post("/api/sites/admin/ban", &[("user_id", &voter)]).await);
-    check_refusal(&extension, "The server refuses your vote: this voter is banned.").await;
+    check_refusal(&extension, "You are banned from voting on this server.").await;
     assert_eq!(tally(&server, "good.example").await, (20, 20));
 }
 
 #[tokio::test]
-async fn the_limit_on_new_voters_is_told() {
+async fn the_limit_on_new_voters_is_explained() {
     let server = Server::start(Engine::Memory, &[("limits.new_voters_per_day", "1")]).await;
     let extension = Extension::start_with(&server).await;
     extension.open_popup_on(SITE).await;
@@ -136,16 +136,16 @@ async fn the_limit_on_new_voters_is_told() {
     });
     let answer = server.visitor().post_bytes("/vote", "text/plain", other.to_string().into_bytes()).await;
     assert_eq!(answer.status, 204);
-    let says = "Too many new voters came from your network today. Please try again tomorrow.";
+    let says = "Your network has reached today's limit for new voters. Try again tomorrow.";
     check_refusal(&extension, says).await;
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_is_told() {
+async fn an_unreachable_server_is_reported() {
     let (server, extension) = popup(&[]).await;
-    extension.browser.wait_for_text("#score", "No score yet").await;
+    extension.browser.wait_for_text("#score", "Not enough votes yet").await;
     drop(server);
-    let says = "The server cannot be reached. Please check your connection, and its address in the options.";
+    let says = "Can't reach the server. Check your connection and the server address in the options.";
     check_refusal(&extension, says).await;
     extension.open_popup_on("https://other.example/").await;
     extension.popup_says("#failed", says).await;

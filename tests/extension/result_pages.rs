@@ -1,6 +1,6 @@
-//! The web as the extension meets it: result pages under the names of their
-//! engines, and a plain page under any other name. All over TLS, with a
-//! certificate that is made for the moment and belongs to nobody.
+//! A server that stands in for the web: result pages for the hosts of search
+//! engines, and a plain page for any other host. It uses TLS with a self-signed
+//! certificate that is created for each test.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -18,12 +18,12 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 /// The onion address of DuckDuckGo.
 pub const ONION: &str = "duckduckgogg42xjoc72x3sjasowoarfbgcmvfimaftt6twagswzczad.onion";
 
-/// The end of the head of a request.
+/// The blank line that ends the headers of a request.
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
-/// The longest head that is read, in bytes.
+/// The maximum length of the headers of a request, in bytes.
 const LONGEST_HEAD: usize = 64 * 1024;
 
-/// A server of pages. It stops when it is dropped.
+/// A running server. It stops when it is dropped.
 pub struct ResultPages {
     pub address: SocketAddr,
     serving: AbortHandle,
@@ -37,7 +37,7 @@ impl ResultPages {
         let address = listener.local_addr().unwrap();
         let serving = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                // A browser opens connections that it does not use; those fail, and that is fine.
+                // Browsers open connections that they do not use. Ignore the errors of these.
                 tokio::spawn(answer(acceptor.clone(), stream));
             }
         });
@@ -51,7 +51,7 @@ impl Drop for ResultPages {
     }
 }
 
-/// A key and a certificate that nobody trusts.
+/// A configuration with a new key and a self-signed certificate.
 fn throw_away_identity() -> ServerConfig {
     let folder = tempfile::tempdir().unwrap();
     let (key, certificate) = (folder.path().join("key.pem"), folder.path().join("certificate.pem"));
@@ -75,7 +75,7 @@ fn throw_away_identity() -> ServerConfig {
         .unwrap()
 }
 
-/// Answers one request, and closes the connection.
+/// Answers one request and closes the connection.
 async fn answer(acceptor: TlsAcceptor, stream: TcpStream) -> std::io::Result<()> {
     let mut stream = acceptor.accept(through_proxy(stream).await?).await?;
     let head = read_head(&mut stream).await?;
@@ -94,7 +94,7 @@ async fn answer(acceptor: TlsAcceptor, stream: TcpStream) -> std::io::Result<()>
     stream.shutdown().await
 }
 
-/// A browser that takes this server for a proxy first asks for a way through.
+/// Accepts a CONNECT request, which a browser sends first if this server is its proxy.
 async fn through_proxy(mut stream: TcpStream) -> std::io::Result<TcpStream> {
     let mut first = [0];
     if stream.peek(&mut first).await? == 1 && first == *b"C" {
@@ -104,7 +104,7 @@ async fn through_proxy(mut stream: TcpStream) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// The head of a request.
+/// Reads the request line and the headers of a request.
 async fn read_head(stream: &mut (impl AsyncReadExt + Unpin)) -> std::io::Result<String> {
     let mut head = Vec::new();
     while !head.ends_with(END_OF_HEAD) && head.len() < LONGEST_HEAD {
@@ -113,7 +113,7 @@ async fn read_head(stream: &mut (impl AsyncReadExt + Unpin)) -> std::io::Result<
     Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
-/// What stands under an address.
+/// The page at an address.
 fn page(host: &str, path: &str) -> &'static str {
     let is_html = path.starts_with("/html");
     match host {

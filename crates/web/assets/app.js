@@ -1,7 +1,12 @@
-// Votes in place, completion of topics, keyboard navigation, new tweets, the
-// length of a tweet. Every page works without this file.
+// Progressive enhancements: voting without a page load, topic completion,
+// keyboard shortcuts, notice of new tweets, the character counter. Every page
+// works without this file.
 
-const CONNECTION = "the site cannot be reached at the moment, please try again";
+const CONNECTION_ERROR = "The site can't be reached. Check your connection and try again.";
+
+// Numbers on pages have thousands separators.
+const formatNumber = (number) => number.toLocaleString("en");
+const parseNumber = (text) => Number(text.replaceAll(",", ""));
 
 // Votes
 
@@ -20,32 +25,32 @@ async function vote(form, button) {
   fields.set(button.name, button.value);
   const item = form.closest("[data-item]");
   item.querySelector(".refusal")?.remove();
-  const refusal = await post(form.dataset.api, fields);
+  const error = await post(form.dataset.api, fields);
   delete form.dataset.busy;
-  if (refusal) {
-    showRefusal(item, refusal);
+  if (error) {
+    showError(item, error);
     return;
   }
   const count = item.querySelector(`[data-count="${button.value}"]`);
-  if (count) count.textContent = String(Number(count.textContent) + 1);
+  if (count) count.textContent = formatNumber(parseNumber(count.textContent) + 1);
   for (const each of form.querySelectorAll("button")) {
     each.setAttribute("aria-pressed", String(each === button));
     each.disabled = true;
   }
 }
 
-// The reason why it was refused, or nothing when all is well.
-async function post(address, fields) {
+// Returns the error message, or undefined on success.
+async function post(url, fields) {
   try {
-    const response = await fetch(address, { method: "POST", body: fields });
+    const response = await fetch(url, { method: "POST", body: fields });
     const answer = await response.json();
-    return answer.status === "ok" ? undefined : answer.error || CONNECTION;
+    return answer.status === "ok" ? undefined : answer.error || CONNECTION_ERROR;
   } catch {
-    return CONNECTION;
+    return CONNECTION_ERROR;
   }
 }
 
-function showRefusal(item, text) {
+function showError(item, text) {
   const message = document.createElement("p");
   message.className = "refusal";
   message.setAttribute("role", "alert");
@@ -53,27 +58,28 @@ function showRefusal(item, text) {
   message.textContent = text;
 }
 
-// Several topics in one field: the browser completes the last of them.
+// Topic completion. A browser completes the whole value of a field, so each
+// suggestion contains the topics that precede the last one.
 
 for (const field of document.querySelectorAll("input[data-several]")) {
   const names = [...(field.list?.options ?? [])].map((option) => option.value);
   field.addEventListener("input", () => {
     const before = field.value.match(/^(.*,\s*)?/)[0];
-    const taken = before.split(",").map((name) => name.trim());
-    const offered = names.filter((name) => !taken.includes(name));
-    field.list?.replaceChildren(...offered.map((name) => new Option("", before + name)));
+    const chosen = before.split(",").map((name) => name.trim());
+    const suggestions = names.filter((name) => !chosen.includes(name));
+    field.list?.replaceChildren(...suggestions.map((name) => new Option("", before + name)));
   });
 }
 
-// Keyboard
+// Keyboard shortcuts
 
 const HELP = [
-  ["j", "next item"],
-  ["k", "previous item"],
-  ["Enter", "open it"],
-  ["a", "vote it up"],
-  ["z", "vote it down"],
-  ["?", "this help"],
+  ["j", "Next story, comment or tweet"],
+  ["k", "Previous story, comment or tweet"],
+  ["Enter", "Open it"],
+  ["a", "Vote up"],
+  ["z", "Vote down"],
+  ["?", "Show this help"],
 ];
 
 let current;
@@ -92,7 +98,7 @@ document.addEventListener("keydown", (event) => {
   if (event.target.closest("input, textarea, select, dialog, [contenteditable]")) return;
   if (event.key === "Enter" && current && !event.target.closest("a, button")) {
     event.preventDefault();
-    opener(current)?.click();
+    linkOf(current)?.click();
     return;
   }
   const command = Object.hasOwn(commands, event.key) ? commands[event.key] : undefined;
@@ -101,7 +107,7 @@ document.addEventListener("keydown", (event) => {
   command();
 });
 
-function opener(item) {
+function linkOf(item) {
   return item.querySelector("[data-open]");
 }
 
@@ -113,7 +119,7 @@ function move(step) {
   current?.classList.remove("current");
   current = next;
   current.classList.add("current");
-  opener(current)?.focus({ preventScroll: true });
+  linkOf(current)?.focus({ preventScroll: true });
   current.scrollIntoView({ block: "nearest" });
 }
 
@@ -123,16 +129,16 @@ function press(direction) {
 }
 
 function showHelp() {
-  dialog ??= makeHelp();
+  dialog ??= createHelp();
   if (!dialog.open) dialog.showModal();
 }
 
-function makeHelp() {
-  const made = document.createElement("dialog");
+function createHelp() {
+  const help = document.createElement("dialog");
   const heading = document.createElement("h2");
   heading.id = "help-title";
   heading.textContent = "Keyboard shortcuts";
-  made.setAttribute("aria-labelledby", heading.id);
+  help.setAttribute("aria-labelledby", heading.id);
   const list = document.createElement("dl");
   for (const [key, meaning] of HELP) {
     const term = document.createElement("dt");
@@ -147,10 +153,10 @@ function makeHelp() {
   close.className = "button";
   close.type = "button";
   close.textContent = "Close";
-  close.addEventListener("click", () => made.close());
-  made.append(heading, list, close);
-  document.body.append(made);
-  return made;
+  close.addEventListener("click", () => help.close());
+  help.append(heading, list, close);
+  document.body.append(help);
+  return help;
 }
 
 const helpButton = document.querySelector("[data-help]");
@@ -168,8 +174,8 @@ function listen() {
   if (stream || document.hidden) return;
   stream = new EventSource(live.dataset.live);
   stream.addEventListener("new", (event) => showNew(Number(event.data)));
-  // A broken connection the browser makes anew by itself. Refused, it waits
-  // until the page is looked at again.
+  // The browser reconnects by itself after a lost connection, but not after an
+  // error response. In that case, try again when the page is next shown.
   stream.addEventListener("error", () => {
     if (stream?.readyState === EventSource.CLOSED) stream = undefined;
   });
@@ -180,7 +186,7 @@ function stopListening() {
   stream = undefined;
 }
 
-// The server counts to 100.
+// The server stops counting at 100.
 function showNew(count) {
   if (count === 0) {
     live.replaceChildren();
@@ -189,22 +195,22 @@ function showNew(count) {
   const number = count < 100 ? String(count) : "100 or more";
   const link = live.querySelector("a") ?? document.createElement("a");
   link.href = "/home";
-  link.onclick = keepDraft;
+  link.onclick = saveDraft;
   link.textContent = `${number} new ${count === 1 ? "tweet" : "tweets"}`;
   if (!link.isConnected) live.append(link);
 }
 
-// What is being written is still there on the page with the new tweets. A
-// browser that stores nothing forbids these calls.
+// Saves an unfinished tweet while the page with the new tweets is loaded. These
+// calls throw in a browser that blocks storage.
 const draft = document.querySelector(".compose textarea");
 
-function keepDraft() {
+function saveDraft() {
   try {
     sessionStorage.setItem("draft", draft.value);
   } catch {}
 }
 
-function takeDraft() {
+function restoreDraft() {
   try {
     if (!draft.value) draft.value = sessionStorage.getItem("draft") ?? "";
     sessionStorage.removeItem("draft");
@@ -212,17 +218,17 @@ function takeDraft() {
 }
 
 if (live) {
-  takeDraft();
+  restoreDraft();
   document.addEventListener("visibilitychange", () => (document.hidden ? stopListening() : listen()));
-  // A page that is left may be kept, and come back.
+  // The browser may cache a page that the user leaves, and show it again.
   window.addEventListener("pagehide", stopListening);
   window.addEventListener("pageshow", listen);
   listen();
 }
 
-// The length of a tweet
+// Character counter
 
-// Characters as a person counts them.
+// Counts characters as people do: an emoji of several code points is one.
 const segmenter = "Segmenter" in Intl ? new Intl.Segmenter() : undefined;
 
 function lengthOf(text) {
@@ -235,9 +241,9 @@ for (const field of document.querySelectorAll("textarea[data-limit]")) {
   field.form.querySelector("button").after(counter);
   const show = () => {
     const left = Number(field.dataset.limit) - lengthOf(field.value.trim());
-    counter.textContent = left < 0 ? `${-left} too many` : `${left} left`;
+    counter.textContent = left < 0 ? `${formatNumber(-left)} too many` : `${formatNumber(left)} left`;
     counter.classList.toggle("over", left < 0);
-    // Told aloud only when it matters.
+    // Screen readers only announce the count near the limit.
     counter.setAttribute("aria-live", left <= 20 ? "polite" : "off");
   };
   field.addEventListener("input", show);
