@@ -53,5 +53,6 @@ mod sites_rules;
 mod tidy;
 mod timelines;
 mod timelines_pages;
+mod top;
 mod topics;
 mod votes;

@@ -36,8 +36,9 @@ pub struct Site {
     pub(crate) kept: Kept,
     /// Held by who builds a list of topics: others write in between.
     pub(crate) building: Mutex<()>,
-    /// When ranks were refreshed last, in Unix seconds; see [`crate::news::lists::top`].
-    pub(crate) ranks_refreshed: AtomicU64,
+    /// When ranks were refreshed last, in Unix seconds, at the beginning of the list and
+    /// further down; see [`crate::news::ranks::is_due`].
+    pub(crate) ranks_refreshed: [AtomicU64; 2],
     locks: Vec<Mutex<()>>,
     login_locks: Vec<Mutex<()>>,
 }
@@ -62,7 +63,7 @@ impl Site {
             address: DEFAULT_ADDRESS.to_owned(),
             kept: Kept::default(),
             building: Mutex::new(()),
-            ranks_refreshed: AtomicU64::new(0),
+            ranks_refreshed: Default::default(),
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
             login_locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
         }

@@ -244,7 +244,8 @@ pub(super) async fn unfollow(app: &App, form: &SignedForm) -> Result<(), Failure
     follows::unfollow(&app.site, app.moment(), &form.user, name).await.map_err(unknown_name)
 }
 
-fn unknown_name(error: Error) -> Failure {
+/// The failure of what is asked of a user by name.
+pub(super) fn unknown_name(error: Error) -> Failure {
     match error {
         Error::Refused(Refusal::NoSuchUser) => Failure::NobodyOfThatName,
         other => other.into(),

@@ -4,7 +4,7 @@ use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::lines::{self, Item, NewsLine};
-use crate::news::ranks;
+use crate::news::ranks::{self, Place, Stretch};
 use crate::news::voters;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
@@ -37,22 +37,31 @@ async fn read_lines(visit: &mut Visit, ids: &[NewsId]) -> Result<Vec<NewsLine>, 
     lines::complete(visit, items).await
 }
 
-/// Reads the ids on one page of a sorted set, newest or highest first, and how
+/// Reads one page of a sorted set of news ids, newest or highest first, and how
 /// many there are in all. Rounds: 1.
-async fn read_ids(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<(Vec<NewsId>, u64), Error> {
+async fn read_places(
+    visit: &mut Visit,
+    key: &str,
+    start: u64,
+    count: u64,
+) -> Result<(Vec<Place>, u64), Error> {
     let mut query = Query::new();
-    let ids = query.sorted_range(key, Order::Descending, start, count);
+    let places = query.sorted_range(key, Order::Descending, start, count);
     let total = query.sorted_count(key);
     let mut answers = visit.run(query).await?;
-    let ids = answers.take(ids).into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
-    Ok((ids, answers.take(total)))
+    let places = answers.take(places).into_iter().filter_map(|(id, score)| Some((id.parse().ok()?, score)));
+    Ok((places.collect(), answers.take(total)))
+}
+
+fn ids(places: &[Place]) -> Vec<NewsId> {
+    places.iter().map(|(id, _)| *id).collect()
 }
 
 /// Reads one page of a sorted set of news ids, newest or highest first.
 /// Rounds: 3.
 async fn read_page(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage, Error> {
-    let (ids, total) = read_ids(visit, key, start, count).await?;
-    Ok(NewsPage { lines: read_lines(visit, &ids).await?, total })
+    let (places, total) = read_places(visit, key, start, count).await?;
+    Ok(NewsPage { lines: read_lines(visit, &ids(&places)).await?, total })
 }
 
 /// A page that everybody may see: what is kept of it, or read by `read`; with
@@ -74,12 +83,14 @@ async fn shared_page(
     Ok(page)
 }
 
-/// The items with the highest ranks now. Rounds: 3.
+/// The items with the highest ranks. Rounds: 3. At most once in five seconds a reader
+/// also stores the ranks that have become stale, which takes one round more, and another
+/// two if items that were not read may now be on the page.
 ///
-/// Ranks sink with time, so the stored order is a little old. What is read is
-/// ordered by the ranks of this moment, and every few seconds one reader
-/// stores these. Items below the page sink likewise; they can only be
-/// overtaken late, never lost.
+/// Ranks sink with time, so the stored order is a little old. It alone decides which
+/// items are on a page, and the ranks of this moment decide their order there. So
+/// between two refreshes every item is on exactly one page. Only votes and refreshes
+/// move items from page to page.
 ///
 /// # Errors
 /// When the store fails.
@@ -89,14 +100,22 @@ pub async fn top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, 
 }
 
 async fn read_top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
-    // Some more than asked for, so that an item that rises past a sinking
-    // neighbour is on the page at once.
-    let read = count.saturating_add(limits::TOP_READ_AHEAD);
-    let (ids, total) = read_ids(visit, keys::NEWS_TOP, start, read).await?;
-    let items = lines::find(visit, &ids).await?;
-    let (site, now) = (visit.site(), visit.now());
-    if start == 0 {
-        ranks::refresh_ranks(site, now, items.iter().map(Item::news)).await;
+    let (site, now) = (visit.site_too(), visit.now());
+    let refreshes = ranks::is_due(&site, now, start);
+    let read = if refreshes { count.saturating_add(limits::TOP_READ_AHEAD) } else { count };
+    let (places, total) = read_places(visit, keys::NEWS_TOP, start, read).await?;
+    let mut items = lines::find(visit, &ids(&places)).await?;
+    if refreshes {
+        let shown = usize::try_from(count).unwrap_or(usize::MAX);
+        let stretch = Stretch { start, shown, places, is_last: start.saturating_add(read) >= total };
+        let news = items.iter().map(Item::news).filter(|news| !news.deleted);
+        match ranks::refresh(&site, now, &stretch, news).await {
+            Some(page) => items.retain(|item| page.contains(&item.news().id)),
+            None => {
+                let (places, _) = read_places(visit, keys::NEWS_TOP, start, count).await?;
+                items = lines::find(visit, &ids(&places)).await?;
+            }
+        }
     }
     let rules = &site.rules.ranking;
     let ranked = items.into_iter().filter(|item| !item.news().deleted);
@@ -104,8 +123,7 @@ async fn read_top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage,
     ranked.sort_by(|(left, left_item), (right, right_item)| {
         right.total_cmp(left).then(right_item.news().id.cmp(&left_item.news().id))
     });
-    let shown = usize::try_from(count).unwrap_or(usize::MAX);
-    let items = ranked.into_iter().map(|(_, item)| item).take(shown).collect();
+    let items = ranked.into_iter().map(|(_, item)| item).collect();
     Ok(NewsPage { lines: lines::complete(visit, items).await?, total })
 }
 

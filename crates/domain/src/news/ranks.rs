@@ -10,30 +10,107 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::limits;
 use crate::values::rules::RankingRules;
-use std::sync::atomic::Ordering;
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::Ordering::Relaxed;
 use tidings_keyspace::{Batch, Order, Query};
 
-/// Seconds between two refreshes of the ranks of the front page.
+/// Seconds between two refreshes of the ranks at the beginning of the list, and
+/// between two of the ranks further down.
 const RANK_REFRESH_SECONDS: u64 = 5;
 /// Ranks that differ by less than this fraction count as fresh.
 const RANK_TOLERANCE: f64 = 0.001;
 
-/// Stores the ranks of what was read, when they have changed and nobody has
-/// done so in the last seconds. A failure costs little: a reader some seconds
-/// later tries again.
-pub(crate) async fn refresh_ranks<'a>(site: &Site, now: Timestamp, items: impl Iterator<Item = &'a News>) {
-    let last = site.ranks_refreshed.load(Ordering::Relaxed);
-    if now.0.abs_diff(last) < RANK_REFRESH_SECONDS
-        || site.ranks_refreshed.compare_exchange(last, now.0, Ordering::Relaxed, Ordering::Relaxed).is_err()
-    {
-        return;
+/// An item in `news.top`, with its stored rank.
+pub(crate) type Place = (NewsId, f64);
+
+/// The order of `news.top`: the highest rank first, then the member of the sorted
+/// set that is the greater text.
+fn stored_order((left, left_rank): &Place, (right, right_rank): &Place) -> Ordering {
+    right_rank.total_cmp(left_rank).then_with(|| right.to_string().cmp(&left.to_string()))
+}
+
+/// A part of `news.top` as it was read: the items of a page, and some below.
+pub(crate) struct Stretch {
+    /// The position of the first.
+    pub(crate) start: u64,
+    /// How many of them are on the page.
+    pub(crate) shown: usize,
+    /// The items in the stored order.
+    pub(crate) places: Vec<Place>,
+    /// Whether the list ends here.
+    pub(crate) is_last: bool,
+}
+
+impl Stretch {
+    /// The places in their order after some items got these ranks.
+    fn reordered(&self, ranks: &HashMap<NewsId, f64>) -> Vec<Place> {
+        let rank = |(id, stored): &Place| (*id, ranks.get(id).copied().unwrap_or(*stored));
+        let mut places: Vec<Place> = self.places.iter().map(rank).collect();
+        places.sort_by(stored_order);
+        places
     }
-    let stale = items.filter(|news| is_stale(news, now, &site.rules.ranking));
-    match store_ranks(site, now, stale).await {
+
+    /// The ids on the page, in no particular order.
+    fn page(&self, places: &[Place]) -> BTreeSet<NewsId> {
+        places.iter().take(self.shown).map(|(id, _)| *id).collect()
+    }
+}
+
+/// Whether the caller is to refresh ranks. At most one caller is told so in five
+/// seconds, and one for all pages but the first: readers of these never take the turn
+/// of the front page.
+pub(crate) fn is_due(site: &Site, now: Timestamp, start: u64) -> bool {
+    let [beginning, below] = &site.ranks_refreshed;
+    let refreshed = if start == 0 { beginning } else { below };
+    let last = refreshed.load(Relaxed);
+    now.0.abs_diff(last) >= RANK_REFRESH_SECONDS
+        && refreshed.compare_exchange(last, now.0, Relaxed, Relaxed).is_ok()
+}
+
+/// Stores the ranks of a stretch that have become stale, or all of them if an item
+/// below the page now ranks above one on it. `items` are the items of the stretch that
+/// are not deleted. Returns the ids that are on the page afterwards, or `None` if an
+/// item on it may now stand below items that were not read.
+///
+/// No item moves above the stretch. So a reader who asks for one page after the other
+/// gets every item once, even if each of these pages is refreshed on the way. An item
+/// that has risen above the stretch moves when the page before is refreshed.
+///
+/// A failure costs little: a reader some seconds later tries again. Rounds: at most 1.
+pub(crate) async fn refresh<'a>(
+    site: &Site,
+    now: Timestamp,
+    stretch: &Stretch,
+    items: impl Iterator<Item = &'a News>,
+) -> Option<BTreeSet<NewsId>> {
+    let rules = &site.rules.ranking;
+    let first = stretch.places.first().filter(|_| stretch.start > 0);
+    let rises_above = |place: &Place| first.is_some_and(|first| stored_order(place, first).is_lt());
+    let items: Vec<(&News, f64)> = items
+        .map(|news| (news, news.rank(now, rules)))
+        .filter(|(news, rank)| !rises_above(&(news.id, *rank)))
+        .collect();
+    let before = stretch.page(&stretch.places);
+    let present = items.iter().map(|(news, rank)| (news.id, *rank)).collect();
+    let page_changes = stretch.page(&stretch.reordered(&present)) != before;
+    let stale = items.iter().map(|(news, _)| *news);
+    let stale: Vec<&News> = stale.filter(|news| page_changes || is_stale(news, now, rules)).collect();
+    match store_ranks(site, now, stale.iter().copied()).await {
+        Ok(true) => {}
         // Votes in the same moment: they have stored the ranks of their items.
-        Ok(_) => {}
-        Err(error) => tracing::warn!(%error, "ranks not refreshed"),
+        Ok(false) => return Some(before),
+        Err(error) => {
+            tracing::warn!(%error, "ranks not refreshed");
+            return Some(before);
+        }
     }
+    let after = stretch.reordered(&stale.iter().map(|news| (news.id, news.rank(now, rules))).collect());
+    let lowest_shown = after.iter().take(stretch.shown).next_back();
+    let lowest_read = stretch.places.last();
+    let is_known = stretch.is_last
+        || lowest_shown.zip(lowest_read).is_none_or(|(shown, read)| stored_order(shown, read).is_le());
+    is_known.then(|| stretch.page(&after))
 }
 
 fn is_stale(news: &News, now: Timestamp, rules: &RankingRules) -> bool {

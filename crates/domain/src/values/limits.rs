@@ -48,8 +48,9 @@ pub const TOPIC_LIST_SECONDS: u64 = 60;
 pub const TOPIC_MOVE_CHUNK: usize = 100;
 /// News whose articles are checked in one round.
 pub const ARTICLE_CHECK_CHUNK: u64 = 200;
-/// Items read beyond the front page, to order it by the ranks of the moment.
-pub const TOP_READ_AHEAD: u64 = 15;
+/// Items read below a page of the top news by who refreshes the stored ranks, so that
+/// what has risen gets onto the page.
+pub const TOP_READ_AHEAD: u64 = 70;
 /// Draws for a random item before the latest stands in.
 pub const RANDOM_DRAWS: usize = 16;
 /// Items whose ranks are recomputed in one round.

@@ -173,7 +173,7 @@ pub async fn of_user(
     fields: Fields,
 ) -> Result<Json<Value>, Failure> {
     let window = window(&fields)?;
-    let user = users::profile(&mut visit, &name).await?.user;
+    let user = users::profile(&mut visit, &name).await.map_err(actions::unknown_name)?.user;
     Ok(timeline(&reading::of_user(&mut visit, user.id, &window).await?))
 }
 
@@ -183,7 +183,7 @@ pub async fn followers(
     mut visit: Visit,
     fields: Fields,
 ) -> Result<Json<Value>, Failure> {
-    Ok(people(&follows::people(&mut visit, &name, Side::Followers, &window(&fields)?).await?))
+    people_on(Side::Followers, &name, &mut visit, &fields).await
 }
 
 /// GET /api/followings/:name: count, before.
@@ -192,7 +192,17 @@ pub async fn followings(
     mut visit: Visit,
     fields: Fields,
 ) -> Result<Json<Value>, Failure> {
-    Ok(people(&follows::people(&mut visit, &name, Side::Followings, &window(&fields)?).await?))
+    people_on(Side::Followings, &name, &mut visit, &fields).await
+}
+
+async fn people_on(
+    side: Side,
+    name: &str,
+    visit: &mut Visit,
+    fields: &Fields,
+) -> Result<Json<Value>, Failure> {
+    let window = window(fields)?;
+    Ok(people(&follows::people(visit, name, side, &window).await.map_err(actions::unknown_name)?))
 }
 
 fn timeline(page: &TweetPage) -> Json<Value> {
