@@ -11,13 +11,13 @@ mod dataset;
 use dataset::{Plan, Random, Size, words};
 use divan::{Bencher, black_box};
 use maud::Render;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use tidings::config::{Config, Flags};
+use tidings_domain::cache::{Caches, MEBIBYTE};
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::threads::{ThreadLine, arrange};
 use tidings_domain::news::item::News;
-use tidings_domain::news::lines::NewsLine;
-use tidings_domain::shown::Shown;
+use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::sites::Score;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
@@ -29,6 +29,7 @@ use tidings_domain::values::urls::NewsUrl;
 use tidings_keyspace::Hash;
 use tidings_web::autolink::autolink;
 use tidings_web::local_path::LocalPath;
+use tidings_web::pages::fragments::LinkTarget;
 use tidings_web::pages::layout::Frame;
 use tidings_web::pages::parts::news_list;
 use tidings_web::pages::thread::{Place, comment_item};
@@ -43,6 +44,7 @@ const NOW: Timestamp = Timestamp(1_800_000_000);
 static SETTINGS: LazyLock<tidings_web::settings::Settings> = LazyLock::new(|| CONFIG.web_settings());
 static CONFIG: LazyLock<Config> =
     LazyLock::new(|| Config::load(None, std::iter::empty(), &Flags::default()).unwrap());
+static CACHES: LazyLock<Caches> = LazyLock::new(Caches::default);
 static HERE: LazyLock<LocalPath> = LazyLock::new(|| LocalPath::parse("/"));
 /// The comments of the long thread.
 static THREAD: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
@@ -55,7 +57,7 @@ fn main() {
 }
 
 fn frame() -> Frame<'static> {
-    Frame::new((&SETTINGS, &CONFIG.rules), NOW, &HERE, None)
+    Frame::new((&SETTINGS, &CONFIG.rules, &CACHES), NOW, &HERE, None)
 }
 
 fn comments() -> Vec<Comment> {
@@ -86,13 +88,9 @@ fn line(number: u64) -> NewsLine {
         ("rank", "0.1"),
     ]);
     let news = News::from_hash(&news).unwrap();
-    NewsLine {
-        news: news.into(),
-        username: Some("somebody".into()),
-        my_vote: None,
-        site_score: Score::Good,
-        shown: Arc::default(),
-    }
+    let summary =
+        NewsSummary { news: news.into(), username: Some("somebody".into()), site_score: Score::Good };
+    NewsLine { summary: summary.into(), my_vote: None }
 }
 
 #[divan::bench]
@@ -117,7 +115,7 @@ fn arrange_a_thread_of_500(bencher: Bencher) {
 fn find_links(bencher: Bencher, length: u64) {
     let text = words::body(&mut Random::of("links", length), length);
     let text = format!("See https://www.example.org/a/page?with=parameters, and then: {text}");
-    bencher.bench(|| autolink(black_box(&text), false));
+    bencher.bench(|| autolink(black_box(&text), LinkTarget::Same));
 }
 
 #[divan::bench(args = LENGTHS)]
@@ -143,18 +141,26 @@ fn read_a_hostname(name: &str) -> Hostname {
     Hostname::parse(name).unwrap()
 }
 
-#[divan::bench]
-fn show_30_news(bencher: Bencher) {
-    let lines: Vec<NewsLine> = (0..ITEMS).map(line).collect();
-    let anew = || lines.iter().map(|line| NewsLine { shown: Arc::default(), ..line.clone() }).collect();
-    bencher
-        .with_inputs(anew)
-        .bench_refs(|lines: &mut Vec<NewsLine>| news_list(&frame(), black_box(lines), 0).render());
+tidings_domain::cache_kind! {
+    /// News of which fragments may be cached.
+    struct Summaries: u64 => NewsSummary, "news", MEBIBYTE, |_, _| 1_000;
 }
 
 #[divan::bench]
-fn show_30_news_again(bencher: Bencher) {
+fn show_30_news(bencher: Bencher) {
     let lines: Vec<NewsLine> = (0..ITEMS).map(line).collect();
+    bencher.bench(|| news_list(&frame(), black_box(&lines), 0).render());
+}
+
+#[divan::bench]
+fn show_30_cached_news(bencher: Bencher) {
+    let cache = CACHES.of::<Summaries>();
+    let cached = |number| {
+        let summary = NewsSummary::clone(&line(number).summary);
+        cache.insert_derived(number, summary);
+        NewsLine { summary: cache.derived(&number).unwrap(), my_vote: None }
+    };
+    let lines: Vec<NewsLine> = (0..ITEMS).map(cached).collect();
     bencher.bench(|| news_list(&frame(), black_box(&lines), 0).render());
 }
 
@@ -162,12 +168,7 @@ fn show_30_news_again(bencher: Bencher) {
 fn show_a_comment(bencher: Bencher, length: u64) {
     let mut comment = comments().swap_remove(0);
     comment.body = words::body(&mut Random::of("shown", length), length);
-    let line = || ThreadLine {
-        comment: comment.clone(),
-        depth: 2,
-        username: Some("somebody".into()),
-        shown: Shown::default(),
-    };
+    let line = || ThreadLine { comment: comment.clone(), depth: 2, username: Some("somebody".into()) };
     let place = Place { news: NewsId(1), news_deleted: false, among_others: false };
     bencher
         .with_inputs(line)

@@ -11,7 +11,7 @@
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], [`kept`], [`passwords`], [`report`], [`error`]: what actions stand on
+//! - [`site`], [`cache`], [`passwords`], [`report`], [`error`]: what actions stand on
 //! - [`keys`], [`values`]
 
 pub mod deactivation;
@@ -30,11 +30,10 @@ pub mod sites;
 
 pub mod accounts;
 
+pub mod cache;
 pub mod error;
-pub mod kept;
 pub mod passwords;
 pub mod report;
-pub mod shown;
 pub mod site;
 
 pub mod keys;

@@ -1,8 +1,8 @@
 //! The site as the domain sees it: its store, its rules, its password worker,
 //! and the one way to apply a decision that others may race with.
 
+use crate::cache::Caches;
 use crate::error::Error;
-use crate::kept::Kept;
 use crate::passwords::PasswordWorker;
 use crate::timelines::deliveries::Deliveries;
 use crate::values::rules::Rules;
@@ -32,8 +32,8 @@ pub struct Site {
     pub deliveries: Deliveries,
     /// Where the site is reached, without a slash at the end.
     pub address: String,
-    /// What is kept in memory.
-    pub(crate) kept: Kept,
+    /// What is cached.
+    pub caches: Caches,
     /// Held by who builds a list of topics: others write in between.
     pub(crate) building: Mutex<()>,
     /// When ranks were refreshed last, in Unix seconds, at the beginning of the list and
@@ -61,7 +61,7 @@ impl Site {
             passwords,
             deliveries: Deliveries::default(),
             address: DEFAULT_ADDRESS.to_owned(),
-            kept: Kept::default(),
+            caches: Caches::default(),
             building: Mutex::new(()),
             ranks_refreshed: Default::default(),
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
@@ -73,6 +73,14 @@ impl Site {
     #[must_use]
     pub fn reached_at(mut self, address: &str) -> Self {
         address.trim_end_matches('/').clone_into(&mut self.address);
+        self
+    }
+
+    /// The same site, with caches of another size: all of them together may take about so
+    /// many bytes.
+    #[must_use]
+    pub fn with_cache_bytes(mut self, bytes: u64) -> Self {
+        self.caches = Caches::with_bytes(bytes);
         self
     }
 

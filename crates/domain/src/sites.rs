@@ -30,4 +30,4 @@ pub use tally::Totals;
 pub use voting::{Ballot, vote, vote_as};
 
 pub(crate) use history::HistoryRead;
-pub(crate) use score::{TOTALS, TotalsRead};
+pub(crate) use score::{TotalsRead, TrackedTotalsRead};

@@ -11,8 +11,8 @@ mod checks;
 mod concurrency;
 mod events;
 mod expiry;
-mod footprints;
 pub(super) mod oracle;
+mod read_sets;
 mod reads;
 mod rejection;
 mod sorted;
@@ -276,12 +276,14 @@ rules! {
     events:
         messages_reach_all_who_listen_on_the_channel
         a_message_comes_after_its_batch_and_not_without;
-    footprints:
-        a_footprint_ends_with_every_kind_of_write_to_what_was_read
-        a_footprint_of_fields_ends_when_one_of_them_is_written_or_all
-        a_footprint_is_of_all_reads_of_the_work_and_of_what_it_uses
-        footprints_can_be_joined
-        what_is_kept_is_never_older_than_an_acknowledged_write;
+    read_sets:
+        a_read_set_ends_with_every_kind_of_write_to_what_was_read
+        a_read_set_of_fields_ends_when_one_of_them_is_written_or_all
+        a_write_to_one_hash_does_not_end_what_was_read_of_another
+        a_recording_is_of_all_reads_of_the_work_and_of_what_it_uses
+        tracked_values_bring_their_reads_along
+        a_read_that_is_kept_apart_is_not_recorded
+        a_cached_value_is_never_older_than_an_acknowledged_write;
     whole:
         scan_and_restore_copy_everything
         restore_replaces_keys_whole

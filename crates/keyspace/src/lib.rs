@@ -11,8 +11,8 @@
 
 mod batch;
 mod events;
-mod footprint;
 mod query;
+mod read_set;
 mod redb;
 mod redis;
 
@@ -23,10 +23,10 @@ mod redis_server;
 
 pub use batch::{Batch, Bound, CheckId, CommitError, Committed, Selection, Within, Write};
 pub use events::{Notice, Subscription};
-pub use footprint::{Footprint, Part};
-pub use query::{Answers, Expiry, Handle, Hash, Order, Query};
+pub use query::{Answers, Expiry, Handle, Hash, Order, Query, TrackedHandle};
+pub use read_set::{ReadSet, Reads, Tracked};
 
-use footprint::Versions;
+use read_set::Versions;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -202,11 +202,12 @@ impl Store {
             return Ok(Answers::default());
         }
         self.rounds.fetch_add(1, Ordering::Relaxed);
-        self.versions.note_reads(&query);
-        match &self.engine {
+        let noted = self.versions.note_query(&query);
+        let answers = match &self.engine {
             Engine::Redb(engine) => engine.query(query),
             Engine::Redis(engine) => engine.query(query).await,
-        }
+        };
+        Ok(answers?.with_noted(noted))
     }
 
     /// Applies a batch: all its checks hold and all its writes are applied and
@@ -302,7 +303,7 @@ impl Store {
         }
     }
 
-    /// Writes entries whole, replacing what their keys held. Ends all footprints.
+    /// Writes entries whole, replacing what their keys held. Ends all read sets.
     ///
     /// # Errors
     /// As [`Store::commit`].
@@ -315,32 +316,28 @@ impl Store {
         outcome
     }
 
-    /// Does a piece of work and notes what it reads from this store.
-    pub async fn footprint<T>(&self, work: impl Future<Output = T>) -> (T, Footprint) {
-        Footprint::of(&self.versions, work).await
+    /// Does a piece of work and records all that it reads, except reads that are kept
+    /// apart ([`Query::keep_apart`]). Where only a few reads of a round matter, track
+    /// these ([`Query::track`]).
+    pub async fn record_reads<T>(&self, work: impl Future<Output = T>) -> (T, ReadSet) {
+        ReadSet::record(work).await
     }
 
-    /// Notes what is about to be read, whoever reads it.
-    pub fn footprint_of<'a>(&self, parts: impl IntoIterator<Item = Part<'a>>) -> Footprint {
-        Footprint::of_parts(&self.versions, parts)
-    }
-
-    /// Whether reading again would give what the work has read, as far as this
-    /// process has been told: see [`Store::tells_of_writes`]. On the embedded
-    /// engine a key that expires does not count as written.
+    /// Whether reading again would give the same answers, as far as this process knows:
+    /// see [`Store::tracks_writes`]. A key that expires does not count as written.
     #[must_use]
-    pub fn stands(&self, footprint: &Footprint) -> bool {
-        footprint.stands(&self.versions)
+    pub fn is_unchanged(&self, reads: &ReadSet) -> bool {
+        reads.is_unchanged(&self.versions)
     }
 
-    /// Whether, with the answer to a query, it is known what anybody has written
-    /// before: then a footprint that stands can be relied on. Nearly always so; a
-    /// Redis server may refuse to tell.
+    /// Whether the answer to a query also brings the keys that anybody has written
+    /// before it: then an unchanged read set can be relied on. Always so on the embedded
+    /// engine; a Redis server may refuse to tell.
     #[must_use]
-    pub fn tells_of_writes(&self) -> bool {
+    pub fn tracks_writes(&self) -> bool {
         match &self.engine {
             Engine::Redb(_) => true,
-            Engine::Redis(engine) => engine.tells_of_writes(),
+            Engine::Redis(engine) => engine.tracks_writes(),
         }
     }
 

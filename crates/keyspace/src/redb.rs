@@ -23,9 +23,9 @@ mod tests;
 
 use super::batch::{Batch, CommitError, Committed, Write};
 use super::events::{Message, Subscription};
-use super::footprint::Versions;
 use super::query::{Answers, Order, Query};
 use super::{EngineClock, Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value};
+use crate::read_set::Versions;
 use database::{Opener, Slot};
 use redb::ReadableTableMetadata;
 use std::ops::Bound;

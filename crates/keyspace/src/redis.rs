@@ -15,9 +15,9 @@ mod tests;
 
 use super::batch::{Batch, CommitError, Committed};
 use super::events::Subscription;
-use super::footprint::Versions;
 use super::query::{Answers, Expiry, Query};
 use super::{Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value as EntryValue};
+use crate::read_set::Versions;
 use connection::{Connection, Failure, Manner};
 use redis::{Client, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError, Value, cmd};
 use std::sync::Arc;
@@ -74,8 +74,8 @@ impl Redis {
     }
 
     /// Whether the server tells of what others write.
-    pub(super) fn tells_of_writes(&self) -> bool {
-        self.inner.connection.tells_of_writes()
+    pub(super) fn tracks_writes(&self) -> bool {
+        self.inner.connection.tracks_writes()
     }
 
     /// Refuses a server that cannot serve, with what the operator can do.

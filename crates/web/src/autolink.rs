@@ -3,6 +3,7 @@
 //! Line breaks stay line breaks; the style sheet shows them with
 //! `white-space: pre-wrap`.
 
+use crate::pages::fragments::LinkTarget;
 use crate::pages::parts::OUTSIDE;
 use maud::{Markup, html};
 use tidings_domain::values::mentions::{Piece, text_and_links};
@@ -10,12 +11,11 @@ use tidings_domain::values::mentions::{Piece, text_and_links};
 /// Renders plain text with its http and https URLs as links, which open in new
 /// windows for those who want that.
 #[must_use]
-pub fn autolink(text: &str, new_windows: bool) -> Markup {
-    let target = new_windows.then_some("_blank");
+pub fn autolink(text: &str, links: LinkTarget) -> Markup {
     html! {
         @for piece in text_and_links(text) {
             @match piece {
-                Piece::Link(url) => { a href=(url) rel=(OUTSIDE) target=[target] { (url) } }
+                Piece::Link(url) => { a href=(url) rel=(OUTSIDE) target=[links.attribute()] { (url) } }
                 Piece::Text(text) => { (text) }
                 Piece::Mention(name) => { "@" (name) }
             }
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     fn rendered(text: &str) -> String {
-        autolink(text, false).into_string()
+        autolink(text, LinkTarget::Same).into_string()
     }
 
     fn link(url: &str) -> String {

@@ -116,7 +116,7 @@ pub async fn of_user(
     State(app): State<App>,
 ) -> Result<impl IntoResponse, Failure> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
-    let user = users::profile(&mut visit, &name).await?.user;
+    let user = users::profile(&mut visit, &name).await?.user.clone();
     let lines = reading::of_user(&mut visit, user.id, &Window::newest(TWEETS)).await?.lines;
     let document = tweets_document(&app.settings.site, &user.username, user.ctime, &lines);
     Ok((headers(ATOM), document))
@@ -296,7 +296,7 @@ fn tweets_document(site: &SiteSettings, username: &str, joined: Timestamp, lines
     xml.element("title", &format!("Tweets by {username} - {}", site.name));
     let profile = site.link(&profile_address(username, ""));
     xml.element("id", &profile);
-    let updated = lines.iter().map(posted_at).max().unwrap_or(joined);
+    let updated = lines.iter().map(|line| posted_at(line)).max().unwrap_or(joined);
     xml.element("updated", &moment(updated).to_string());
     xml.raw("<author>");
     xml.element("name", username);

@@ -3,6 +3,7 @@
 
 mod actions;
 pub mod address;
+pub mod answers;
 pub mod api;
 pub mod assets;
 pub mod autolink;
@@ -14,7 +15,6 @@ pub mod form;
 pub mod headers;
 pub mod identicon;
 pub mod json;
-pub mod kept;
 pub mod live;
 pub mod local_path;
 pub mod mail;

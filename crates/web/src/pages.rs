@@ -3,9 +3,9 @@
 
 pub mod ballots;
 pub mod charts;
+pub mod fragments;
 pub mod layout;
 pub mod parts;
-pub mod template;
 
 pub mod about;
 pub mod admin;
@@ -107,11 +107,11 @@ pub(super) mod test_support {
     use super::layout::Frame;
     use crate::local_path::LocalPath;
     use crate::settings::{Settings, SiteSettings};
-    use std::sync::Arc;
     use std::time::Duration;
     use tidings_domain::accounts::users::User;
+    use tidings_domain::cache::Caches;
     use tidings_domain::news::item::{Direction, News};
-    use tidings_domain::news::lines::NewsLine;
+    use tidings_domain::news::lines::{NewsLine, NewsSummary};
     use tidings_domain::sites::Score;
     use tidings_domain::values::clock::Timestamp;
     use tidings_domain::values::ids::NewsId;
@@ -171,20 +171,16 @@ pub(super) mod test_support {
     }
 
     pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
-        NewsLine {
-            news: news.into(),
-            username: Some("alice".into()),
-            my_vote,
-            site_score: Score::default(),
-            shown: Arc::default(),
-        }
+        let summary =
+            NewsSummary { news: news.into(), username: Some("alice".into()), site_score: Score::default() };
+        NewsLine { summary: summary.into(), my_vote }
     }
 
     /// Renders with a frame of default settings at `/latest/0`.
     pub fn framed<T>(viewer: Option<&User>, use_frame: impl FnOnce(&Frame<'_>) -> T) -> T {
-        let (settings, rules) = (settings(), Rules::default());
+        let (settings, rules, caches) = (settings(), Rules::default(), Caches::default());
         let here = LocalPath::parse("/latest/0");
-        use_frame(&Frame::new((&settings, &rules), NOW, &here, viewer))
+        use_frame(&Frame::new((&settings, &rules, &caches), NOW, &here, viewer))
     }
 }
 

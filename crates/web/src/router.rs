@@ -2,7 +2,7 @@
 
 use super::error::{self, Failure};
 use super::form::BODY_LIMIT;
-use super::{App, api, assets, feeds, headers, kept, live, openapi, pages, reputation};
+use super::{App, answers, api, assets, feeds, headers, live, openapi, pages, reputation};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state, map_response};
@@ -27,13 +27,13 @@ pub fn router(app: App) -> Router {
 }
 
 /// What is the same for everybody who is not logged in: answers that may be
-/// kept for the next who asks.
+/// cached for the next who asks.
 fn shared_routes() -> Router<App> {
     Router::new()
         .merge(shared_pages())
         .merge(shared_feeds())
         .merge(shared_calls())
-        .route_layer(map_response(kept::same_for_all))
+        .route_layer(map_response(answers::same_for_all))
 }
 
 /// The pages to read.

@@ -1,7 +1,7 @@
 //! The connections: accepting them, their time-outs and their number, and the
 //! orderly end.
 
-use super::kept::KeptAnswers;
+use super::answers::answer_cached;
 use super::{App, router};
 use axum::Router;
 use axum::extract::ConnectInfo;
@@ -39,8 +39,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) {
     let background = tokio::spawn(deliveries::run(app.site.clone(), app.clock.clone()));
     let live = app.live.clone();
-    let answers = Arc::new(KeptAnswers::new(app.clone()));
-    let router = router::router(app);
+    let router = router::router(app.clone());
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let graceful = GracefulShutdown::new();
     let mut http = http1::Builder::new();
@@ -54,11 +53,12 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
         };
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(WRITE_TIMEOUT));
-        let (answers, router) = (answers.clone(), router.clone());
+        let (app, router) = (app.clone(), router.clone());
         let service = service_fn(move |request: Request<Incoming>| {
-            let (answers, router) = (answers.clone(), router.clone());
+            let (app, router) = (app.clone(), router.clone());
             async move {
-                Ok::<_, Infallible>(answers.answer(request, |request| route(router, peer, request)).await)
+                let answered = answer_cached(&app, request, |request| route(router, peer, request));
+                Ok::<_, Infallible>(answered.await)
             }
         });
         let connection = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), service));

@@ -1,6 +1,7 @@
 //! Users as they are stored: the hash `user:<id>`.
 
-use crate::accounts::visit::Visit;
+use crate::accounts::visit::{Found, SharedVisit, Visit};
+use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::site::Site;
@@ -8,8 +9,9 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::voter_id::VoterId;
 use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Footprint, Handle, Hash, Part, Query};
+use tidings_keyspace::{Answers, Handle, Hash, Query, Reads, Tracked, TrackedHandle};
 
 /// The fields of a user that tell the name and the full name.
 pub(crate) const NAMES: [&str; 2] = ["username", "fullname"];
@@ -17,9 +19,16 @@ pub(crate) const NAMES: [&str; 2] = ["username", "fullname"];
 /// The field of a user that tells when the account was deactivated.
 pub(crate) const DEACTIVATED: &str = "deactivated";
 
-/// The names of all users, as what shows very many notes them; of any user's key.
-pub(crate) const fn all_names(key: &str) -> Part<'_> {
-    Part::FieldOfAll { key, field: "username" }
+crate::cache_kind! {
+    /// Names of users; `None` for an account that is gone.
+    struct Usernames: UserId => Option<Arc<str>>, "usernames", MEBIBYTE,
+        |_, name| name.as_deref().map_or(0, str::len);
+}
+
+crate::cache_kind! {
+    /// Profiles as everyone sees them, by the key of the name.
+    struct Profiles: String => ProfileFacts, "profiles", MEBIBYTE,
+        |key, facts| key.len() + size_of::<ProfileFacts>() + facts.user.size();
 }
 
 /// A user, without password and session token.
@@ -133,9 +142,26 @@ pub(crate) fn number<N: std::str::FromStr>(hash: &Hash, field: &str) -> Option<N
     hash.get(field)?.parse().ok()
 }
 
-/// A user's page: what everybody may see.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A user's page.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
+    /// What everyone sees.
+    facts: Shared<ProfileFacts>,
+    /// Whether the viewer follows the user.
+    pub followed: bool,
+}
+
+impl Deref for Profile {
+    type Target = ProfileFacts;
+
+    fn deref(&self) -> &ProfileFacts {
+        &self.facts
+    }
+}
+
+/// What everyone sees of a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileFacts {
     /// The user. The e-mail address is for avatars and the owner only.
     pub user: Arc<User>,
     /// News posted.
@@ -148,14 +174,13 @@ pub struct Profile {
     pub followers: u64,
     /// Whom the user follows.
     pub followings: u64,
-    /// Whether whoever visits follows the user.
-    pub followed: bool,
 }
 
-impl Profile {
-    /// About how many bytes it takes.
-    pub(crate) fn size(&self) -> usize {
-        size_of::<Self>() + self.user.size()
+impl ProfileFacts {
+    /// The profile as somebody sees it who follows the user, or does not.
+    #[must_use]
+    pub fn followed(self, followed: bool) -> Profile {
+        Profile { facts: self.into(), followed }
     }
 }
 
@@ -166,38 +191,48 @@ impl Profile {
 pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error> {
     let site = visit.site_too();
     let name = keys::username_to_id(username);
-    if let Some(profile) = site.kept.profiles.look_up(visit, &name).await? {
-        visit.identify().await?;
-        let mut query = Query::new();
-        let followed = FollowedRead::ask(visit, &mut query, profile.user.id);
-        let followed = followed.take(&mut visit.run(query).await?);
-        return Ok(Profile { followed, ..profile });
-    }
-    let footprint = site.store.footprint_of([Part::Key(&name)]);
-    let id = id_of(visit, username).await?;
-    let user = keys::user(id);
-    let lists = [
+    let flight = match visit.look_up(site.caches.of::<Profiles>(), &name).await? {
+        Found::Value(facts) => {
+            visit.identify().await?;
+            let mut query = Query::new();
+            let followed = FollowedRead::ask(visit, &mut query, facts.user.id);
+            let followed = followed.take(&mut visit.run(query).await?);
+            return Ok(Profile { facts, followed });
+        }
+        Found::Missing(flight) => flight,
+    };
+    let mut reads = Reads::default();
+    let mut query = Query::new();
+    let id = query.string(&name);
+    let id = query.track(id);
+    let id = visit.run(query).await?.take_tracked(id).collect_into(&mut reads);
+    let id: UserId = id.and_then(|id| id.parse().ok()).ok_or(Refusal::NoSuchUser)?;
+    let mut query = Query::new();
+    let user = query.hash(keys::user(id));
+    let user = query.track(user);
+    let counts = [
         keys::user_posted(id),
         keys::user_comments(id),
         keys::user_timeline(id),
         keys::followers(id),
         keys::followings(id),
     ];
-    let parts = lists.iter().chain([&user]).map(|key| Part::Key(key));
-    let footprint = footprint.and(site.store.footprint_of(parts));
-    let mut query = Query::new();
-    let user = query.hash(user);
-    let counts = lists.map(|key| query.sorted_count(key));
+    let counts = counts.map(|list| {
+        let count = query.sorted_count(list);
+        query.track(count)
+    });
     let followed = FollowedRead::ask(visit, &mut query, id);
     let mut answers = visit.run(query).await?;
-    let [posted, comments, tweets, followers, followings] = counts.map(|count| answers.take(count));
-    let user = User::from_hash(&answers.take(user)).ok_or(Refusal::NoSuchUser)?.into();
-    let profile = Profile { user, posted, comments, tweets, followers, followings, followed: false };
-    site.kept.profiles.put(visit, name, profile.clone(), footprint, None);
-    Ok(Profile { followed: followed.take(&mut answers), ..profile })
+    let [posted, comments, tweets, followers, followings] =
+        counts.map(|count| answers.take_tracked(count).collect_into(&mut reads));
+    let user = answers.take_tracked(user).collect_into(&mut reads);
+    let user = User::from_hash(&user).ok_or(Refusal::NoSuchUser)?.into();
+    let facts = ProfileFacts { user, posted, comments, tweets, followers, followings };
+    let facts = flight.finish(visit.view(), Tracked::new(facts, reads), None);
+    Ok(Profile { facts, followed: followed.take(&mut answers) })
 }
 
-/// Whether whoever visits follows a user, on its way.
+/// Whether the viewer follows a user, on its way.
 struct FollowedRead(Option<Handle<Vec<Option<f64>>>>);
 
 impl FollowedRead {
@@ -228,71 +263,116 @@ pub(crate) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
     Ok(site.store.query(query).await?.take(found).into_iter().flatten().next().is_some())
 }
 
-/// The users' names on their way, one read for each different user whose name
-/// is not kept.
-pub(crate) struct UsernameReads {
-    names: HashMap<UserId, Arc<str>>,
-    footprints: Vec<(UserId, Footprint)>,
-    reads: PeopleReads,
-}
+/// Names of users.
+pub(crate) struct UserNames(HashMap<UserId, Shared<Option<Arc<str>>>>);
 
-/// Asks for the names of users.
-pub(crate) fn read_usernames(
-    visit: &Visit,
-    query: &mut Query,
-    ids: impl IntoIterator<Item = UserId>,
-) -> UsernameReads {
-    let site = visit.site();
-    let mut names = HashMap::new();
-    let mut footprints = Vec::new();
-    for id in ids.into_iter().collect::<HashSet<UserId>>() {
-        if let Some(name) = site.kept.usernames.get(visit, &id) {
-            names.insert(id, name);
-        } else {
-            let footprint = site.store.footprint_of([Part::Fields(&keys::user(id), &NAMES)]);
-            footprints.push((id, footprint));
-        }
+impl UserNames {
+    /// The name of a user, for a value that is made of it; `None` when the account is gone.
+    pub(crate) fn collect_into(&self, id: UserId, reads: &mut Reads) -> Option<Arc<str>> {
+        self.0.get(&id)?.collect_into(reads).clone()
     }
-    let reads = read_people(query, footprints.iter().map(|(id, _)| *id));
-    UsernameReads { names, footprints, reads }
+
+    /// The name of a user, for a value that is not cached.
+    pub(crate) fn get(&self, id: UserId) -> Option<Arc<str>> {
+        self.0.get(&id).and_then(|name| (**name).clone())
+    }
 }
 
-impl UsernameReads {
-    /// The names that were found.
-    pub(crate) fn take(self, visit: &Visit, answers: &mut Answers) -> HashMap<UserId, Arc<str>> {
-        let Self { mut names, footprints, reads } = self;
-        let found = reads.take(answers);
-        for (id, footprint) in footprints {
-            if let Some((username, _)) = found.get(&id) {
-                let name: Arc<str> = username.as_str().into();
-                visit.site().kept.usernames.put(visit, id, name.clone(), footprint, None);
-                names.insert(id, name);
+/// The users' names on their way, one read for each different user whose name is not
+/// cached.
+pub(crate) struct UserNamesRead {
+    cached: HashMap<UserId, Shared<Option<Arc<str>>>>,
+    read: PeopleRead,
+}
+
+impl UserNamesRead {
+    /// Asks for the names of users.
+    pub(crate) fn ask(
+        visit: &SharedVisit<'_>,
+        query: &mut Query,
+        ids: impl IntoIterator<Item = UserId>,
+    ) -> Self {
+        let names = visit.site().caches.of::<Usernames>();
+        let (mut cached, mut missing) = (HashMap::new(), Vec::new());
+        for id in ids.into_iter().collect::<HashSet<UserId>>() {
+            match names.get(visit.view(), &id) {
+                Some(name) => _ = cached.insert(id, name),
+                None => missing.push(id),
             }
         }
-        names
+        Self { cached, read: PeopleRead::ask(query, missing) }
+    }
+
+    /// The names.
+    pub(crate) fn take(self, visit: &SharedVisit<'_>, answers: &mut Answers) -> UserNames {
+        let Self { cached: mut names, read } = self;
+        let cache = visit.site().caches.of::<Usernames>();
+        for (id, person) in read.take(answers).0 {
+            let name = person.map(|person| person.map(|person| person.username.into()));
+            names.insert(id, cache.insert(visit.view(), id, name, None));
+        }
+        UserNames(names)
+    }
+}
+
+/// The names of a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PersonNames {
+    /// The username.
+    pub(crate) username: String,
+    /// The full name; may be empty.
+    pub(crate) fullname: String,
+}
+
+/// Names and full names of users.
+pub(crate) struct People(HashMap<UserId, Tracked<Option<PersonNames>>>);
+
+impl People {
+    /// The names of a user; `None` when the account is gone.
+    pub(crate) fn get(&self, id: UserId) -> Option<&PersonNames> {
+        self.0.get(&id)?.peek().as_ref()
+    }
+
+    /// The same, for a value that is made of it.
+    pub(crate) fn collect_into(&self, id: UserId, reads: &mut Reads) -> Option<PersonNames> {
+        self.0.get(&id)?.clone().collect_into(reads)
+    }
+
+    /// Those whose accounts are there.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = UserId> {
+        self.0.iter().filter(|(_, person)| person.peek().is_some()).map(|(id, _)| *id)
+    }
+
+    /// Takes the names of a user out.
+    pub(crate) fn remove(&mut self, id: UserId) -> Option<PersonNames> {
+        self.0.remove(&id)?.into_value()
     }
 }
 
 /// The users' names and full names on their way, one read for each different user.
-pub(crate) struct PeopleReads(Vec<(UserId, Handle<Vec<Option<String>>>)>);
+pub(crate) struct PeopleRead(Vec<(UserId, TrackedHandle<Vec<Option<String>>>)>);
 
-/// Asks for the names and full names of users.
-pub(crate) fn read_people(query: &mut Query, ids: impl IntoIterator<Item = UserId>) -> PeopleReads {
-    let mut wanted: Vec<UserId> = ids.into_iter().collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let read = |id| (id, query.hash_fields(keys::user(id), NAMES));
-    PeopleReads(wanted.into_iter().map(read).collect())
-}
-
-impl PeopleReads {
-    /// The names and full names that were found. Accounts that are gone have none.
-    pub(crate) fn take(self, answers: &mut Answers) -> HashMap<UserId, (String, String)> {
-        let named = |(id, handle): (UserId, Handle<Vec<Option<String>>>)| {
-            let mut names = answers.take(handle).into_iter();
-            Some((id, (names.next().flatten()?, names.next().flatten().unwrap_or_default())))
+impl PeopleRead {
+    /// Asks for the names and full names of users.
+    pub(crate) fn ask(query: &mut Query, ids: impl IntoIterator<Item = UserId>) -> Self {
+        let mut wanted: Vec<UserId> = ids.into_iter().collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut ask = |id| {
+            let names = query.hash_fields(keys::user(id), NAMES);
+            (id, query.track(names))
         };
-        self.0.into_iter().filter_map(named).collect()
+        Self(wanted.into_iter().map(&mut ask).collect())
+    }
+
+    /// The names and full names.
+    pub(crate) fn take(self, answers: &mut Answers) -> People {
+        let names = |names: Vec<Option<String>>| {
+            let mut names = names.into_iter();
+            let username = names.next().flatten()?;
+            Some(PersonNames { username, fullname: names.next().flatten().unwrap_or_default() })
+        };
+        People(self.0.into_iter().map(|(id, handle)| (id, answers.take_tracked(handle).map(names))).collect())
     }
 }
 

@@ -4,16 +4,30 @@
 //! user's id, the id gives the user. A page takes some rounds of its own. So
 //! the session's reads ride along with the page's rounds: the token in the
 //! first, the user in the second. A page learns who asks without a round more.
-//! Who has asked before is kept.
+//! Who has asked before is cached.
 
 use crate::accounts::users::User;
+use crate::cache::{Cache, Flight, Kind, Lookup, MEBIBYTE, Shared, View};
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Part, Query};
+use tidings_keyspace::{Answers, Query};
+
+/// Bytes of a session token.
+const TOKEN: usize = 40;
+
+crate::cache_kind! {
+    /// Whose sessions there are, by the token.
+    struct Sessions: String => UserId, "sessions", MEBIBYTE, |_, _| 2 * TOKEN;
+}
+
+crate::cache_kind! {
+    /// Users who visit.
+    struct Viewers: UserId => Arc<User>, "viewers", 2 * MEBIBYTE, |_, user| user.size();
+}
 
 /// Someone looking at the site at one moment.
 pub struct Visit {
@@ -46,18 +60,18 @@ impl Visit {
         visit
     }
 
-    /// Goes on as far as it is kept in memory who asks.
+    /// Goes on as far as the cache knows who asks.
     fn recall(&mut self) {
-        let kept = &self.site.kept;
+        let caches = &self.site.caches;
         if let Stage::Token(token) = &self.stage
-            && let Some(id) = kept.sessions.get(self, token)
+            && let Some(id) = caches.of::<Sessions>().get(self.view(), token)
         {
-            self.stage = Stage::Known(id);
+            self.stage = Stage::Known(*id);
         }
         if let Stage::Known(id) = &self.stage
-            && let Some(user) = kept.viewers.get(self, id)
+            && let Some(user) = caches.of::<Viewers>().get(self.view(), id)
         {
-            self.stage = Stage::Viewer(user);
+            self.stage = Stage::Viewer((*user).clone());
         }
     }
 
@@ -89,33 +103,33 @@ impl Visit {
     /// # Errors
     /// When the store fails.
     pub async fn run(&mut self, mut query: Query) -> Result<Answers, Error> {
-        let (store, kept) = (&self.site.store, &self.site.kept);
+        let (store, caches) = (&self.site.store, &self.site.caches);
         let has_asked = !query.is_empty() || matches!(self.stage, Stage::Token(_) | Stage::Known(_));
         let answers = match &self.stage {
             Stage::Token(token) => {
-                let key = keys::auth(token);
-                let footprint = store.footprint_of([Part::Key(&key)]);
-                let id = query.string(key);
+                let id = query.string(keys::auth(token));
+                query.keep_apart(&id);
+                let id = query.track(id);
                 let mut answers = store.query(query).await?;
-                self.stage = match answers.take(id).and_then(|id| id.parse().ok()) {
+                let id = answers.take_tracked(id).map(|id| id.and_then(|id| id.parse().ok()));
+                self.stage = match id.transpose() {
                     Some(id) => {
-                        kept.sessions.put(self, token.clone(), id, footprint, None);
-                        Stage::Known(id)
+                        Stage::Known(*caches.of::<Sessions>().insert(self.view(), token.clone(), id, None))
                     }
                     None => Stage::Anonymous,
                 };
                 answers
             }
             Stage::Known(id) => {
-                let key = keys::user(*id);
-                let footprint = store.footprint_of([Part::Key(&key)]);
-                let hash = query.hash(key);
+                let hash = query.hash(keys::user(*id));
+                query.keep_apart(&hash);
+                let hash = query.track(hash);
                 let mut answers = store.query(query).await?;
-                self.stage = match User::from_hash(&answers.take(hash)) {
+                let user = answers.take_tracked(hash).map(|hash| User::from_hash(&hash).map(Arc::new));
+                self.stage = match user.transpose() {
                     Some(user) => {
-                        let user = Arc::new(user);
-                        kept.viewers.put(self, *id, user.clone(), footprint, None);
-                        Stage::Viewer(user)
+                        let user = caches.of::<Viewers>().insert(self.view(), *id, user, None);
+                        Stage::Viewer((*user).clone())
                     }
                     None => Stage::Anonymous,
                 };
@@ -123,19 +137,48 @@ impl Visit {
             }
             Stage::Anonymous | Stage::Viewer(_) => store.query(query).await?,
         };
-        if !self.current && has_asked && self.site.store.tells_of_writes() {
+        if !self.current && has_asked && self.site.store.tracks_writes() {
             self.current = true;
             self.recall();
         }
         Ok(answers)
     }
 
-    /// Whether everything is known that was written before the visit: then what is
-    /// kept and stands may be used. On a store that others write to it is known
-    /// after the first round.
+    /// How this visit looks at the caches. On a store that others write to it can use
+    /// them after its first round, which brings the keys that others have written.
     #[must_use]
-    pub(crate) const fn is_current(&self) -> bool {
-        self.current
+    pub fn view(&self) -> View<'_> {
+        View { store: &self.site.store, now: self.now, is_current: self.current }
+    }
+
+    /// This visit without the viewer, for reading what is the same for everyone.
+    pub(crate) const fn shared(&mut self) -> SharedVisit<'_> {
+        SharedVisit(self)
+    }
+
+    /// Looks a value up that is expensive to make. Where another is making it, this waits
+    /// until it is made; what it then gets to make has failed elsewhere.
+    pub(crate) async fn look_up<'a, K: Kind>(
+        &mut self,
+        cache: &'a Cache<K>,
+        key: &K::Key,
+    ) -> Result<Found<'a, K>, Error> {
+        self.learn_writes_for(cache, key).await?;
+        Ok(match cache.look_up(self.view(), key) {
+            Lookup::Hit(value) => Found::Value(value),
+            Lookup::Make(flight) => Found::Missing(flight),
+            Lookup::Wait(waiting) => match waiting.value(self.view()).await {
+                Some(value) => Found::Value(value),
+                None => Found::Missing(cache.make_too(key)),
+            },
+        })
+    }
+
+    async fn learn_writes_for<K: Kind>(&mut self, cache: &Cache<K>, key: &K::Key) -> Result<(), Error> {
+        if !self.current && cache.may_have(self.view(), key) {
+            self.identify().await?;
+        }
+        Ok(())
     }
 
     /// Who asks, as far as it is known: `None` for a visitor without a session,
@@ -191,6 +234,55 @@ impl Visit {
             }
             _ => Ok(None),
         }
+    }
+}
+
+/// What [`Visit::look_up`] has found.
+pub(crate) enum Found<'a, K: Kind> {
+    /// The value.
+    Value(Shared<K::Value>),
+    /// Nothing: the value is to be made.
+    Missing(Flight<'a, K>),
+}
+
+/// A visit of nobody in particular: the reads of a value that everyone shares. It cannot
+/// tell who visits.
+pub struct SharedVisit<'a>(&'a mut Visit);
+
+impl SharedVisit<'_> {
+    /// As [`Visit::run`]: what the session still has to read rides along.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn run(&mut self, query: Query) -> Result<Answers, Error> {
+        self.0.run(query).await
+    }
+
+    /// The same, where anything is asked: what the session has to read alone is left for
+    /// the next round.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn run_if_asked(&mut self, query: Query) -> Result<Answers, Error> {
+        if query.is_empty() { Ok(Answers::default()) } else { self.run(query).await }
+    }
+
+    /// As [`Visit::view`].
+    #[must_use]
+    pub fn view(&self) -> View<'_> {
+        self.0.view()
+    }
+
+    /// The site that is visited.
+    #[must_use]
+    pub fn site(&self) -> &Site {
+        self.0.site()
+    }
+
+    /// The moment of the visit.
+    #[must_use]
+    pub const fn now(&self) -> Timestamp {
+        self.0.now()
     }
 }
 

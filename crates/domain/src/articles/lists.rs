@@ -14,7 +14,7 @@ use crate::values::ids::NewsId;
 use crate::values::limits::{ARTICLES_PER_PAGE, TOPIC_LIST_SECONDS};
 use crate::values::topic::{Topic, TopicChoice};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Order, Query, Selection};
+use tidings_keyspace::{Batch, Order, Query, Reads, Selection};
 
 /// What a list of articles is ordered by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,11 +206,11 @@ async fn read_lines(visit: &mut Visit, names: Vec<String>) -> Result<Vec<Article
     let ids: Vec<NewsId> = names.iter().filter_map(|name| keys::news_of_article(name)).collect();
     let scores = query.scores(keys::ARTICLES_BY_SCORE, ids.iter().map(|id| keys::article(*id)));
     let articles: Vec<_> = ids.iter().map(|id| query.hash(keys::article(*id))).collect();
-    let items = ItemsRead::ask(visit, &mut query, &ids);
+    let items = ItemsRead::ask(&visit.shared(), &mut query, &ids);
     let mut answers = visit.run(query).await?;
     let scores = answers.take(scores);
     let articles: Vec<_> = articles.into_iter().map(|hash| Article::from_hash(&answers.take(hash))).collect();
-    let listed = items.take(&mut answers).into_iter().zip(articles).zip(scores);
+    let listed = items.take(&mut answers, &mut Reads::default()).into_iter().zip(articles).zip(scores);
     let listed = listed.filter_map(|((item, article), score)| {
         let (item, article) = (item.filter(|item| !item.news().deleted)?, article?);
         let score = score.unwrap_or_else(|| article.score());

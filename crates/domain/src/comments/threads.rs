@@ -1,22 +1,26 @@
 //! Threads: comments in the order in which they are read.
 
-use crate::accounts::users;
-use crate::accounts::visit::Visit;
-use crate::comments::comment::Comment;
+use super::comment::Comment;
+use crate::accounts::users::{self, UserNames, UserNamesRead};
+use crate::accounts::visit::{Found, Visit};
+use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::lines::{ItemsRead, LinesRead, NewsLine};
-use crate::shown::Shown;
+use crate::news::lines::{self, ItemsRead, NewsLine, SummariesRead};
+use crate::news::voters::OwnVotesRead;
 use crate::site::Applied;
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use std::collections::{HashMap, HashSet};
+use std::ops::{Deref, Range};
 use std::sync::Arc;
-use tidings_keyspace::{Batch, Hash, Order, Part, Query};
+use tidings_keyspace::{Batch, Hash, Order, Query, Reads, Tracked};
 
-/// Bytes of a comment as it is shown, without its text and with what is escaped in it.
-const SHOWN: usize = 800;
+crate::cache_kind! {
+    /// Comments on news, as everyone sees them in their threads.
+    struct Threads: NewsId => ThreadLines, "threads", 9 * MEBIBYTE, |_, lines| lines.size();
+}
 
-/// A comment as it is listed in its thread.
+/// A comment as everyone sees it in its thread.
 #[derive(Debug, PartialEq)]
 pub struct ThreadLine {
     /// The comment. One that is deleted is here only for the answers it has.
@@ -25,8 +29,40 @@ pub struct ThreadLine {
     pub depth: usize,
     /// The author's name; `None` when the account is gone.
     pub username: Option<Arc<str>>,
-    /// What is shown of it to everybody alike.
-    pub shown: Shown,
+}
+
+/// The comments of a thread, each before its replies, siblings in their order.
+#[derive(Debug, PartialEq)]
+pub struct ThreadLines {
+    news: NewsId,
+    lines: Box<[ThreadLine]>,
+}
+
+impl ThreadLines {
+    /// The comments on an item, in the order of [`arrange`].
+    #[must_use]
+    pub fn new(news: NewsId, lines: Vec<ThreadLine>) -> Self {
+        Self { news, lines: lines.into() }
+    }
+
+    /// What the thread is about.
+    #[must_use]
+    pub const fn news(&self) -> NewsId {
+        self.news
+    }
+
+    /// About how many bytes they take.
+    fn size(&self) -> usize {
+        self.lines.iter().map(|line| size_of_val(line) + line.comment.size()).sum()
+    }
+}
+
+impl Deref for ThreadLines {
+    type Target = [ThreadLine];
+
+    fn deref(&self) -> &[ThreadLine] {
+        &self.lines
+    }
 }
 
 /// An item with its comments.
@@ -34,8 +70,8 @@ pub struct ThreadLine {
 pub struct Thread {
     /// The item.
     pub news: NewsLine,
-    /// The comments, each before its answers, siblings in their order.
-    pub lines: Arc<[ThreadLine]>,
+    /// The comments.
+    pub lines: Shared<ThreadLines>,
 }
 
 /// Orders comments for reading: each before its answers; siblings by votes up
@@ -91,70 +127,75 @@ fn comments_of(hash: &Hash) -> Vec<Comment> {
 /// [`Refusal::NoSuchNews`], or the store's.
 pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
     let site = visit.site_too();
-    let kept = site.kept.threads.look_up(visit, &id).await?;
-    let mut query = Query::new();
-    let comments = kept.is_none().then(|| {
-        let key = keys::thread(id);
-        (site.store.footprint_of([Part::Key(&key)]), query.hash(key))
-    });
-    let news = ItemsRead::ask(visit, &mut query, &[id]);
-    let mut answers = visit.run(query).await?;
-
-    let mut query = Query::new();
-    let news = news.take(&mut answers).into_iter().flatten().next().ok_or(Refusal::NoSuchNews)?;
-    let author = keys::user(news.news().user_id);
-    let news = LinesRead::ask(visit, &mut query, vec![news]);
-    let comments = comments.map(|(footprint, hash)| {
-        let arranged = arrange(comments_of(&answers.take(hash)));
-        let authors = arranged.iter().map(|(_, comment)| comment.user_id);
-        // A name hardly ever changes: not each of perhaps hundreds is noted.
-        let footprint = footprint.and(site.store.footprint_of([users::all_names(&author)]));
-        let names = users::read_usernames(visit, &mut query, authors);
-        (arranged, footprint, names)
-    });
-    let mut answers = visit.run(query).await?;
-    let news = news.take(visit, &mut answers).await?.into_iter().next();
-    let news = news.ok_or(Refusal::NoSuchNews)?;
-    let mut lines = kept.unwrap_or_default();
-    if let Some((arranged, footprint, names)) = comments {
-        lines = name_lines(arranged, &names.take(visit, &mut answers)).into();
-        site.kept.threads.put(visit, id, lines.clone(), footprint, None);
+    let (mut lines, mut flight) = (None, None);
+    match visit.look_up(site.caches.of::<Threads>(), &id).await? {
+        Found::Value(found) => lines = Some(found),
+        Found::Missing(missing) => flight = Some(missing),
     }
-    Ok(Thread { news, lines })
+    let mut query = Query::new();
+    let comments = flight.as_ref().map(|_| {
+        let hash = query.hash(keys::thread(id));
+        query.track(hash)
+    });
+    let news = ItemsRead::ask(&visit.shared(), &mut query, &[id]);
+    let mut answers = visit.run(query).await?;
+
+    let mut query = Query::new();
+    let news = news.take(&mut answers, &mut Reads::default()).into_iter().flatten().next();
+    let news = vec![news.ok_or(Refusal::NoSuchNews)?];
+    let summary = SummariesRead::ask(&visit.shared(), &mut query, news);
+    let own = OwnVotesRead::ask(site.caches.of(), visit, &mut query, [id].into_iter());
+    let comments = comments.map(|hash| {
+        let arranged = answers.take_tracked(hash).map(|hash| arrange(comments_of(&hash)));
+        let authors = arranged.peek().iter().map(|(_, comment)| comment.user_id);
+        let names = UserNamesRead::ask(&visit.shared(), &mut query, authors);
+        (arranged, names)
+    });
+    let mut answers = visit.run(query).await?;
+    let summary = summary.take(&visit.shared(), &mut answers);
+    if let (Some(flight), Some((arranged, names))) = (flight, comments) {
+        let names = names.take(&visit.shared(), &mut answers);
+        lines = Some(flight.finish(visit.view(), name_all(id, arranged, &names), None));
+    }
+    let own = own.take(visit, &mut answers).await?;
+    let news = lines::mark(summary, own).into_iter().next().ok_or(Refusal::NoSuchNews)?;
+    Ok(Thread { news, lines: lines.unwrap_or_else(|| ThreadLines::new(id, Vec::new()).into()) })
 }
 
-fn name_lines(arranged: Vec<(usize, Comment)>, names: &HashMap<UserId, Arc<str>>) -> Vec<ThreadLine> {
-    arranged
-        .into_iter()
-        .map(|(depth, comment)| ThreadLine {
-            depth,
-            username: names.get(&comment.user_id).cloned(),
-            shown: Shown::with_room(room(&comment)),
-            comment,
-        })
-        .collect()
+/// Puts the names of their authors beside the comments of a thread.
+fn name_all(
+    news: NewsId,
+    arranged: Tracked<Vec<(usize, Comment)>>,
+    names: &UserNames,
+) -> Tracked<ThreadLines> {
+    let mut reads = Reads::default();
+    let arranged = arranged.collect_into(&mut reads);
+    let mut found: HashMap<UserId, Option<Arc<str>>> = HashMap::new();
+    for (_, comment) in &arranged {
+        found.entry(comment.user_id).or_insert_with_key(|id| names.collect_into(*id, &mut reads));
+    }
+    let name = |id: UserId| found.get(&id).cloned().flatten();
+    Tracked::new(ThreadLines::new(news, name_lines(arranged, name)), reads)
 }
 
-/// About how many bytes comments take.
-pub(crate) fn size(lines: &[ThreadLine]) -> usize {
-    lines.iter().map(|line| size_of_val(line) + line.comment.size() + room(&line.comment)).sum()
-}
-
-/// Bytes for a comment as it is shown.
-const fn room(comment: &Comment) -> usize {
-    SHOWN + comment.body.len()
+fn name_lines(arranged: Vec<(usize, Comment)>, name: impl Fn(UserId) -> Option<Arc<str>>) -> Vec<ThreadLine> {
+    let line = |(depth, comment): (usize, Comment)| {
+        let username = name(comment.user_id);
+        ThreadLine { comment, depth, username }
+    };
+    arranged.into_iter().map(line).collect()
 }
 
 impl Thread {
-    /// The part of the thread that is one comment and what is below it.
+    /// Where among the lines a comment is with all that is below it.
     #[must_use]
-    pub fn below(&self, id: CommentId) -> Option<&[ThreadLine]> {
+    pub fn below(&self, id: CommentId) -> Option<Range<usize>> {
         let start = self.lines.iter().position(|line| line.comment.id == id)?;
         let (_, rest) = self.lines.split_at_checked(start)?;
         let depth = rest.first()?.depth;
         let end =
             rest.iter().skip(1).position(|line| line.depth <= depth).map_or(rest.len(), |after| after + 1);
-        rest.get(..end)
+        Some(start..start + end)
     }
 }
 
@@ -209,7 +250,7 @@ pub async fn of_user(
         })
         .collect();
     let mut answers = visit.run(query).await?;
-    let names = HashMap::from([(user, username.into())]);
+    let username: Arc<str> = username.into();
     let comments = reads
         .into_iter()
         .filter_map(|(address, title, json)| {
@@ -219,7 +260,7 @@ pub async fn of_user(
             (!comment.deleted).then(|| UserComment {
                 news_id: address.news,
                 title,
-                lines: name_lines(vec![(0, comment)], &names),
+                lines: name_lines(vec![(0, comment)], |id| (id == user).then(|| username.clone())),
             })
         })
         .collect();
@@ -281,14 +322,18 @@ pub async fn replies(visit: &mut Visit, viewer: &users::User, count: u64) -> Res
     }
     let mut query = Query::new();
     let authors = chosen.iter().flat_map(|(_, _, lines)| lines.iter().map(|(_, comment)| comment.user_id));
-    let names = users::read_usernames(visit, &mut query, authors);
+    let names = UserNamesRead::ask(&visit.shared(), &mut query, authors);
     let mut answers = visit.run(query).await?;
-    let names = names.take(visit, &mut answers);
+    let names = names.take(&visit.shared(), &mut answers);
     reset_badge(visit, viewer).await?;
     Ok(chosen
         .into_iter()
         .filter(|(_, _, lines)| !lines.is_empty())
-        .map(|(title, news_id, lines)| UserComment { news_id, title, lines: name_lines(lines, &names) })
+        .map(|(title, news_id, lines)| UserComment {
+            news_id,
+            title,
+            lines: name_lines(lines, |id| names.get(id)),
+        })
         .collect())
 }
 

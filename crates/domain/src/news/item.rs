@@ -104,11 +104,6 @@ impl News {
         size_of::<Self>() + self.title.len() + self.url.len()
     }
 
-    /// The bytes of the texts that are shown of it in a list.
-    pub(crate) fn listed_len(&self) -> usize {
-        self.title.len() + if self.text().is_some() { 0 } else { self.url.len() }
-    }
-
     /// The text of a text item.
     #[must_use]
     pub fn text(&self) -> Option<&str> {

@@ -1,198 +1,218 @@
-//! Items as they are listed: with the author's name, the score of the site, and
-//! the viewer's own vote.
+//! News as they are listed: with the author's name, the score of the site, and the
+//! viewer's own vote.
 
-use crate::accounts::users::{self, UsernameReads};
-use crate::accounts::visit::Visit;
+use super::item::{Direction, News};
+use super::voters::OwnVotesRead;
+use crate::accounts::users::UserNamesRead;
+use crate::accounts::visit::{SharedVisit, Visit};
+use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
 use crate::keys;
-use crate::news::item::{Direction, News};
-use crate::news::voters::OwnVotesRead;
-use crate::shown::Shown;
-use crate::sites::{Score, TOTALS, TotalsRead};
+use crate::sites::{Score, TotalsRead, TrackedTotalsRead};
 use crate::values::hostname::Hostname;
 use crate::values::ids::NewsId;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Footprint, Handle, Part, Query};
+use tidings_keyspace::{Answers, Query, Reads, Tracked, TrackedHandle};
 
-/// Bytes of an item as it is shown, without its texts and with what is escaped in them.
-const SHOWN: usize = 800;
+crate::cache_kind! {
+    /// News as everyone sees them in lists.
+    struct Summaries: NewsId => NewsSummary, "news", 2 * MEBIBYTE, |_, summary| summary.size();
+}
 
-/// An item as it is listed.
+/// An item as everyone sees it in lists.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NewsLine {
+pub struct NewsSummary {
     /// The item.
     pub news: Arc<News>,
     /// The author's name; `None` when the account is gone.
     pub username: Option<Arc<str>>,
-    /// The viewer's own vote.
-    pub my_vote: Option<Direction>,
     /// The score of the site that it links to.
     pub site_score: Score,
-    /// What is shown of it to everybody alike.
-    pub shown: Arc<Shown>,
 }
 
-impl NewsLine {
-    /// The same as nobody in particular sees it.
-    pub(crate) fn of_nobody(&self) -> Self {
-        Self { my_vote: None, ..self.clone() }
-    }
-
+impl NewsSummary {
     /// About how many bytes it takes.
     pub(crate) fn size(&self) -> usize {
-        size_of::<Self>() + self.news.size() + room(&self.news)
+        size_of::<Self>() + self.news.size()
     }
 }
 
-/// Bytes for an item as it is shown.
-fn room(news: &News) -> usize {
-    SHOWN + news.listed_len()
+/// An item as the viewer sees it in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewsLine {
+    /// What everyone sees.
+    pub summary: Shared<NewsSummary>,
+    /// The viewer's own vote.
+    pub my_vote: Option<Direction>,
 }
 
-/// An item, with what belongs to it or yet without.
+impl Deref for NewsLine {
+    type Target = NewsSummary;
+
+    fn deref(&self) -> &NewsSummary {
+        &self.summary
+    }
+}
+
+/// An item whose summary is cached, or is to be made.
 pub(crate) enum Item {
-    Kept(NewsLine),
-    Read(Arc<News>, Footprint),
+    Cached(Shared<NewsSummary>),
+    Read(Tracked<Arc<News>>),
 }
 
 impl Item {
     pub(crate) fn news(&self) -> &News {
         match self {
-            Self::Kept(line) => &line.news,
-            Self::Read(news, _) => news,
+            Self::Cached(summary) => &summary.news,
+            Self::Read(news) => news.peek(),
         }
     }
 }
 
-/// Items on their way: those that are not kept.
+/// Items on their way: those that are not cached.
 pub(crate) struct ItemsRead(Vec<ItemRead>);
 
 enum ItemRead {
-    Kept(NewsLine),
-    Asked(Handle<Vec<Option<String>>>, Footprint),
+    Cached(Shared<NewsSummary>),
+    Asked(TrackedHandle<Vec<Option<String>>>),
 }
 
 impl ItemsRead {
-    pub(crate) fn ask(visit: &Visit, query: &mut Query, ids: &[NewsId]) -> Self {
-        let site = visit.site();
-        let mut read = |id: &NewsId| match site.kept.news.get(visit, id) {
-            Some(line) => ItemRead::Kept(line),
+    pub(crate) fn ask(visit: &SharedVisit<'_>, query: &mut Query, ids: &[NewsId]) -> Self {
+        let cache = visit.site().caches.of::<Summaries>();
+        let mut ask = |id: &NewsId| match cache.get(visit.view(), id) {
+            Some(summary) => ItemRead::Cached(summary),
             None => {
-                let key = keys::news(*id);
-                let footprint = site.store.footprint_of([Part::Key(&key)]);
-                ItemRead::Asked(query.hash_fields(key, News::FIELDS), footprint)
+                let fields = query.hash_fields(keys::news(*id), News::FIELDS);
+                ItemRead::Asked(query.track(fields))
             }
         };
-        Self(ids.iter().map(&mut read).collect())
+        Self(ids.iter().map(&mut ask).collect())
     }
 
-    /// The items in the order asked; `None` stands for one that does not exist.
-    pub(crate) fn take(self, answers: &mut Answers) -> Vec<Option<Item>> {
-        let mut item = |read| match read {
-            ItemRead::Kept(line) => Some(Item::Kept(line)),
-            ItemRead::Asked(fields, footprint) => {
-                Some(Item::Read(News::from_fields(answers.take(fields))?.into(), footprint))
+    /// The items in the order asked; `None` stands for one that does not exist. That it
+    /// does not is added to `absent`.
+    pub(crate) fn take(self, answers: &mut Answers, absent: &mut Reads) -> Vec<Option<Item>> {
+        let mut take = |read| match read {
+            ItemRead::Cached(summary) => Some(Item::Cached(summary)),
+            ItemRead::Asked(fields) => {
+                let news = answers.take_tracked(fields).map(News::from_fields);
+                if news.peek().is_none() {
+                    news.collect_into(absent);
+                    return None;
+                }
+                Some(Item::Read(news.transpose()?.map(Arc::new)))
             }
         };
-        self.0.into_iter().map(&mut item).collect()
+        self.0.into_iter().map(&mut take).collect()
     }
 }
 
-/// What belongs to items on its way, and the viewer's own votes.
-pub(crate) struct LinesRead {
+/// What belongs to items on its way.
+pub(crate) struct SummariesRead {
     items: Vec<Item>,
-    names: UsernameReads,
+    names: UserNamesRead,
     scores: SiteScoresRead,
-    own: OwnVotesRead,
 }
 
-impl LinesRead {
-    pub(crate) fn ask(visit: &Visit, query: &mut Query, items: Vec<Item>) -> Self {
-        let site = visit.site();
-        let note = |item| match item {
-            Item::Kept(line) => Item::Kept(line),
-            Item::Read(news, footprint) => {
-                // Noted before names and scores are read, or found kept.
-                let (author, link) = (keys::user(news.user_id), news.site().map(keys::link));
-                let link = link.as_deref().map(|link| Part::Fields(link, &TOTALS));
-                let parts = [Some(Part::Fields(&author, &users::NAMES)), link].into_iter().flatten();
-                let footprint = footprint.and(site.store.footprint_of(parts));
-                Item::Read(news, footprint)
-            }
-        };
-        let items: Vec<Item> = items.into_iter().map(note).collect();
-        let read = || items.iter().filter(|item| matches!(item, Item::Read(..))).map(Item::news);
-        let names = users::read_usernames(visit, query, read().map(|news| news.user_id));
+impl SummariesRead {
+    pub(crate) fn ask(visit: &SharedVisit<'_>, query: &mut Query, items: Vec<Item>) -> Self {
+        let read = || items.iter().filter(|item| matches!(item, Item::Read(_))).map(Item::news);
+        let names = UserNamesRead::ask(visit, query, read().map(|news| news.user_id));
         let scores = SiteScoresRead::ask(query, read());
-        let own = OwnVotesRead::ask(visit, query, items.iter().map(|item| item.news().id));
-        Self { items, names, scores, own }
+        Self { items, names, scores }
     }
 
-    /// The items as they are listed. Rounds: none, or 1 for own votes where an
-    /// item turned out to have very many.
-    pub(crate) async fn take(self, visit: &mut Visit, answers: &mut Answers) -> Result<Vec<NewsLine>, Error> {
-        let Self { items, names, scores, own } = self;
+    /// The items as everyone sees them in lists.
+    pub(crate) fn take(self, visit: &SharedVisit<'_>, answers: &mut Answers) -> Vec<Shared<NewsSummary>> {
+        let Self { items, names, scores } = self;
         let (names, scores) = (names.take(visit, answers), scores.take(answers));
-        let own = own.take(visit, answers).await?;
-        let site = visit.site();
-        let line = |item| match item {
-            Item::Kept(line) => line,
-            Item::Read(news, footprint) => {
-                let line = NewsLine {
-                    username: names.get(&news.user_id).cloned(),
-                    site_score: scores.get(&news.id).copied().unwrap_or_default(),
-                    shown: Arc::new(Shown::with_room(room(&news))),
-                    news,
-                    my_vote: None,
+        let cache = visit.site().caches.of::<Summaries>();
+        let summary = |item| match item {
+            Item::Cached(summary) => summary,
+            Item::Read(news) => {
+                let mut reads = Reads::default();
+                let news = news.collect_into(&mut reads);
+                let username = names.collect_into(news.user_id, &mut reads);
+                let site_score = match scores.get(&news.id) {
+                    Some(score) => score.clone().collect_into(&mut reads),
+                    None => Score::default(),
                 };
-                site.kept.news.put(visit, line.news.id, line.clone(), footprint, None);
-                line
+                let (id, summary) = (news.id, NewsSummary { news, username, site_score });
+                cache.insert(visit.view(), id, Tracked::new(summary, reads), None)
             }
         };
-        let lines = items.into_iter().map(line).zip(own);
-        Ok(lines.map(|(line, my_vote)| NewsLine { my_vote, ..line }).collect())
+        items.into_iter().map(summary).collect()
     }
 }
 
-/// Reads what belongs to items. Rounds: 1.
+/// Reads what belongs to items, and the viewer's own votes on them. Rounds: 1, and
+/// another for own votes where an item turned out to have very many.
 pub(crate) async fn complete(visit: &mut Visit, items: Vec<Item>) -> Result<Vec<NewsLine>, Error> {
+    let (summaries, own) = complete_shared(visit, items).await?;
+    Ok(mark(summaries, own))
+}
+
+/// The same, with what everyone sees apart from the own votes.
+pub(crate) async fn complete_shared(
+    visit: &mut Visit,
+    items: Vec<Item>,
+) -> Result<(Vec<Shared<NewsSummary>>, Vec<Option<Direction>>), Error> {
+    let site = visit.site_too();
+    let ids: Vec<NewsId> = items.iter().map(|item| item.news().id).collect();
     let mut query = Query::new();
-    let lines = LinesRead::ask(visit, &mut query, items);
+    let summaries = SummariesRead::ask(&visit.shared(), &mut query, items);
+    let own = OwnVotesRead::ask(site.caches.of(), visit, &mut query, ids.into_iter());
     let mut answers = visit.run(query).await?;
-    lines.take(visit, &mut answers).await
+    let summaries = summaries.take(&visit.shared(), &mut answers);
+    Ok((summaries, own.take(visit, &mut answers).await?))
+}
+
+/// Puts own votes beside summaries, in the same order.
+pub(crate) fn mark(
+    summaries: impl IntoIterator<Item = Shared<NewsSummary>>,
+    own: Vec<Option<Direction>>,
+) -> Vec<NewsLine> {
+    summaries.into_iter().zip(own).map(|(summary, my_vote)| NewsLine { summary, my_vote }).collect()
 }
 
 /// Reads items, without those that do not exist. Rounds: 1.
-pub(crate) async fn find(visit: &mut Visit, ids: &[NewsId]) -> Result<Vec<Item>, Error> {
+pub(crate) async fn find(
+    visit: &mut SharedVisit<'_>,
+    ids: &[NewsId],
+    reads: &mut Reads,
+) -> Result<Vec<Item>, Error> {
     let mut query = Query::new();
     let items = ItemsRead::ask(visit, &mut query, ids);
     let mut answers = visit.run(query).await?;
-    Ok(items.take(&mut answers).into_iter().flatten().collect())
+    Ok(items.take(&mut answers, reads).into_iter().flatten().collect())
 }
 
 /// The scores of the sites that items link to on their way, one read for each
 /// different site.
-struct SiteScoresRead(HashMap<Hostname, (TotalsRead, Vec<NewsId>)>);
+struct SiteScoresRead(HashMap<Hostname, (TrackedTotalsRead, Vec<NewsId>)>);
 
 impl SiteScoresRead {
     fn ask<'a>(query: &mut Query, items: impl Iterator<Item = &'a News>) -> Self {
-        let mut reads: HashMap<Hostname, (TotalsRead, Vec<NewsId>)> = HashMap::new();
+        let mut reads: HashMap<Hostname, (TrackedTotalsRead, Vec<NewsId>)> = HashMap::new();
         for news in items.filter(|news| !news.deleted) {
             if let Some(host) = news.site() {
                 let read = reads.entry(host.clone());
-                let (_, items) = read.or_insert_with(|| (TotalsRead::ask(query, host), Vec::new()));
+                let (_, items) =
+                    read.or_insert_with(|| (TotalsRead::ask(query, host).track(query), Vec::new()));
                 items.push(news.id);
             }
         }
         Self(reads)
     }
 
-    fn take(self, answers: &mut Answers) -> HashMap<NewsId, Score> {
+    fn take(self, answers: &mut Answers) -> HashMap<NewsId, Tracked<Score>> {
         let mut scores = HashMap::new();
         for (read, items) in self.0.into_values() {
-            let score = Score::of(read.take(answers));
-            scores.extend(items.into_iter().map(|news| (news, score)));
+            let score = read.take(answers).map(Score::of);
+            scores.extend(items.into_iter().map(|news| (news, score.clone())));
         }
         scores
     }

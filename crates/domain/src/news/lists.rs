@@ -1,17 +1,37 @@
 //! Lists of news, and the ways to read them.
 
-use crate::accounts::visit::Visit;
+use super::lines::{self, Item, NewsLine, NewsSummary};
+use crate::accounts::visit::{Found, SharedVisit, Visit};
+use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::lines::{self, Item, NewsLine};
 use crate::news::ranks::{self, Place, Stretch};
 use crate::news::voters;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits;
-use tidings_keyspace::{Answers, Order, Query};
+use tidings_keyspace::{Answers, Order, Query, Reads, Tracked};
 
-/// One page of a list of news.
+crate::cache_kind! {
+    /// Pages of lists, by the key of the list, the start and the number of items.
+    struct SharedPages: (String, u64, u64) => SharedPage, "lists", 2 * MEBIBYTE,
+        |(list, ..), page| list.len() + page.size();
+}
+
+/// One page of a list as everyone sees it.
+#[derive(Debug)]
+struct SharedPage {
+    summaries: Vec<Shared<NewsSummary>>,
+    total: u64,
+}
+
+impl SharedPage {
+    fn size(&self) -> usize {
+        self.summaries.iter().map(|summary| summary.size()).sum()
+    }
+}
+
+/// One page of a list of news as the viewer sees it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NewsPage {
     /// The lines, in order.
@@ -20,37 +40,31 @@ pub struct NewsPage {
     pub total: u64,
 }
 
-impl NewsPage {
-    fn of_nobody(&self) -> Self {
-        Self { lines: self.lines.iter().map(NewsLine::of_nobody).collect(), total: self.total }
-    }
-
-    /// About how many bytes it takes.
-    pub(crate) fn size(&self) -> usize {
-        self.lines.iter().map(NewsLine::size).sum()
-    }
-}
-
-/// Reads items as they are listed, without those that do not exist. Rounds: 2.
-async fn read_lines(visit: &mut Visit, ids: &[NewsId]) -> Result<Vec<NewsLine>, Error> {
-    let items = lines::find(visit, ids).await?;
-    lines::complete(visit, items).await
+/// The items of one page, in their order, before what belongs to them is read.
+#[derive(Default)]
+struct FoundItems {
+    items: Vec<Item>,
+    total: u64,
+    /// What was read to find them, beside the items themselves.
+    reads: Reads,
 }
 
 /// Reads one page of a sorted set of news ids, newest or highest first, and how
 /// many there are in all. Rounds: 1.
 async fn read_places(
-    visit: &mut Visit,
-    key: &str,
-    start: u64,
-    count: u64,
+    visit: &mut SharedVisit<'_>,
+    (key, start, count): (&str, u64, u64),
+    reads: &mut Reads,
 ) -> Result<(Vec<Place>, u64), Error> {
     let mut query = Query::new();
     let places = query.sorted_range(key, Order::Descending, start, count);
+    let places = query.track(places);
     let total = query.sorted_count(key);
+    let total = query.track(total);
     let mut answers = visit.run(query).await?;
-    let places = answers.take(places).into_iter().filter_map(|(id, score)| Some((id.parse().ok()?, score)));
-    Ok((places.collect(), answers.take(total)))
+    let places = answers.take_tracked(places).collect_into(reads);
+    let places = places.into_iter().filter_map(|(id, score)| Some((id.parse().ok()?, score)));
+    Ok((places.collect(), answers.take_tracked(total).collect_into(reads)))
 }
 
 fn ids(places: &[Place]) -> Vec<NewsId> {
@@ -60,27 +74,47 @@ fn ids(places: &[Place]) -> Vec<NewsId> {
 /// Reads one page of a sorted set of news ids, newest or highest first.
 /// Rounds: 3.
 async fn read_page(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage, Error> {
-    let (places, total) = read_places(visit, key, start, count).await?;
-    Ok(NewsPage { lines: read_lines(visit, &ids(&places)).await?, total })
+    let FoundItems { items, total, .. } = find_page(&mut visit.shared(), key, start, count).await?;
+    Ok(NewsPage { lines: lines::complete(visit, items).await?, total })
 }
 
-/// A page that everybody may see: what is kept of it, or read by `read`; with
-/// the viewer's own votes. Rounds: those of `read`, or 2 of the viewer's own.
+/// Finds the items of one page of a sorted set of news ids. Rounds: 2.
+async fn find_page(
+    visit: &mut SharedVisit<'_>,
+    key: &str,
+    start: u64,
+    count: u64,
+) -> Result<FoundItems, Error> {
+    let mut reads = Reads::default();
+    let (places, total) = read_places(visit, (key, start, count), &mut reads).await?;
+    let items = lines::find(visit, &ids(&places), &mut reads).await?;
+    Ok(FoundItems { items, total, reads })
+}
+
+/// A page that everyone may see, cached or of the items that `find` finds, with the
+/// viewer's own votes. Rounds: those of `find` and 1, or 2 for own votes alone.
 async fn shared_page(
     visit: &mut Visit,
     (key, start, count): (&str, u64, u64),
-    read: impl AsyncFnOnce(&mut Visit) -> Result<NewsPage, Error>,
+    find: impl AsyncFnOnce(&mut SharedVisit<'_>) -> Result<FoundItems, Error>,
 ) -> Result<NewsPage, Error> {
     let (site, now) = (visit.site_too(), visit.now());
     let list = (key.to_owned(), start, count);
-    if let Some(mut page) = site.kept.lists.look_up(visit, &list).await? {
-        voters::mark_own_votes(visit, &mut page.lines).await?;
-        return Ok(page);
-    }
-    let (page, footprint) = site.store.footprint(read(visit)).await;
-    let page = page?;
-    site.kept.lists.put(visit, list, page.of_nobody(), footprint, Some(now));
-    Ok(page)
+    let (page, own) = match visit.look_up(site.caches.of::<SharedPages>(), &list).await? {
+        Found::Value(page) => {
+            let ids = page.summaries.iter().map(|summary| summary.news.id);
+            let own = voters::own_votes(visit, ids).await?;
+            (page, own)
+        }
+        Found::Missing(flight) => {
+            let FoundItems { items, total, mut reads } = find(&mut visit.shared()).await?;
+            let (summaries, own) = lines::complete_shared(visit, items).await?;
+            summaries.iter().for_each(|summary| _ = summary.collect_into(&mut reads));
+            let page = Tracked::new(SharedPage { summaries, total }, reads);
+            (flight.finish(visit.view(), page, Some(now)), own)
+        }
+    };
+    Ok(NewsPage { lines: lines::mark(page.summaries.iter().cloned(), own), total: page.total })
 }
 
 /// The items with the highest ranks. Rounds: 3. At most once in five seconds a reader
@@ -95,36 +129,37 @@ async fn shared_page(
 /// # Errors
 /// When the store fails.
 pub async fn top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
-    shared_page(visit, (keys::NEWS_TOP, start, count), async |visit| read_top(visit, start, count).await)
+    shared_page(visit, (keys::NEWS_TOP, start, count), async |visit| find_top(visit, start, count).await)
         .await
 }
 
-async fn read_top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
-    let (site, now) = (visit.site_too(), visit.now());
-    let refreshes = ranks::is_due(&site, now, start);
+async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result<FoundItems, Error> {
+    let now = visit.now();
+    let mut reads = Reads::default();
+    let refreshes = ranks::is_due(visit.site(), now, start);
     let read = if refreshes { count.saturating_add(limits::TOP_READ_AHEAD) } else { count };
-    let (places, total) = read_places(visit, keys::NEWS_TOP, start, read).await?;
-    let mut items = lines::find(visit, &ids(&places)).await?;
+    let (places, total) = read_places(visit, (keys::NEWS_TOP, start, read), &mut reads).await?;
+    let mut items = lines::find(visit, &ids(&places), &mut reads).await?;
     if refreshes {
         let shown = usize::try_from(count).unwrap_or(usize::MAX);
         let stretch = Stretch { start, shown, places, is_last: start.saturating_add(read) >= total };
         let news = items.iter().map(Item::news).filter(|news| !news.deleted);
-        match ranks::refresh(&site, now, &stretch, news).await {
+        match ranks::refresh(visit.site(), now, &stretch, news).await {
             Some(page) => items.retain(|item| page.contains(&item.news().id)),
             None => {
-                let (places, _) = read_places(visit, keys::NEWS_TOP, start, count).await?;
-                items = lines::find(visit, &ids(&places)).await?;
+                let (places, _) = read_places(visit, (keys::NEWS_TOP, start, count), &mut reads).await?;
+                items = lines::find(visit, &ids(&places), &mut reads).await?;
             }
         }
     }
-    let rules = &site.rules.ranking;
+    let rules = &visit.site().rules.ranking;
     let ranked = items.into_iter().filter(|item| !item.news().deleted);
     let mut ranked: Vec<(f64, Item)> = ranked.map(|item| (item.news().rank(now, rules), item)).collect();
     ranked.sort_by(|(left, left_item), (right, right_item)| {
         right.total_cmp(left).then(right_item.news().id.cmp(&left_item.news().id))
     });
     let items = ranked.into_iter().map(|(_, item)| item).collect();
-    Ok(NewsPage { lines: lines::complete(visit, items).await?, total })
+    Ok(FoundItems { items, total, reads })
 }
 
 /// The latest items. Rounds: 3.
@@ -133,7 +168,7 @@ async fn read_top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage,
 /// When the store fails.
 pub async fn latest(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
     let list = (keys::NEWS_CRON, start, count);
-    shared_page(visit, list, async |visit| read_page(visit, keys::NEWS_CRON, start, count).await).await
+    shared_page(visit, list, async |visit| find_page(visit, keys::NEWS_CRON, start, count).await).await
 }
 
 /// The items that a user voted up, latest vote first. Rounds: 3.
@@ -171,7 +206,8 @@ pub(crate) async fn of_host<T>(
     let taken = take(&mut answers);
     let ids: Vec<NewsId> = answers.take(ids).into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
     let total = answers.take(total);
-    Ok((taken, NewsPage { lines: read_lines(visit, &ids).await?, total }))
+    let items = lines::find(&mut visit.shared(), &ids, &mut Reads::default()).await?;
+    Ok((taken, NewsPage { lines: lines::complete(visit, items).await?, total }))
 }
 
 /// One item as it is listed. Rounds: 3.
@@ -179,7 +215,8 @@ pub(crate) async fn of_host<T>(
 /// # Errors
 /// [`Refusal::NoSuchNews`], or the store's.
 pub async fn get(visit: &mut Visit, id: NewsId) -> Result<NewsLine, Error> {
-    Ok(read_lines(visit, &[id]).await?.into_iter().next().ok_or(Refusal::NoSuchNews)?)
+    let items = lines::find(&mut visit.shared(), &[id], &mut Reads::default()).await?;
+    Ok(lines::complete(visit, items).await?.into_iter().next().ok_or(Refusal::NoSuchNews)?)
 }
 
 /// An item drawn at random by `dice`, any number; `None` on an empty site.

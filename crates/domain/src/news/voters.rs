@@ -1,14 +1,19 @@
 //! Who has voted on an item: from it the viewers of a list learn their own
 //! votes, all from the same.
 
+use super::item::{Direction, VoteRead};
 use crate::accounts::visit::Visit;
+use crate::cache::{Cache, Flight, Lookup, MEBIBYTE, Waiting};
 use crate::error::Error;
 use crate::keys;
-use crate::news::item::{Direction, VoteRead};
-use crate::news::lines::NewsLine;
 use crate::values::ids::{NewsId, UserId};
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Footprint, Handle, Order, Part, Query, Store};
+use tidings_keyspace::{Answers, Order, Query, Reads, Tracked, TrackedHandle};
+
+crate::cache_kind! {
+    /// Who voted on news.
+    pub(crate) struct VotersOfNews: NewsId => Voters, "voters", 2 * MEBIBYTE, |_, voters| voters.size();
+}
 
 /// Of an item with more votes up, or down, than this each viewer's own is looked up.
 const FEW: u64 = 4_000;
@@ -35,7 +40,7 @@ impl Voters {
     }
 
     /// About how many bytes they take.
-    pub(crate) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         match self {
             Self::Few(votes) => size_of_val(&**votes),
             Self::Many => 0,
@@ -44,66 +49,74 @@ impl Voters {
 }
 
 /// Voters, with the times of their votes, on their way.
-type ListRead = Handle<Vec<(String, f64)>>;
+type ListRead = TrackedHandle<Vec<(String, f64)>>;
 
 /// The votes on an item on their way.
-struct VotersRead {
-    lists: [(Direction, ListRead); 2],
-    footprint: Footprint,
-}
+struct VotersRead([(Direction, ListRead); 2]);
 
 impl VotersRead {
-    fn ask(store: &Store, query: &mut Query, id: NewsId) -> Self {
+    fn ask(query: &mut Query, id: NewsId) -> Self {
         let lists = [(Direction::Up, keys::news_up(id)), (Direction::Down, keys::news_down(id))];
-        let footprint = store.footprint_of(lists.iter().map(|(_, key)| Part::Key(key)));
-        let lists = lists.map(|(vote, key)| (vote, query.sorted_range(key, Order::Descending, 0, FEW + 1)));
-        Self { lists, footprint }
+        Self(lists.map(|(vote, key)| {
+            let list = query.sorted_range(key, Order::Descending, 0, FEW + 1);
+            (vote, query.track(list))
+        }))
     }
 
-    fn take(self, answers: &mut Answers) -> (Voters, Footprint) {
+    fn take(self, answers: &mut Answers) -> Tracked<Voters> {
+        let mut reads = Reads::default();
         let mut votes = Vec::new();
         let mut are_few = true;
-        for (vote, list) in self.lists {
-            let voters = answers.take(list);
+        for (vote, list) in self.0 {
+            let voters = answers.take_tracked(list).collect_into(&mut reads);
             are_few &= u64::try_from(voters.len()).is_ok_and(|count| count <= FEW);
             votes.extend(voters.into_iter().filter_map(|(voter, _)| Some((voter.parse().ok()?, vote))));
         }
         // Should somebody be in both, up comes first and counts.
         votes.sort_by_key(|(voter, _)| *voter);
         votes.dedup_by_key(|(voter, _)| *voter);
-        (if are_few { Voters::Few(votes.into()) } else { Voters::Many }, self.footprint)
+        Tracked::new(if are_few { Voters::Few(votes.into()) } else { Voters::Many }, reads)
     }
 }
 
 /// How the viewer's own vote on an item is found.
-enum Found {
+enum Source<'a> {
     Known(Option<Direction>),
     Own(VoteRead),
-    All(NewsId, VotersRead),
+    All(Flight<'a, VotersOfNews>, VotersRead),
+    Elsewhere(Waiting<Voters>),
 }
 
 /// The viewer's own votes on items on their way.
-pub(crate) struct OwnVotesRead(Vec<Found>);
+pub(crate) struct OwnVotesRead<'a>(Vec<(NewsId, Source<'a>)>);
 
-impl OwnVotesRead {
-    /// Asks for what is not kept. It must be known who visits.
-    pub(crate) fn ask(visit: &Visit, query: &mut Query, ids: impl Iterator<Item = NewsId>) -> Self {
-        let site = visit.site();
+impl<'a> OwnVotesRead<'a> {
+    /// Asks for what is not cached. It must be known who visits.
+    pub(crate) fn ask(
+        cache: &'a Cache<VotersOfNews>,
+        visit: &Visit,
+        query: &mut Query,
+        ids: impl Iterator<Item = NewsId>,
+    ) -> Self {
         let Some(viewer) = visit.viewer_id() else {
-            return Self(ids.map(|_| Found::Known(None)).collect());
+            return Self(ids.map(|id| (id, Source::Known(None))).collect());
         };
-        let find = |id| match site.kept.voters.get(visit, &id) {
-            None if site.store.tells_of_writes() => Found::All(id, VotersRead::ask(&site.store, query, id)),
-            kept => match kept.and_then(|voters| voters.vote_of(viewer)) {
-                Some(vote) => Found::Known(vote),
-                None => Found::Own(VoteRead::ask(query, id, viewer)),
+        let tracks_writes = visit.site().store.tracks_writes();
+        let mut find = |id| match cache.look_up(visit.view(), &id) {
+            Lookup::Hit(voters) => match voters.vote_of(viewer) {
+                Some(vote) => Source::Known(vote),
+                None => Source::Own(VoteRead::ask(query, id, viewer)),
             },
+            Lookup::Make(flight) if tracks_writes => Source::All(flight, VotersRead::ask(query, id)),
+            // Nothing is cached: the vote alone will do.
+            Lookup::Make(_) => Source::Own(VoteRead::ask(query, id, viewer)),
+            Lookup::Wait(waiting) => Source::Elsewhere(waiting),
         };
-        Self(ids.map(find).collect())
+        Self(ids.map(|id| (id, find(id))).collect())
     }
 
-    /// The votes, in the order asked. Rounds: none, or 1 where an item turned
-    /// out to have very many.
+    /// The votes, in the order asked. Rounds: none, or 1 where an item turned out to have
+    /// very many, or another failed to read its votes.
     pub(crate) async fn take(
         self,
         visit: &mut Visit,
@@ -112,23 +125,33 @@ impl OwnVotesRead {
         let Some(viewer) = visit.viewer_id() else {
             return Ok(vec![None; self.0.len()]);
         };
-        let site = visit.site_too();
-        let (mut query, mut late) = (Query::new(), Vec::new());
-        let mut votes = Vec::with_capacity(self.0.len());
-        for found in self.0 {
-            votes.push(match found {
-                Found::Known(vote) => vote,
-                Found::Own(read) => read.take(answers),
-                Found::All(id, read) => {
-                    let (voters, footprint) = read.take(answers);
-                    let vote = voters.vote_of(viewer);
-                    site.kept.voters.put(visit, id, voters, footprint, None);
-                    if vote.is_none() {
-                        late.push((votes.len(), VoteRead::ask(&mut query, id, viewer)));
-                    }
-                    vote.flatten()
+        // First what others may be waiting for, then what this waits for itself.
+        let mut found: Vec<(NewsId, Known)> = Vec::with_capacity(self.0.len());
+        for (id, source) in self.0 {
+            let known = match source {
+                Source::Known(vote) => Known::Vote(Some(vote)),
+                Source::Own(read) => Known::Vote(Some(read.take(answers))),
+                Source::All(flight, read) => {
+                    let voters = flight.finish(visit.view(), read.take(answers), None);
+                    Known::Vote(voters.vote_of(viewer))
                 }
-            });
+                Source::Elsewhere(waiting) => Known::Later(waiting),
+            };
+            found.push((id, known));
+        }
+        let (mut query, mut late) = (Query::new(), Vec::new());
+        let mut votes = Vec::with_capacity(found.len());
+        for (id, known) in found {
+            let vote = match known {
+                Known::Vote(vote) => vote,
+                Known::Later(waiting) => {
+                    waiting.value(visit.view()).await.and_then(|voters| voters.vote_of(viewer))
+                }
+            };
+            if vote.is_none() {
+                late.push((votes.len(), VoteRead::ask(&mut query, id, viewer)));
+            }
+            votes.push(vote.flatten());
         }
         if !late.is_empty() {
             let mut answers = visit.run(query).await?;
@@ -141,18 +164,25 @@ impl OwnVotesRead {
     }
 }
 
-/// Adds the viewer's own votes to what nobody in particular sees. Rounds: at
-/// most 3 for a viewer, none for others.
-pub(crate) async fn mark_own_votes(visit: &mut Visit, lines: &mut [NewsLine]) -> Result<(), Error> {
+/// What is known of the viewer's own vote after the round.
+enum Known {
+    /// The vote; `None` when it has to be looked up.
+    Vote(Option<Option<Direction>>),
+    /// What another is reading will tell.
+    Later(Waiting<Voters>),
+}
+
+/// The viewer's own votes on items. Rounds: at most 3 for a viewer, none for others.
+pub(crate) async fn own_votes(
+    visit: &mut Visit,
+    ids: impl Iterator<Item = NewsId>,
+) -> Result<Vec<Option<Direction>>, Error> {
     if visit.identify().await?.is_none() {
-        return Ok(());
+        return Ok(ids.map(|_| None).collect());
     }
+    let site = visit.site_too();
     let mut query = Query::new();
-    let own = OwnVotesRead::ask(visit, &mut query, lines.iter().map(|line| line.news.id));
+    let own = OwnVotesRead::ask(site.caches.of(), visit, &mut query, ids);
     let mut answers = visit.run(query).await?;
-    let own = own.take(visit, &mut answers).await?;
-    for (line, vote) in lines.iter_mut().zip(own) {
-        line.my_vote = vote;
-    }
-    Ok(())
+    own.take(visit, &mut answers).await
 }

@@ -5,7 +5,7 @@ use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
 use crate::values::hostname::{HashPrefix, Hostname};
-use tidings_keyspace::{Answers, Handle, Query};
+use tidings_keyspace::{Answers, Handle, Query, Tracked, TrackedHandle};
 
 /// How good a site is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,7 +56,7 @@ impl Score {
 }
 
 /// The fields of a host that tell its sum and count.
-pub(crate) const TOTALS: [&str; 2] = ["sum_of_votes", "count_of_votes"];
+const TOTALS: [&str; 2] = ["sum_of_votes", "count_of_votes"];
 
 /// A host's sum and count on their way.
 pub(crate) struct TotalsRead(Handle<Vec<Option<String>>>);
@@ -67,12 +67,28 @@ impl TotalsRead {
     }
 
     pub(crate) fn take(self, answers: &mut Answers) -> Totals {
-        let fields = answers.take(self.0);
-        let number = |at: usize| -> i64 {
-            fields.get(at).and_then(|field| field.as_deref()?.parse().ok()).unwrap_or(0)
-        };
-        Totals { sum: number(0), count: number(1) }
+        totals(&answers.take(self.0))
     }
+
+    /// The same, for a value that is made of it.
+    pub(crate) fn track(self, query: &mut Query) -> TrackedTotalsRead {
+        TrackedTotalsRead(query.track(self.0))
+    }
+}
+
+/// A host's sum and count on their way, with what is read for them.
+pub(crate) struct TrackedTotalsRead(TrackedHandle<Vec<Option<String>>>);
+
+impl TrackedTotalsRead {
+    pub(crate) fn take(self, answers: &mut Answers) -> Tracked<Totals> {
+        answers.take_tracked(self.0).map(|fields| totals(&fields))
+    }
+}
+
+fn totals(fields: &[Option<String>]) -> Totals {
+    let number =
+        |at: usize| -> i64 { fields.get(at).and_then(|field| field.as_deref()?.parse().ok()).unwrap_or(0) };
+    Totals { sum: number(0), count: number(1) }
 }
 
 /// The scores of some hosts, in the order asked. Rounds: 1.

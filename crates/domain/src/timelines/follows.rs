@@ -1,7 +1,7 @@
 //! Following: who follows whom, and what that does to home timelines.
 
 use crate::accounts::users::DEACTIVATED;
-use crate::accounts::users::{User, read_people};
+use crate::accounts::users::{PeopleRead, PersonNames, User};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -140,8 +140,8 @@ async fn user_named(site: &Site, name: &str) -> Result<UserId, Error> {
     let id = site.store.query(query).await?.take(id);
     let id = id.and_then(|id| id.parse().ok()).ok_or(Refusal::NoSuchUser)?;
     let mut query = Query::new();
-    let people = read_people(&mut query, [id]);
-    let is_there = people.take(&mut site.store.query(query).await?).contains_key(&id);
+    let people = PeopleRead::ask(&mut query, [id]);
+    let is_there = people.take(&mut site.store.query(query).await?).get(id).is_some();
     if is_there { Ok(id) } else { Err(Refusal::NoSuchUser.into()) }
 }
 
@@ -191,11 +191,11 @@ pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) 
     let wanted = Window { count: window.count + 1, ..*window };
     let mut merge = Merge::new(vec![list.clone()], wanted, None, f64::INFINITY);
     let mut query = Query::new();
-    let owner = read_people(&mut query, [user]);
+    let owner = PeopleRead::ask(&mut query, [user]);
     let count = query.sorted_count(&list);
     let asked = merge.ask(&mut query);
     let mut answers = visit.run(query).await?;
-    if owner.take(&mut answers).is_empty() {
+    if owner.take(&mut answers).get(user).is_none() {
         return Err(Refusal::NoSuchUser.into());
     }
     let count = answers.take(count);
@@ -217,7 +217,7 @@ pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) 
 /// Rounds: 1.
 pub(crate) async fn persons(visit: &mut Visit, ids: Vec<UserId>) -> Result<Vec<Person>, Error> {
     let mut query = Query::new();
-    let people = read_people(&mut query, ids.iter().copied());
+    let people = PeopleRead::ask(&mut query, ids.iter().copied());
     let followed = visit
         .viewer_id()
         .map(|viewer| query.scores(keys::followings(viewer), ids.iter().map(ToString::to_string)));
@@ -228,7 +228,7 @@ pub(crate) async fn persons(visit: &mut Visit, ids: Vec<UserId>) -> Result<Vec<P
         None => vec![None; ids.len()],
     };
     let person = |(id, since): (UserId, Option<f64>)| {
-        let (username, fullname) = people.remove(&id)?;
+        let PersonNames { username, fullname } = people.remove(id)?;
         Some(Person { id, username, fullname, followed: since.is_some() })
     };
     Ok(ids.into_iter().zip(followed).filter_map(person).collect())

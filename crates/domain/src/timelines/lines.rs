@@ -1,56 +1,66 @@
 //! Tweets as they are shown: with their authors, what they announce and whom
 //! they mention.
 
-use crate::accounts::users::{NAMES, all_names, read_people};
-use crate::accounts::visit::Visit;
+use super::tweets::Tweet;
+use crate::accounts::users::{People, PeopleRead, PersonNames};
+use crate::accounts::visit::{SharedVisit, Visit};
+use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
 use crate::keys;
 use crate::news::item::News;
-use crate::shown::Shown;
-use crate::timelines::tweets::Tweet;
 use crate::values::cursor::Cursor;
-use crate::values::ids::{TweetId, UserId};
+use crate::values::ids::{NewsId, TweetId, UserId};
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
-use tidings_keyspace::{Footprint, Part, Query, Store};
+use std::ops::Deref;
+use tidings_keyspace::{Answers, Query, Reads, Tracked, TrackedHandle};
 
-/// A tweet as it is shown.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TweetLine {
-    /// The tweet.
-    pub tweet: Arc<Tweet>,
-    /// Its place in timelines.
-    pub cursor: Cursor,
-    /// The author's name.
-    pub username: Arc<str>,
-    /// The author's full name; may be empty.
-    pub fullname: Arc<str>,
-    /// The item that it announces.
-    pub news: Option<Arc<News>>,
-    /// The users whom its text mentions.
-    pub mentions: Arc<Mentions>,
-    /// What is shown of it to everybody alike.
-    pub shown: Arc<Shown>,
+crate::cache_kind! {
+    /// Tweets as everyone sees them.
+    pub(crate) struct Tweets: TweetId => TweetSummary, "tweets", 18 * MEBIBYTE, |_, summary| summary.size();
 }
 
-/// Bytes of a tweet as it is shown, without its texts and with what is escaped in them.
-const SHOWN: usize = 550;
+/// A tweet as everyone sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TweetSummary {
+    /// The tweet.
+    pub tweet: Tweet,
+    /// The author's name.
+    pub username: String,
+    /// The author's full name; may be empty.
+    pub fullname: String,
+    /// The item that it announces.
+    pub news: Option<News>,
+    /// The users whom its text mentions.
+    pub mentions: Mentions,
+}
+
 /// About how many bytes a name in a tweet takes.
 const MENTION: usize = 150;
 
-impl TweetLine {
+impl TweetSummary {
     /// About how many bytes it takes.
-    pub(crate) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         let names = self.username.len() + self.fullname.len() + MENTION * self.mentions.0.len();
-        let news = self.news.as_ref().map_or(0, |news| news.size());
-        let tweet = size_of::<Tweet>() + self.tweet.text.len();
-        size_of::<Self>() + names + news + tweet + room(&self.tweet, self.news.as_deref())
+        let news = self.news.as_ref().map_or(0, News::size);
+        size_of::<Self>() + names + news + self.tweet.text.len()
     }
 }
 
-/// Bytes for a tweet as it is shown.
-fn room(tweet: &Tweet, news: Option<&News>) -> usize {
-    SHOWN + tweet.text.len() + news.map_or(0, News::listed_len)
+/// A tweet in a timeline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TweetLine {
+    /// What everyone sees.
+    pub summary: Shared<TweetSummary>,
+    /// Its place in timelines.
+    pub cursor: Cursor,
+}
+
+impl Deref for TweetLine {
+    type Target = TweetSummary;
+
+    fn deref(&self) -> &TweetSummary {
+        &self.summary
+    }
 }
 
 /// The names in a text that are users.
@@ -69,111 +79,75 @@ impl Mentions {
 /// Makes lines of entries. What cannot be shown is left out: tweets that are
 /// gone, those of accounts that are gone, and at a reader's home those of
 /// people who are not followed. Rounds: 2, and one for mentions; none where all are
-/// kept and it does not matter who reads.
+/// cached and it does not matter who reads.
 pub(crate) async fn hydrate(
     visit: &mut Visit,
     entries: &[Cursor],
     reader: Option<UserId>,
 ) -> Result<Vec<TweetLine>, Error> {
-    if reader.is_none()
-        && let Some(lines) = kept(visit, entries)
-    {
-        return Ok(lines);
-    }
     let site = visit.site_too();
-    let mut lines: HashMap<u64, TweetLine> = entries
-        .iter()
-        .filter_map(|entry| Some((entry.id, site.kept.tweets.get(visit, &TweetId(entry.id))?)))
-        .collect();
+    let cache = site.caches.of::<Tweets>();
+    let cached = |entry: &Cursor| Some((entry.id, cache.get(visit.view(), &TweetId(entry.id))?));
+    let mut summaries: HashMap<u64, Shared<TweetSummary>> = entries.iter().filter_map(cached).collect();
     let missing: Vec<TweetId> = entries
         .iter()
-        .filter(|entry| !lines.contains_key(&entry.id))
+        .filter(|entry| !summaries.contains_key(&entry.id))
         .map(|entry| TweetId(entry.id))
         .collect();
-    let known: BTreeSet<UserId> = lines.values().map(|line| line.tweet.user_id).collect();
     let mut followed = HashSet::new();
-    let known = reader.map(|reader| (reader, known));
-    for (line, footprint) in read_lines(visit, missing, known, &mut followed).await? {
-        let id = line.tweet.id;
-        site.kept.tweets.put(visit, id, line.clone(), footprint, None);
-        lines.insert(id.0, line);
+    if reader.is_some() || !missing.is_empty() {
+        let known: BTreeSet<UserId> = summaries.values().map(|summary| summary.tweet.user_id).collect();
+        let known = reader.map(|reader| (reader, known));
+        for summary in read_summaries(&mut visit.shared(), missing, known, &mut followed).await? {
+            let id = summary.peek().tweet.id;
+            summaries.insert(id.0, cache.insert(visit.view(), id, summary, None));
+        }
     }
-    let is_shown = |line: &TweetLine| {
-        let author = line.tweet.user_id;
+    let is_shown = |summary: &TweetSummary| {
+        let author = summary.tweet.user_id;
         reader.is_none_or(|reader| author == reader || followed.contains(&author))
     };
-    let placed = |entry: &Cursor| {
-        let line = lines.get(&entry.id).filter(|line| is_shown(line))?;
-        Some(TweetLine { cursor: *entry, ..line.clone() })
+    let line = |entry: &Cursor| {
+        let summary = summaries.get(&entry.id).filter(|summary| is_shown(summary))?;
+        Some(TweetLine { summary: summary.clone(), cursor: *entry })
     };
-    Ok(entries.iter().filter_map(placed).collect())
+    Ok(entries.iter().filter_map(line).collect())
 }
 
-/// The lines of entries, if all of them are kept.
-fn kept(visit: &Visit, entries: &[Cursor]) -> Option<Vec<TweetLine>> {
-    let tweets = &visit.site().kept.tweets;
-    let line = |entry: &Cursor| Some(TweetLine { cursor: *entry, ..tweets.get(visit, &TweetId(entry.id))? });
-    entries.iter().map(line).collect()
-}
-
-/// What a line is made from beside its tweet, and is about to be read. Whoever gets or
-/// loses a name that is mentioned, has it written to a user.
-fn footprint_beside(store: &Store, tweet: &Tweet, names: &[String]) -> Footprint {
-    let author = keys::user(tweet.user_id);
-    let news = tweet.news_id.map(keys::news);
-    let mentioned = (!names.is_empty()).then(|| all_names(&author));
-    let parts = [Part::Fields(&author, &NAMES)].into_iter().chain(mentioned);
-    store.footprint_of(parts.chain(news.as_deref().map(Part::Key)))
-}
-
-/// A tweet on the way to its line.
-struct TweetRead {
-    tweet: Tweet,
-    names: Vec<String>,
-    footprint: Footprint,
-}
-
-/// Reads lines from scratch, and tells what each was made from. Of a reader it is
-/// told who of the authors of these lines, and of others, is followed. Rounds: 2, and
-/// one for mentions.
-async fn read_lines(
-    visit: &mut Visit,
+/// Reads tweets and what belongs to them. Of a reader it is told who of the authors of
+/// these tweets, and of others, is followed. Rounds: 2, and one for mentions.
+async fn read_summaries(
+    visit: &mut SharedVisit<'_>,
     ids: Vec<TweetId>,
     reader: Option<(UserId, BTreeSet<UserId>)>,
     followed: &mut HashSet<UserId>,
-) -> Result<Vec<(TweetLine, Footprint)>, Error> {
-    let store = &visit.site_too().store;
+) -> Result<Vec<Tracked<TweetSummary>>, Error> {
     let mut query = Query::new();
     let mut ask = |id: TweetId| {
-        let key = keys::tweet(id);
-        (id, store.footprint_of([Part::Key(&key)]), query.hash(key))
+        let hash = query.hash(keys::tweet(id));
+        (id, query.track(hash))
     };
     let asked: Vec<_> = ids.into_iter().map(&mut ask).collect();
     let mut answers = visit.run(query).await?;
-    let tweet = |(id, footprint, hash): (TweetId, Footprint, _)| {
-        let tweet = Tweet::from_hash(id, &answers.take(hash))?;
-        let names = tweet.mentioned_names();
-        let footprint = footprint.and(footprint_beside(store, &tweet, &names));
-        Some(TweetRead { tweet, names, footprint })
-    };
-    let tweets: Vec<TweetRead> = asked.into_iter().filter_map(tweet).collect();
+    let tweet = |(id, hash)| answers.take_tracked(hash).map(|hash| Tweet::from_hash(id, &hash)).transpose();
+    let tweets: Vec<Tracked<Tweet>> = asked.into_iter().filter_map(tweet).collect();
 
-    let authors: BTreeSet<UserId> = tweets.iter().map(|read| read.tweet.user_id).collect();
-    let names: BTreeSet<&String> = tweets.iter().flat_map(|read| &read.names).collect();
+    let authors: BTreeSet<UserId> = tweets.iter().map(|tweet| tweet.peek().user_id).collect();
     let mut query = Query::new();
-    let people = read_people(&mut query, authors.iter().copied());
+    let people = PeopleRead::ask(&mut query, authors.iter().copied());
     let follows = reader.map(|(reader, others)| {
         let authors: Vec<UserId> = authors.union(&others).copied().collect();
         let since = query.scores(keys::followings(reader), authors.iter().map(ToString::to_string));
         (authors, since)
     });
-    let news: Vec<_> = tweets
-        .iter()
-        .filter_map(|read| read.tweet.news_id)
-        .map(|id| (id, query.hash(keys::news(id))))
-        .collect();
-    let mentioned: Vec<_> =
-        names.into_iter().map(|name| (query.string(keys::username_to_id(name)), name.clone())).collect();
+    let announced: BTreeSet<NewsId> = tweets.iter().filter_map(|tweet| tweet.peek().news_id).collect();
+    let mut ask = |id: NewsId| {
+        let hash = query.hash(keys::news(id));
+        (id, query.track(hash))
+    };
+    let announced: Vec<_> = announced.into_iter().map(&mut ask).collect();
+    let names: BTreeSet<String> = tweets.iter().flat_map(|tweet| tweet.peek().mentioned_names()).collect();
+    let mentioned = MentionedRead::ask(&mut query, names);
     let mut answers = visit.run(query).await?;
     let people = people.take(&mut answers);
     if let Some((authors, since)) = follows {
@@ -181,53 +155,68 @@ async fn read_lines(
         followed
             .extend(authors.into_iter().zip(since).filter(|(_, since)| since.is_some()).map(|(id, _)| id));
     }
-    let news: HashMap<_, _> = news
+    let announced: HashMap<NewsId, Tracked<Option<News>>> = announced
         .into_iter()
-        .filter_map(|(id, hash)| Some((id, News::from_hash(&answers.take(hash))?)))
-        .filter(|(_, news)| !news.deleted)
-        .map(|(id, news)| (id, Arc::new(news)))
+        .map(|(id, hash)| (id, answers.take_tracked(hash).map(|hash| News::from_hash(&hash))))
         .collect();
-    let mentioned: Vec<(String, UserId)> = mentioned
-        .into_iter()
-        .filter_map(|(id, name)| Some((name, answers.take(id)?.parse().ok()?)))
-        .collect();
-    let mentioned = existing(visit, mentioned).await?;
+    let mentioned = mentioned.take(visit, &mut answers).await?;
 
-    let line = |TweetRead { tweet, names, footprint }: TweetRead| {
-        let (username, fullname) = people.get(&tweet.user_id)?;
-        let announced = match tweet.news_id {
-            Some(id) => Some(news.get(&id)?.clone()),
+    let summary = |tweet: Tracked<Tweet>| {
+        let mut reads = Reads::default();
+        let tweet = tweet.collect_into(&mut reads);
+        let author = people.collect_into(tweet.user_id, &mut reads)?;
+        let news = match tweet.news_id {
+            Some(id) => {
+                let news = announced.get(&id)?.clone().collect_into(&mut reads);
+                Some(news.filter(|news| !news.deleted)?)
+            }
             None => None,
         };
-        let mentions = names.into_iter().filter_map(|name| {
-            let username = mentioned.get(&name)?.clone();
-            Some((name, username))
-        });
-        let line = TweetLine {
-            mentions: Arc::new(Mentions(mentions.collect())),
-            shown: Arc::new(Shown::with_room(room(&tweet, announced.as_deref()))),
-            username: username.as_str().into(),
-            fullname: fullname.as_str().into(),
-            news: announced,
-            cursor: Cursor { score: tweet.created_at, id: tweet.id.0 },
-            tweet: Arc::new(tweet),
-        };
-        Some((line, footprint))
+        let mentions = mentioned.among(tweet.mentioned_names(), &mut reads);
+        let PersonNames { username, fullname } = author;
+        Some(Tracked::new(TweetSummary { tweet, username, fullname, news, mentions }, reads))
     };
-    Ok(tweets.into_iter().filter_map(line).collect())
+    Ok(tweets.into_iter().filter_map(summary).collect())
 }
 
-/// The usernames of those who are mentioned; accounts that are gone have none.
-async fn existing(
-    visit: &mut Visit,
-    mentioned: Vec<(String, UserId)>,
-) -> Result<HashMap<String, String>, Error> {
-    if mentioned.is_empty() {
-        return Ok(HashMap::new());
+/// The users whose names are mentioned, on their way.
+struct MentionedRead(Vec<(String, TrackedHandle<Option<String>>)>);
+
+impl MentionedRead {
+    fn ask(query: &mut Query, names: impl IntoIterator<Item = String>) -> Self {
+        let mut ask = |name: String| {
+            let id = query.string(keys::username_to_id(&name));
+            (name, query.track(id))
+        };
+        Self(names.into_iter().map(&mut ask).collect())
     }
-    let mut query = Query::new();
-    let people = read_people(&mut query, mentioned.iter().map(|(_, id)| *id));
-    let people = people.take(&mut visit.run(query).await?);
-    let found = mentioned.into_iter().filter_map(|(name, id)| Some((name, people.get(&id)?.0.clone())));
-    Ok(found.collect())
+
+    /// Rounds: 1, none where no name is taken.
+    async fn take(self, visit: &mut SharedVisit<'_>, answers: &mut Answers) -> Result<Mentioned, Error> {
+        let ids: HashMap<String, Tracked<Option<UserId>>> = self
+            .0
+            .into_iter()
+            .map(|(name, id)| (name, answers.take_tracked(id).map(|id| id?.parse().ok())))
+            .collect();
+        let mut query = Query::new();
+        let people = PeopleRead::ask(&mut query, ids.values().filter_map(|id| *id.peek()));
+        let people = people.take(&mut visit.run_if_asked(query).await?);
+        Ok(Mentioned { ids, people })
+    }
+}
+
+/// The users whose names are mentioned. Accounts that are gone have no names.
+struct Mentioned {
+    ids: HashMap<String, Tracked<Option<UserId>>>,
+    people: People,
+}
+
+impl Mentioned {
+    fn among(&self, names: Vec<String>, reads: &mut Reads) -> Mentions {
+        let username = |name: String| {
+            let id = self.ids.get(&name)?.clone().collect_into(reads)?;
+            Some((name, self.people.collect_into(id, reads)?.username))
+        };
+        Mentions(names.into_iter().filter_map(username).collect())
+    }
 }

@@ -14,7 +14,8 @@
 //! What is stored may also be too much for a moment: tweets that were deleted,
 //! or of somebody who is not followed any more. Such lines are not shown.
 
-use crate::accounts::visit::Visit;
+use crate::accounts::visit::{Found, Visit};
+use crate::cache::MEBIBYTE;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::timelines::homes::{ask_followings, authors};
@@ -23,7 +24,7 @@ use crate::timelines::merge::Merge;
 use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
 use std::sync::Arc;
-use tidings_keyspace::Query;
+use tidings_keyspace::{Query, Tracked};
 
 /// Rounds of looking further when lines turn out not to be shown, before a
 /// page stays short.
@@ -40,21 +41,27 @@ pub struct TweetPage {
 
 /// Which page of which timeline: the key of its list, the scores and ids of the
 /// window's ends, and its size.
-pub(crate) type PageKey = (String, [Option<(u64, u64)>; 2], usize);
+type PageKey = (String, [Option<(u64, u64)>; 2], usize);
 
-/// A page of a timeline as it is kept. Its tweets are kept by themselves, for they
+crate::cache_kind! {
+    /// Pages of timelines.
+    struct TimelinePages: PageKey => TimelinePage, "timelines", 3 * MEBIBYTE,
+        |(list, ..), page| list.len() + page.size();
+}
+
+/// A page of a timeline as it is cached. Its tweets are cached by themselves, for they
 /// are on many pages.
-#[derive(Debug, Clone)]
-pub(crate) struct KeptPage {
+#[derive(Debug)]
+struct TimelinePage {
     entries: Arc<[Cursor]>,
     next: Option<Cursor>,
     /// At a reader's home the authors who were pulled when it was read.
     pulled: Option<Arc<[UserId]>>,
 }
 
-impl KeptPage {
+impl TimelinePage {
     /// About how many bytes it takes.
-    pub(crate) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         size_of_val(&*self.entries) + self.pulled.as_deref().map_or(0, size_of_val)
     }
 }
@@ -131,7 +138,8 @@ pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
     // Where it is shown alone its place is that of its own time.
     let entry = Cursor { score: f64::NAN, id: id.0 };
     let line = hydrate(visit, &[entry], None).await?.pop().ok_or(Refusal::NoSuchTweet)?;
-    Ok(TweetLine { cursor: Cursor { score: line.tweet.created_at, id: id.0 }, ..line })
+    let cursor = Cursor { score: line.tweet.created_at, id: id.0 };
+    Ok(TweetLine { cursor, ..line })
 }
 
 /// Where the entries of a timeline come from.
@@ -142,7 +150,7 @@ enum Source {
     Home { reader: UserId, pulled: Vec<UserId> },
 }
 
-/// A page as it is kept, or as it is read now.
+/// A page as it is cached, or as it is read now.
 async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<TweetPage, Error> {
     let (list, pulled) = match source {
         Source::List(key) => (key.clone(), None),
@@ -151,20 +159,24 @@ async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<
     let site = visit.site_too();
     let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
     let key = (list, [place(window.before), place(window.since)], window.count);
-    if let Some(kept) = site.kept.timelines.look_up(visit, &key).await?
-        && kept.pulled.as_deref() == pulled
-    {
-        let lines = hydrate(visit, &kept.entries, None).await?;
-        // When there is one less by now, another may have moved up.
-        if lines.len() == kept.entries.len() {
-            return Ok(TweetPage { lines: lines.into(), next: kept.next });
+    let cache = site.caches.of::<TimelinePages>();
+    let flight = match visit.look_up(cache, &key).await? {
+        Found::Value(page) if page.pulled.as_deref() == pulled => {
+            let lines = hydrate(visit, &page.entries, None).await?;
+            // When there is one less by now, another may have moved up.
+            if lines.len() == page.entries.len() {
+                return Ok(TweetPage { lines: lines.into(), next: page.next });
+            }
+            cache.make_too(&key)
         }
-    }
-    let (page, footprint) = site.store.footprint(read_page(visit, source, window)).await;
+        Found::Value(_) => cache.make_too(&key),
+        Found::Missing(flight) => flight,
+    };
+    let (page, reads) = site.store.record_reads(read_page(visit, source, window)).await;
     let page = page?;
     let entries = page.lines.iter().map(|line| line.cursor).collect();
-    let kept = KeptPage { entries, next: page.next, pulled: pulled.map(Arc::from) };
-    site.kept.timelines.put(visit, key, kept, footprint, None);
+    let made = TimelinePage { entries, next: page.next, pulled: pulled.map(Arc::from) };
+    flight.finish(visit.view(), Tracked::recorded(made, &reads), None);
     Ok(page)
 }
 
@@ -264,4 +276,44 @@ async fn home_entries(
         entries.extend(merged(visit, lists, window, None, floor).await?);
     }
     Ok(entries)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::passwords::PasswordWorker;
+    use crate::site::Site;
+    use crate::timelines::lines::Tweets;
+    use crate::values::clock::Timestamp;
+    use crate::values::rules::Rules;
+    use tidings_keyspace::{Batch, Store};
+
+    #[tokio::test]
+    async fn a_cached_page_reads_those_of_its_tweets_that_are_not_cached_any_more() {
+        let store = Store::in_memory().await.unwrap();
+        let mut batch = Batch::new();
+        batch.set_field(keys::user(UserId(1)), "username", "alice");
+        for id in 1..=3 {
+            let tweet = keys::tweet(TweetId(id));
+            batch.set_field(&tweet, "text", format!("tweet {id}"));
+            batch.set_field(&tweet, "user_id", "1");
+            batch.sorted_add(keys::GLOBAL_TIMELINE, id.to_string(), 1_000.0);
+        }
+        store.commit(batch).await.unwrap();
+        let site = Arc::new(Site::new(store.clone(), Rules::default(), PasswordWorker::default()));
+        let page = async || {
+            let mut visit = Visit::new(site.clone(), Timestamp(2_000), None);
+            let before = store.rounds();
+            let page = everyone(&mut visit, &Window::newest(2)).await.unwrap();
+            let texts: Vec<String> = page.lines.iter().map(|line| line.tweet.text.clone()).collect();
+            (texts, page.next.map(|next| next.id), store.rounds() - before)
+        };
+        let expected = |rounds| (vec!["tweet 3".to_owned(), "tweet 2".to_owned()], Some(2), rounds);
+        assert_eq!(page().await, expected(3));
+        assert_eq!(page().await, expected(0));
+        site.caches.of::<Tweets>().clear();
+        assert_eq!(page().await, expected(2), "the list is cached");
+        assert_eq!(page().await, expected(0));
+    }
 }

@@ -1,14 +1,15 @@
 //! Whom to follow: friends of friends first, then who is followed most.
 
-use crate::accounts::users::read_people;
-use crate::accounts::visit::Visit;
+use crate::accounts::users::{PeopleRead, PersonNames};
+use crate::accounts::visit::{Found, Visit};
+use crate::cache::MEBIBYTE;
 use crate::error::Error;
 use crate::keys;
 use crate::timelines::follows::Person;
 use crate::values::ids::UserId;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Order, Query};
+use tidings_keyspace::{Order, Query, Tracked};
 
 /// Of how many of the people whom one follows their followings are looked at.
 const FRIENDS: usize = 20;
@@ -24,6 +25,12 @@ const FIRST_ACCOUNTS: u64 = 20;
 const KNOWN: u64 = 1_000;
 /// Of how many people, beyond those that are asked for, names and followers are read.
 const CLOSER: usize = 40;
+
+crate::cache_kind! {
+    /// Whom to follow, by the viewer and the number.
+    struct Suggestions: (UserId, usize) => Vec<Suggestion>, "suggestions", 2 * MEBIBYTE,
+        |_, people| people.iter().map(Suggestion::size).sum();
+}
 
 /// Somebody to follow, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,19 +61,18 @@ pub async fn suggestions(visit: &mut Visit, count: usize) -> Result<Vec<Suggesti
         return Ok(Vec::new());
     };
     let site = visit.site_too();
-    if let Some(people) = site.kept.suggestions.get(visit, &(viewer, count)) {
-        return Ok(people);
-    }
-    let (people, footprint) = site.store.footprint(read(visit, viewer, count)).await;
-    let people = people?;
-    site.kept.suggestions.put(visit, (viewer, count), people.clone(), footprint, None);
-    Ok(people)
+    let flight = match visit.look_up(site.caches.of::<Suggestions>(), &(viewer, count)).await? {
+        Found::Value(people) => return Ok((*people).clone()),
+        Found::Missing(flight) => flight,
+    };
+    let (people, reads) = site.store.record_reads(read(visit, viewer, count)).await;
+    Ok((*flight.finish(visit.view(), Tracked::recorded(people?, &reads), None)).clone())
 }
 
 async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Suggestion>, Error> {
     let Candidates { people: candidates, by_friends } = candidates(visit, viewer, count).await?;
     let mut query = Query::new();
-    let people = read_people(&mut query, candidates.iter().copied());
+    let people = PeopleRead::ask(&mut query, candidates.iter().copied());
     let followed = query.scores(keys::followings(viewer), candidates.iter().map(ToString::to_string));
     let followers: Vec<_> =
         candidates.iter().map(|candidate| query.sorted_count(keys::followers(*candidate))).collect();
@@ -80,7 +86,7 @@ async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Sug
         .map(|((id, since), followers)| (id, since, answers.take(followers)))
         .filter(|(_, since, _)| since.is_none())
         .filter_map(|(id, _, followers)| {
-            let (username, fullname) = people.remove(&id)?;
+            let PersonNames { username, fullname } = people.remove(id)?;
             Some(Suggestion {
                 person: Person { id, username, fullname, followed: false },
                 followed_by_friends: by_friends.get(&id).copied().unwrap_or(0),

@@ -1,7 +1,7 @@
 //! Tweets: posting and deleting them, and announcing news by them.
 
 use crate::accounts::users::DEACTIVATED;
-use crate::accounts::users::{User, number, read_people};
+use crate::accounts::users::{PeopleRead, User, number};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::site::{Applied, Site};
@@ -182,9 +182,9 @@ async fn users_named(site: &Site, names: &[String]) -> Result<Vec<UserId>, Error
         return Ok(Vec::new());
     }
     let mut query = Query::new();
-    let people = read_people(&mut query, ids.into_values());
+    let people = PeopleRead::ask(&mut query, ids.into_values());
     let people = people.take(&mut site.store.query(query).await?);
-    Ok(people.into_keys().collect())
+    Ok(people.ids().collect())
 }
 
 /// The ids of the names that are taken, even if the account is gone. Rounds: 1,

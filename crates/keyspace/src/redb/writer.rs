@@ -21,7 +21,7 @@ use super::journal::{Journal, Logged};
 use super::tables::{META, META_RECORD, Tables};
 use crate::batch::{Batch, CommitError, Committed, Write};
 use crate::events::Message;
-use crate::footprint::Versions;
+use crate::read_set::Versions;
 use crate::{EngineClock, KeyspaceError};
 use redb::Durability;
 use std::borrow::Cow;

@@ -9,7 +9,7 @@
 //! caching, in broadcasting mode). What was written before a request was made is
 //! told before its answer is given.
 
-use crate::footprint::Versions;
+use crate::read_set::Versions;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Pipeline, PushInfo, PushKind, RedisError, Value, cmd};
 use std::convert::Infallible;
@@ -35,7 +35,7 @@ struct Current {
     generation: u64,
     connection: Option<MultiplexedConnection>,
     /// Whether the server tells of writes on it.
-    tells_of_writes: bool,
+    tracks_writes: bool,
 }
 
 /// How a request is made.
@@ -65,8 +65,8 @@ impl Connection {
     }
 
     /// Whether the server tells of writes.
-    pub(super) fn tells_of_writes(&self) -> bool {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).tells_of_writes
+    pub(super) fn tracks_writes(&self) -> bool {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).tracks_writes
     }
 
     /// Sends commands together. Each is answered by a value, which may be an
@@ -128,14 +128,14 @@ impl Connection {
                 }
             });
         let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
-        let tells_of_writes = track(&mut connection).await?;
-        // Nobody has told of what was written between two connections. Whoever notes a
-        // footprint from now on reads by the new one, which nobody has before that.
+        let tracks_writes = track(&mut connection).await?;
+        // Nobody reports what was written between two connections. Whoever notes versions
+        // from now on reads by the new connection, which nobody has before that.
         self.versions.raise_all();
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.generation += 1;
         current.connection = Some(connection.clone());
-        current.tells_of_writes = tells_of_writes;
+        current.tracks_writes = tracks_writes;
         Ok((current.generation, connection))
     }
 
@@ -150,7 +150,7 @@ impl Connection {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.generation == generation {
             current.connection = None;
-            current.tells_of_writes = false;
+            current.tracks_writes = false;
         }
     }
 }

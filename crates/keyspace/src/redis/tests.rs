@@ -6,7 +6,7 @@
 use super::check_info;
 use crate::redis_server::RedisServer;
 use crate::{
-    Batch, CommitError, Committed, Entry, Footprint, KeyspaceError, OpenError, Order, Part, Query, Store,
+    Batch, CommitError, Committed, Entry, KeyspaceError, OpenError, Order, Query, ReadSet, Store,
     StoreOptions, Value,
 };
 use std::time::{Duration, Instant};
@@ -248,25 +248,34 @@ async fn databases_are_separate() {
     assert_eq!((first.count_keys().await.unwrap(), second.count_keys().await.unwrap()), (1, 0));
 }
 
-/// What somebody keeps of two keys and of a field.
-struct Footprints([Footprint; 3]);
+/// The read sets of two keys and of a field.
+struct ReadSets([ReadSet; 3]);
 
-impl Footprints {
-    fn take(store: &Store) -> Self {
-        let parts = [Part::Key("news:1"), Part::Key("user:1"), Part::Fields("user:1", &["username"])];
-        Self(parts.map(|part| store.footprint_of([part])))
+impl ReadSets {
+    async fn take(store: &Store) -> Self {
+        let read = async |fill: &dyn Fn(&mut Query)| {
+            let mut query = Query::new();
+            fill(&mut query);
+            // The key may hold another type by now: it was read all the same.
+            store.record_reads(store.query(query)).await.1
+        };
+        Self([
+            read(&|query| _ = query.expiry("news:1")).await,
+            read(&|query| _ = query.expiry("user:1")).await,
+            read(&|query| _ = query.hash_fields("user:1", ["username"])).await,
+        ])
     }
 
-    /// Which of them stand once the store has been asked anything.
-    async fn stand(&self, store: &Store) -> [bool; 3] {
+    /// Which of them are unchanged once the store has been asked anything.
+    async fn unchanged(&self, store: &Store) -> [bool; 3] {
         get(store, "anything").await.unwrap();
-        assert!(store.tells_of_writes());
-        self.0.each_ref().map(|footprint| store.stands(footprint))
+        assert!(store.tracks_writes());
+        self.0.each_ref().map(|reads| store.is_unchanged(reads))
     }
 }
 
 #[tokio::test]
-async fn a_footprint_ends_when_others_write() {
+async fn a_read_set_ends_when_others_write() {
     let mut server = RedisServer::start();
     let (store, other) = (open(&server).await, open(&server).await);
     let set = async |store: &Store, key: &str, field: &str| {
@@ -274,59 +283,59 @@ async fn a_footprint_ends_when_others_write() {
         batch.set_field(key, field, "1");
         store.commit(batch).await.unwrap();
     };
-    let kept = Footprints::take(&store);
+    let read = ReadSets::take(&store).await;
     set(&other, "news:2", "title").await;
-    assert_eq!(kept.stand(&store).await, [true; 3]);
+    assert_eq!(read.unchanged(&store).await, [true; 3]);
     set(&other, "news:1", "title").await;
-    assert_eq!(kept.stand(&store).await, [false, true, true]);
+    assert_eq!(read.unchanged(&store).await, [false, true, true]);
     // Which field another has written is not told.
     set(&other, "user:1", "karma").await;
-    assert_eq!(kept.stand(&store).await, [false; 3]);
+    assert_eq!(read.unchanged(&store).await, [false; 3]);
     // Programs of other kinds are told of too, and of keys that expire.
     for (number, command) in ["HSET user:1 karma 2", "DEL user:1", "FLUSHALL"].into_iter().enumerate() {
-        let kept = Footprints::take(&store);
+        let read = ReadSets::take(&store).await;
         server.send(command.as_bytes());
-        assert_eq!(kept.stand(&store).await, [number < 2, false, false], "{command}");
+        assert_eq!(read.unchanged(&store).await, [number < 2, false, false], "{command}");
     }
     server.send(b"SET news:1 text PX 20");
     get(&store, "anything").await.unwrap();
-    let kept = Footprints::take(&store);
+    let read = ReadSets::take(&store).await;
     let deadline = Instant::now() + PATIENCE;
-    while kept.stand(&store).await[0] {
+    while read.unchanged(&store).await[0] {
         assert!(Instant::now() < deadline);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    // What is written between two connections nobody tells.
+    // Nobody reports what is written between two connections.
     for cut in [true, false] {
-        let kept = Footprints::take(&store);
+        let read = ReadSets::take(&store).await;
         if cut {
             server.send(b"CLIENT KILL TYPE normal");
         } else {
             server.stop();
             server.start_again();
         }
-        assert_eq!(kept.stand(&store).await, [false; 3], "{cut}");
-        let kept = Footprints::take(&store);
-        assert_eq!(kept.stand(&store).await, [true; 3], "{cut}");
+        assert_eq!(read.unchanged(&store).await, [false; 3], "{cut}");
+        let read = ReadSets::take(&store).await;
+        assert_eq!(read.unchanged(&store).await, [true; 3], "{cut}");
         server.send(b"SET user:1 text");
-        assert_eq!(kept.stand(&store).await, [true, false, false], "{cut}");
+        assert_eq!(read.unchanged(&store).await, [true, false, false], "{cut}");
     }
 }
 
 #[tokio::test]
-async fn what_is_kept_is_never_older_than_what_another_has_been_told() {
+async fn a_cached_value_is_never_older_than_what_another_has_been_told() {
     let server = RedisServer::start();
     let (store, other) = (open(&server).await, open(&server).await);
-    let mut kept: Option<(Option<String>, Footprint)> = None;
+    let mut cached: Option<(Option<String>, ReadSet)> = None;
     for _ in 0..300 {
         let written = increment(&other, "counter").await.unwrap().counters[0];
-        // The round that a visit makes before it uses what is kept.
+        // The round that a visit makes before it uses the cache.
         get(&store, "session").await.unwrap();
-        let value = match &kept {
-            Some((value, footprint)) if store.stands(footprint) => value.clone(),
+        let value = match &cached {
+            Some((value, reads)) if store.is_unchanged(reads) => value.clone(),
             _ => {
-                let (value, footprint) = store.footprint(get(&store, "counter")).await;
-                kept.insert((value.unwrap(), footprint)).0.clone()
+                let (value, reads) = store.record_reads(get(&store, "counter")).await;
+                cached.insert((value.unwrap(), reads)).0.clone()
             }
         };
         assert_eq!(value, Some(written.to_string()));
@@ -340,7 +349,7 @@ async fn a_server_that_does_not_tell_of_writes_is_used_all_the_same() {
     let store = open_url(&format!("redis://modest:secret@127.0.0.1:{}", server.port())).await.unwrap();
     assert_eq!(increment(&store, "counter").await.unwrap().counters, [1]);
     assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("1"));
-    assert!(!store.tells_of_writes());
+    assert!(!store.tracks_writes());
 }
 
 #[tokio::test]

@@ -121,7 +121,7 @@ pub async fn list(
 }
 
 fn item(line: &NewsLine, with_vote: bool) -> Value {
-    let NewsLine { news, username, my_vote, .. } = line;
+    let (news, username, my_vote) = (&line.news, &line.username, &line.my_vote);
     let mut item = json!({
         "id": news.id,
         "title": news.title,

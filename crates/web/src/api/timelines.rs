@@ -173,7 +173,7 @@ pub async fn of_user(
     fields: Fields,
 ) -> Result<Json<Value>, Failure> {
     let window = window(&fields)?;
-    let user = users::profile(&mut visit, &name).await.map_err(actions::unknown_name)?.user;
+    let user = users::profile(&mut visit, &name).await.map_err(actions::unknown_name)?.user.clone();
     Ok(timeline(&reading::of_user(&mut visit, user.id, &window).await?))
 }
 
@@ -212,7 +212,7 @@ fn timeline(page: &TweetPage) -> Json<Value> {
 }
 
 fn item(line: &TweetLine) -> Value {
-    let TweetLine { tweet, cursor, username, fullname, .. } = line;
+    let (tweet, cursor, username, fullname) = (&line.tweet, &line.cursor, &line.username, &line.fullname);
     let mut item = json!({
         "id": tweet.id,
         "text": tweet.text,

@@ -13,7 +13,7 @@ use maud::{Markup, html};
 use std::time::Duration;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
-use tidings_domain::news::lines::NewsLine;
+use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::lists;
 use tidings_domain::news::ranks;
 use tidings_domain::statistics::{self, Counts};
@@ -97,7 +97,8 @@ impl AdminPage<'_> {
                         }
                     }
                     tbody {
-                        @for NewsLine { news, username, site_score, .. } in self.top {
+                        @for line in self.top {
+                            @let NewsSummary { news, username, site_score } = &**line;
                             tr {
                                 td.number { (news.id) }
                                 td.number { (format!("{:.4}", news.rank(frame.now, rules))) }
@@ -106,7 +107,7 @@ impl AdminPage<'_> {
                                 td.number { (news.down) }
                                 td { (age(frame, news.ctime)) }
                                 td { (author(username.as_deref())) }
-                                td { (title_link(frame, news, *site_score)) }
+                                td { (title_link(frame.link_target(), news, *site_score)) }
                             }
                         }
                     }

@@ -1,7 +1,7 @@
 //! The buttons to vote on an item or a comment.
 
+use super::fragments::{Content, Fragment, Slots, placeholders, written};
 use super::layout::{Frame, SECRET_FIELD};
-use super::template::{HOLE, Template, written};
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::OnceCell;
 use std::sync::LazyLock;
@@ -25,12 +25,27 @@ pub enum Ballot {
 /// There may be hundreds: each kind is made when the first of it is shown.
 #[derive(Default)]
 pub struct Ballots {
-    /// For who is not logged in: a hole for the anchor.
-    login: OnceCell<Template<1>>,
-    /// For news: holes for the item and the anchor.
-    news: OnceCell<Template<2>>,
-    /// For comments: holes for the item, the comment and the anchor.
-    comments: OnceCell<Template<3>>,
+    /// For who is not logged in: the place of the anchor.
+    login: OnceCell<Fragment<Content>>,
+    news: OnceCell<Fragment<NewsBallot>>,
+    comments: OnceCell<Fragment<CommentBallot>>,
+}
+
+placeholders! {
+    /// What differs between ballots on news.
+    enum NewsBallot {
+        News,
+        Anchor,
+    }
+}
+
+placeholders! {
+    /// What differs between ballots on comments.
+    enum CommentBallot {
+        News,
+        Comment,
+        Anchor,
+    }
 }
 
 /// The buttons to vote up and down, within the element with the id `anchor`.
@@ -46,40 +61,66 @@ pub fn vote_buttons(
         (Some(vote), ..) => voted(vote).render_to(html),
         (None, None, _) => {
             let ballot = login.get_or_init(|| {
-                Template::new(html! {
-                    form.vote action="/login" {
-                        input type="hidden" name="next" value={ (frame.here.as_str()) "#" (HOLE) };
-                        button.up { span.hidden { "up" } }
-                        button.down { span.hidden { "down" } }
+                Fragment::new(|slots| {
+                    html! {
+                        form.vote action="/login" {
+                            input type="hidden" name="next" value={ (frame.here.as_str()) "#" (slots.at(Content::Inner)) };
+                            button.up { span.hidden { "up" } }
+                            button.down { span.hidden { "down" } }
+                        }
                     }
                 })
             });
-            ballot.filled([&anchor]).render_to(html);
+            ballot.fill(html, |Content::Inner, html| anchor.render_to(html));
         }
         (None, Some(viewer), Ballot::News(id)) => {
             let ballot = news.get_or_init(|| {
-                let id_field = html! { input type="hidden" name="news_id" value=(HOLE); };
-                Template::new(ballot_form(frame, viewer, "/votenews", "/api/votenews", &id_field))
+                Fragment::new(|slots: &Slots<'_, NewsBallot>| {
+                    let id_field = html! {
+                        input type="hidden" name="news_id" value=(slots.at(NewsBallot::News));
+                    };
+                    let anchor = slots.at(NewsBallot::Anchor);
+                    ballot_form(frame, viewer, ("/votenews", "/api/votenews"), &id_field, &anchor)
+                })
             });
-            ballot.filled([&id.0, &anchor]).render_to(html);
+            ballot.fill(html, |placeholder, html| match placeholder {
+                NewsBallot::News => id.0.render_to(html),
+                NewsBallot::Anchor => anchor.render_to(html),
+            });
         }
         (None, Some(viewer), Ballot::Comment(CommentAddress { news, comment })) => {
             let ballot = comments.get_or_init(|| {
-                let id_field = html! { input type="hidden" name="comment_id" value={ (HOLE) "-" (HOLE) }; };
-                Template::new(ballot_form(frame, viewer, "/votecomment", "/api/votecomment", &id_field))
+                Fragment::new(|slots: &Slots<'_, CommentBallot>| {
+                    let (news, comment) = (slots.at(CommentBallot::News), slots.at(CommentBallot::Comment));
+                    let id_field = html! {
+                        input type="hidden" name="comment_id" value={ (news) "-" (comment) };
+                    };
+                    let anchor = slots.at(CommentBallot::Anchor);
+                    ballot_form(frame, viewer, ("/votecomment", "/api/votecomment"), &id_field, &anchor)
+                })
             });
-            ballot.filled([&news.0, &comment.0, &anchor]).render_to(html);
+            ballot.fill(html, |placeholder, html| match placeholder {
+                CommentBallot::News => news.0.render_to(html),
+                CommentBallot::Comment => comment.0.render_to(html),
+                CommentBallot::Anchor => anchor.render_to(html),
+            });
         }
     })
 }
 
-/// The form of who may vote: the holes of `id_field`, and one for the anchor.
-fn ballot_form(frame: &Frame<'_>, viewer: &User, action: &str, api: &str, id_field: &Markup) -> Markup {
+/// The form of who may vote, sent to a page or, by the script, to the API.
+fn ballot_form(
+    frame: &Frame<'_>,
+    viewer: &User,
+    (action, api): (&str, &str),
+    id_field: &Markup,
+    anchor: &dyn Render,
+) -> Markup {
     html! {
         form.vote method="post" action=(action) data-api=(api) {
             (id_field)
             input type="hidden" name=(SECRET_FIELD) value=(viewer.apisecret.expose());
-            input type="hidden" name="next" value={ (frame.here.as_str()) "#" (HOLE) };
+            input type="hidden" name="next" value={ (frame.here.as_str()) "#" (anchor) };
             (both_buttons(None))
         }
     }

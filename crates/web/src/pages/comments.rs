@@ -252,7 +252,7 @@ pub async fn of_user(
     mut visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, Failure> {
-    let user = users::profile(&mut visit, &name).await?.user;
+    let user = users::profile(&mut visit, &name).await?.user.clone();
     let page = threads::of_user(&mut visit, user.id, &user.username, start, OF_USER).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Comments by {}", user.username);

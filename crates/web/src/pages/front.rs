@@ -124,7 +124,7 @@ pub async fn of_user(
     mut visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, Failure> {
-    let user = users::profile(&mut visit, &name).await?.user;
+    let user = users::profile(&mut visit, &name).await?.user.clone();
     let page = lists::posted(&mut visit, user.id, start, OF_USER).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("News by {}", user.username);

@@ -1,6 +1,7 @@
 //! What every page has around its content: head, navigation, footer.
 
 use super::ballots::Ballots;
+use super::fragments::LinkTarget;
 use super::{login_address, profile_address};
 use crate::App;
 use crate::assets::{ASSETS, LOGO};
@@ -10,6 +11,7 @@ use crate::settings::{Settings, SiteSettings};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::cache::Caches;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::rules::Rules;
 
@@ -23,6 +25,8 @@ pub struct Frame<'a> {
     pub settings: &'a Settings,
     /// The rules of the site.
     pub rules: &'a Rules,
+    /// The caches of the site.
+    pub caches: &'a Caches,
     /// The moment of the visit.
     pub now: Timestamp,
     /// The page's own address; where a form on it leads back to.
@@ -37,12 +41,12 @@ impl<'a> Frame<'a> {
     /// The frame of a page.
     #[must_use]
     pub fn new(
-        (settings, rules): (&'a Settings, &'a Rules),
+        (settings, rules, caches): (&'a Settings, &'a Rules, &'a Caches),
         now: Timestamp,
         here: &'a LocalPath,
         viewer: Option<&'a User>,
     ) -> Self {
-        Self { settings, rules, now, here, viewer, ballots: Ballots::default() }
+        Self { settings, rules, caches, now, here, viewer, ballots: Ballots::default() }
     }
 
     /// The frame of a page for whoever visits. Called after the page's own
@@ -52,25 +56,28 @@ impl<'a> Frame<'a> {
     /// When the store fails.
     pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, Failure> {
         let now = visit.now();
-        Ok(Self::new((&app.settings, &app.site.rules), now, here, visit.viewer().await?))
+        Ok(Self::new(parts(app), now, here, visit.viewer().await?))
     }
 
     /// The frame of a page for somebody who is logged in.
     #[must_use]
     pub fn for_user(app: &'a App, here: &'a LocalPath, viewer: &'a User) -> Self {
-        Self::new((&app.settings, &app.site.rules), app.now(), here, Some(viewer))
+        Self::new(parts(app), app.now(), here, Some(viewer))
     }
 
     /// The frame of a page for somebody who is not logged in.
     #[must_use]
     pub fn for_nobody(app: &'a App, here: &'a LocalPath) -> Self {
-        Self::new((&app.settings, &app.site.rules), app.now(), here, None)
+        Self::new(parts(app), app.now(), here, None)
     }
 
-    /// Whether links to other sites open in new windows.
+    /// Where links to other sites open.
     #[must_use]
-    pub fn new_windows(&self) -> bool {
-        self.viewer.is_some_and(|viewer| viewer.flags.new_windows)
+    pub fn link_target(&self) -> LinkTarget {
+        match self.viewer {
+            Some(viewer) if viewer.flags.new_windows => LinkTarget::NewWindow,
+            _ => LinkTarget::Same,
+        }
     }
 
     /// The hidden field that proves that a form is from the viewer's session.
@@ -166,6 +173,11 @@ impl<'a> Frame<'a> {
     fn is_here(&self, address: &str) -> Option<&'static str> {
         (self.here.path() == address).then_some("page")
     }
+}
+
+/// What a frame takes from the site.
+fn parts(app: &App) -> (&Settings, &Rules, &Caches) {
+    (&app.settings, &app.site.rules, &app.site.caches)
 }
 
 /// A page for when it is not known who asks.

@@ -182,7 +182,7 @@ async fn send(
 
 /// The item, if the viewer may change it.
 async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<Arc<News>, Failure> {
-    let news = lists::get(&mut signed_in.visit, id).await?.news;
+    let news = lists::get(&mut signed_in.visit, id).await?.news.clone();
     news.may_change(&signed_in.user, app.now(), app.site.rules.limits.news_edit_seconds)?;
     Ok(news)
 }

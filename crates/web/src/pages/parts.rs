@@ -1,15 +1,16 @@
 //! What several pages show: ages, counts of votes, authors, items in lists.
 
 use super::ballots::{Ballot, NO_BUTTONS, vote_buttons};
+use super::fragments::{Content, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
 use super::profile_address;
-use super::template::{HOLE, Template, filled, written};
 use super::topics::topic_link;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::articles::lists::PageNumber;
+use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::news::item::News;
-use tidings_domain::news::lines::NewsLine;
+use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::sites::Score;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
@@ -82,24 +83,36 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
 
 /// How many votes up and down.
 pub fn vote_counts(up: impl Render, down: impl Render) -> impl Render {
-    static COUNTS: LazyLock<Template<2>> = LazyLock::new(|| {
-        Template::new(html! {
-            span { span data-count="up" { (HOLE) } " up" } " "
-            span { span data-count="down" { (HOLE) } " down" }
+    placeholders! {
+        enum Counts {
+            Up,
+            Down,
+        }
+    }
+    static COUNTS: LazyLock<Fragment<Counts>> = LazyLock::new(|| {
+        Fragment::new(|slots| {
+            html! {
+                span { span data-count="up" { (slots.at(Counts::Up)) } " up" } " "
+                span { span data-count="down" { (slots.at(Counts::Down)) } " down" }
+            }
         })
     });
-    written(move |html| COUNTS.filled([&up, &down]).render_to(html))
+    written(move |html| {
+        COUNTS.fill(html, |placeholder, html| match placeholder {
+            Counts::Up => up.render_to(html),
+            Counts::Down => down.render_to(html),
+        });
+    })
 }
 
 /// Where an item's title leads to, and the site that is, with its score.
 #[must_use]
-pub fn title_link(frame: &Frame<'_>, news: &News, score: Score) -> Markup {
+pub fn title_link(links: LinkTarget, news: &News, score: Score) -> Markup {
     html! {
         @if news.deleted {
             span.gone { "[deleted news]" }
         } @else if let Some(link) = news.link() {
-            @let target = frame.new_windows().then_some("_blank");
-            a href=(news.url) rel=(OUTSIDE) target=[target] data-open { (news.title) }
+            a href=(news.url) rel=(OUTSIDE) target=[links.attribute()] data-open { (news.title) }
             " "
             @match &link.site {
                 Some(site) => { a.host href=(site_address(site)) { (site) } " " (site_badge(score)) }
@@ -160,37 +173,88 @@ impl Render for Standing {
     }
 }
 
+placeholders! {
+    /// What differs from one reader of a listed item to the next, and from one moment to
+    /// the next.
+    pub enum StoryPlaceholder {
+        /// The votes: up and down, or those that count for an article.
+        Votes,
+        /// How old it is.
+        Age,
+        /// What the viewer may do with it.
+        Links,
+    }
+}
+
+tidings_domain::cache_kind! {
+    /// Listed items as markup.
+    struct StoryFragments: DerivedKey => Fragment<StoryPlaceholder>, "story_fragments", 2 * MEBIBYTE,
+        |_, fragment| fragment.size();
+}
+
 /// An item's heading and the line below it: votes (up and down, or those that
 /// count for an article), author, age, comments, topics, changes.
-pub fn news_story(
+fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) -> impl Render {
+    written(move |html| {
+        let fill = story_filling(frame, line, standing);
+        let fragment = frame.derived::<StoryFragments, _>(&line.summary, |summary, links| {
+            Fragment::new(|slots| listed_story_markup(summary, links, slots))
+        });
+        match fragment {
+            Some(fragment) => fragment.fill(html, fill),
+            None => listed_story_markup(&line.summary, frame.link_target(), &Slots::filled_by(&fill))
+                .render_to(html),
+        }
+    })
+}
+
+/// The same at the head of the item's own page.
+pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
+    let fill = story_filling(frame, line, None);
+    let links = frame.link_target();
+    let title = html! { h1 dir="auto" { (title_link(links, &line.news, line.site_score)) } };
+    story_markup(&line.summary, &title, &Slots::filled_by(&fill))
+}
+
+fn listed_story_markup(
+    summary: &NewsSummary,
+    links: LinkTarget,
+    slots: &Slots<'_, StoryPlaceholder>,
+) -> Markup {
+    let title = html! { h2 dir="auto" { (title_link(links, &summary.news, summary.site_score)) } };
+    story_markup(summary, &title, slots)
+}
+
+fn story_markup(summary: &NewsSummary, title: &Markup, slots: &Slots<'_, StoryPlaceholder>) -> Markup {
+    let NewsSummary { news, username, .. } = summary;
+    html! {
+        (title)
+        div.meta {
+            (slots.at(StoryPlaceholder::Votes)) " "
+            (author(username.as_deref())) " "
+            (age_as(news.ctime, slots.at(StoryPlaceholder::Age))) " "
+            a href=(news_address(news.id)) {
+                @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
+            }
+            @for topic in &news.topics { " " (topic_link(topic)) }
+            (slots.at(StoryPlaceholder::Links))
+        }
+    }
+}
+
+/// What stands in for the placeholders of an item.
+fn story_filling(
     frame: &Frame<'_>,
     line: &NewsLine,
     standing: Option<Standing>,
-    heading: impl Fn(Markup) -> Markup,
-) -> impl Render {
-    let NewsLine { news, username, site_score, shown, .. } = line;
-    written(move |html| {
-        let counts = vote_counts(news.up, news.down);
-        let votes: &dyn Render = standing.as_ref().map_or(&counts, |standing| standing);
-        let age = ago(frame.now.seconds_since(news.ctime));
-        let links = news_links(frame, news);
-        let itself = filled(frame, shown, [votes, &age, &links], |[votes, age, links]| {
-            html! {
-                (heading(title_link(frame, news, *site_score)))
-                div.meta {
-                    (votes) " "
-                    (author(username.as_deref())) " "
-                    (age_as(news.ctime, age)) " "
-                    a href=(news_address(news.id)) {
-                        @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
-                    }
-                    @for topic in &news.topics { " " (topic_link(topic)) }
-                    (links)
-                }
-            }
-        });
-        itself.render_to(html);
-    })
+) -> impl Fn(StoryPlaceholder, &mut String) {
+    let news = &line.news;
+    move |placeholder, html| match (placeholder, &standing) {
+        (StoryPlaceholder::Votes, Some(standing)) => standing.render_to(html),
+        (StoryPlaceholder::Votes, None) => vote_counts(news.up, news.down).render_to(html),
+        (StoryPlaceholder::Age, _) => ago(frame.now.seconds_since(news.ctime)).render_to(html),
+        (StoryPlaceholder::Links, _) => news_links(frame, news).render_to(html),
+    }
 }
 
 /// What the viewer may do with an item.
@@ -210,34 +274,46 @@ fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
 
 /// Items one below the other, counted from `start`.
 pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Render {
-    static LIST: LazyLock<Template<1>> =
-        LazyLock::new(|| Template::new(html! { ol.news role="list" { (HOLE) } }));
+    static LIST: LazyLock<Fragment<Content>> =
+        LazyLock::new(|| Fragment::new(|slots| html! { ol.news role="list" { (slots.at(Content::Inner)) } }));
     written(move |html| {
-        let items = written(|html| {
+        LIST.fill(html, |Content::Inner, html| {
             for (number, line) in (start + 1..).zip(lines) {
                 news_item(frame, number, line, None).render_to(html);
             }
         });
-        LIST.filled([&items]).render_to(html);
     })
 }
 
 /// An item in a list, with its place there.
 pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Option<Standing>) -> impl Render {
-    static ITEM: LazyLock<Template<4>> = LazyLock::new(|| {
-        Template::new(html! {
-            li.item #(HOLE) data-item {
-                span.rank aria-hidden="true" { (HOLE) }
-                (HOLE)
-                div.story { (HOLE) }
+    placeholders! {
+        enum Item {
+            Anchor,
+            Number,
+            Buttons,
+            Story,
+        }
+    }
+    static ITEM: LazyLock<Fragment<Item>> = LazyLock::new(|| {
+        Fragment::new(|slots| {
+            html! {
+                li.item #(slots.at(Item::Anchor)) data-item {
+                    span.rank aria-hidden="true" { (slots.at(Item::Number)) }
+                    (slots.at(Item::Buttons))
+                    div.story { (slots.at(Item::Story)) }
+                }
             }
         })
     });
     written(move |html| {
         let anchor = news_anchor(line.news.id);
-        let buttons = news_buttons(frame, line, anchor);
-        let story = news_story(frame, line, standing, |title| html! { h2 dir="auto" { (title) } });
-        ITEM.filled([&anchor, &number, &buttons, &story]).render_to(html);
+        ITEM.fill(html, |placeholder, html| match placeholder {
+            Item::Anchor => anchor.render_to(html),
+            Item::Number => number.render_to(html),
+            Item::Buttons => news_buttons(frame, line, anchor).render_to(html),
+            Item::Story => listed_story(frame, line, standing).render_to(html),
+        });
     })
 }
 

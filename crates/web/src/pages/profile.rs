@@ -19,7 +19,7 @@ use crate::viewer::SignedForm;
 use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
-use tidings_domain::accounts::users::{self, Profile, User};
+use tidings_domain::accounts::users::{self, Profile, ProfileFacts, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::Person;
 use tidings_domain::timelines::reading::{self, TweetPage};
@@ -48,7 +48,7 @@ impl ProfilePage<'_> {
             (self.person(frame, is_own))
             (self.facts(frame, is_own))
             @if !user.about.is_empty() {
-                div.text dir="auto" { (autolink(&user.about, frame.new_windows())) }
+                div.text dir="auto" { (autolink(&user.about, frame.link_target())) }
             }
             @if is_own && let Some(form) = &self.form {
                 h2 { "Your profile" }
@@ -63,12 +63,12 @@ impl ProfilePage<'_> {
     }
 
     fn person(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
-        let Profile { user, followed, .. } = self.profile;
+        let (user, followed) = (&self.profile.user, self.profile.followed);
         let person = Person {
             id: user.id,
             username: user.username.clone(),
             fullname: user.fullname.clone(),
-            followed: *followed,
+            followed,
         };
         let has_full_name = !user.fullname.is_empty();
         html! {
@@ -88,7 +88,7 @@ impl ProfilePage<'_> {
     }
 
     fn facts(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
-        let Profile { user, posted, comments, followers, followings, tweets, .. } = self.profile;
+        let ProfileFacts { user, posted, comments, followers, followings, tweets } = &**self.profile;
         let counts = [
             ("tweets", tweets, profile_address(&user.username, "")),
             ("followers", followers, profile_address(&user.username, "/followers")),
@@ -180,7 +180,7 @@ async fn show(
     let profile = users::profile(&mut visit, name).await?;
     let tweets = reading::of_user(&mut visit, profile.user.id, &window).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
-    let Profile { user, .. } = &profile;
+    let user = &profile.user;
     let form = with_form.then_some(ProfileForm { about: &user.about, email: &user.email, more: None });
     let saved = fields.get("saved").is_some();
     Ok(ProfilePage { profile: &profile, tweets: &tweets, form, message: None, saved }.render(&frame))
@@ -226,15 +226,15 @@ mod tests {
         let mut owner = user("1", "al<ice", "");
         owner.about = "<script> http://a.com/".to_owned();
         owner.email = "alice@secret.example".to_owned();
-        let profile = Profile {
+        let profile = ProfileFacts {
             user: owner.into(),
             posted: 1,
             comments: 2,
             followers: 4_711,
             followings: 815,
             tweets: 0,
-            followed: false,
-        };
+        }
+        .followed(false);
         let form = match message {
             Some(_) => ProfileForm { about: "typed <about>", email: "typed email", more: None },
             None => ProfileForm { about: "", email: &profile.user.email, more: None },

@@ -2,12 +2,12 @@
 
 use super::ballots::{Ballot, NO_BUTTONS, vote_buttons};
 use super::comments::CommentForm;
+use super::fragments::{Content, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
 use super::login_address;
 use super::parts::{
-    age_as, ago, author, counted, news_address, news_anchor, news_buttons, news_story, vote_counts,
+    age_as, ago, author, counted, leading_story, news_address, news_anchor, news_buttons, vote_counts,
 };
-use super::template::{HOLE, Template, filled, written};
 use crate::App;
 use crate::autolink::autolink;
 use crate::error::Failure;
@@ -15,11 +15,13 @@ use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use axum::extract::State;
 use maud::{Markup, Render, html};
-use std::sync::{Arc, LazyLock};
+use std::ops::Range;
+use std::sync::LazyLock;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::cache::{MEBIBYTE, Shared};
 use tidings_domain::comments::comment::Comment;
-use tidings_domain::comments::threads::{self, Thread, ThreadLine};
+use tidings_domain::comments::threads::{self, Thread, ThreadLine, ThreadLines};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
@@ -32,7 +34,9 @@ const ROOM: usize = 1_100;
 /// A thread, whole or one comment of it and what is below.
 struct ThreadPage<'a> {
     news: &'a NewsLine,
-    lines: &'a [ThreadLine],
+    lines: &'a Shared<ThreadLines>,
+    /// Which of the lines are shown.
+    shown: Range<usize>,
     /// The comment that is shown with its answers; `None` for the whole thread.
     only: Option<CommentId>,
 }
@@ -84,37 +88,60 @@ impl ThreadPage<'_> {
     }
 
     fn comments(&self, frame: &Frame<'_>) -> impl Render {
-        static LIST: LazyLock<Template<1>> =
-            LazyLock::new(|| Template::new(html! { ol.thread role="list" { (HOLE) } }));
+        static LIST: LazyLock<Fragment<Content>> = LazyLock::new(|| {
+            Fragment::new(|slots| html! { ol.thread role="list" { (slots.at(Content::Inner)) } })
+        });
         let place = Place::alone(&self.news.news);
+        let fragments = frame.derived::<ThreadFragments, _>(self.lines, thread_fragments);
+        let lines = self.lines.get(self.shown.clone()).unwrap_or_default();
         // Of a part of a thread the depth counts from its first comment.
-        let above = self.lines.first().map_or(0, |line| line.depth);
+        let above = lines.first().map_or(0, |line| line.depth);
         written(move |html| {
-            let items = written(|html| {
-                html.reserve(self.lines.iter().map(|line| line.comment.body.len() + ROOM).sum());
-                for line in self.lines {
-                    comment_item(frame, place, line, line.depth.saturating_sub(above)).render_to(html);
+            let fragments = fragments.as_ref().and_then(|fragments| fragments.get(self.shown.clone()));
+            html.reserve(lines.iter().map(|line| line.comment.body.len() + ROOM).sum());
+            LIST.fill(html, |Content::Inner, html| {
+                for (position, line) in lines.iter().enumerate() {
+                    let fragment = fragments.and_then(|fragments| fragments.get(position));
+                    let depth = line.depth.saturating_sub(above);
+                    write_comment(html, frame, place, line, (depth, fragment));
                 }
             });
-            LIST.filled([&items]).render_to(html);
         })
     }
+}
+
+placeholders! {
+    /// What differs from one reader of a comment to the next, and from one moment to the
+    /// next.
+    enum CommentPlaceholder {
+        Age,
+        Links,
+    }
+}
+
+tidings_domain::cache_kind! {
+    /// The comments of threads as markup.
+    struct ThreadFragments: DerivedKey => Box<[Fragment<CommentPlaceholder>]>, "thread_fragments",
+        11 * MEBIBYTE, |_, fragments| fragments.iter().map(Fragment::size).sum();
+}
+
+fn thread_fragments(lines: &ThreadLines, links: LinkTarget) -> Box<[Fragment<CommentPlaceholder>]> {
+    let fragment = |line| Fragment::new(|slots| comment_markup(lines.news(), line, links, slots));
+    lines.iter().map(fragment).collect()
 }
 
 /// An item at the head of its thread.
 #[must_use]
 pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
-    // The heading is another than in lists: what they have made is not for here.
-    let line = &NewsLine { shown: Arc::default(), ..line.clone() };
     let news = &line.news;
     let anchor = news_anchor(news.id);
     html! {
         article.item.lead #(anchor) data-item {
             (news_buttons(frame, line, anchor))
             div.story {
-                (news_story(frame, line, None, |title| html! { h1 dir="auto" { (title) } }))
+                (leading_story(frame, line))
                 @if let (false, Some(text)) = (news.deleted, news.text()) {
-                    div.text dir="auto" { (autolink(text, frame.new_windows())) }
+                    div.text dir="auto" { (autolink(text, frame.link_target())) }
                 }
             }
         }
@@ -173,61 +200,88 @@ impl Place {
 
 /// A comment in a list, so many levels below the left edge.
 pub fn comment_item(frame: &Frame<'_>, place: Place, line: &ThreadLine, depth: usize) -> impl Render {
-    static ITEM: LazyLock<Template<4>> = LazyLock::new(|| {
-        Template::new(html! {
-            li class={ "item comment depth-" (HOLE) } id=(HOLE) data-item {
-                (HOLE)
-                (HOLE)
+    written(move |html| write_comment(html, frame, place, line, (depth, None)))
+}
+
+/// Writes the same; what everyone sees of the comment may be at hand as a fragment.
+fn write_comment(
+    html: &mut String,
+    frame: &Frame<'_>,
+    place: Place,
+    line: &ThreadLine,
+    (depth, fragment): (usize, Option<&Fragment<CommentPlaceholder>>),
+) {
+    placeholders! {
+        enum Item {
+            Depth,
+            Anchor,
+            Buttons,
+            Comment,
+        }
+    }
+    static ITEM: LazyLock<Fragment<Item>> = LazyLock::new(|| {
+        Fragment::new(|slots| {
+            html! {
+                li class={ "item comment depth-" (slots.at(Item::Depth)) } id=(slots.at(Item::Anchor)) data-item {
+                    (slots.at(Item::Buttons))
+                    (slots.at(Item::Comment))
+                }
             }
         })
     });
-    let ThreadLine { comment, shown, .. } = line;
+    let comment = &line.comment;
     let Place { news, news_deleted, .. } = place;
-    let address = CommentAddress { news, comment: comment.id };
-    written(move |html| {
-        let anchor = place.anchor(comment.id);
-        let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
-        let to_vote = vote_buttons(frame, Ballot::Comment(address), my_vote, anchor);
-        let is_read_only = comment.deleted || news_deleted;
-        let buttons: &dyn Render = if is_read_only { &NO_BUTTONS } else { &to_vote };
-        let age = ago(frame.now.seconds_since(comment.ctime));
-        let links = comment_links(frame, place, comment);
-        let itself = filled(frame, shown, [&age, &links], |[age, links]| {
-            comment_itself(frame, address, line, age, links)
-        });
-        ITEM.filled([&depth.min(DEEPEST_INDENT), &anchor, buttons, &itself]).render_to(html);
-    })
+    let anchor = place.anchor(comment.id);
+    let fill = |placeholder, html: &mut String| match placeholder {
+        CommentPlaceholder::Age => ago(frame.now.seconds_since(comment.ctime)).render_to(html),
+        CommentPlaceholder::Links => comment_links(frame, place, comment).render_to(html),
+    };
+    ITEM.fill(html, |placeholder, html| match placeholder {
+        Item::Depth => depth.min(DEEPEST_INDENT).render_to(html),
+        Item::Anchor => anchor.render_to(html),
+        Item::Buttons if comment.deleted || news_deleted => NO_BUTTONS.render_to(html),
+        Item::Buttons => {
+            let ballot = Ballot::Comment(CommentAddress { news, comment: comment.id });
+            let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
+            vote_buttons(frame, ballot, my_vote, anchor).render_to(html);
+        }
+        Item::Comment => match fragment {
+            Some(fragment) => fragment.fill(html, fill),
+            None => {
+                comment_markup(news, line, frame.link_target(), &Slots::filled_by(&fill)).render_to(html);
+            }
+        },
+    });
 }
 
-/// What everybody sees of a comment alike, with its age and the links to what can
-/// be done with it.
-fn comment_itself(
-    frame: &Frame<'_>,
-    address: CommentAddress,
+/// What everyone sees of a comment.
+fn comment_markup(
+    news: NewsId,
     ThreadLine { comment, username, .. }: &ThreadLine,
-    age: &dyn Render,
-    links: &dyn Render,
+    links: LinkTarget,
+    slots: &Slots<'_, CommentPlaceholder>,
 ) -> Markup {
-    let CommentAddress { news, .. } = address;
+    let address = CommentAddress { news, comment: comment.id };
+    let age = age_as(comment.ctime, slots.at(CommentPlaceholder::Age));
     html! {
         div {
             @if comment.deleted {
                 div.meta {
-                    a href=(comment_address(address)) data-open { (age_as(comment.ctime, age)) }
-                    (links)
+                    a href=(comment_address(address)) data-open { (age) }
+                    (slots.at(CommentPlaceholder::Links))
                 }
                 p.gone { "[comment deleted]" }
             } @else {
                 div.meta {
                     (author(username.as_deref())) " "
-                    a href=(comment_address(address)) data-open { (age_as(comment.ctime, age)) } " "
+                    a href=(comment_address(address)) data-open { (age) } " "
                     (vote_counts(comment.up.len(), comment.down.len()))
                     @if let Some(parent) = comment.parent_id {
                         " " a href={ "/comment/" (news.0) "/" (parent.0) } { "parent" }
                     }
-                    (links)
+                    (slots.at(CommentPlaceholder::Links))
                 }
-                div.text dir="auto" { (autolink(&comment.body, frame.new_windows())) }
+                div.text dir="auto" { (autolink(&comment.body, links)) }
             }
         }
     }
@@ -235,8 +289,17 @@ fn comment_itself(
 
 /// The links to answer a comment, and to change it for who may.
 fn comment_links(frame: &Frame<'_>, place: Place, comment: &Comment) -> impl Render {
-    static REPLY: LazyLock<Template<2>> = LazyLock::new(|| {
-        Template::new(html! { " " a href={ "/reply/" (HOLE) "/" (HOLE) } rel="nofollow" { "reply" } })
+    placeholders! {
+        enum Reply {
+            News,
+            Comment,
+        }
+    }
+    static REPLY: LazyLock<Fragment<Reply>> = LazyLock::new(|| {
+        Fragment::new(|slots| {
+            let (news, comment) = (slots.at(Reply::News), slots.at(Reply::Comment));
+            html! { " " a href={ "/reply/" (news) "/" (comment) } rel="nofollow" { "reply" } }
+        })
     });
     let (news, id) = (place.news, comment.id);
     let may_reply = !comment.deleted && !place.news_deleted;
@@ -246,7 +309,10 @@ fn comment_links(frame: &Frame<'_>, place: Place, comment: &Comment) -> impl Ren
     let may_delete = viewer.is_some_and(|viewer| comment.may_delete(viewer, frame.now, window).is_ok());
     written(move |html| {
         if may_reply {
-            REPLY.filled([&news.0, &id.0]).render_to(html);
+            REPLY.fill(html, |placeholder, html| match placeholder {
+                Reply::News => news.0.render_to(html),
+                Reply::Comment => id.0.render_to(html),
+            });
         }
         if may_edit {
             html! { " " a href={ "/editcomment/" (news) "/" (id) } { "edit" } }.render_to(html);
@@ -266,7 +332,7 @@ pub async fn thread(
 ) -> Result<Markup, Failure> {
     let Thread { news, lines } = threads::get(&mut visit, id).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(ThreadPage { news: &news, lines: &lines, only: None }.render(&frame))
+    Ok(ThreadPage { news: &news, lines: &lines, shown: 0..lines.len(), only: None }.render(&frame))
 }
 
 /// GET /comment/:news/:comment.
@@ -277,9 +343,9 @@ pub async fn one_comment(
     here: LocalPath,
 ) -> Result<Markup, Failure> {
     let thread = threads::get(&mut visit, news).await?;
-    let lines = thread.below(comment).ok_or(Refusal::NoSuchComment)?;
+    let shown = thread.below(comment).ok_or(Refusal::NoSuchComment)?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(ThreadPage { news: &thread.news, lines, only: Some(comment) }.render(&frame))
+    Ok(ThreadPage { news: &thread.news, lines: &thread.lines, shown, only: Some(comment) }.render(&frame))
 }
 
 #[cfg(test)]
@@ -287,7 +353,6 @@ pub async fn one_comment(
 mod tests {
     use super::super::test_support::{framed, line, news, user};
     use super::*;
-    use tidings_domain::shown::Shown;
 
     fn thread_line(depth: usize, deleted: bool, username: Option<&str>) -> ThreadLine {
         let json = serde_json::json!({
@@ -298,20 +363,21 @@ mod tests {
             comment: Comment::from_field("7", &json.to_string()).unwrap(),
             depth,
             username: username.map(Into::into),
-            shown: Shown::default(),
         }
     }
 
-    fn page(viewer: Option<(&str, &str)>, deleted_news: bool, lines: &[ThreadLine]) -> String {
+    fn page(viewer: Option<(&str, &str)>, deleted_news: bool, lines: Vec<ThreadLine>) -> String {
         let viewer = viewer.map(|(id, flags)| user(id, "viewer", flags));
         let news = line(news("The title", "text://the <i>text</i>", deleted_news), None);
-        let page = ThreadPage { news: &news, lines, only: None };
+        let shown = 0..lines.len();
+        let lines = ThreadLines::new(NewsId(5), lines).into();
+        let page = ThreadPage { news: &news, lines: &lines, shown, only: None };
         framed(viewer.as_ref(), |frame| page.render(frame)).into_string()
     }
 
     #[test]
     fn a_thread_shows_its_text_and_comments_escaped_and_linked() {
-        let html = page(Some(("3", "")), false, &[thread_line(0, false, Some("bob"))]);
+        let html = page(Some(("3", "")), false, vec![thread_line(0, false, Some("bob"))]);
         for part in [
             "the &lt;i&gt;text&lt;/i&gt;",
             r#"<a href="http://a.com/" rel="nofollow ugc noopener">"#,
@@ -329,14 +395,14 @@ mod tests {
 
     #[test]
     fn comments_are_indented_up_to_a_depth() {
-        let html = page(None, false, &[thread_line(0, false, None), thread_line(40, false, None)]);
+        let html = page(None, false, vec![thread_line(0, false, None), thread_line(40, false, None)]);
         assert!(html.contains("depth-0") && html.contains("depth-12") && !html.contains("depth-40"));
         assert!(html.contains("[deleted user]"), "{html}");
     }
 
     #[test]
     fn a_deleted_comment_shows_neither_body_nor_author_nor_buttons() {
-        let html = page(Some(("2", "")), true, &[thread_line(0, true, Some("bob"))]);
+        let html = page(Some(("2", "")), true, vec![thread_line(0, true, Some("bob"))]);
         assert!(html.contains("[comment deleted]"), "{html}");
         for part in ["a.com", "bob", ">up<", "/reply/", "/editcomment/"] {
             assert!(!html.contains(part), "{part} in {html}");
@@ -345,7 +411,7 @@ mod tests {
 
     #[test]
     fn the_thread_of_a_deleted_item_is_only_read() {
-        let html = page(Some(("9", "")), true, &[thread_line(0, false, Some("bob"))]);
+        let html = page(Some(("9", "")), true, vec![thread_line(0, false, Some("bob"))]);
         assert!(html.contains("[deleted news]") && html.contains("http://a.com/"), "{html}");
         for part in ["The title", "the &lt;i&gt;", "<button class=\"up\"", "/postcomment", "/reply/"] {
             assert!(!html.contains(part), "{part} in {html}");
@@ -354,9 +420,9 @@ mod tests {
 
     #[test]
     fn authors_may_edit_and_administrators_may_delete() {
-        let lines = [thread_line(0, false, Some("bob"))];
+        let lines = || vec![thread_line(0, false, Some("bob"))];
         let links = |viewer| {
-            let html = page(Some(viewer), false, &lines);
+            let html = page(Some(viewer), false, lines());
             (
                 html.contains(r#"href="/editcomment/5/7""#),
                 html.contains(r##"href="/editcomment/5/7#delete""##),

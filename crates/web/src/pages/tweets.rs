@@ -1,9 +1,9 @@
 //! Tweets: how one is shown, its own page, deleting it.
 
+use super::fragments::{Content, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
 use super::parts::{OUTSIDE, age_as, ago, news_address, title_link};
 use super::profile_address;
-use super::template::{HOLE, Template, filled, written};
 use crate::App;
 use crate::error::Failure;
 use crate::local_path::LocalPath;
@@ -14,9 +14,10 @@ use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
-use tidings_domain::timelines::lines::TweetLine;
+use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
 use tidings_domain::timelines::reading;
 use tidings_domain::timelines::tweets;
 use tidings_domain::values::clock::Timestamp;
@@ -33,9 +34,9 @@ pub fn tweet_address(id: TweetId) -> String {
 /// The second in which a tweet was posted.
 #[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-pub fn posted_at(line: &TweetLine) -> Timestamp {
+pub fn posted_at(summary: &TweetSummary) -> Timestamp {
     // What is out of range saturates.
-    Timestamp(line.tweet.created_at as u64)
+    Timestamp(summary.tweet.created_at as u64)
 }
 
 /// A person's name as a link to the profile: the full name, if there is one,
@@ -52,17 +53,29 @@ pub fn person_link(username: &str, fullname: &str) -> Markup {
 
 /// Tweets one below the other.
 pub fn tweet_list(frame: &Frame<'_>, lines: &[TweetLine]) -> impl Render {
-    static LIST: LazyLock<Template<1>> =
-        LazyLock::new(|| Template::new(html! { ol.tweets role="list" { (HOLE) } }));
-    static ITEM: LazyLock<Template<2>> =
-        LazyLock::new(|| Template::new(html! { li.tweet #{ "tweet-" (HOLE) } data-item { (HOLE) } }));
+    placeholders! {
+        enum Item {
+            Id,
+            Tweet,
+        }
+    }
+    static LIST: LazyLock<Fragment<Content>> = LazyLock::new(|| {
+        Fragment::new(|slots| html! { ol.tweets role="list" { (slots.at(Content::Inner)) } })
+    });
+    static ITEM: LazyLock<Fragment<Item>> = LazyLock::new(|| {
+        Fragment::new(|slots| {
+            html! { li.tweet #{ "tweet-" (slots.at(Item::Id)) } data-item { (slots.at(Item::Tweet)) } }
+        })
+    });
     written(move |html| {
-        let items = written(|html| {
+        LIST.fill(html, |Content::Inner, html| {
             for line in lines {
-                ITEM.filled([&line.tweet.id.0, &tweet(frame, line)]).render_to(html);
+                ITEM.fill(html, |placeholder, html| match placeholder {
+                    Item::Id => line.tweet.id.0.render_to(html),
+                    Item::Tweet => tweet(frame, line).render_to(html),
+                });
             }
         });
-        LIST.filled([&items]).render_to(html);
     })
 }
 
@@ -76,44 +89,66 @@ pub fn older(base: &str, next: Option<Cursor>) -> Markup {
     }
 }
 
+placeholders! {
+    /// What differs from one reader of a tweet to the next, and from one moment to the next.
+    enum TweetPlaceholder {
+        Age,
+        Delete,
+    }
+}
+
+tidings_domain::cache_kind! {
+    /// Tweets as markup.
+    struct TweetFragments: DerivedKey => Fragment<TweetPlaceholder>, "tweet_fragments", 18 * MEBIBYTE,
+        |_, fragment| fragment.size();
+}
+
 fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
     let tweet = &line.tweet;
     let may_delete = frame.viewer.is_some_and(|viewer| tweet.may_delete(viewer).is_ok());
+    let fill = move |placeholder, html: &mut String| match placeholder {
+        TweetPlaceholder::Age => ago(frame.now.seconds_since(posted_at(line))).render_to(html),
+        TweetPlaceholder::Delete if may_delete => {
+            html! { " " a href={ "/deltweet/" (tweet.id) } { "delete" } }.render_to(html);
+        }
+        TweetPlaceholder::Delete => {}
+    };
     written(move |html| {
-        let age = ago(frame.now.seconds_since(posted_at(line)));
-        let delete = written(|html| {
-            if may_delete {
-                html! { " " a href={ "/deltweet/" (tweet.id) } { "delete" } }.render_to(html);
-            }
+        let fragment = frame.derived::<TweetFragments, _>(&line.summary, |summary, links| {
+            Fragment::new(|slots| tweet_markup(summary, links, slots))
         });
-        let itself = |[age, delete]: [&dyn Render; 2]| tweet_itself(frame, line, age, delete);
-        filled(frame, &line.shown, [&age, &delete], itself).render_to(html);
+        match fragment {
+            Some(fragment) => fragment.fill(html, fill),
+            None => {
+                tweet_markup(&line.summary, frame.link_target(), &Slots::filled_by(&fill)).render_to(html)
+            }
+        }
     })
 }
 
-/// What everybody sees of a tweet alike, with its age and what the viewer may do
-/// with it.
-fn tweet_itself(frame: &Frame<'_>, line: &TweetLine, age: &dyn Render, delete: &dyn Render) -> Markup {
-    let TweetLine { tweet, username, fullname, news, .. } = line;
+/// What everyone sees of a tweet.
+fn tweet_markup(summary: &TweetSummary, links: LinkTarget, slots: &Slots<'_, TweetPlaceholder>) -> Markup {
+    let TweetSummary { tweet, username, fullname, news, .. } = summary;
+    let age = slots.at(TweetPlaceholder::Age);
     html! {
         div.meta {
             (person_link(username, fullname)) " "
-            a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(line), age)) }
-            (delete)
+            a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(summary), age)) }
+            (slots.at(TweetPlaceholder::Delete))
         }
         @match news {
-            Some(news) => { (announcement(frame, news)) }
-            None => { div.text dir="auto" { (text(frame, line)) } }
+            Some(news) => { (announcement(links, news)) }
+            None => { div.text dir="auto" { (text(links, summary)) } }
         }
     }
 }
 
 /// The item that a tweet announces, in place of its text.
-fn announcement(frame: &Frame<'_>, news: &News) -> Markup {
+fn announcement(links: LinkTarget, news: &News) -> Markup {
     html! {
         div.announced {
             // The badge of the site is on the item's own page: here it would cost a round.
-            div dir="auto" { (title_link(frame, news, Score::NoScore)) }
+            div dir="auto" { (title_link(links, news, Score::NoScore)) }
             a href=(news_address(news.id)) {
                 "discuss" @if news.comments > 0 { " (" (news.comments) ")" }
             }
@@ -122,15 +157,14 @@ fn announcement(frame: &Frame<'_>, news: &News) -> Markup {
 }
 
 /// The text with its links, and with the names of users as links to them.
-fn text(frame: &Frame<'_>, line: &TweetLine) -> Markup {
-    let target = frame.new_windows().then_some("_blank");
+fn text(links: LinkTarget, summary: &TweetSummary) -> Markup {
     html! {
-        @for piece in pieces(&line.tweet.text) {
+        @for piece in pieces(&summary.tweet.text) {
             @match piece {
                 Piece::Text(text) => { (text) }
-                Piece::Link(url) => { a href=(url) rel=(OUTSIDE) target=[target] { (url) } }
+                Piece::Link(url) => { a href=(url) rel=(OUTSIDE) target=[links.attribute()] { (url) } }
                 Piece::Mention(name) => {
-                    @match line.mentions.username(name) {
+                    @match summary.mentions.username(name) {
                         Some(username) => { a href=(profile_address(username, "")) { "@" (name) } }
                         None => { "@" (name) }
                     }

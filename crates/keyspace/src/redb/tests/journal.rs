@@ -4,7 +4,7 @@
 use super::disk::{Disk, JOURNAL_LENGTH};
 use super::rig::Rig;
 use super::*;
-use crate::Footprint;
+use crate::ReadSet;
 use crate::batch::{Bound, Selection, Within};
 use crate::conformance::oracle;
 use crate::redb::journal::{Contents, Journal, LENGTH, Logged, Medium, Unreadable, batches, head};
@@ -210,28 +210,29 @@ async fn callers_are_told_of_a_journal_that_fails_and_the_store_works_on() {
 }
 
 #[test]
-fn what_is_kept_of_a_store_ends_with_a_failure_that_left_its_writes() {
+fn cached_values_end_with_a_failure_that_left_its_writes() {
     let (disk, versions) = (Disk::default(), Arc::<Versions>::default());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    // Before each opening somebody reads, and keeps what comes of it.
-    let kept: Arc<Mutex<Vec<Footprint>>> = Arc::default();
+    // Before each opening somebody reads, and caches what comes of it.
+    let cached: Arc<Mutex<Vec<ReadSet>>> = Arc::default();
     let opener: Opener = {
-        let (versions, kept, open) = (versions.clone(), kept.clone(), disk.opener());
+        let (versions, cached, open) = (versions.clone(), cached.clone(), disk.opener());
         Box::new(move || {
             let mut query = Query::new();
             query.string("counter");
-            let reading = Footprint::of(&versions, async { versions.note_reads(&query) });
-            kept.lock().unwrap().push(runtime.block_on(reading).1);
+            let reading = ReadSet::record(async { versions.note_query(&query) });
+            cached.lock().unwrap().push(runtime.block_on(reading).1);
             open()
         })
     };
     let mut rig = Rig::open_with(opener, &clock(), versions.clone()).unwrap();
-    assert!(kept.lock().unwrap()[0].stands(&versions));
+    assert!(cached.lock().unwrap()[0].is_unchanged(&versions));
     disk.set_journal_fails(true);
     assert!(is_unavailable(rig.commit([increment("counter")]).remove(0)));
     assert_eq!(string(&rig.redb, "counter").unwrap().as_deref(), Some("1"));
-    let standing: Vec<_> = kept.lock().unwrap().iter().map(|footprint| footprint.stands(&versions)).collect();
-    assert_eq!(standing, [false, false]);
+    let unchanged: Vec<_> =
+        cached.lock().unwrap().iter().map(|reads| reads.is_unchanged(&versions)).collect();
+    assert_eq!(unchanged, [false, false]);
 }
 
 #[tokio::test]

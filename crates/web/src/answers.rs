@@ -1,49 +1,48 @@
-//! Answers that are the same for everybody who is not logged in, kept for as
-//! long as they stand: within the second that they tell the time of, and until
-//! anything that they were made from is written.
+//! Answers that are the same for everyone who is not logged in, cached while they are
+//! true: within the second that their ages are told for, and until anything that they
+//! were made of is written.
 //!
-//! So a kept answer is, byte for byte, what the site would answer anew, with
-//! one exception: what another server has written to a shared store is seen in
-//! the next second. Who is logged in is never answered from here.
+//! So a cached answer is, byte for byte, what the site would answer anew, with one
+//! exception: what another server has written to a shared store is seen in the next
+//! second. Who is logged in is never answered from here.
 
 use super::headers::{PRIVATE, PUBLIC};
 use super::{App, cookies};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use quick_cache::sync::Cache;
-use quick_cache::{Equivalent, Weighter};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
-use tidings_domain::kept;
-use tidings_domain::values::clock::Timestamp;
-use tidings_keyspace::{Footprint, Store};
+use quick_cache::Equivalent;
+use std::hash::{DefaultHasher, Hasher};
+use tidings_domain::cache::{Lookup, MEBIBYTE, Shared, View};
+use tidings_keyspace::Tracked;
 
-/// The most bytes of answers that are kept.
-const CAPACITY: u64 = 12 * 1024 * 1024;
-/// A larger answer is not kept.
+/// A larger answer is not cached.
 const LARGEST: usize = 1024 * 1024;
-/// Parts of the cache with a lock each; each must have room for [`LARGEST`].
-const SHARDS: usize = 8;
 /// A longer `Accept-Encoding` is nobody's: such a request is answered anew.
 const LONGEST_ENCODING: usize = 64;
-/// About how many bytes an answer takes beside body, address and footprint.
-const OVERHEAD: usize = 1_024;
+/// About how many bytes the headers of an answer take.
+const HEADERS: usize = 1_024;
 
 /// Marks, in an answer's extensions, that it depends on nothing of the request
 /// but its address, for those who are not logged in.
 #[derive(Debug, Clone, Copy)]
 struct SameForAll;
 
-/// The layer that marks the answers of its routes.
+/// The middleware that marks the answers of its routes.
 pub async fn same_for_all(mut response: Response) -> Response {
     response.extensions_mut().insert(SameForAll);
     response
 }
 
-/// What tells kept answers apart.
+tidings_domain::cache_kind! {
+    /// Whole answers.
+    struct Answers: AnswerKey => Answer, "answers", 12 * MEBIBYTE,
+        |key, answer| HEADERS + key.address.len() + answer.body.len();
+}
+
+/// What an answer depends on, of a request that may be answered from the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
+struct AnswerKey {
     address: String,
     encoding: String,
 }
@@ -55,14 +54,13 @@ struct Asked<'a> {
     encoding: &'a str,
 }
 
-impl Equivalent<Key> for Asked<'_> {
-    fn equivalent(&self, key: &Key) -> bool {
+impl Equivalent<AnswerKey> for Asked<'_> {
+    fn equivalent(&self, key: &AnswerKey) -> bool {
         self.address == key.address && self.encoding == key.encoding
     }
 }
 
 impl<'a> Asked<'a> {
-    /// What a request asks for, if it is one that may be answered from here.
     fn of<B>(request: &'a Request<B>) -> Option<Self> {
         let headers = request.headers();
         let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -77,23 +75,18 @@ impl<'a> Asked<'a> {
         Some(Self { address: request.uri().path_and_query()?.as_str(), encoding })
     }
 
-    fn to_key(&self) -> Key {
-        Key { address: self.address.to_owned(), encoding: self.encoding.to_owned() }
+    fn to_key(&self) -> AnswerKey {
+        AnswerKey { address: self.address.to_owned(), encoding: self.encoding.to_owned() }
     }
 }
 
+/// An answer as it is cached.
 struct Answer {
     headers: HeaderMap,
     body: Bytes,
-    second: Timestamp,
-    footprint: Footprint,
 }
 
 impl Answer {
-    fn stands(&self, store: &Store, now: Timestamp) -> bool {
-        self.second == now && store.stands(&self.footprint)
-    }
-
     /// The answer to somebody who may have it already.
     fn respond(&self, asked: &HeaderMap) -> Response {
         let mut headers = self.headers.clone();
@@ -111,7 +104,7 @@ impl Answer {
 
 /// Whether an answer is the same for the next who asks. One that sets a cookie
 /// never is, whatever its route says.
-fn may_be_kept(response: &Response) -> bool {
+fn may_be_cached(response: &Response) -> bool {
     response.status() == StatusCode::OK
         && response.extensions().get::<SameForAll>().is_some()
         && !response.headers().contains_key(header::SET_COOKIE)
@@ -127,66 +120,53 @@ fn has_it_already(asked: &HeaderMap, tag: Option<&HeaderValue>) -> bool {
     named.flat_map(|value| value.split(',')).any(|named| named.trim() == "*" || opaque(named) == opaque(tag))
 }
 
-#[derive(Clone)]
-struct Bytewise;
-
-impl Weighter<Key, Arc<Answer>> for Bytewise {
-    fn weight(&self, key: &Key, answer: &Arc<Answer>) -> u64 {
-        let bytes = OVERHEAD + key.address.len() + answer.body.len() + answer.footprint.size();
-        u64::try_from(bytes).unwrap_or(u64::MAX)
+/// Answers a request from the cache, or by `answer`. Where many ask for the same at once,
+/// one of them has it made and the others wait.
+pub async fn answer_cached<B, F: Future<Output = Response>>(
+    app: &App,
+    mut request: Request<B>,
+    answer: impl FnOnce(Request<B>) -> F,
+) -> Response {
+    let Some(asked) = Asked::of(&request) else {
+        return answer(request).await;
+    };
+    // Others may have written on a shared store, but not before this second.
+    let view = View { store: &app.site.store, now: app.now(), is_current: true };
+    let cache = app.site.caches.of::<Answers>();
+    if let Some(cached) = cache.get(view, &asked) {
+        return cached.respond(request.headers());
     }
-}
-
-/// The kept answers of a site.
-pub struct KeptAnswers {
-    app: App,
-    cache: Cache<Key, Arc<Answer>, Bytewise>,
-}
-
-impl KeptAnswers {
-    /// No answers yet.
-    #[must_use]
-    pub fn new(app: App) -> Self {
-        Self { app, cache: kept::cache(CAPACITY, SHARDS, Bytewise) }
+    let key = asked.to_key();
+    let flight = match cache.claim(view, &key) {
+        Lookup::Hit(cached) => return cached.respond(request.headers()),
+        Lookup::Make(flight) => flight,
+        Lookup::Wait(waiting) => match waiting.value(view).await {
+            Some(cached) => return cached.respond(request.headers()),
+            None => cache.make_too(&key),
+        },
+    };
+    let asked = request.headers().clone();
+    // Of an answer to HEAD the server sends the head alone.
+    *request.method_mut() = Method::GET;
+    let (response, reads) = app.site.store.record_reads(answer(request)).await;
+    if !may_be_cached(&response) {
+        return response;
     }
-
-    /// Answers a request, from what is kept or by `answer`.
-    pub async fn answer<B, F: Future<Output = Response>>(
-        &self,
-        mut request: Request<B>,
-        answer: impl FnOnce(Request<B>) -> F,
-    ) -> Response {
-        let Some(asked) = Asked::of(&request) else {
-            return answer(request).await;
-        };
-        let (store, now) = (&self.app.site.store, self.app.now());
-        if let Some(kept) = self.cache.get(&asked)
-            && kept.stands(store, now)
-        {
-            return kept.respond(request.headers());
-        }
-        let (key, asked) = (asked.to_key(), request.headers().clone());
-        // Of an answer to HEAD the server sends the head alone.
-        *request.method_mut() = Method::GET;
-        let (response, footprint) = store.footprint(answer(request)).await;
-        if !may_be_kept(&response) {
-            return response;
-        }
-        let (head, body) = response.into_parts();
-        let Ok(body) = to_bytes(body, usize::MAX).await else {
-            // Bodies are made whole in memory, or compressed from there: it cannot be.
-            tracing::error!(address = key.address, "the body of an answer could not be read");
-            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
-        };
-        // What is kept has no room to grow.
-        let body = Bytes::copy_from_slice(&body);
-        let headers = shared_headers(head.headers, &body);
-        let answer = Arc::new(Answer { headers, body, second: now, footprint });
-        if answer.body.len() <= LARGEST {
-            self.cache.insert(key, answer.clone());
-        }
-        answer.respond(&asked)
+    let (head, body) = response.into_parts();
+    let Ok(body) = to_bytes(body, usize::MAX).await else {
+        // Bodies are made whole in memory, or compressed from there: it cannot be.
+        tracing::error!(address = key.address, "the body of an answer could not be read");
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    // A cached body has no room to grow.
+    let body = Bytes::copy_from_slice(&body);
+    let headers = shared_headers(head.headers, &body);
+    let answer = Answer { headers, body };
+    if answer.body.len() > LARGEST {
+        return answer.respond(&asked);
     }
+    let answer: Shared<Answer> = flight.finish(view, Tracked::recorded(answer, &reads), Some(view.now));
+    answer.respond(&asked)
 }
 
 /// The headers of an answer that everybody gets: caches on the way may keep

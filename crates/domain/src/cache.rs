@@ -1,0 +1,647 @@
+//! Values that were read once and are cached until anything that they were made of is
+//! written.
+//!
+//! A *kind* of cached value says what it is called, what its keys are and how much room
+//! it has; each wing declares its own, with [`kind!`](crate::cache_kind), beside the
+//! values that it caches. A site's [`Caches`] hold one [`Cache`] of each kind.
+//!
+//! An entry depends on exactly what was read while its value was made: its
+//! [`ReadSet`]. It is used while nothing of that has been written, so whoever has been
+//! told that a write was done sees it. A cached value belongs to nobody: what differs
+//! from one viewer to the next (names, votes, secrets) is not part of it.
+
+use crate::values::clock::Timestamp;
+use quick_cache::{Equivalent, OptionsBuilder, Weighter};
+use std::any::Any;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tidings_keyspace::{ReadSet, Reads, Store, Tracked};
+use tokio::sync::watch;
+
+/// Bytes in a mebibyte.
+pub const MEBIBYTE: u64 = 1024 * 1024;
+/// What all caches of a site may take together unless the operator says otherwise: the
+/// sum of [`Kind::BYTES`] of all kinds.
+pub const DEFAULT_BYTES: u64 = 86 * MEBIBYTE;
+/// Parts of a cache with a lock each. A value that is larger than a part is not cached.
+const SHARDS: u64 = 4;
+/// About how many bytes an entry takes beside its value and its read set.
+const OVERHEAD: usize = 128;
+/// Entries that a cache expects; it grows beyond.
+const EXPECTED_ENTRIES: usize = 1_000;
+/// The most kinds of cached values in one program.
+const MAX_KINDS: usize = 32;
+
+/// A kind of cached value.
+pub trait Kind: Sized + Send + Sync + 'static {
+    /// What values are found by.
+    type Key: Hash + Eq + Clone + Send + Sync + 'static;
+    /// What is cached.
+    type Value: Send + Sync + 'static;
+    /// What the cache is called in metrics.
+    const NAME: &'static str;
+    /// The bytes that its values may take, of [`DEFAULT_BYTES`].
+    const BYTES: u64;
+
+    /// About how many bytes a value takes, with what its key has on the heap.
+    fn size(key: &Self::Key, value: &Self::Value) -> usize;
+
+    /// Where a site's [`Caches`] have this kind.
+    fn slot() -> &'static Slot;
+}
+
+/// The place of a kind among a site's caches, the same in each site of the program.
+#[derive(Debug)]
+pub struct Slot(OnceLock<usize>);
+
+impl Slot {
+    /// A place that is chosen when it is first asked for.
+    #[must_use]
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    fn index(&self) -> usize {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        *self.0.get_or_init(|| NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Declares a [`Kind`] of cached value:
+///
+/// ```
+/// use tidings_domain::cache::MEBIBYTE;
+///
+/// tidings_domain::cache_kind! {
+///     /// Names of users.
+///     pub struct Names: u64 => String, "names", MEBIBYTE, |_, name| name.len();
+/// }
+/// ```
+#[macro_export]
+macro_rules! cache_kind {
+    (
+        $(#[$meta:meta])*
+        $visibility:vis struct $Kind:ident: $Key:ty => $Value:ty, $name:literal, $bytes:expr, $size:expr;
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug)]
+        $visibility struct $Kind;
+
+        impl $crate::cache::Kind for $Kind {
+            type Key = $Key;
+            type Value = $Value;
+            const NAME: &'static str = $name;
+            const BYTES: u64 = $bytes;
+
+            fn size(key: &$Key, value: &$Value) -> usize {
+                let size: fn(&$Key, &$Value) -> usize = $size;
+                size(key, value)
+            }
+
+            fn slot() -> &'static $crate::cache::Slot {
+                static SLOT: $crate::cache::Slot = $crate::cache::Slot::new();
+                &SLOT
+            }
+        }
+    };
+}
+
+/// A value that is the same for everyone, with what was read to make it.
+#[derive(Debug)]
+pub struct Shared<V> {
+    entry: Arc<Entry<V>>,
+    is_cached: bool,
+}
+
+#[derive(Debug)]
+struct Entry<V> {
+    value: V,
+    reads: ReadSet,
+    /// The second that the value is of, if it depends on the time.
+    second: Option<Timestamp>,
+    /// Tells this entry from all others of the program.
+    id: u64,
+}
+
+impl<V> Clone for Shared<V> {
+    fn clone(&self) -> Self {
+        Self { entry: self.entry.clone(), is_cached: self.is_cached }
+    }
+}
+
+impl<V> Deref for Shared<V> {
+    type Target = V;
+
+    fn deref(&self) -> &V {
+        &self.entry.value
+    }
+}
+
+impl<V: PartialEq> PartialEq for Shared<V> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<V> From<V> for Shared<V> {
+    /// A value that was made of nothing that is stored, such as one of a test.
+    fn from(value: V) -> Self {
+        Self::new(Tracked::new(value, Reads::default()), None)
+    }
+}
+
+impl<V> Shared<V> {
+    fn new(made: Tracked<V>, second: Option<Timestamp>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let (value, reads) = made.into_parts();
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { entry: Arc::new(Entry { value, reads, second, id }), is_cached: false }
+    }
+
+    /// A number that this value has and no other, not even one that is made in its
+    /// place: what is derived from the value can be cached by it.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.entry.id
+    }
+
+    /// Whether it came out of a cache: then it is worth caching what is derived from it.
+    #[must_use]
+    pub const fn is_cached(&self) -> bool {
+        self.is_cached
+    }
+
+    /// The value; what was read for it is added to `reads`.
+    pub fn collect_into(&self, reads: &mut Reads) -> &V {
+        reads.add(&self.entry.reads);
+        &self.entry.value
+    }
+}
+
+/// From where somebody looks at the caches.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The store that values are read from.
+    pub store: &'a Store,
+    /// The second in which they are used.
+    pub now: Timestamp,
+    /// Whether it is known what others have written before. On a shared store it is
+    /// known after the first round.
+    pub is_current: bool,
+}
+
+impl View<'_> {
+    fn can_use<V>(&self, entry: &Entry<V>) -> bool {
+        entry.second.is_none_or(|second| second == self.now) && self.store.is_unchanged(&entry.reads)
+    }
+}
+
+/// The cached values of one kind.
+pub struct Cache<K: Kind> {
+    entries: quick_cache::sync::Cache<K::Key, Arc<Entry<K::Value>>, Weigh<K>>,
+    /// What is being made, and where its maker says that it is done.
+    flights: Mutex<HashMap<K::Key, Landing<K::Value>>>,
+    capacity_bytes: u64,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+/// Where those who wait for a value are told of it.
+type Landing<V> = watch::Receiver<Option<Shared<V>>>;
+
+struct Weigh<K>(PhantomData<fn() -> K>);
+
+impl<K> Clone for Weigh<K> {
+    fn clone(&self) -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<K: Kind> Weighter<K::Key, Arc<Entry<K::Value>>> for Weigh<K> {
+    fn weight(&self, key: &K::Key, entry: &Arc<Entry<K::Value>>) -> u64 {
+        let bytes = OVERHEAD + K::size(key, &entry.value) + entry.reads.size();
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+}
+
+/// What became of a look into a cache.
+pub enum Lookup<'a, K: Kind> {
+    /// The value is there.
+    Hit(Shared<K::Value>),
+    /// It is for the caller to make.
+    Make(Flight<'a, K>),
+    /// Another is making it.
+    Wait(Waiting<K::Value>),
+}
+
+impl<K: Kind> Cache<K> {
+    fn new(capacity_bytes: u64) -> Self {
+        let weigh = Weigh(PhantomData);
+        let options = OptionsBuilder::new()
+            .estimated_items_capacity(EXPECTED_ENTRIES)
+            .weight_capacity(capacity_bytes)
+            .shards(usize::try_from(SHARDS).unwrap_or(1))
+            .build();
+        let entries = match options {
+            Ok(options) => {
+                quick_cache::sync::Cache::with_options(options, weigh, Default::default(), Default::default())
+            }
+            // The builder wants both capacities, and has them.
+            Err(_) => quick_cache::sync::Cache::with_weighter(EXPECTED_ENTRIES, capacity_bytes, weigh),
+        };
+        Self {
+            entries,
+            flights: Mutex::default(),
+            capacity_bytes,
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    /// The value of a key, if it is cached and may be used.
+    pub fn get<Q>(&self, view: View<'_>, key: &Q) -> Option<Shared<K::Value>>
+    where
+        Q: Hash + Equivalent<K::Key> + ?Sized,
+    {
+        if !view.is_current {
+            return None;
+        }
+        let found = self.entries.get(key).filter(|entry| view.can_use(entry));
+        let counter = if found.is_some() { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+        let entry = found?;
+        entry.reads.note_use();
+        Some(Shared { entry, is_cached: true })
+    }
+
+    /// Whether a value could be used as far as is known now.
+    pub fn may_have(&self, view: View<'_>, key: &K::Key) -> bool {
+        self.entries.get(key).is_some_and(|entry| view.can_use(&entry))
+    }
+
+    /// Looks a value up; where it is missing, one caller makes it and the others wait.
+    pub fn look_up(&self, view: View<'_>, key: &K::Key) -> Lookup<'_, K> {
+        match self.get(view, key) {
+            Some(value) => Lookup::Hit(value),
+            None => self.claim(view, key),
+        }
+    }
+
+    /// The same for a value that [`Cache::get`] has just missed.
+    pub fn claim(&self, view: View<'_>, key: &K::Key) -> Lookup<'_, K> {
+        let mut flights = self.lock_flights();
+        if let Some(landing) = flights.get(key) {
+            // Who does not know what others have written cannot judge what arrives.
+            return if view.is_current {
+                Lookup::Wait(Waiting(landing.clone()))
+            } else {
+                Lookup::Make(self.make_too(key))
+            };
+        }
+        // Its maker may have finished between the look and the lock.
+        if view.is_current
+            && let Some(entry) = self.entries.get(key).filter(|entry| view.can_use(entry))
+        {
+            entry.reads.note_use();
+            return Lookup::Hit(Shared { entry, is_cached: true });
+        }
+        let (sender, landing) = watch::channel(None);
+        flights.insert(key.clone(), landing);
+        Lookup::Make(Flight { cache: self, key: key.clone(), landing: Some(sender) })
+    }
+
+    /// A value that is derived from another cached value alone, and so depends on nothing
+    /// that is written.
+    pub fn derived(&self, key: &K::Key) -> Option<Shared<K::Value>> {
+        let entry = self.entries.get(key);
+        let counter = if entry.is_some() { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+        Some(Shared { entry: entry?, is_cached: true })
+    }
+
+    /// Caches such a value.
+    pub fn insert_derived(&self, key: K::Key, value: K::Value) -> Shared<K::Value> {
+        let shared = Shared::from(value);
+        self.entries.insert(key, shared.entry.clone());
+        shared
+    }
+
+    /// Leave to make a value that another is making or has failed to make.
+    pub fn make_too(&self, key: &K::Key) -> Flight<'_, K> {
+        Flight { cache: self, key: key.clone(), landing: None }
+    }
+
+    /// Puts a value into the cache. `second` tells of which moment it is, where it
+    /// depends on the time.
+    pub fn insert(
+        &self,
+        view: View<'_>,
+        key: K::Key,
+        made: Tracked<K::Value>,
+        second: Option<Timestamp>,
+    ) -> Shared<K::Value> {
+        let shared = Shared::new(made, second);
+        shared.entry.reads.note_use();
+        if view.store.tracks_writes() {
+            self.entries.insert(key, shared.entry.clone());
+        }
+        shared
+    }
+
+    /// How many values it has, what they take, and how well it works.
+    #[must_use]
+    pub fn status(&self) -> CacheStatus {
+        CacheStatus {
+            name: K::NAME,
+            entries: self.entries.len(),
+            bytes: self.entries.weight(),
+            capacity_bytes: self.capacity_bytes,
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Drops all values.
+    pub fn clear(&self) {
+        self.entries.clear();
+    }
+
+    fn lock_flights(&self) -> MutexGuard<'_, HashMap<K::Key, Landing<K::Value>>> {
+        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A value that the holder makes while others wait for it. Dropped, it lets the others
+/// make it themselves.
+pub struct Flight<'a, K: Kind> {
+    cache: &'a Cache<K>,
+    key: K::Key,
+    /// `None` where another makes the value too.
+    landing: Option<watch::Sender<Option<Shared<K::Value>>>>,
+}
+
+impl<K: Kind> Flight<'_, K> {
+    /// Puts the value into the cache and hands it to those who wait.
+    pub fn finish(
+        mut self,
+        view: View<'_>,
+        made: Tracked<K::Value>,
+        second: Option<Timestamp>,
+    ) -> Shared<K::Value> {
+        let shared = self.cache.insert(view, self.key.clone(), made, second);
+        self.land(Some(&shared));
+        shared
+    }
+
+    fn land(&mut self, value: Option<&Shared<K::Value>>) {
+        if let Some(landing) = self.landing.take() {
+            self.cache.lock_flights().remove(&self.key);
+            if let Some(value) = value {
+                landing.send_replace(Some(Shared { entry: value.entry.clone(), is_cached: true }));
+            }
+        }
+    }
+}
+
+impl<K: Kind> Drop for Flight<'_, K> {
+    fn drop(&mut self) {
+        self.land(None);
+    }
+}
+
+/// A value that another makes.
+pub struct Waiting<V>(Landing<V>);
+
+impl<V> Waiting<V> {
+    /// The value, once it is made; `None` when its maker failed, or when something that
+    /// it was made of has been written meanwhile.
+    pub async fn value(mut self, view: View<'_>) -> Option<Shared<V>> {
+        let made = self.0.wait_for(Option::is_some).await.ok()?.clone();
+        let shared = made.filter(|shared| view.can_use(&shared.entry))?;
+        shared.entry.reads.note_use();
+        Some(shared)
+    }
+}
+
+/// How a cache works, for the operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheStatus {
+    /// What it caches.
+    pub name: &'static str,
+    /// How many values it has.
+    pub entries: usize,
+    /// About how many bytes they take.
+    pub bytes: u64,
+    /// How many bytes they may take.
+    pub capacity_bytes: u64,
+    /// Look-ups that found a value to use.
+    pub hits: u64,
+    /// Look-ups that did not.
+    pub misses: u64,
+}
+
+/// A cache of whatever kind.
+trait AnyCache: Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+    fn status(&self) -> CacheStatus;
+    fn clear(&self);
+}
+
+impl<K: Kind> AnyCache for Cache<K> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn status(&self) -> CacheStatus {
+        self.status()
+    }
+
+    fn clear(&self) {
+        self.clear();
+    }
+}
+
+/// All caches of a site. Each is made when it is first used.
+pub struct Caches {
+    slots: Vec<OnceLock<Box<dyn AnyCache>>>,
+    bytes: u64,
+}
+
+impl Default for Caches {
+    fn default() -> Self {
+        Self::with_bytes(DEFAULT_BYTES)
+    }
+}
+
+impl Caches {
+    /// Caches that take about so many bytes together.
+    #[must_use]
+    pub fn with_bytes(bytes: u64) -> Self {
+        Self { slots: (0..MAX_KINDS).map(|_| OnceLock::new()).collect(), bytes }
+    }
+
+    /// The cache of a kind.
+    #[must_use]
+    pub fn of<K: Kind>(&self) -> &Cache<K> {
+        let slot = self.slots.get(K::slot().index());
+        let cache = slot.map(|slot| slot.get_or_init(|| Box::new(Cache::<K>::new(self.share_of(K::BYTES)))));
+        match cache.and_then(|cache| cache.as_any().downcast_ref()) {
+            Some(cache) => cache,
+            // A slot belongs to one kind, and there are fewer kinds than slots.
+            None => unreachable!("the cache of {} has a slot of its own", K::NAME),
+        }
+    }
+
+    /// The share of a kind that has `bytes` of [`DEFAULT_BYTES`].
+    fn share_of(&self, bytes: u64) -> u64 {
+        let share = u128::from(bytes) * u128::from(self.bytes) / u128::from(DEFAULT_BYTES);
+        u64::try_from(share).unwrap_or(u64::MAX)
+    }
+
+    /// How each cache works that has been used, by name.
+    #[must_use]
+    pub fn status(&self) -> Vec<CacheStatus> {
+        let used = self.slots.iter().filter_map(OnceLock::get);
+        let mut status: Vec<CacheStatus> = used.map(|cache| cache.status()).collect();
+        status.sort_unstable_by_key(|cache| cache.name);
+        status
+    }
+
+    /// Drops all values of all caches.
+    pub fn clear(&self) {
+        self.slots.iter().filter_map(OnceLock::get).for_each(|cache| cache.clear());
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use tidings_keyspace::{Batch, Query};
+
+    crate::cache_kind! {
+        /// Strings of the store, by their key.
+        struct Strings: String => String, "strings", MEBIBYTE, |key, value| key.len() + value.len();
+    }
+
+    const NOW: Timestamp = Timestamp(1_000);
+
+    const fn view(store: &Store) -> View<'_> {
+        View { store, now: NOW, is_current: true }
+    }
+
+    async fn read(store: &Store, key: &str) -> Tracked<String> {
+        let mut query = Query::new();
+        let string = query.string(key);
+        let string = query.track(string);
+        store.query(query).await.unwrap().take_tracked(string).map(Option::unwrap_or_default)
+    }
+
+    async fn write(store: &Store, key: &str, value: &str) {
+        let mut batch = Batch::new();
+        batch.set(key, value);
+        store.commit(batch).await.unwrap();
+    }
+
+    fn key(name: &str) -> String {
+        name.to_owned()
+    }
+
+    #[tokio::test]
+    async fn a_value_is_cached_until_what_it_was_made_of_is_written() {
+        let store = Store::in_memory().await.unwrap();
+        let caches = Caches::default();
+        let cache = caches.of::<Strings>();
+        assert!(cache.get(view(&store), "a").is_none());
+        cache.insert(view(&store), key("a"), read(&store, "a").await, None);
+        write(&store, "b", "1").await;
+        assert!(cache.get(view(&store), "a").unwrap().is_cached());
+        write(&store, "a", "1").await;
+        assert!(cache.get(view(&store), "a").is_none());
+        let CacheStatus { hits, misses, entries, .. } = cache.status();
+        assert_eq!((hits, misses, entries), (1, 2, 1));
+    }
+
+    #[tokio::test]
+    async fn a_value_of_a_second_is_used_in_that_second_by_who_knows_what_was_written() {
+        let store = Store::in_memory().await.unwrap();
+        let caches = Caches::default();
+        let cache = caches.of::<Strings>();
+        cache.insert(view(&store), key("a"), read(&store, "a").await, Some(NOW));
+        assert!(cache.get(view(&store), "a").is_some());
+        assert!(cache.get(View { now: Timestamp(1_001), ..view(&store) }, "a").is_none());
+        assert!(cache.get(View { is_current: false, ..view(&store) }, "a").is_none());
+    }
+
+    #[tokio::test]
+    async fn a_missing_value_is_made_once_for_all_who_ask() {
+        let store = Store::in_memory().await.unwrap();
+        let caches = Caches::default();
+        let cache = caches.of::<Strings>();
+        let Lookup::Make(flight) = cache.look_up(view(&store), &key("a")) else { unreachable!() };
+        let Lookup::Wait(first) = cache.look_up(view(&store), &key("a")) else { unreachable!() };
+        let Lookup::Wait(second) = cache.look_up(view(&store), &key("a")) else { unreachable!() };
+        // Who does not know what others have written makes it too.
+        let stale = View { is_current: false, ..view(&store) };
+        assert!(matches!(cache.look_up(stale, &key("a")), Lookup::Make(_)));
+        let made = read(&store, "a").await;
+        flight.finish(view(&store), made, None);
+        assert_eq!(first.value(view(&store)).await.as_deref(), Some(&String::new()));
+        // What was written before it arrives makes it useless.
+        write(&store, "a", "1").await;
+        assert!(second.value(view(&store)).await.is_none());
+        assert!(matches!(cache.look_up(view(&store), &key("a")), Lookup::Make(_)));
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_maker_that_fails_is_told() {
+        let store = Store::in_memory().await.unwrap();
+        let caches = Caches::default();
+        let cache = caches.of::<Strings>();
+        let Lookup::Make(flight) = cache.look_up(view(&store), &key("a")) else { unreachable!() };
+        let Lookup::Wait(waiting) = cache.look_up(view(&store), &key("a")) else { unreachable!() };
+        drop(flight);
+        assert!(waiting.value(view(&store)).await.is_none());
+        assert!(matches!(cache.look_up(view(&store), &key("a")), Lookup::Make(_)));
+    }
+
+    #[tokio::test]
+    async fn a_cache_takes_its_share_and_no_more() {
+        let store = Store::in_memory().await.unwrap();
+        // 4 KiB for this kind, a kibibyte for each of its parts.
+        let caches = Caches::with_bytes(DEFAULT_BYTES / 256);
+        let cache = caches.of::<Strings>();
+        assert_eq!(cache.status().capacity_bytes, 4_096);
+        for number in 0..1_000 {
+            let key = number.to_string();
+            cache.insert(view(&store), key.clone(), read(&store, &key).await, None);
+        }
+        let status = cache.status();
+        assert!(status.bytes <= 4_096 && status.entries > 5, "{status:?}");
+        // What is larger than a part is not cached.
+        for (length, is_cached) in [(500, true), (1_100, false)] {
+            let made = read(&store, "long").await.map(|_| "x".repeat(length));
+            cache.insert(view(&store), key("long"), made, None);
+            assert_eq!(cache.get(view(&store), "long").is_some(), is_cached, "{length}");
+        }
+    }
+
+    #[test]
+    fn caches_of_different_kinds_are_apart() {
+        crate::cache_kind! {
+            struct Others: String => u64, "others", MEBIBYTE, |_, _| 8;
+        }
+        let caches = Caches::default();
+        caches.of::<Strings>().insert_derived(key("a"), key("1"));
+        assert!(caches.of::<Others>().derived(&key("a")).is_none());
+        assert_eq!(caches.of::<Strings>().derived(&key("a")).as_deref(), Some(&key("1")));
+        assert_eq!(caches.status().iter().map(|cache| cache.name).collect::<Vec<_>>(), ["others", "strings"]);
+        caches.clear();
+        assert!(caches.of::<Strings>().derived(&key("a")).is_none());
+    }
+}

@@ -1,0 +1,223 @@
+//! Markup that is made once, with placeholders for what is different each time. What is
+//! on a page many times, or is the same for many readers, is a fragment: filling it costs
+//! no more than copying it to where it belongs.
+//!
+//! The placeholders of a fragment are an enum, so a filling names each of them. What is
+//! cached for all readers is made by plain functions of shared values
+//! ([`Frame::derived`]): they cannot know who reads.
+
+use super::layout::Frame;
+use maud::{Markup, PreEscaped, Render};
+use memchr::memmem;
+use tidings_domain::cache::{Kind, Shared};
+
+/// What a fragment has placeholders for; see [`placeholders!`].
+pub trait Placeholder: Copy + Send + Sync + 'static {
+    /// All of them, each at its [`Placeholder::index`].
+    const ALL: &'static [Self];
+
+    /// The position of this one in [`Placeholder::ALL`].
+    fn index(self) -> usize;
+}
+
+/// Declares the placeholders of a fragment.
+macro_rules! placeholders {
+    ($(#[$meta:meta])* $visibility:vis enum $Name:ident { $($(#[$doc:meta])* $Variant:ident),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        $visibility enum $Name {
+            $($(#[$doc])* $Variant),+
+        }
+
+        impl $crate::pages::fragments::Placeholder for $Name {
+            const ALL: &'static [Self] = &[$(Self::$Variant),+];
+
+            fn index(self) -> usize {
+                self as usize
+            }
+        }
+    };
+}
+pub(crate) use placeholders;
+
+placeholders! {
+    /// The only placeholder of a fragment that has one.
+    pub enum Content {
+        /// What stands within.
+        Inner,
+    }
+}
+
+/// The placeholders, for the function that makes the markup around them.
+pub struct Slots<'a, P>(&'a dyn Fn(P, &mut String));
+
+impl<'a, P: Placeholder> Slots<'a, P> {
+    /// Placeholders that are filled at once, by a function.
+    pub fn filled_by(write: &'a dyn Fn(P, &mut String)) -> Self {
+        Self(write)
+    }
+
+    /// The place of one.
+    pub fn at(&self, placeholder: P) -> impl Render {
+        written(move |html| (self.0)(placeholder, html))
+    }
+}
+
+/// Stands where something is put in, before the number of the placeholder. No text can be
+/// taken for it: everywhere else a `<` is our own.
+const MARK: &str = "<placeholder ";
+
+/// Markup in pieces, with placeholders between them.
+#[derive(Debug)]
+pub struct Fragment<P> {
+    text: Box<str>,
+    /// Where each piece but the last ends, and what comes there.
+    places: Box<[(usize, P)]>,
+}
+
+impl<P: Placeholder> Fragment<P> {
+    /// The markup that a function makes around placeholders.
+    pub fn new(make: impl FnOnce(&Slots<'_, P>) -> Markup) -> Self {
+        let mark = |placeholder: P, html: &mut String| {
+            html.push_str(MARK);
+            placeholder.index().render_to(html);
+            html.push('>');
+        };
+        let marked = make(&Slots(&mark)).into_string();
+        let (mut text, mut places, mut start) = (String::with_capacity(marked.len()), Vec::new(), 0);
+        for at in memmem::find_iter(marked.as_bytes(), MARK) {
+            let number = marked.get(at + MARK.len()..).and_then(|rest| rest.split_once('>'));
+            let Some((number, placeholder)) =
+                number.and_then(|(number, _)| Some((number, P::ALL.get(number.parse::<usize>().ok()?)?)))
+            else {
+                continue;
+            };
+            text.push_str(marked.get(start..at).unwrap_or_default());
+            places.push((text.len(), *placeholder));
+            start = at + MARK.len() + number.len() + 1;
+        }
+        text.push_str(marked.get(start..).unwrap_or_default());
+        Self { text: text.into(), places: places.into() }
+    }
+
+    /// Writes the markup; `write` writes what stands in for each placeholder.
+    pub fn fill(&self, html: &mut String, write: impl Fn(P, &mut String)) {
+        let mut start = 0;
+        for (end, placeholder) in &self.places {
+            html.push_str(self.text.get(start..*end).unwrap_or_default());
+            write(*placeholder, html);
+            start = *end;
+        }
+        html.push_str(self.text.get(start..).unwrap_or_default());
+    }
+
+    /// About how many bytes it takes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        size_of::<Self>() + self.text.len() + size_of_val(&*self.places)
+    }
+}
+
+/// Whether links to other sites open in new windows: what a viewer may choose, and
+/// fragments are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LinkTarget {
+    /// They open where they are.
+    Same,
+    /// They open new windows.
+    NewWindow,
+}
+
+impl LinkTarget {
+    /// What the attribute `target` of such links says.
+    #[must_use]
+    pub fn attribute(self) -> Option<&'static str> {
+        self.is_new_window().then_some("_blank")
+    }
+
+    /// Whether links open new windows.
+    #[must_use]
+    pub fn is_new_window(self) -> bool {
+        self == Self::NewWindow
+    }
+}
+
+/// What is derived from a cached value is cached by the value's number.
+pub type DerivedKey = (u64, LinkTarget);
+
+impl Frame<'_> {
+    /// What a plain function makes of a shared value, cached as long as there is room.
+    /// `None` for a value that has just been read: many a value is shown only once.
+    pub fn derived<K: Kind<Key = DerivedKey>, V>(
+        &self,
+        value: &Shared<V>,
+        make: fn(&V, LinkTarget) -> K::Value,
+    ) -> Option<Shared<K::Value>> {
+        if !value.is_cached() {
+            return None;
+        }
+        let (cache, key) = (self.caches.of::<K>(), (value.id(), self.link_target()));
+        Some(
+            cache.derived(&key).unwrap_or_else(|| cache.insert_derived(key, make(value, self.link_target()))),
+        )
+    }
+}
+
+/// What `write` writes, straight to where it belongs.
+pub fn written<F: Fn(&mut String)>(write: F) -> Written<F> {
+    Written(write)
+}
+
+/// See [`written`].
+#[derive(Clone, Copy)]
+pub struct Written<F>(F);
+
+impl<F: Fn(&mut String)> Render for Written<F> {
+    fn render(&self) -> Markup {
+        let mut html = String::new();
+        (self.0)(&mut html);
+        PreEscaped(html)
+    }
+
+    fn render_to(&self, html: &mut String) {
+        (self.0)(html);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use maud::html;
+
+    placeholders! {
+        enum Two {
+            One,
+            Other,
+        }
+    }
+
+    fn filled(fragment: &Fragment<Two>) -> String {
+        let mut html = String::new();
+        fragment.fill(&mut html, |placeholder, html| match placeholder {
+            Two::One => html.push('1'),
+            Two::Other => "<2>".render_to(html),
+        });
+        html
+    }
+
+    #[test]
+    fn placeholders_are_filled_wherever_they_stand() {
+        let fragment = Fragment::new(|slots| {
+            html! { p id=(slots.at(Two::One)) { (slots.at(Two::Other)) " and " (slots.at(Two::One)) "." } }
+        });
+        assert_eq!(filled(&fragment), r#"<p id="1">&lt;2&gt; and 1.</p>"#);
+        assert_eq!(filled(&fragment), r#"<p id="1">&lt;2&gt; and 1.</p>"#);
+        assert_eq!(filled(&Fragment::new(|_| html! { "none" })), "none");
+    }
+
+    #[test]
+    fn no_text_is_taken_for_a_placeholder() {
+        let fragment = Fragment::new(|slots| html! { "<placeholder 0>" (slots.at(Two::One)) });
+        assert_eq!(filled(&fragment), "&lt;placeholder 0&gt;1");
+    }
+}
