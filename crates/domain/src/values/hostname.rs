@@ -11,9 +11,9 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hostname(String);
 
-/// Why a text is not the name of a web site. The message is fit to be shown.
+/// Why a text is not the name of a site. Users see the message as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("link {given:?} {fault}")]
+#[error("{given:?} {fault}")]
 pub struct HostnameError {
     given: String,
     fault: Fault,
@@ -21,15 +21,15 @@ pub struct HostnameError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 enum Fault {
-    #[error("is empty")]
+    #[error("is not a site name. Enter one, such as example.com")]
     Empty,
-    #[error("is longer than {MAX_HOSTNAME} characters")]
+    #[error("is too long for a site name ({MAX_HOSTNAME} characters at most)")]
     TooLong,
-    #[error("is not a hostname")]
+    #[error("is not a site name")]
     NotAHostname,
-    #[error("is not the name of a web site: it has only one part")]
+    #[error("is not a full site name. Enter one, such as example.com")]
     SingleLabel,
-    #[error("is not the name of a web site: it is an address")]
+    #[error("is an address. Enter a site name, such as example.com")]
     Address,
 }
 

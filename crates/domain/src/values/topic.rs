@@ -247,14 +247,14 @@ mod tests {
             );
         }
         for (input, message) in [
-            ("a", "topics is shorter than 2 characters"),
-            ("rust,c", "topics is shorter than 2 characters"),
-            ("abcdefghijklmnopqrstuvwxyz01234", "topics is longer than 30 characters"),
-            ("Rust", "topics has other characters than letters from a to z, digits and -: \"Rust\""),
-            ("rust,c++", "topics has other characters than letters from a to z, digits and -: \"c++\""),
-            ("a b", "topics has other characters than letters from a to z, digits and -: \"a b\""),
-            ("é1", "topics has other characters than letters from a to z, digits and -: \"é1\""),
-            ("aa,bb,cc,dd,ee,ff", "topics are more than 5"),
+            ("a", "your topic is too short (2 characters at least)"),
+            ("rust,c", "your topic is too short (2 characters at least)"),
+            ("abcdefghijklmnopqrstuvwxyz01234", "your topic is too long (30 characters at most)"),
+            ("Rust", "\"Rust\" is not a topic. Use a-z, 0-9 and hyphens"),
+            ("rust,c++", "\"c++\" is not a topic. Use a-z, 0-9 and hyphens"),
+            ("a b", "\"a b\" is not a topic. Use a-z, 0-9 and hyphens"),
+            ("é1", "\"é1\" is not a topic. Use a-z, 0-9 and hyphens"),
+            ("aa,bb,cc,dd,ee,ff", "a story can have at most 5 topics"),
         ] {
             assert_eq!(Topics::parse(input).map_err(|error| error.to_string()), Err(message.to_owned()));
         }
