@@ -1,7 +1,7 @@
 // Votes in place, completion of topics, keyboard navigation, new tweets, the
 // length of a tweet. Every page works without this file.
 
-const CONNECTION = "the site cannot be reached at the moment, please try again";
+const CONNECTION = "The site cannot be reached at the moment. Please try again.";
 
 // Votes
 
@@ -27,14 +27,14 @@ async function vote(form, button) {
     return;
   }
   const count = item.querySelector(`[data-count="${button.value}"]`);
-  if (count) count.textContent = String(Number(count.textContent) + 1);
+  if (count) count.textContent = (Number(count.textContent.replaceAll(",", "")) + 1).toLocaleString("en");
   for (const each of form.querySelectorAll("button")) {
     each.setAttribute("aria-pressed", String(each === button));
     each.disabled = true;
   }
 }
 
-// The reason why it was refused, or nothing when all is well.
+// The reason why the site refused, or undefined if it did not.
 async function post(address, fields) {
   try {
     const response = await fetch(address, { method: "POST", body: fields });
@@ -68,12 +68,12 @@ for (const field of document.querySelectorAll("input[data-several]")) {
 // Keyboard
 
 const HELP = [
-  ["j", "next item"],
-  ["k", "previous item"],
-  ["Enter", "open it"],
-  ["a", "vote it up"],
-  ["z", "vote it down"],
-  ["?", "this help"],
+  ["j", "Next story, comment or tweet"],
+  ["k", "Previous one"],
+  ["Enter", "Open it"],
+  ["a", "Vote it up"],
+  ["z", "Vote it down"],
+  ["?", "Show this help"],
 ];
 
 let current;

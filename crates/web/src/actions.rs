@@ -71,8 +71,8 @@ fn tweet_news(fields: &Fields) -> Result<Option<bool>, Failure> {
     }
 }
 
-/// Sends the link, if a user with this name has this address. Who asks learns
-/// nothing from the answer; the mail goes out in the background.
+/// Sends the link if a user with this name has this address. The response does not
+/// reveal whether one has; the mail is sent in the background.
 ///
 /// # Errors
 /// [`Refusal::MailIsOff`], or the store's.
@@ -84,12 +84,12 @@ pub(super) async fn send_reset_link(app: &App, username: &str, email: &str) -> R
     let (app, site) = (app.clone(), app.settings.site.clone());
     let link = site.link(&format!("/reset-password/{}", mail.token));
     let body = format!(
-        "Hello {},\n\nto set a new password for your account at {}, open this link within an hour:\n\n{link}\n\n\
-         If you did not ask for this, ignore this message: nothing has changed.\n",
+        "Hello {},\n\nTo set a new password for your account at {}, open this link within an hour:\n\n{link}\n\n\
+         If you did not request this, ignore this message. Your password has not changed.\n",
         mail.username, site.name
     );
     tokio::spawn(async move {
-        let subject = format!("A new password for {}", site.name);
+        let subject = format!("Set a new password for {}", site.name);
         if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
             tracing::error!(username = mail.username, %error, "password reset mail not sent");
             if let Err(error) = password_reset::withdraw_reset(&app.site, &mail).await {
@@ -162,7 +162,7 @@ pub(super) async fn vote_news(app: &App, form: &SignedForm) -> Result<(), Failur
 
 /// The field `news_id`.
 pub(super) fn news_id(fields: &Fields) -> Result<NewsId, Failure> {
-    fields.parsed("news_id", "it must be the number of a news item")
+    fields.parsed("news_id", "it must be the number of a story")
 }
 
 /// What a posted comment form did.
@@ -284,7 +284,7 @@ pub(super) async fn ban_voter(app: &App, form: SignedForm, is_ban: bool) -> Resu
             sites::unban(&site, now, &form.user, voter).await
         };
         if let Err(error @ (Error::Store(_) | Error::Busy | Error::Internal(_))) = &moved {
-            tracing::warn!(%error, "ban interrupted: ban or unban again, or restart, to go on");
+            tracing::warn!(%error, "ban interrupted; repeat it or restart the server to continue");
         }
         moved
     });

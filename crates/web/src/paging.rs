@@ -77,7 +77,7 @@ mod tests {
             ("since=now", "since"),
         ] {
             let message = read(query).unwrap_err().message();
-            assert!(message.starts_with(&format!("the field {field} is wrong")), "{query}: {message}");
+            assert!(message.starts_with(&format!("The field {field} is wrong")), "{query}: {message}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What several pages show: ages, counts of votes, authors, items in lists.
+//! What several pages show: ages, numbers of votes, authors, stories in lists.
 
 use super::ballots::{Ballot, NO_BUTTONS, vote_buttons};
 use super::layout::Frame;
@@ -15,6 +15,7 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::ARTICLES_PER_PAGE;
+use tidings_domain::values::words::{grouped, grouped_signed};
 
 /// What links to other sites tell search engines and the other site.
 pub const OUTSIDE: &str = "nofollow ugc noopener";
@@ -74,10 +75,19 @@ pub fn author(username: Option<&str>) -> Markup {
     }
 }
 
+/// A number with thousands separators.
+pub fn number(number: impl TryInto<i64>) -> impl Render + Copy {
+    let number = number.try_into().unwrap_or(i64::MAX);
+    written(move |html| match number {
+        -999..=999 => number.render_to(html),
+        _ => html.push_str(&grouped_signed(number)),
+    })
+}
+
 /// "1 comment", "2 comments".
 #[must_use]
 pub fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
 /// How many votes up and down.
@@ -96,7 +106,7 @@ pub fn vote_counts(up: impl Render, down: impl Render) -> impl Render {
 pub fn title_link(frame: &Frame<'_>, news: &News, score: Score) -> Markup {
     html! {
         @if news.deleted {
-            span.gone { "[deleted news]" }
+            span.gone { "[deleted story]" }
         } @else if let Some(link) = news.link() {
             @let target = frame.new_windows().then_some("_blank");
             a href=(news.url) rel=(OUTSIDE) target=[target] data-open { (news.title) }
@@ -156,7 +166,7 @@ impl Render for Standing {
     fn render(&self) -> Markup {
         let counted = self.is_open.then_some("up");
         let word = if self.votes == 1 { " vote" } else { " votes" };
-        html! { span { span data-count=[counted] { (self.votes) } (word) } }
+        html! { span { span data-count=[counted] { (number(self.votes)) } (word) } }
     }
 }
 
@@ -170,7 +180,7 @@ pub fn news_story(
 ) -> impl Render {
     let NewsLine { news, username, site_score, shown, .. } = line;
     written(move |html| {
-        let counts = vote_counts(news.up, news.down);
+        let counts = vote_counts(number(news.up), number(news.down));
         let votes: &dyn Render = standing.as_ref().map_or(&counts, |standing| standing);
         let age = ago(frame.now.seconds_since(news.ctime));
         let links = news_links(frame, news);
@@ -372,7 +382,7 @@ mod tests {
             listed("http://a.com/", "t", false, Some(Direction::Up)),
             anonymous,
         ] {
-            assert_eq!((buttons(&html, "up"), buttons(&html, "down")), (1, 1), "{html}");
+            assert_eq!((buttons(&html, "Vote up"), buttons(&html, "Vote down")), (1, 1), "{html}");
         }
         let html = listed("http://a.com/", "t", false, None);
         for part in [
@@ -403,7 +413,7 @@ mod tests {
     #[test]
     fn deleted_news_show_nothing_of_what_they_were() {
         let html = listed("http://secret.example/", "hidden title", true, Some(Direction::Up));
-        assert!(html.contains("[deleted news]"), "{html}");
+        assert!(html.contains("[deleted story]"), "{html}");
         assert!(!html.contains("hidden title") && !html.contains("secret.example"), "{html}");
         assert!(!html.contains("<button"), "{html}");
     }
