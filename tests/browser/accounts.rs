@@ -12,7 +12,7 @@ const NEW_PASSWORD: &str = "battery staple";
 async fn log_in(browser: &Browser, username: &str, password: &str) {
     browser.fill("Username", username).await;
     browser.fill("Password", password).await;
-    browser.press("Login").await;
+    browser.press("Log in").await;
 }
 
 #[tokio::test]
@@ -20,14 +20,14 @@ async fn who_registers_is_logged_in_and_may_log_out_and_in_again() {
     let server = Server::start(Engine::Memory, &[]).await;
     let browser = Browser::open(&server).await;
     browser.go("/").await;
-    browser.follow("register").await;
+    browser.follow("sign up").await;
     browser.fill("Username", "alice").await;
     browser.fill("Password", PASSWORD).await;
-    browser.press("Create an account").await;
+    browser.press("Sign up").await;
     browser.wait_until_logged_in("alice").await;
     assert_eq!(browser.address().await, "/");
 
-    browser.press("logout").await;
+    browser.press("log out").await;
     browser.wait_until_logged_out().await;
     browser.follow("login").await;
     log_in(&browser, "alice", PASSWORD).await;
@@ -55,7 +55,7 @@ async fn a_refused_registration_comes_back_with_the_name_and_the_reason() {
     browser.go("/register").await;
     browser.fill("Username", "alice").await;
     browser.fill("Password", "short").await;
-    browser.press("Create an account").await;
+    browser.press("Sign up").await;
     assert!(browser.text("[role=alert]").await.contains('8'));
     assert_eq!(browser.filled("Username").await, "alice");
     assert_eq!(server.string("users.count").await, None);
@@ -77,7 +77,7 @@ async fn visitors_who_must_log_in_are_led_back_afterwards() {
     assert_eq!(browser.filled("URL").await, "https://example.com/");
 
     // A vote, from the page it was to be cast on.
-    browser.press("logout").await;
+    browser.press("log out").await;
     browser.wait_until_logged_out().await;
     browser.go("/latest/0").await;
     browser.click(".vote .up").await;
@@ -86,14 +86,14 @@ async fn visitors_who_must_log_in_are_led_back_afterwards() {
     browser.wait_until_logged_in("bob").await;
 
     // A new account, with the form reached from the login.
-    browser.press("logout").await;
+    browser.press("log out").await;
     browser.wait_until_logged_out().await;
     browser.go(&format!("/news/{news}")).await;
     browser.follow("Log in to comment").await;
-    browser.follow("Create an account").await;
+    browser.follow("Sign up").await;
     browser.fill("Username", "carol").await;
     browser.fill("Password", PASSWORD).await;
-    browser.press("Create an account").await;
+    browser.press("Sign up").await;
     browser.arrive(&format!("/news/{news}")).await;
     browser.wait_until_logged_in("carol").await;
 }
@@ -162,6 +162,6 @@ async fn a_forgotten_password_is_replaced_with_the_mailed_link() {
 
     // The link has done its work.
     browser.go_to_url(link).await;
-    assert!(browser.text("[role=alert]").await.contains("not valid"));
+    assert!(browser.text("[role=alert]").await.contains("no longer valid"));
     assert_eq!(browser.run("return document.querySelectorAll('main input').length").await, json!(0));
 }

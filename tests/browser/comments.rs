@@ -20,7 +20,7 @@ async fn a_comment_is_written_answered_changed_and_deleted() {
     browser.follow("reply").await;
     browser.wait_for_text("h1", "Reply").await;
     browser.fill("Your reply", "An answer").await;
-    browser.press("Send").await;
+    browser.press("Post").await;
     browser.arrive(&format!("{thread}#comment-2")).await;
     assert_eq!(browser.text("#comment-2.depth-1 .text").await, "An answer");
 
@@ -55,7 +55,7 @@ async fn a_deleted_comment_leaves_a_gap_only_above_answers() {
         let gone = async || browser.count("[id^=comment-]").await == left;
         browser.wait_until(&format!("{left} comments are shown"), gone).await;
         if comment == answered {
-            assert_eq!(browser.text(&format!("{gap} .gone")).await, "[comment deleted]");
+            assert_eq!(browser.text(&format!("{gap} .gone")).await, "[deleted comment]");
             assert_eq!(browser.count(&format!("{gap} :is(.vote, .author, .text)")).await, 0);
             assert_eq!(browser.text(&format!("#comment-{answer} .text")).await, "the answer");
         }

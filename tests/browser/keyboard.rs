@@ -91,7 +91,7 @@ async fn a_question_mark_or_the_button_opens_the_help_and_escape_closes_it() {
     for _ in 0..2 {
         browser.strike('?').await;
         browser.wait_for("dialog[open]").await;
-        assert!(browser.text("dialog").await.contains("next item"));
+        assert!(browser.text("dialog").await.contains("Next story"));
         // The page behind the dialog does not listen.
         browser.strike('j').await;
         assert_eq!(browser.count(".current").await, 0);

@@ -31,7 +31,7 @@ async fn a_tweet_is_written_counted_shown_and_deleted() {
     browser.run(emoji).await;
     browser.wait_for_text(COUNTER, "1 too many").await;
     browser.press("Tweet").await;
-    browser.wait_for_text("[role=alert]", "text is longer than 280 characters").await;
+    browser.wait_for_text("[role=alert]", "Your tweet is too long (280 characters at most).").await;
     assert_eq!(browser.filled("Your tweet").await, "👩‍🚀".repeat(281));
 
     browser.fill("Your tweet", "Hello @bob and @nobody").await;
@@ -86,7 +86,7 @@ async fn visitors_who_want_to_follow_are_led_to_the_login_and_back() {
     browser.press("Follow").await;
     browser.fill("Username", "carol").await;
     browser.fill("Password", crate::client::PASSWORD).await;
-    browser.press("Login").await;
+    browser.press("Log in").await;
     browser.arrive("/@bob").await;
     browser.press("Follow").await;
     browser.wait_for_text(".profile button", "Unfollow").await;
