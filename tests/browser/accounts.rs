@@ -29,7 +29,7 @@ async fn who_registers_is_logged_in_and_may_log_out_and_in_again() {
 
     browser.press("log out").await;
     browser.wait_until_logged_out().await;
-    browser.follow("login").await;
+    browser.follow("log in").await;
     log_in(&browser, "alice", PASSWORD).await;
     browser.wait_until_logged_in("alice").await;
 }
@@ -155,7 +155,7 @@ async fn a_forgotten_password_is_replaced_with_the_mailed_link() {
     browser.go_to_url(link).await;
     browser.fill("New password", NEW_PASSWORD).await;
     browser.press("Set password").await;
-    browser.wait_for_text("h1", "Your new password is set").await;
+    browser.wait_for_text("h1", "Your password has been changed").await;
     browser.follow("Log in").await;
     log_in(&browser, "alice", NEW_PASSWORD).await;
     browser.wait_until_logged_in("alice").await;

@@ -72,7 +72,7 @@ async fn a_refused_comment_comes_back_as_typed() {
     let long = "long ".repeat(900);
     browser.run(&format!("document.querySelector('#comment').value = '{long}'")).await;
     browser.press("Add comment").await;
-    assert!(browser.text("[role=alert]").await.contains("4096"));
+    assert!(browser.text("[role=alert]").await.contains("4,096"));
     assert_eq!(browser.filled("Your comment").await, long);
 }
 

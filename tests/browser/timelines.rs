@@ -56,7 +56,7 @@ async fn people_are_followed_from_suggestions_and_left_on_their_profile() {
     bob.tweet("What bob says").await;
     let browser = Browser::open_as(&server, &alice).await;
     browser.go("/home").await;
-    browser.follow("whom to follow").await;
+    browser.follow("people to follow").await;
     browser.arrive("/suggestions").await;
     browser.press("Follow bob").await;
     browser.wait_until_gone(".person").await;
