@@ -289,7 +289,7 @@ async fn an_edit_leads_to_the_item_and_a_refused_one_comes_back() {
     refused_page(
         &late,
         StatusCode::FORBIDDEN,
-        "It is too late to change this. You could for 15 minutes after posting.",
+        "You can no longer change this. The limit is 15 minutes after posting.",
     );
     complaint(&bob.get("/editnews/2").await, StatusCode::FORBIDDEN);
     let mut after = server.dump().await;

@@ -114,8 +114,8 @@ pub enum Refusal {
     /// Neither the author nor an administrator.
     #[error("only the author or an administrator can edit this story")]
     NotYourNews,
-    /// The author's time for changes is over.
-    #[error("it is too late to change this. You could for {0} after posting", wait(*.window_seconds))]
+    /// The time in which the author can make changes has passed.
+    #[error("you can no longer change this. The limit is {0} after posting", wait(*.window_seconds))]
     TooLateToChange {
         /// How long changes are possible.
         window_seconds: u64,

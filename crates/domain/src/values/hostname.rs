@@ -1,4 +1,4 @@
-//! The name of a web site: what may be voted on, and when two names are one.
+//! The name of a web site: what can be voted on, and when two names are the same.
 
 use crate::values::limits::{MAX_HOSTNAME, MAX_HOSTNAME_LABEL, MAX_TYPED_HOSTNAME};
 use sha2::{Digest, Sha256};
@@ -34,8 +34,7 @@ enum Fault {
 }
 
 impl HostnameError {
-    /// Whether it is a hostname all the same, only of no web site: nobody can
-    /// have voted on it.
+    /// Whether it is a hostname, but not of a web site: nobody can have voted on it.
     #[must_use]
     pub const fn is_some_hostname(&self) -> bool {
         matches!(self.fault, Fault::SingleLabel | Fault::Address)
@@ -47,7 +46,7 @@ impl Hostname {
     /// or in any script (IDNA, as browsers read it).
     ///
     /// # Errors
-    /// When it is no hostname, a single label, or an IP address.
+    /// When it is not a hostname, or is a single label or an IP address.
     pub fn parse(given: &str) -> Result<Self, HostnameError> {
         read(given).map(Self).map_err(|fault| HostnameError { given: shown(given), fault })
     }
@@ -58,7 +57,7 @@ impl Hostname {
         &self.0
     }
 
-    /// Where the name is looked up by those who do not tell it.
+    /// The hash by which clients look up the name without revealing it.
     #[must_use]
     pub fn hash(&self) -> HashPrefix {
         HashPrefix(hex::encode(Sha256::digest(self.0.as_bytes())))
@@ -120,15 +119,14 @@ fn shown(given: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HashPrefix(String);
 
-/// A text is no beginning of a hash that can be asked for.
+/// The text is not a valid beginning of a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not 4 to 8 hexadecimal digits")]
 pub struct NotAHashPrefix;
 
-/// Hexadecimal digits that hosts are kept together by.
+/// Hexadecimal digits by which hosts are grouped in the store.
 const SHELF_DIGITS: usize = 4;
-/// The most digits that may be asked for: with more, the question would tell
-/// which site it is about.
+/// The most digits that a client may send: more would reveal the site.
 const MOST_DIGITS: usize = 8;
 
 impl HashPrefix {

@@ -1,9 +1,9 @@
-//! What people type, checked once at the edge: inside, a [`Title`] is a title.
+//! What people type, checked once where it comes in: a [`Title`] is always valid.
 //!
-//! Too long input is refused, never cut. Line breaks are fine in texts and
-//! comments; other control characters are refused everywhere, and in titles
-//! and usernames the characters that turn the direction of the text around,
-//! because they reach beyond the place where they were typed.
+//! Input that is too long is refused, never cut. Texts and comments can have line
+//! breaks; other control characters are refused everywhere. Titles and usernames
+//! cannot have characters that change the direction of the text, because these
+//! affect the text around them.
 
 use std::fmt;
 
@@ -134,13 +134,13 @@ impl Title {
     }
 }
 
-/// The text of a news item or of a comment: not empty, of bounded length, its
-/// lines ended by `\n`.
+/// The text of a story or a comment: not empty, of limited length, with `\n` as line
+/// break.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Body(String);
 
 impl Body {
-    /// Checks the text of a news item, at most [`MAX_TEXT`] characters.
+    /// Checks the text of a story, at most [`MAX_TEXT`] characters.
     ///
     /// # Errors
     /// When it is empty, too long, or has control characters.
@@ -164,7 +164,7 @@ impl Body {
     }
 }
 
-/// What users say about themselves: possibly nothing, several lines are fine.
+/// What users say about themselves. It can be empty or have several lines.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct About(String);
 
@@ -184,21 +184,21 @@ impl About {
     }
 }
 
-/// The text of a tweet: 1 to 280 characters, as a person counts them; several
-/// lines are fine.
+/// The text of a tweet: 1 to 280 characters, as a person counts them. It can have
+/// several lines.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TweetText(String);
 
 impl TweetText {
-    /// Trims and checks a tweet. What counts are grapheme clusters: an emoji
-    /// with a skin tone is one. They may have any number of bytes, so these
-    /// are limited too, to [`MAX_TWEET_BYTES`].
+    /// Trims and checks a tweet. Its length is counted in grapheme clusters: an emoji
+    /// with a skin tone is one. A cluster can have any number of bytes, so bytes are
+    /// limited too, to [`MAX_TWEET_BYTES`].
     ///
     /// # Errors
     /// When it is empty, too long, or has control characters.
     pub fn parse(input: &str) -> Result<Self, InputError> {
         const FIELD: &str = "tweet";
-        // No cluster has less than a byte: a longer text need not be looked at.
+        // A shortcut for texts that are far too long.
         if input.len() > MAX_TWEET_BYTES * 2 {
             return Err(InputError::TooLong { field: FIELD, most: MAX_TWEET });
         }
@@ -233,7 +233,7 @@ impl FullName {
         let name = input.trim();
         refuse_characters(FIELD, name, |c| c.is_control() || is_line_separator(c) || turns_direction(c))?;
         refuse_longer(FIELD, name, MAX_FULL_NAME)?;
-        // A name that cannot be seen is none.
+        // An invisible name counts as none.
         Ok(Self(if name.chars().any(is_visible) { name.to_owned() } else { String::new() }))
     }
 
@@ -313,8 +313,8 @@ impl Email {
     }
 }
 
-/// A password that may be set: long enough, and not so long that hashing it is
-/// an attack. Passwords that are only compared need no such check.
+/// A new password: long enough, and not so long that hashing it is an attack.
+/// Passwords that are only compared need no such check.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewPassword(String);
 
@@ -358,7 +358,7 @@ macro_rules! shown_as_text {
 
 shown_as_text!(Title, Body, About, Username, Email, TweetText, FullName);
 
-/// Text of several lines: ends trimmed, line breaks made `\n`.
+/// Text of several lines: trimmed, with all line breaks changed to `\n`.
 fn lines(field: &'static str, input: &str, most: usize, least: usize) -> Result<String, InputError> {
     let text = input.trim().replace("\r\n", "\n").replace('\r', "\n");
     refuse_characters(field, &text, |c| c.is_control() && c != '\n' && c != '\t')?;
@@ -398,8 +398,8 @@ fn is_line_separator(character: char) -> bool {
     matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a reader sees something: a title of zero-width characters would be
-/// a link that nobody can click.
+/// Whether the character is visible: a title of zero-width characters would be a
+/// link that nobody can click.
 fn is_visible(character: char) -> bool {
     !character.is_whitespace()
         && !character.is_control()

@@ -45,13 +45,13 @@ impl fmt::Display for Topic {
     }
 }
 
-/// The topics of one item: none to [`MAX_TOPICS`], all different.
+/// The topics of one story: up to [`MAX_TOPICS`], all different.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Topics(Vec<Topic>);
 
 impl Topics {
-    /// Reads names separated by commas, from the field `topics`. A name that
-    /// comes twice counts once; nothing between two commas is no name.
+    /// Parses names separated by commas, from the field `topics`. Repeated names count
+    /// once, and empty ones are ignored.
     ///
     /// # Errors
     /// When one of the names is not allowed, or there are too many.
@@ -67,7 +67,7 @@ impl Topics {
         Ok(topics)
     }
 
-    /// Reads what is stored; names that are none are passed over.
+    /// Parses the stored text and skips invalid names.
     #[must_use]
     pub fn from_stored(text: &str) -> Self {
         let mut topics = Self::default();
@@ -138,8 +138,8 @@ fn joined(topics: &[Topic], between: &str) -> String {
     topics.iter().map(Topic::as_str).collect::<Vec<_>>().join(between)
 }
 
-/// What a list of articles is about: one topic, the articles that are in all
-/// of several (`rust+databases`), or those in any of them (`rust,go`).
+/// The topics of a list of articles: one topic, all of several (`rust+databases`),
+/// or any of several (`rust,go`).
 ///
 /// The same topics in another order are the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,7 +148,7 @@ pub struct TopicChoice {
     within: Within,
 }
 
-/// A text is no choice of topics.
+/// The text is not a choice of topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a topic, or several joined by + or by commas")]
 pub struct NotAChoice;

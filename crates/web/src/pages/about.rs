@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
 use tidings_domain::values::rules::{KarmaRules, LimitRules, RankingRules, Rules};
-use tidings_domain::values::words::{every, span};
+use tidings_domain::values::words::{every, grouped, span};
 
 /// GET /about.
 pub async fn about(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, Failure> {
@@ -32,8 +32,8 @@ pub async fn about(State(app): State<App>, mut visit: Visit, here: LocalPath) ->
             h2 { "Feeds" }
             p {
                 "The latest stories are available as " a href="/rss" { "RSS" } " and as "
-                a href="/atom" { "Atom" } ", for any feed reader. So are each person's tweets: "
-                "a feed reader finds them at the address of the profile."
+                a href="/atom" { "Atom" } ", for any feed reader. To follow a person's tweets "
+                "there, give the feed reader the address of their profile."
             }
             h2 { "Keyboard shortcuts" }
             p {
@@ -43,9 +43,9 @@ pub async fn about(State(app): State<App>, mut visit: Visit, here: LocalPath) ->
             }
             h2 { "What we store about you" }
             p {
-                "Your username, a hash of your password (not the password itself), what you write, how you \
-                 vote and whom you follow. We store an e-mail address only if you enter one. There is one \
-                 cookie, which keeps you logged in."
+                "We store your username, a hash of your password (not the password itself), what you write, \
+                 how you vote and whom you follow. We store an e-mail address only if you enter one. There \
+                 is one cookie, which keeps you logged in."
             }
         }
     };
@@ -125,11 +125,11 @@ fn ranking(rules: &RankingRules) -> Markup {
             "down, each rounded down. If " code { "v" } " is over " (number(rules.log_start)) ":"
         }
         code.formula {
-            "score = up − down + " (rules.log_factor) " × ln(v − " (rules.log_start) ")"
+            "score = up − down + " (rules.log_factor) " × ln(v − " (number(rules.log_start)) ")"
         }
         h2 { "Rank" }
         code.formula {
-            "rank = score × " (rules.scale) " ÷ (age + " (rules.age_padding_seconds) ")"
+            "rank = score × " (decimal(rules.scale)) " ÷ (age + " (number(rules.age_padding_seconds)) ")"
             sup { (rules.age_exponent) }
         }
         p {
@@ -200,6 +200,13 @@ fn limits(rules: &LimitRules) -> Markup {
     }
 }
 
+/// A number with thousands separators before its decimal point.
+fn decimal(value: f64) -> String {
+    let text = value.to_string();
+    let (whole, fraction) = text.find('.').map_or((text.as_str(), ""), |point| text.split_at(point));
+    whole.parse().map_or(text.clone(), |whole| format!("{}{fraction}", grouped(whole)))
+}
+
 fn window(seconds: u64) -> String {
     if seconds == 0 { "at any time".to_owned() } else { format!("for {}", span(seconds)) }
 }
@@ -218,6 +225,14 @@ pub async fn ranking_page(
 mod tests {
     use super::super::test_support::framed;
     use super::*;
+
+    #[test]
+    fn decimals_are_grouped_before_the_point() {
+        for (value, text) in [(1_000_000.0, "1,000,000"), (0.001, "0.001"), (1_234.5, "1,234.5"), (2.0, "2")]
+        {
+            assert_eq!(decimal(value), text);
+        }
+    }
 
     #[test]
     fn the_page_shows_the_constants_in_use() {

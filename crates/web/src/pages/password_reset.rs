@@ -35,7 +35,7 @@ impl RequestForm<'_> {
         let content = html! {
             h1 { (HEADING) }
             (alert(self.message))
-            p { "We will send a link to the e-mail address in your profile. It works once and for an hour." }
+            p { "We will send a link to the e-mail address in your profile. It works once, within an hour." }
             form.form.narrow method="post" action="/reset-password" {
                 div {
                     label for="username" { "Username" }
@@ -89,7 +89,7 @@ pub async fn request(
         h1 { "Check your mail" }
         p.notice role="status" {
             "If there is an account with this username and address, a link is on its way. \
-             It works once and for an hour."
+             It works once, within an hour."
         }
     };
     Ok(frame.page(HEADING, &content).into_response())
