@@ -1,4 +1,4 @@
-//! The commands: what `tidings` can be asked to do, one file for each.
+//! The commands of `tidings`, one file for each.
 
 pub mod check;
 pub mod config;
@@ -17,9 +17,9 @@ use std::time::Duration;
 use tidings_keyspace::{Store, StoreOptions};
 use tracing_subscriber::EnvFilter;
 
-/// One self-hosted server for a community: links, votes and threaded comments.
+/// A self-hosted site for a community: links, votes and threaded comments.
 ///
-/// Without a command it serves the site.
+/// Without a command, serves the site.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 pub struct Cli {
@@ -29,16 +29,16 @@ pub struct Cli {
     command: Option<Command>,
 }
 
-/// Options that every command takes.
+/// The options of every command.
 #[derive(Debug, Args)]
 struct Options {
-    /// The settings, a TOML file.
+    /// Read the settings from this TOML file.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// The address and port to listen on [default: 127.0.0.1:8080].
+    /// Listen on this address and port [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDR", global = true)]
     listen: Option<String>,
-    /// The store: redb:PATH, redis://HOST or rediss://HOST [default: redb:tidings.redb].
+    /// Use this store: redb:PATH, redis://HOST or rediss://HOST [default: redb:tidings.redb].
     #[arg(long, value_name = "URL", global = true)]
     store: Option<String>,
 }
@@ -47,14 +47,14 @@ struct Options {
 enum Command {
     /// Serve the site.
     Serve,
-    /// Print every setting with its value, its origin and its meaning.
+    /// Print every setting with its meaning, its value and where the value comes from.
     Config,
-    /// Bring data from elsewhere.
+    /// Import stories or votes on sites.
     #[command(subcommand)]
     Import(Import),
-    /// Copy every key with its expiry from one store to another.
+    /// Copy all data from one store to another.
     Copy(copy::Copy),
-    /// Compare what is derived with what it is derived from, and mend it.
+    /// Check derived data against its source, and repair it.
     #[command(subcommand)]
     Check(check::Check),
     /// Manage accounts.
@@ -64,9 +64,9 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum Import {
-    /// Load a CSV file of submissions as users, news and votes.
+    /// Import stories from a CSV file, with their authors and votes.
     Links(import::Links),
-    /// Load a CSV file of sites with the votes that they begin with.
+    /// Import initial votes on sites from a CSV file.
     Sites(import::Sites),
 }
 
@@ -74,7 +74,7 @@ impl Cli {
     /// Loads the settings and runs the command.
     ///
     /// # Errors
-    /// What the operator should read.
+    /// A message for the operator.
     pub async fn run(self) -> anyhow::Result<()> {
         let Options { config, listen, store } = self.options;
         let config = Config::load(config.as_deref(), environment(), &Flags { listen, store })?;
@@ -92,14 +92,14 @@ impl Cli {
 
 fn print_settings(config: &Config) -> anyhow::Result<()> {
     match config::run(config, &mut io::stdout().lock()) {
-        // The reader has seen enough, as with `tidings config | head`.
+        // The reader has stopped reading, as in `tidings config | head`.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         printed => printed.context("cannot print the settings"),
     }
 }
 
-/// Logs to standard error: warnings and what the server does; more or less by
-/// `TIDINGS_LOG`, for example `TIDINGS_LOG=debug`.
+/// Logs to standard error, by default from the level `info` up. `TIDINGS_LOG` sets
+/// another level, for example `TIDINGS_LOG=debug`.
 pub fn log_to_stderr() {
     let filter = EnvFilter::builder().with_env_var("TIDINGS_LOG").try_from_env();
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("info"));
@@ -110,7 +110,7 @@ pub fn log_to_stderr() {
         .init();
 }
 
-/// Opens the configured store; a new one where there is none.
+/// Opens the configured store, and creates it if there is none.
 async fn open_store(config: &Config) -> anyhow::Result<Store> {
     Ok(Store::open(config.server.store.as_str(), &store_options(config)).await?)
 }
@@ -130,7 +130,7 @@ fn store_options(config: &Config) -> StoreOptions {
     }
 }
 
-/// A progress bar on standard error; silent where that is no terminal.
+/// A progress bar on standard error; hidden if that is not a terminal.
 fn progress_bar(total: u64, what: &'static str) -> ProgressBar {
     let bar = ProgressBar::new(total).with_message(what);
     // The template is a constant that parses.

@@ -109,7 +109,7 @@ pub enum ConfigError {
         message: String,
     },
     /// There is no such setting.
-    #[error("unknown setting {name} ({origin}), the nearest known is {nearest}")]
+    #[error("unknown setting {name} ({origin}); did you mean {nearest}?")]
     Unknown {
         /// The name, as it was written.
         name: String,

@@ -1,4 +1,4 @@
-//! Mail to users, through the relay that the operator names.
+//! Mail to users, through the relay that the operator configures.
 
 use std::time::Duration;
 
@@ -21,24 +21,24 @@ const IMPLICIT_TLS_PORT: u16 = 465;
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
     /// The relay's name is not one that a certificate can have.
-    #[error("mail.relay {host} cannot be used: {source}")]
+    #[error("cannot use mail.relay {host}: {source}")]
     Relay {
         /// The host of the relay.
         host: String,
         /// What is wrong with it.
         source: lettre::transport::smtp::Error,
     },
-    /// Not an address that mail can be sent to.
-    #[error("mail cannot be addressed: {0}")]
+    /// The recipient is not a valid address.
+    #[error("not a mail address: {0}")]
     Address(#[from] lettre::address::AddressError),
-    /// The message cannot be put together.
-    #[error("mail cannot be written: {0}")]
+    /// The message cannot be built.
+    #[error("cannot write the mail: {0}")]
     Message(#[from] lettre::error::Error),
     /// The relay cannot be reached, or refused the message.
     #[error("the mail relay failed: {0}")]
     Smtp(#[from] lettre::transport::smtp::Error),
     /// The relay took too long.
-    #[error("the mail relay took longer than {} seconds", SEND_TIMEOUT.as_secs())]
+    #[error("the mail relay did not answer within {} seconds", SEND_TIMEOUT.as_secs())]
     TimedOut,
 }
 
@@ -75,7 +75,7 @@ impl Mailer {
     /// accepted it.
     ///
     /// # Errors
-    /// When the address is none, or the relay is away, slow, or refuses.
+    /// When the address is not valid, or the relay is unavailable, slow, or refuses.
     pub async fn send(&self, to: &str, subject: &str, body: &str) -> Result<(), MailError> {
         let message = Message::builder()
             .from(self.from.clone())

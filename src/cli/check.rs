@@ -1,5 +1,5 @@
-//! `tidings check`: compares what is derived with what it is derived from, one
-//! file for each kind, and mends it when asked to.
+//! `tidings check`: compares derived data with its source and repairs it on
+//! request. One file for each kind of data.
 
 mod articles;
 mod timelines;
@@ -10,17 +10,17 @@ use clap::Subcommand;
 /// What can be checked.
 #[derive(Debug, Subcommand)]
 pub enum Check {
-    /// Compare articles and topics with the news.
+    /// Compare articles and topics with the stories.
     Articles(articles::Articles),
-    /// Compare timelines with the tweets and with who follows whom.
+    /// Compare timelines with the tweets and follows.
     Timelines(timelines::Timelines),
 }
 
 impl Check {
-    /// Checks, and mends when asked to.
+    /// Checks, and repairs on request.
     ///
     /// # Errors
-    /// When the store fails, or something differs and is not mended.
+    /// When the store fails, or something differs and is not repaired.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         match self {
             Self::Articles(articles) => articles.run(config).await,

@@ -1,24 +1,26 @@
-//! `tidings copy FROM TO`: a store, key by key, into another of any engine.
+//! `tidings copy FROM TO`: copies a store, key by key, to a store of any engine.
 
 use super::{open_existing_store, progress_bar, store_options};
 use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::collections::HashMap;
+use tidings_domain::values::words::grouped;
 use tidings_keyspace::{Store, without_password};
 
 /// Keys read and written at a time.
 const PAGE: usize = 200;
 
-/// Copies every key with its expiry. Stop the server first: what changes
-/// meanwhile may be missed.
+/// Copy all data from one store to another.
+///
+/// Stop the server first: changes made during the copy may be missed.
 #[derive(Debug, Args)]
 pub struct Copy {
-    /// The store to read, a URL as for --store.
+    /// The store to read, as for --store.
     from: String,
-    /// The store to write, a URL as for --store.
+    /// The store to write, as for --store.
     to: String,
-    /// Copy into a store that is not empty; its keys of the same names are replaced.
+    /// Copy into a store that is not empty, replacing keys of the same names.
     #[arg(long)]
     overwrite: bool,
 }
@@ -37,8 +39,9 @@ impl Copy {
         let present = to.count_keys().await?;
         if present > 0 && !self.overwrite {
             bail!(
-                "{} is not empty ({present} keys); choose another store, or --overwrite to copy into it",
-                without_password(&self.to)
+                "{} is not empty ({} keys); choose another store, or copy into it with --overwrite",
+                without_password(&self.to),
+                grouped(present)
             );
         }
         let copied = copy_all(&from, &to).await?;
@@ -47,8 +50,10 @@ impl Copy {
         from.close().await;
         copied.compare(present, found)?;
         println!(
-            "copied {} keys ({} of them expire); the target holds {found} keys",
-            copied.keys, copied.expiring
+            "copied {} keys, {} of which expire; the target has {} keys",
+            grouped(copied.keys),
+            grouped(copied.expiring),
+            grouped(found)
         );
         Ok(())
     }
@@ -65,7 +70,11 @@ impl Copied {
         let fewest = present.max(self.keys) - self.expiring.min(present.max(self.keys));
         let most = present + self.keys;
         if !(fewest..=most).contains(&found) {
-            bail!("copied {} keys, but the target holds {found}: the copy is not complete", self.keys);
+            bail!(
+                "copied {} keys, but the target has {}: the copy is incomplete",
+                grouped(self.keys),
+                grouped(found)
+            );
         }
         Ok(())
     }
@@ -73,7 +82,7 @@ impl Copied {
 
 async fn copy_all(from: &Store, to: &Store) -> anyhow::Result<Copied> {
     let bar = progress_bar(from.count_keys().await?, "copying keys");
-    // A walk over Redis may meet a key twice. Whether it expires is remembered.
+    // A scan of Redis may return a key twice.
     let mut seen: HashMap<String, bool> = HashMap::new();
     let mut cursor = None;
     loop {

@@ -1,9 +1,8 @@
-//! `tidings import links FILE.csv`: submissions from elsewhere as users, news
-//! and votes.
+//! `tidings import links FILE.csv`: imports stories with their authors and votes.
 //!
 //! Rows are imported in chunks, each one atomic batch that also notes which
-//! rows it holds. So an import can be stopped at any moment and run again: it
-//! goes on where it was, and a second run of the same file changes nothing.
+//! rows it holds. So an import can be stopped at any time and run again: it
+//! continues where it stopped, and a second run of the same file changes nothing.
 
 mod accounts;
 mod rows;
@@ -24,46 +23,48 @@ use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{NewsId, UserId};
+use tidings_domain::values::words::grouped;
 use tidings_keyspace::{EngineClock, Query, Store};
 
-/// Writes in one batch, about: bounds memory and the time that the store is held.
+/// About how many writes a batch has. Bounds memory and the time the store is busy.
 const BATCH_WRITES: u64 = 4_000;
 
-/// The most up-votes that one item can get: they are written at once.
+/// The most upvotes of one story, since all are written in one batch.
 const MOST_VOTES: u64 = 100_000;
 
-/// Load a CSV file of submissions.
+/// Import stories from a CSV file, with their authors and votes.
 ///
-/// Columns are found by the names in the first line: id, title, url,
-/// num_points, num_comments, author, created_at, topics (others are passed
-/// over). Topics are separated by commas, semicolons or blanks; they are
-/// written in lower case, and at most five of a row are taken.
+/// The first line names the columns: id, title, url, author, created_at, and
+/// optionally num_points and topics. Other columns are ignored. Topics are
+/// separated by commas, semicolons or spaces and changed to lower case. A story
+/// gets at most five.
 #[derive(Debug, Args)]
 pub struct Links {
     /// The CSV file.
     file: PathBuf,
-    /// The most up-votes that one item gets, 0 = all its points (at most
-    /// 100,000). They come from made-up accounts that nobody can log in to.
+    /// The most upvotes of a story, 0 = all its points (at most 100,000). They
+    /// come from generated accounts that nobody can log in to.
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     max_votes: u64,
-    /// The time zone of dates that tell none [default: America/New_York for
-    /// month/day/year, else UTC].
+    /// The time zone of times without one [default: America/New_York for
+    /// month/day/year, otherwise UTC].
     #[arg(long, value_name = "NAME")]
     time_zone: Option<String>,
 }
 
 impl Links {
-    /// Imports the file and reports what was refused.
+    /// Imports the file and reports the rows that were refused.
     ///
     /// # Errors
-    /// When the file cannot be read, has not the columns, or the store fails.
+    /// When the file cannot be read or lacks a column, or the store fails.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let zone = match &self.time_zone {
-            Some(name) => {
-                Some(jiff::tz::TimeZone::get(name).with_context(|| format!("no time zone {name:?}"))?)
-            }
-            None => None,
-        };
+        let zone =
+            match &self.time_zone {
+                Some(name) => Some(jiff::tz::TimeZone::get(name).with_context(|| {
+                    format!("there is no time zone {name:?}; name one like Europe/Berlin")
+                })?),
+                None => None,
+            };
         let read = rows::read(&self.file, zone.as_ref())?;
         for refused in &read.refused {
             eprintln!("line {}: {}", refused.line, refused.reason);
@@ -74,18 +75,24 @@ impl Links {
         let imported = self.import(&site, read.rows).await;
         let Imported { new, known, votes } = imported?;
         println!(
-            "imported {new} links with {votes} votes; {known} were here already; {} rows refused",
-            read.refused.len()
+            "imported {} stories with {} votes; {} already existed; {} rows were refused",
+            grouped(new),
+            grouped(votes),
+            grouped(known),
+            grouped(read.refused.len() as u64)
         );
         if read.mended > 0 || read.renamed > 0 {
             println!(
-                "{} rows had their doubly encoded text mended; {} authors got another username, \
-                 since theirs is not one here",
-                read.mended, read.renamed
+                "repaired the text of {} rows that was encoded twice; {} authors got another username, \
+                 because theirs is not valid here",
+                grouped(read.mended),
+                grouped(read.renamed)
             );
         }
         if !has_administrator(&store).await? {
-            println!("there is no administrator yet: register on the site, then `tidings user promote NAME`");
+            println!(
+                "there is no administrator yet: sign up on the site, then run `tidings user promote NAME`"
+            );
         }
         store.close().await;
         if new + known == 0 && !read.refused.is_empty() {
@@ -94,7 +101,7 @@ impl Links {
         Ok(())
     }
 
-    /// The most up-votes of one item; at least the author's.
+    /// The most upvotes of one story; at least the author's.
     fn votes_cap(&self) -> u64 {
         if self.max_votes == 0 { MOST_VOTES } else { self.max_votes.min(MOST_VOTES) }
     }
@@ -108,7 +115,7 @@ impl Links {
         let mut accounts = Accounts::new(site, now);
         let voters = accounts.voters(voters_needed.min(self.votes_cap() - 1)).await?;
 
-        let bar = progress_bar(total, "importing links");
+        let bar = progress_bar(total, "importing stories");
         let mut imported = Imported::default();
         let mut rest = rows.into_iter().peekable();
         while rest.peek().is_some() {
@@ -167,8 +174,8 @@ impl Links {
     }
 }
 
-/// Whether the first account is an administrator, as on a site that did not
-/// begin with an import.
+/// Whether the first account is an administrator, as on a site that did not start
+/// with an import.
 async fn has_administrator(store: &Store) -> anyhow::Result<bool> {
     let mut query = Query::new();
     let flags = query.hash_fields(keys::user(UserId(1)), ["flags"]);
@@ -183,7 +190,7 @@ struct Imported {
     votes: u64,
 }
 
-/// `count` different voters, other ones for other rows, never the author.
+/// `count` different voters, others for each row, never the author.
 fn choose(voters: &[UserId], author: UserId, count: u64, line: u64) -> Vec<UserId> {
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(voters.len());
     let first = usize::try_from(line.wrapping_mul(7_919)).unwrap_or(0) % voters.len().max(1);

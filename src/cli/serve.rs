@@ -1,4 +1,4 @@
-//! `tidings serve`: the site, until it is told to stop.
+//! `tidings serve`: serves the site until it is told to stop.
 
 use super::open_store;
 use crate::config::Config;
@@ -18,19 +18,19 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// How long requests that are under way may take once the server is told to stop.
+/// How long running requests may take to finish once the server is told to stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
 /// Serves the site. Prints the address it listens on, as one line.
 ///
 /// # Errors
-/// When the store cannot be opened or the address not listened on.
+/// When the store cannot be opened, or the address is not available.
 pub async fn run(config: Config) -> anyhow::Result<()> {
     let store = open_store(&config).await?;
     let mailer = Mailer::from_config(&config.mail)?;
     let listen = config.server.listen;
     let listener = TcpListener::bind(listen).await.with_context(|| {
-        format!("cannot listen on {listen}: is another server running there? choose one with --listen ADDR")
+        format!("cannot listen on {listen}: is another program using it? Choose another address with --listen ADDR")
     })?;
     writeln!(std::io::stdout(), "listening on http://{}", listener.local_addr()?).ok();
     tracing::info!(
@@ -57,16 +57,16 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Goes on with bans that an earlier process was in the middle of.
+/// Finishes bans that an earlier process was interrupted in.
 async fn finish_bans(site: Arc<Site>) {
     match sites::finish_bans(&site).await {
         Ok(0) => {}
-        Ok(voters) => tracing::info!(voters, "interrupted bans finished"),
-        Err(error) => tracing::warn!(%error, "interrupted bans not finished"),
+        Ok(voters) => tracing::info!(voters, "finished interrupted bans"),
+        Err(error) => tracing::warn!(%error, "cannot finish interrupted bans"),
     }
 }
 
-/// Serves until `stop` completes, then lets requests end, for a while.
+/// Serves until `stop` completes, then gives requests some time to finish.
 async fn serve_until(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
     let (tell, mut told) = watch::channel(false);
     let server = tidings_web::serve(app, listener, async move {

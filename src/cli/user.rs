@@ -1,4 +1,4 @@
-//! `tidings user`: accounts, from the operator's side.
+//! `tidings user`: manages accounts.
 
 use super::{open_existing_store, open_store};
 use crate::config::Config;
@@ -17,8 +17,8 @@ use tidings_domain::values::secrets::random_token;
 use tidings_domain::values::text::{NewPassword, Username};
 use tidings_keyspace::EngineClock;
 
-/// Passwords are read from the terminal, or as one line from standard input;
-/// with an empty one, a password is made up and printed.
+/// Manage accounts. Passwords are read from the terminal, or as one line from
+/// standard input. If it is empty, a password is generated and printed.
 #[derive(Debug, Subcommand)]
 pub enum User {
     /// Create an account.
@@ -31,7 +31,7 @@ pub enum User {
         /// The username.
         name: String,
     },
-    /// Set a user's password, and log the user out everywhere.
+    /// Set a user's password and log the user out everywhere.
     Password {
         /// The username.
         name: String,
@@ -42,7 +42,7 @@ impl User {
     /// Runs the command.
     ///
     /// # Errors
-    /// What the operator should read.
+    /// A message for the operator.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let store = match &self {
             Self::Add { .. } => open_store(config).await?,
@@ -62,11 +62,11 @@ impl User {
                 let username = Username::parse(&name)?;
                 let password = new_password(&name)?;
                 let id = account::add_account(site, now(), &username, Some(&password)).await?;
-                println!("created {name}, user {id}");
+                println!("created the account {name} (user {id})");
             }
             Self::Promote { name } => {
                 users::set_admin(site, find(site, &name).await?, true).await?;
-                println!("{name} is an administrator");
+                println!("{name} is now an administrator");
             }
             Self::Password { name } => {
                 let id = find(site, &name).await?;
@@ -87,19 +87,19 @@ async fn find(site: &Arc<Site>, name: &str) -> anyhow::Result<UserId> {
     users::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))
 }
 
-/// Asks for a password; makes one up when the answer is empty.
+/// Asks for a password, and generates one if the answer is empty.
 fn new_password(name: &str) -> anyhow::Result<NewPassword> {
     let typed = if io::stdin().is_terminal() {
-        rpassword::prompt_password(format!("New password for {name} (empty = make one up): "))?
+        rpassword::prompt_password(format!("New password for {name} (leave empty to generate one): "))?
     } else {
         let mut line = String::new();
         io::stdin().lock().read_line(&mut line).context("cannot read the password from standard input")?;
         line.trim_end_matches(['\r', '\n']).to_owned()
     };
     if typed.is_empty() {
-        let made_up: String = random_token()?.chars().take(20).collect();
-        println!("password: {made_up}");
-        return Ok(NewPassword::parse(&made_up)?);
+        let generated: String = random_token()?.chars().take(20).collect();
+        println!("password: {generated}");
+        return Ok(NewPassword::parse(&generated)?);
     }
     Ok(NewPassword::parse(&typed)?)
 }

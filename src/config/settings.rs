@@ -96,9 +96,9 @@ settings! {
         server: Server {
             listen: SocketAddr = "127.0.0.1:8080", Kind::SocketAddress, "The address and port to listen on.";
             store: StoreUrl = "redb:tidings.redb", Kind::Store,
-                "Where everything is stored: redb:PATH, redb::memory:, redis://... or rediss://...";
+                "Where the data is stored: redb:PATH, redb::memory:, redis://... or rediss://...";
             store_timeout_seconds: u64 = "2", Kind::Whole { unit: " of seconds", least: 1, most: 60 },
-                "How long the store may take before a request is answered with 503.";
+                "How long the store may take before a request gets a 503.";
             request_timeout_seconds: u64 = "10", Kind::Whole { unit: " of seconds", least: 1, most: 600 },
                 "How long a request may take altogether.";
             cache_mebibytes: u64 = "48", Kind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
@@ -106,77 +106,77 @@ settings! {
         }
         /// How the site presents itself.
         site: Site {
-            name: String = "Tidings", Kind::Line { least: 1, most: 80 }, "The name of the site, in every page's head.";
+            name: String = "Tidings", Kind::Line { least: 1, most: 80 }, "The name of the site, shown on every page.";
             url: Url = "http://localhost:8080", Kind::SiteUrl,
-                "Where the site is reached, for mailed links and feeds; https makes the session cookie Secure.";
+                "The public address, for links in mails and feeds; https makes the session cookie Secure.";
             description: String = "Links and discussion from our community", Kind::Line { least: 0, most: 500 },
                 "One sentence about the site, for feeds and search engines.";
         }
         /// How mail is sent.
         mail: Mail {
             relay: Option<Relay> = "", Kind::Relay,
-                "The SMTP relay as host:port, STARTTLS when offered (TLS from the start on port 465); empty = no mail.";
+                "The SMTP relay as host:port, STARTTLS if offered, TLS from the start on port 465; empty = no mail.";
             from: Mailbox = "tidings@localhost", Kind::Mailbox, "The sender of the site's mail.";
-            username: String = "", Kind::Line { least: 0, most: 255 }, "The login at the relay; empty = none.";
+            username: String = "", Kind::Line { least: 0, most: 255 }, "The username at the relay; empty = none.";
             password: Secret = "", Kind::Secret, "The password at the relay.";
         }
         /// How pages are served.
         web: Web {
             trusted_proxies: Vec<IpNet> = "", Kind::Networks,
-                "Comma-separated addresses or networks of the proxies whose X-Forwarded-For is believed.";
+                "Comma-separated addresses or networks of proxies whose X-Forwarded-For is trusted.";
             gravatars: bool = "true", Kind::Switch,
-                "Whether avatars of users with an e-mail address come from gravatar.com.";
+                "Whether users with an e-mail address have avatars from gravatar.com.";
         }
     }
     rules {
         limits: LimitRules {
             account_creation_seconds: LIMIT, "One new account per address in this many seconds; 0 = no limit.";
             submission_seconds: LIMIT,
-                "One submission per user in this many seconds, administrators excepted; 0 = no limit.";
+                "One story per user in this many seconds, except for administrators; 0 = no limit.";
             repost_seconds: LIMIT,
-                "A URL posted again within this many seconds leads to the earlier item; 0 = reposts are free.";
-            news_edit_seconds: LIMIT, "Authors may edit and delete news for this many seconds; 0 = always.";
-            comment_edit_seconds: LIMIT, "Authors may edit and delete comments for this many seconds; 0 = always.";
+                "A URL submitted again within this many seconds leads to the earlier story; 0 = no limit.";
+            news_edit_seconds: LIMIT, "Authors may edit and delete their stories for this many seconds; 0 = always.";
+            comment_edit_seconds: LIMIT, "Authors may edit and delete their comments for this many seconds; 0 = always.";
             password_reset_seconds: LIMIT, "One password reset mail per user in this many seconds; 0 = no limit.";
             failed_logins_per_minute: Kind::Whole { unit: "", least: 0, most: 1_000_000 },
-                "Failed logins in a minute, per account and per address, before others must wait; 0 = no limit.";
+                "Failed logins in a minute, per account and per address, before more must wait; 0 = no limit.";
             new_voters_per_day: Kind::Whole { unit: "", least: 0, most: 1_000_000_000 },
-                "Voters on sites that one address may bring in 24 hours; 0 = no limit.";
+                "New voters on sites from one address in 24 hours; 0 = no limit.";
         }
         karma: KarmaRules {
             initial: KARMA, "Karma of a new account.";
             visit_increment: KARMA_COST, "Karma earned by visiting, once per karma.visit_seconds; 0 = none.";
-            visit_seconds: LIMIT, "Seconds between two gains by visiting.";
-            upvote_minimum: KARMA, "Karma needed to vote news up.";
-            upvote_cost: KARMA_COST, "Karma that an up-vote costs the voter.";
-            upvote_transfer: KARMA_COST, "Karma that an up-vote gives the author.";
-            downvote_minimum: KARMA, "Karma needed to vote news down.";
-            downvote_cost: KARMA_COST, "Karma that a down-vote costs the voter.";
+            visit_seconds: LIMIT, "Seconds between two visits that earn karma; 0 = visits earn none.";
+            upvote_minimum: KARMA, "Karma needed to vote a story up.";
+            upvote_cost: KARMA_COST, "Karma that an upvote costs the voter.";
+            upvote_transfer: KARMA_COST, "Karma that an upvote gives the author.";
+            downvote_minimum: KARMA, "Karma needed to vote a story down.";
+            downvote_cost: KARMA_COST, "Karma that a downvote costs the voter.";
             new_topic_minimum: KARMA,
-                "Karma needed to submit under a topic that does not exist yet, administrators excepted.";
+                "Karma needed to create a topic, except for administrators.";
         }
         ranking: RankingRules {
             log_start: Kind::Signed { least: 0, most: 1_000_000_000 },
-                "Votes, up and down halved and added, above which the logarithmic bonus starts.";
+                "Half of all votes, up and down, above which the logarithmic bonus starts.";
             log_factor: Kind::Decimal { least: 0.0, most: 1_000_000.0 }, "Factor of the logarithmic bonus.";
             age_padding_seconds: Kind::Whole { unit: " of seconds", least: 1, most: TEN_YEARS },
-                "Seconds added to every age, so that new items do not shoot up.";
-            age_exponent: Kind::Decimal { least: 0.0, most: 10.0 }, "Exponent of the age: higher sinks items faster.";
+                "Seconds added to every age, so that new stories do not shoot up.";
+            age_exponent: Kind::Decimal { least: 0.0, most: 10.0 }, "Exponent of the age: the higher, the faster stories sink.";
             age_limit_seconds: Kind::Whole { unit: " of seconds", least: 0, most: TEN_YEARS },
-                "Items older than this many seconds leave the ranking, oldest last; 0 = no limit.";
+                "Stories older than this many seconds rank below all others, oldest last; 0 = no limit.";
             scale: Kind::Decimal { least: 0.001, most: 1_000_000_000_000.0 }, "Factor that makes ranks readable.";
         }
         timelines: TimelineRules {
             pull_limit: Kind::Whole { unit: " of followers", least: 0, most: 1_000_000_000 },
-                "Tweets of an author with more followers than this are not delivered; readers look when they read.";
+                "Tweets of an author with more followers are not delivered; readers' pages fetch them.";
             home_size: Kind::Whole { unit: " of tweets", least: 1, most: 10_000 },
-                "Tweets in a stored home timeline; older ones are found when they are asked for.";
+                "Tweets in a stored home timeline; older ones are found when somebody asks for them.";
             inactive_days: Kind::Whole { unit: " of days", least: 1, most: 3_650 },
-                "Readers that have not come for this many days get no deliveries until they return.";
+                "Users who have not visited for this many days get no deliveries until they return.";
         }
         accounts: AccountRules {
             legacy_salt: Kind::Secret,
-                "The site-wide salt of SHA-1 passwords in a database of 2011, whose users have no salt field.";
+                "The site-wide salt of SHA-1 passwords in a database from 2011, whose users have no salt field.";
         }
     }
 }

@@ -165,14 +165,14 @@ fn an_unknown_setting_names_the_nearest_known_one() {
     let table = [
         (
             "[limits]\nsubmision_seconds = 1",
-            "unknown setting limits.submision_seconds (file FILE), the nearest known is limits.submission_seconds",
+            "unknown setting limits.submision_seconds (file FILE); did you mean limits.submission_seconds?",
         ),
         (
             "[limit]\nsubmission_seconds = 1",
-            "unknown setting limit (file FILE), the nearest known is section [limits]",
+            "unknown setting limit (file FILE); did you mean section [limits]?",
         ),
-        ("[sites]", "unknown setting sites (file FILE), the nearest known is section [site]"),
-        ("karma = 5", "unknown setting karma (file FILE), the nearest known is section [karma]"),
+        ("[sites]", "unknown setting sites (file FILE); did you mean section [site]?"),
+        ("karma = 5", "unknown setting karma (file FILE); did you mean section [karma]?"),
         (
             "[server.listen]\nport = 1",
             "server.listen is { port = 1 } (file FILE), expected an address with a port, like 127.0.0.1:8080 or [::1]:8080",
@@ -186,7 +186,7 @@ fn an_unknown_setting_names_the_nearest_known_one() {
         assert!(error.starts_with(&format!("unknown setting {variable} (variable {variable})")), "{error}");
     }
     let error = from_variable("TIDINGS_SITE_NAME", "x").unwrap_err();
-    assert!(error.ends_with("the nearest known is TIDINGS_SITE__NAME"), "{error}");
+    assert!(error.ends_with("did you mean TIDINGS_SITE__NAME?"), "{error}");
 }
 
 #[test]

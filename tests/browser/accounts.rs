@@ -12,7 +12,7 @@ const NEW_PASSWORD: &str = "battery staple";
 async fn log_in(browser: &Browser, username: &str, password: &str) {
     browser.fill("Username", username).await;
     browser.fill("Password", password).await;
-    browser.press("Login").await;
+    browser.press("Log in").await;
 }
 
 #[tokio::test]
@@ -20,16 +20,16 @@ async fn a_new_user_is_logged_in_and_can_log_out_and_in_again() {
     let server = Server::start(Engine::Memory, &[]).await;
     let browser = Browser::open(&server).await;
     browser.go("/").await;
-    browser.follow("register").await;
+    browser.follow("sign up").await;
     browser.fill("Username", "alice").await;
     browser.fill("Password", PASSWORD).await;
-    browser.press("Create an account").await;
+    browser.press("Sign up").await;
     browser.wait_until_logged_in("alice").await;
     assert_eq!(browser.address().await, "/");
 
-    browser.press("logout").await;
+    browser.press("log out").await;
     browser.wait_until_logged_out().await;
-    browser.follow("login").await;
+    browser.follow("log in").await;
     log_in(&browser, "alice", PASSWORD).await;
     browser.wait_until_logged_in("alice").await;
 }
@@ -55,7 +55,7 @@ async fn a_rejected_sign_up_shows_an_error_and_keeps_the_username() {
     browser.go("/register").await;
     browser.fill("Username", "alice").await;
     browser.fill("Password", "short").await;
-    browser.press("Create an account").await;
+    browser.press("Sign up").await;
     assert!(browser.text("[role=alert]").await.contains('8'));
     assert_eq!(browser.filled("Username").await, "alice");
     assert_eq!(server.string("users.count").await, None);
@@ -77,7 +77,7 @@ async fn visitors_return_to_their_page_after_logging_in() {
     assert_eq!(browser.filled("URL").await, "https://example.com/");
 
     // A vote: back to the page with the story.
-    browser.press("logout").await;
+    browser.press("log out").await;
     browser.wait_until_logged_out().await;
     browser.go("/latest/0").await;
     browser.click(".vote .up").await;
@@ -86,14 +86,14 @@ async fn visitors_return_to_their_page_after_logging_in() {
     browser.wait_until_logged_in("bob").await;
 
     // Signing up, with the link on the login page.
-    browser.press("logout").await;
+    browser.press("log out").await;
     browser.wait_until_logged_out().await;
     browser.go(&format!("/news/{news}")).await;
     browser.follow("Log in to comment").await;
-    browser.follow("Create an account").await;
+    browser.follow("Sign up").await;
     browser.fill("Username", "carol").await;
     browser.fill("Password", PASSWORD).await;
-    browser.press("Create an account").await;
+    browser.press("Sign up").await;
     browser.arrive(&format!("/news/{news}")).await;
     browser.wait_until_logged_in("carol").await;
 }
@@ -155,13 +155,13 @@ async fn a_mailed_link_resets_a_forgotten_password() {
     browser.go_to_url(link).await;
     browser.fill("New password", NEW_PASSWORD).await;
     browser.press("Set password").await;
-    browser.wait_for_text("h1", "Your new password is set").await;
+    browser.wait_for_text("h1", "Your password has been changed").await;
     browser.follow("Log in").await;
     log_in(&browser, "alice", NEW_PASSWORD).await;
     browser.wait_until_logged_in("alice").await;
 
     // The link works only once.
     browser.go_to_url(link).await;
-    assert!(browser.text("[role=alert]").await.contains("not valid"));
+    assert!(browser.text("[role=alert]").await.contains("no longer valid"));
     assert_eq!(browser.run("return document.querySelectorAll('main input').length").await, json!(0));
 }

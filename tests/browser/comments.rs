@@ -20,7 +20,7 @@ async fn a_comment_is_written_replied_to_edited_and_deleted() {
     browser.follow("reply").await;
     browser.wait_for_text("h1", "Reply").await;
     browser.fill("Your reply", "A reply").await;
-    browser.press("Send").await;
+    browser.press("Post").await;
     browser.arrive(&format!("{thread}#comment-2")).await;
     assert_eq!(browser.text("#comment-2.depth-1 .text").await, "A reply");
 
@@ -55,7 +55,7 @@ async fn a_deleted_comment_leaves_a_placeholder_only_above_replies() {
         let gone = async || browser.count("[id^=comment-]").await == left;
         browser.wait_until(&format!("{left} comments are shown"), gone).await;
         if comment == answered {
-            assert_eq!(browser.text(&format!("{gap} .gone")).await, "[comment deleted]");
+            assert_eq!(browser.text(&format!("{gap} .gone")).await, "[deleted comment]");
             assert_eq!(browser.count(&format!("{gap} :is(.vote, .author, .text)")).await, 0);
             assert_eq!(browser.text(&format!("#comment-{answer} .text")).await, "the reply");
         }
@@ -72,7 +72,7 @@ async fn a_rejected_comment_keeps_what_was_typed() {
     let long = "long ".repeat(900);
     browser.run(&format!("document.querySelector('#comment').value = '{long}'")).await;
     browser.press("Add comment").await;
-    assert!(browser.text("[role=alert]").await.contains("4096"));
+    assert!(browser.text("[role=alert]").await.contains("4,096"));
     assert_eq!(browser.filled("Your comment").await, long);
 }
 

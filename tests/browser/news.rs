@@ -78,12 +78,12 @@ async fn authors_edit_and_delete_their_stories() {
     assert_eq!(browser.text("article .text").await, "the text");
 
     browser.follow("delete").await;
-    browser.wait_for_text("h1", "Delete this item?").await;
+    browser.wait_for_text("h1", "Delete this story?").await;
     browser.press("Delete").await;
     browser.arrive("/").await;
     assert_eq!(browser.count("[data-item]").await, 0);
     browser.go(&format!("/news/{news}")).await;
-    assert_eq!(browser.text("h1").await, "[deleted news]");
+    assert_eq!(browser.text("h1").await, "[deleted story]");
     assert_eq!(browser.count(".vote, form[action='/postcomment']").await, 0);
 }
 

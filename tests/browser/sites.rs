@@ -23,7 +23,7 @@ async fn check_voting(server: &Server, browser: &Browser) {
         assert_eq!(server.number("link:example.com", "sum_of_votes").await, sum);
     }
     browser.arrive("/site/example.com").await;
-    browser.press("Take my vote back").await;
+    browser.press("Take back my vote").await;
     browser.wait_until_gone(".verdict button[aria-pressed=true]").await;
     assert_eq!(server.number("link:example.com", "count_of_votes").await, 0);
 }

@@ -31,7 +31,7 @@ async fn a_tweet_is_written_with_a_character_counter_and_deleted() {
     browser.run(emoji).await;
     browser.wait_for_text(COUNTER, "1 too many").await;
     browser.press("Tweet").await;
-    browser.wait_for_text("[role=alert]", "text is longer than 280 characters").await;
+    browser.wait_for_text("[role=alert]", "Your tweet is too long (280 characters at most).").await;
     assert_eq!(browser.filled("Your tweet").await, "👩‍🚀".repeat(281));
 
     browser.fill("Your tweet", "Hello @bob and @nobody").await;
@@ -56,7 +56,7 @@ async fn people_are_followed_from_suggestions_and_unfollowed_on_their_profile() 
     bob.tweet("What bob says").await;
     let browser = Browser::open_as(&server, &alice).await;
     browser.go("/home").await;
-    browser.follow("whom to follow").await;
+    browser.follow("people to follow").await;
     browser.arrive("/suggestions").await;
     browser.press("Follow bob").await;
     browser.wait_until_gone(".person").await;
@@ -86,7 +86,7 @@ async fn visitors_log_in_to_follow_and_return_to_the_profile() {
     browser.press("Follow").await;
     browser.fill("Username", "carol").await;
     browser.fill("Password", crate::client::PASSWORD).await;
-    browser.press("Login").await;
+    browser.press("Log in").await;
     browser.arrive("/@bob").await;
     browser.press("Follow").await;
     browser.wait_for_text(".profile button", "Unfollow").await;

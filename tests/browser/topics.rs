@@ -32,10 +32,10 @@ async fn topics_are_added_found_and_removed() {
     browser.press("Save").await;
     browser.arrive("/news/2").await;
     browser.go("/topic/go").await;
-    assert_eq!(browser.text("main .empty").await, "There are no articles here.");
+    assert_eq!(browser.text("main .empty").await, "No stories here.");
     browser.go("/topics").await;
     assert_eq!(browser.text(".topic-list li:first-child .topic").await, "rust");
-    assert_eq!(browser.text(".topic-list li:first-child .count").await, "2 articles");
+    assert_eq!(browser.text(".topic-list li:first-child .count").await, "2 stories");
 }
 
 #[tokio::test]
@@ -100,10 +100,10 @@ async fn administrators_rename_and_merge_topics() {
     assert_eq!(browser.count("[data-item]").await, 1);
     browser.go("/topic/rustlang").await;
     browser.click("details summary").await;
-    browser.fill("The topic that its articles go to", "rust").await;
+    browser.fill("Topic to merge it into", "rust").await;
     browser.press("Merge").await;
     browser.arrive("/topic/rust").await;
     assert_eq!(browser.count("[data-item]").await, 2);
     browser.go("/topic/rustlang").await;
-    browser.wait_for_text(".trouble", "no such topic: rustlang").await;
+    browser.wait_for_text(".trouble", "There is no topic rustlang.").await;
 }

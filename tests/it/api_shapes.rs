@@ -140,12 +140,12 @@ async fn getnews_gives_1_to_32_items_and_never_the_whole_site() {
     ] {
         for sort in ["latest", "top"] {
             let error = refused(alice.api_get(&format!("/api/getnews/{sort}/{part}")).await);
-            assert!(error.starts_with("the field "), "{part}: {error}");
+            assert!(error.starts_with("The field "), "{part}: {error}");
         }
     }
     for sort in ["hot", "LATEST", "top%00", "random"] {
         let error = refused(alice.api_get(&format!("/api/getnews/{sort}/0/30")).await);
-        assert!(error.starts_with("the field sort"), "{sort}: {error}");
+        assert!(error.starts_with("The field sort"), "{sort}: {error}");
     }
 }
 

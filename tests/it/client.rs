@@ -309,7 +309,7 @@ impl Client {
     /// Whether the session is good: tries an action that changes nothing.
     pub async fn is_logged_in(&self) -> bool {
         let answer = self.api_post("/api/votenews", &[("news_id", "1")]).await;
-        refused(answer) == "the field vote_type is wrong: it is missing"
+        refused(answer) == "The field vote_type is wrong: it is missing."
     }
 
     /// Sends bytes as they are over a connection of their own; answers the

@@ -49,7 +49,7 @@ async fn of_64_clients_that_register_the_same_name_one_succeeds_and_is_the_admin
         let answers = all_call(&crowd, "/api/create_account", &fields).await;
         assert_eq!(count_ok(&answers), 1);
         for answer in answers.into_iter().filter(|answer| answer["status"] != "ok") {
-            assert!(refused(answer).contains("already taken"));
+            assert!(refused(answer).contains("is taken"));
         }
         let users: Vec<String> =
             server.dump().await.into_keys().filter(|key| key.starts_with("user:")).collect();

@@ -176,7 +176,7 @@ async fn odd_names_of_users_are_text_and_lead_to_their_pages() {
 
         for client in [server.visitor(), bob.clone()] {
             let pages = crawl(&client).await;
-            for heading in [name.to_owned(), format!("News by {name}"), format!("Comments by {name}")] {
+            for heading in [name.to_owned(), format!("Stories by {name}"), format!("Comments by {name}")] {
                 let found = pages.values().any(|page| page.heading() == heading.trim());
                 assert!(found, "{heading:?} in {:?}", pages.keys());
             }

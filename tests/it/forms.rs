@@ -59,11 +59,11 @@ async fn a_refused_registration_comes_back_without_the_password() {
     let before = server.dump().await;
     let visitor = server.visitor();
     for (username, password, status, message) in [
-        ("", PASSWORD, StatusCode::UNPROCESSABLE_ENTITY, "username"),
-        ("1x", PASSWORD, StatusCode::UNPROCESSABLE_ENTITY, "username"),
-        ("a\"><b>", PASSWORD, StatusCode::UNPROCESSABLE_ENTITY, "username"),
+        ("", PASSWORD, StatusCode::UNPROCESSABLE_ENTITY, "Enter a username."),
+        ("1x", PASSWORD, StatusCode::UNPROCESSABLE_ENTITY, "Usernames must start with a letter (a-z)."),
+        ("a\"><b>", PASSWORD, StatusCode::UNPROCESSABLE_ENTITY, "Usernames can contain"),
         ("alice", "short", StatusCode::UNPROCESSABLE_ENTITY, "password"),
-        ("taken", PASSWORD, StatusCode::CONFLICT, "already taken"),
+        ("taken", PASSWORD, StatusCode::CONFLICT, "is taken"),
     ] {
         let form = credentials(&visitor, "/register?next=%2Fnews%2F1", username, password).await;
         let back = refused_page(&form.send(&visitor).await, status, message).form("/register");
@@ -92,12 +92,12 @@ async fn logging_in_leads_back_and_logging_out_ends_the_session() {
     let form = page(&alice, "/").await.form("/logout");
     let other = form.clone().with("apisecret", "0000000000000000000000000000000000000000");
     complaint(&other.send(&alice).await, StatusCode::FORBIDDEN);
-    assert!(page(&alice, "/").await.text().contains("logout"));
+    assert!(page(&alice, "/").await.text().contains("log out"));
     let answer = form.send(&alice).await;
     assert_eq!(leads_to(&answer), "/");
     let cookie = answer.headers[SET_COOKIE].to_str().unwrap();
     assert!(cookie.starts_with("auth=; ") && cookie.contains("Max-Age=0"), "{cookie}");
-    assert!(page(&alice, "/").await.text().contains("register"));
+    assert!(page(&alice, "/").await.text().contains("sign up"));
     assert_eq!(leads_to(&form.send(&alice).await), "/login?next=%2F");
 }
 
@@ -110,7 +110,7 @@ async fn a_refused_login_comes_back_and_does_not_tell_whether_the_user_exists() 
     for username in ["alice", "nobod"] {
         let form = credentials(&visitor, "/login?next=%2Fnews%2F1", username, "wrong horse").await;
         let answer = form.send(&visitor).await;
-        let message = "no account has this username and password";
+        let message = "Wrong username or password.";
         let back = refused_page(&answer, StatusCode::UNPROCESSABLE_ENTITY, message).form("/login");
         assert_eq!((back.value("username"), back.value("password")), (Some(username), Some("")));
         assert_eq!(back.value("next"), Some("/news/1"));
@@ -118,7 +118,7 @@ async fn a_refused_login_comes_back_and_does_not_tell_whether_the_user_exists() 
     }
     assert_eq!(bodies[0], bodies[1]);
     let answer = credentials(&visitor, "/login", "alice", PASSWORD).await.send(&visitor).await;
-    refused_page(&answer, StatusCode::TOO_MANY_REQUESTS, "60 seconds").form("/login");
+    refused_page(&answer, StatusCode::TOO_MANY_REQUESTS, "1 minute").form("/login");
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn no_form_leads_away_from_the_site() {
         assert_eq!(leads_to(&logged_in), "/", "{away:?}");
         let fields = [("username", "carol"), ("password", "wrong horse"), ("next", away)];
         let back = visitor.post("/login", &fields).await;
-        let back = refused_page(&back, StatusCode::UNPROCESSABLE_ENTITY, "no account");
+        let back = refused_page(&back, StatusCode::UNPROCESSABLE_ENTITY, "Wrong username");
         assert_eq!(back.form("/login").value("next"), Some("/"), "{away:?}");
     }
     for (number, away) in AWAY.iter().enumerate() {
@@ -243,9 +243,15 @@ async fn a_refused_submission_comes_back_filled_in() {
     for (title, url, text, status, message) in [
         ("", "http://example.com/", "", StatusCode::UNPROCESSABLE_ENTITY, "title"),
         (&*long, "", "text", StatusCode::UNPROCESSABLE_ENTITY, "title"),
-        ("A \"title\"", "", "", StatusCode::UNPROCESSABLE_ENTITY, "URL or a text"),
-        ("<b>", "javascript:alert(1)", "</textarea>", StatusCode::UNPROCESSABLE_ENTITY, "url"),
-        ("A title", "http://example.com/x", "a\n\n&lt;", StatusCode::TOO_MANY_REQUESTS, "please wait"),
+        ("A \"title\"", "", "", StatusCode::UNPROCESSABLE_ENTITY, "URL or some text"),
+        ("<b>", "javascript:alert(1)", "</textarea>", StatusCode::UNPROCESSABLE_ENTITY, "full address"),
+        (
+            "A title",
+            "http://example.com/x",
+            "a\n\n&lt;",
+            StatusCode::TOO_MANY_REQUESTS,
+            "submitted a story recently",
+        ),
     ] {
         let filled = form.clone().with("title", title).with("url", url).with("text", text);
         let back = refused_page(&filled.send(&bob).await, status, message).form("/submit");
@@ -270,16 +276,21 @@ async fn an_edit_leads_to_the_item_and_a_refused_one_comes_back() {
     let before = server.dump().await;
     let both = form.clone().with("url", "http://example.com/two");
     let answer = both.send(&bob).await;
-    let back = refused_page(&answer, StatusCode::UNPROCESSABLE_ENTITY, "not both").form("/editnews/2");
+    let back =
+        refused_page(&answer, StatusCode::UNPROCESSABLE_ENTITY, "either a URL or text").form("/editnews/2");
     assert_eq!(back.value("url"), Some("http://example.com/two"));
     let taken = form.clone().with("text", "").with("url", "http://example.com/one");
-    refused_page(&taken.send(&bob).await, StatusCode::CONFLICT, "posted recently").form("/editnews/2");
+    refused_page(&taken.send(&bob).await, StatusCode::CONFLICT, "submitted recently").form("/editnews/2");
     complaint(&form.send_to(&bob, "/editnews/1").await, StatusCode::BAD_REQUEST);
     let of_alice = form.clone().with("news_id", "1");
-    refused_page(&of_alice.send_to(&bob, "/editnews/1").await, StatusCode::FORBIDDEN, "only its author");
+    refused_page(&of_alice.send_to(&bob, "/editnews/1").await, StatusCode::FORBIDDEN, "Only the author");
     server.advance(15 * 60 + 1);
     let late = changed.send(&bob).await;
-    refused_page(&late, StatusCode::FORBIDDEN, "the time to change this is over, 15 minutes");
+    refused_page(
+        &late,
+        StatusCode::FORBIDDEN,
+        "You can no longer change this. The limit is 15 minutes after posting.",
+    );
     complaint(&bob.get("/editnews/2").await, StatusCode::FORBIDDEN);
     let mut after = server.dump().await;
     // Time alone earns karma and changes ranks.
@@ -296,8 +307,8 @@ async fn a_deletion_is_asked_for_again_and_leads_to_the_front_page() {
     assert_eq!(bob.listed("latest").await, [2, 1]);
     complaint(&form.send_to(&bob, "/delnews/1").await, StatusCode::FORBIDDEN);
     assert_eq!(leads_to(&form.send(&bob).await), "/");
-    assert_eq!(page(&alice, "/news/2").await.heading(), "[deleted news]");
-    assert_eq!(complaint(&form.send(&bob).await, StatusCode::FORBIDDEN), "this news was deleted");
+    assert_eq!(page(&alice, "/news/2").await.heading(), "[deleted story]");
+    assert_eq!(complaint(&form.send(&bob).await, StatusCode::FORBIDDEN), "This story has been deleted.");
     complaint(&form.send_to(&alice, "/delnews/999").await, StatusCode::FORBIDDEN);
     assert_eq!(server.field("news:1", "del").await, None);
 }
@@ -310,10 +321,10 @@ async fn votes_lead_back_to_where_the_button_was() {
     assert_eq!(leads_to(&vote.send(&alice).await), "/latest/0#news-2");
     list.one("li", &[("id", "news-2")]);
     assert_eq!(alice.news(2).await["up"], 2);
-    assert_eq!(complaint(&vote.send(&alice).await, StatusCode::CONFLICT), "you have voted on this already");
+    assert_eq!(complaint(&vote.send(&alice).await, StatusCode::CONFLICT), "You have already voted on this.");
     server.set_karma(&bob, 29).await;
     let down = page(&bob, "/").await.form("/votenews").pressing("down");
-    assert!(complaint(&down.send(&bob).await, StatusCode::FORBIDDEN).contains("karma of 30"));
+    assert!(complaint(&down.send(&bob).await, StatusCode::FORBIDDEN).contains("need 30 karma"));
 
     let vote = page(&alice, "/comment/1/1").await;
     let vote = vote.forms().into_iter().find(|form| form.value("comment_id") == Some("1-1")).unwrap();
@@ -346,7 +357,7 @@ async fn comments_and_replies_lead_to_where_they_stand() {
         assert_eq!(back.value("parent_id"), Some(if path == "/news/2" { "-1" } else { "1" }));
     }
     let deleted = form.clone().with("news_id", "3").with("comment", "Too late");
-    refused_page(&deleted.send(&alice).await, StatusCode::FORBIDDEN, "this news was deleted");
+    refused_page(&deleted.send(&alice).await, StatusCode::FORBIDDEN, "This story has been deleted.");
     let absent = form.clone().with("news_id", "999").with("comment", "Nowhere");
     complaint(&absent.send(&alice).await, StatusCode::NOT_FOUND);
     let orphan = form.with("parent_id", "999").with("comment", "Nothing above");
@@ -387,8 +398,8 @@ async fn a_comment_is_changed_and_deleted_on_its_page() {
     complaint(&bob.get("/editcomment/1/2").await, StatusCode::FORBIDDEN);
     complaint(&delete.with("comment_id", "2").send(&bob).await, StatusCode::FORBIDDEN);
     assert_eq!(leads_to(&of_admin[0].send(&alice).await), "/news/1#comment-1");
-    assert!(page(&bob, "/comment/1/1").await.content().contains("[comment deleted]"));
-    assert_eq!(complaint(&change.send(&bob).await, StatusCode::FORBIDDEN), "this comment was deleted");
+    assert!(page(&bob, "/comment/1/1").await.content().contains("[deleted comment]"));
+    assert_eq!(complaint(&change.send(&bob).await, StatusCode::FORBIDDEN), "This comment has been deleted.");
     crate::consistency::check(&server.dump().await);
 }
 
@@ -409,9 +420,9 @@ async fn a_changed_profile_is_shown_and_a_refused_one_comes_back() {
     let before = server.dump().await;
     let long = "x".repeat(4_097);
     for (about, email, password, message) in [
-        ("\"<b>", "no address", "", "email"),
+        ("\"<b>", "no address", "", "e-mail address"),
         ("x", "alice@example.org", "short", "password"),
-        (&*long, "", "", "about"),
+        (&*long, "", "", "profile text"),
     ] {
         let filled = form.clone().with("about", about).with("email", email).with("password", password);
         let page = refused_page(&filled.send(&alice).await, StatusCode::UNPROCESSABLE_ENTITY, message);
@@ -430,8 +441,8 @@ async fn a_new_password_ends_all_sessions_but_this_browsers() {
     let answer = form.send(&alice).await;
     assert_eq!(leads_to(&answer), "/user/alice?saved");
     let here = given_session(&server, &answer);
-    assert!(page(&here, "/").await.text().contains("logout"));
-    assert!(page(&alice, "/").await.text().contains("register"));
+    assert!(page(&here, "/").await.text().contains("log out"));
+    assert!(page(&alice, "/").await.text().contains("sign up"));
     server.visitor().log_in("alice", NEW_PASSWORD).await;
 }
 
@@ -446,7 +457,7 @@ async fn ranks_are_recomputed_by_the_administrator_alone() {
     let done = leads_to(&form.send(&alice).await).to_owned();
     assert_ne!(server.field("news:1", "rank").await.as_deref(), Some("4711"));
     let shown = page(&alice, &done).await;
-    assert!(shown.find("p", &[("role", "status")])[0].text().contains("recomputed"));
+    assert!(shown.find("p", &[("role", "status")])[0].text().contains("Recomputed"));
 }
 
 /// The forms that need a session, with good values.
@@ -538,7 +549,7 @@ async fn a_refused_new_password_does_not_use_the_link_up_and_a_good_one_does() {
     assert!(shown(&done).links_to("/login"));
     assert!(!done.headers.contains_key(SET_COOKIE));
     server.visitor().log_in("alice", NEW_PASSWORD).await;
-    let message = "not valid (any more)";
+    let message = "no longer valid";
     assert!(complaint(&form.send_to(&visitor, &link).await, StatusCode::NOT_FOUND).contains(message));
     assert!(complaint(&visitor.get(&link).await, StatusCode::NOT_FOUND).contains(message));
     server.visitor().log_in("alice", NEW_PASSWORD).await;
@@ -582,8 +593,8 @@ async fn without_mail_the_page_says_so_and_has_no_form() {
     let server = Server::start(Engine::Memory, &[]).await;
     let visitor = server.visitor();
     let asked = page(&visitor, "/reset-password").await;
-    assert!(asked.content().contains("sends no mail"));
+    assert!(asked.content().contains("cannot send mail"));
     assert!(asked.forms().is_empty());
     let answer = visitor.post("/reset-password", &[("username", "alice"), ("email", "a@b.example")]).await;
-    refused_page(&answer, StatusCode::FORBIDDEN, "not available");
+    refused_page(&answer, StatusCode::FORBIDDEN, "cannot send mail");
 }

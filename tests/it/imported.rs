@@ -166,10 +166,10 @@ async fn votes_of_the_original_count_as_votes() {
         admin.vote_comment(1, 2, "down").await,
         carol.vote_comment(1, 2, "up").await,
     ] {
-        assert_eq!(refused(answer), "you have voted on this already");
+        assert_eq!(refused(answer), "You have already voted on this.");
     }
-    assert_eq!(refused(admin.vote(3, "up").await), "this news was deleted");
-    assert_eq!(refused(admin.vote_comment(1, 3, "up").await), "this comment was deleted");
+    assert_eq!(refused(admin.vote(3, "up").await), "This story has been deleted.");
+    assert_eq!(refused(admin.vote_comment(1, 3, "up").await), "This comment has been deleted.");
     assert_eq!(server.dump().await, before);
 }
 

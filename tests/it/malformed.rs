@@ -194,7 +194,7 @@ async fn a_missing_field_is_refused_and_named() {
             for answer in target.send(call, &target.form_without(call, name)).await {
                 assert_eq!(answer.status, StatusCode::OK);
                 let error = refused(answer.json());
-                assert_eq!(error, format!("the field {name} is wrong: it is missing"), "{}", call.path);
+                assert_eq!(error, format!("The field {name} is wrong: it is missing."), "{}", call.path);
             }
         }
         if call.signed {
@@ -558,7 +558,7 @@ async fn odd_cookies_log_nobody_in_and_break_nothing() {
         let fields = [("news_id", "2"), ("vote_type", "up"), ("apisecret", secret)];
         assert_eq!(
             refused(client.api_post("/api/votenews", &fields).await),
-            "you must be logged in",
+            "You must be logged in.",
             "{cookie}"
         );
     }

@@ -109,7 +109,7 @@ async fn a_missing_field_is_refused_and_named() {
         for (name, _, _) in form.fields.iter().filter(|(_, _, optional)| *optional == REQUIRED) {
             for answer in target.send(form, &target.form_without(form, name)).await {
                 let told = check_told(&answer, &[400], &format!("{} {name}", form.path));
-                assert!(told.starts_with(&format!("the field {name} is wrong: ")), "{}: {told}", form.path);
+                assert!(told.starts_with(&format!("The field {name} is wrong: ")), "{}: {told}", form.path);
             }
         }
         for body in ["", "unknown=1"] {

@@ -187,16 +187,16 @@ async fn the_guard_of_an_original_database_for_the_exact_url_counts() {
 }
 
 #[tokio::test]
-async fn a_user_may_submit_once_in_15_minutes_and_the_error_tells_the_seconds_that_remain() {
+async fn a_user_may_submit_once_in_15_minutes_and_the_error_says_how_long_to_wait() {
     let (server, admin, alice, bob) = site_with_users(&[SUBMISSION_LIMIT]).await;
     alice.submit_text("One", "text").await;
     assert_eq!(server.expiry("user:2:submitted_recently").await, Expiry::In(Duration::from_secs(900)));
     let error = refused(alice.submit("Two", "", "text").await);
-    assert!(error.ends_with("15 minutes (900 seconds)"), "{error}");
+    assert!(error.ends_with("You can submit another in 15 minutes."), "{error}");
     bob.submit_text("Three", "text").await;
     server.advance(899);
     let error = refused(alice.submit("Two", "", "text").await);
-    assert!(error.ends_with("wait 1 second"), "{error}");
+    assert!(error.ends_with("You can submit another in 1 minute."), "{error}");
     server.advance(1);
     alice.submit_text("Two", "text").await;
     admin.submit_text("Four", "text").await;
@@ -283,9 +283,9 @@ async fn moving_to_a_url_posted_recently_in_another_item_is_refused() {
     let id = alice.submit_link("Alice's", "http://example.com/alice").await;
     let before = server.dump().await;
     for url in [LINK, "HTTP://example.com/story#x"] {
-        assert!(refused(alice.edit(id, "Moved", url, "").await).contains("posted recently"));
+        assert!(refused(alice.edit(id, "Moved", url, "").await).contains("submitted recently"));
     }
-    assert!(refused(alice.edit(id, "Both", LINK, "and text").await).contains("not both"));
+    assert!(refused(alice.edit(id, "Both", LINK, "and text").await).contains("either a URL or text"));
     assert_eq!(server.dump().await, before);
     let window_again = before.get("news:2").cloned();
     server.advance(TWO_DAYS);
@@ -319,7 +319,7 @@ async fn a_deleted_item_leaves_the_lists_and_keeps_its_thread() {
             alice.edit(id, "Undeleted", LINK, "").await,
             alice.delete(id).await,
         ] {
-            assert_eq!(refused(answer), "this news was deleted");
+            assert_eq!(refused(answer), "This story has been deleted.");
         }
         assert_eq!(server.dump().await, before);
         assert_ne!(bob.submit_link("Free again", LINK).await, id);
@@ -341,7 +341,7 @@ async fn news_that_do_not_exist_cannot_be_changed() {
         admin.vote_comment(7, 1, "up").await,
         admin.api_get("/api/getcomments/7").await,
     ] {
-        assert_eq!(refused(answer), "no such news");
+        assert_eq!(refused(answer), "There is no such story.");
     }
     assert_eq!(server.dump().await, before);
 }

@@ -137,7 +137,7 @@ async fn when_redis_is_killed_requests_get_503_and_the_site_works_again_when_it_
     )
     .await;
     // The test's server keeps nothing on disk: it came back empty.
-    assert_eq!(refused(clients[0].vote(1, "up").await), "you must be logged in");
+    assert_eq!(refused(clients[0].vote(1, "up").await), "You must be logged in.");
     let again = server.member("again").await;
     assert_eq!(again.submit_text("Two", "text").await, 1);
     crate::consistency::check(&server.dump().await);

@@ -58,8 +58,8 @@ fn check_page(page: &Page, viewer: &Client) {
     }
     let navigation = page.one("nav", &[("aria-label", "Main")]).text();
     let is_member = viewer.auth.is_some();
-    assert_eq!(navigation.contains("logout"), is_member, "{navigation}");
-    assert_eq!(navigation.contains("register"), !is_member, "{navigation}");
+    assert_eq!(navigation.contains("log out"), is_member, "{navigation}");
+    assert_eq!(navigation.contains("sign up"), !is_member, "{navigation}");
     if is_member {
         assert!(navigation.contains(&viewer.username), "{navigation}");
     }
@@ -168,17 +168,17 @@ async fn deleted_news_are_called_that_and_their_thread_stays_readable() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     for client in [server.visitor(), alice.clone(), bob.clone()] {
         let thread = page(&client, "/news/3").await;
-        assert_eq!(thread.heading(), "[deleted news]");
+        assert_eq!(thread.heading(), "[deleted story]");
         assert!(thread.content().contains("It stays readable"));
         let forms = thread.forms().into_iter().filter(|form| form.action != "/logout");
         assert_eq!(forms.count(), 0);
         for list in ["/", "/latest/0"] {
             assert!(!page(&client, list).await.links_to("/news/3"));
         }
-        assert!(page(&client, "/usernews/bob/0").await.content().contains("[deleted news]"));
+        assert!(page(&client, "/usernews/bob/0").await.content().contains("[deleted story]"));
     }
     for path in ["/editnews/3", "/delnews/3", "/reply/3/1"] {
-        assert_eq!(complaint(&alice.get(path).await, StatusCode::FORBIDDEN), "this news was deleted");
+        assert_eq!(complaint(&alice.get(path).await, StatusCode::FORBIDDEN), "This story has been deleted.");
     }
 }
 
@@ -188,11 +188,11 @@ async fn a_deleted_comment_is_a_gap_above_its_answers_and_nowhere_without() {
     for client in [server.visitor(), alice.clone(), bob.clone()] {
         let thread = page(&client, "/news/1").await;
         let gap = thread.one("li", &[("id", "comment-3")]).text();
-        assert!(gap.contains("[comment deleted]") && !gap.contains("bob"), "{gap}");
+        assert!(gap.contains("[deleted comment]") && !gap.contains("bob"), "{gap}");
         thread.one("li", &[("id", "comment-4")]);
         assert!(thread.find("li", &[("id", "comment-5")]).is_empty());
         let alone = page(&client, "/comment/1/3").await;
-        assert!(alone.content().contains("[comment deleted]"));
+        assert!(alone.content().contains("[deleted comment]"));
         assert!(alone.content().contains("An answer to what was withdrawn"));
         complaint(&client.get("/comment/1/5").await, StatusCode::NOT_FOUND);
     }
@@ -476,7 +476,7 @@ async fn the_administrator_alone_is_led_to_the_administration() {
         assert!(!page(client, "/").await.links_to("/admin"));
     }
     let facts = page(&alice, "/admin").await;
-    for (name, value) in [("users", "2"), ("news submitted", "3"), ("news listed", "2")] {
+    for (name, value) in [("users", "2"), ("stories submitted", "3"), ("stories listed", "2")] {
         assert!(facts.content().contains(&format!("{name}{value}")), "{name}: {}", facts.content());
     }
 }

@@ -80,7 +80,9 @@ async fn a_refused_tweet_comes_back_with_its_text_and_the_reason() {
     let alice = server.member("alice").await;
     let form = page(&alice, "/home").await.form("/tweet");
     let long = format!("{}</textarea>", "🦀".repeat(270));
-    for (text, reason) in [(long.as_str(), "text is longer than 280 characters"), (" \n ", "text is empty")] {
+    for (text, reason) in
+        [(long.as_str(), "Your tweet is too long (280 characters at most)."), (" \n ", "Write a tweet.")]
+    {
         let answer = form.clone().with("text", text).send(&alice).await;
         assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
         let back = Page::of(&answer);
@@ -115,7 +117,7 @@ async fn only_the_own_session_writes_follows_and_deletes() {
         complaint(&bob.post_bytes(path, FORM, (*body).into()).await, StatusCode::FORBIDDEN);
     }
     let refusal = complaint(&bob.post(&format!("/deltweet/{tweet}"), &[]).await, StatusCode::FORBIDDEN);
-    assert_eq!(refusal, "only its author or an administrator may delete this tweet");
+    assert_eq!(refusal, "Only the author or an administrator can delete this tweet.");
     assert_eq!(server.dump().await, before);
 }
 
@@ -161,17 +163,17 @@ async fn nobody_follows_themself_or_nobody() {
             let fields = [("username", name)];
             assert_eq!(
                 complaint(&alice.post(&format!("/{action}"), &fields).await, StatusCode::NOT_FOUND),
-                "no such user"
+                "There is no user with this name."
             );
             let answer = alice.post(&format!("/api/{action}"), &fields).await;
             assert_eq!(answer.status, StatusCode::NOT_FOUND, "{action} {name:?}");
-            assert_eq!(refused(answer.json()), "no such user");
+            assert_eq!(refused(answer.json()), "There is no user with this name.");
         }
         let answer = alice.api_post(&format!("/api/{action}"), &[]).await;
-        assert_eq!(refused(answer), "the field username is wrong: it is missing");
+        assert_eq!(refused(answer), "The field username is wrong: it is missing.");
     }
     let oneself = [("username", "Alice")];
-    assert_eq!(refused(alice.api_post("/api/follow", &oneself).await), "you cannot follow yourself");
+    assert_eq!(refused(alice.api_post("/api/follow", &oneself).await), "You can't follow yourself.");
     complaint(&alice.post("/follow", &oneself).await, StatusCode::FORBIDDEN);
     assert_eq!(server.dump().await, before);
 }
@@ -302,7 +304,7 @@ async fn followers_are_listed_from_the_latest_with_a_button_for_each() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     let members = server.members(51).await;
-    assert!(page(&alice, "/@alice/followers").await.content().contains("Nobody follows them yet."));
+    assert!(page(&alice, "/@alice/followers").await.content().contains("No followers yet."));
     for member in &members {
         server.advance(1);
         member.follow("alice").await;
@@ -420,10 +422,14 @@ async fn settings_are_saved_and_come_back_as_typed_when_refused() {
     assert_eq!(kept.value("fullname"), Some("Alice\u{3000}<A.>"));
     assert_eq!(kept.value("tweet_news"), Some("1"));
     let typed = [
-        ("fullname", "x".repeat(51), "fullname is longer than 50 characters"),
-        ("fullname", "a\u{202e}b".to_owned(), "fullname has a control character (U+202E)"),
-        ("email", "nonsense".to_owned(), "email is not an address like name@example.com"),
-        ("password", "short".to_owned(), "password is shorter than 8 characters"),
+        ("fullname", "x".repeat(51), "Your full name is too long (50 characters at most)."),
+        (
+            "fullname",
+            "a\u{202e}b".to_owned(),
+            "Your full name contains a control character (U+202E). Remove it.",
+        ),
+        ("email", "nonsense".to_owned(), "Enter an e-mail address such as name@example.com."),
+        ("password", "short".to_owned(), "Your password is too short (8 characters at least)."),
     ];
     for (field, text, reason) in typed {
         let answer = kept.clone().with("about", "typed").with(field, &text).send(&alice).await;
@@ -440,7 +446,7 @@ async fn settings_are_saved_and_come_back_as_typed_when_refused() {
     assert_eq!(page(&alice, "/@alice").await.heading(), "Alice\u{3000}<A.>");
     let fields = [("about", ""), ("email", ""), ("tweet_news", "yes")];
     let answer = alice.api_post("/api/updateprofile", &fields).await;
-    assert_eq!(refused(answer), "the field tweet_news is wrong: it must be 0 or 1");
+    assert_eq!(refused(answer), "The field tweet_news is wrong: it must be 0 or 1.");
     let changed = kept.with("password", "battery staple").send(&alice).await;
     assert!(changed.headers.contains_key("set-cookie"));
     assert!(!alice.is_logged_in().await);
@@ -478,7 +484,7 @@ async fn an_account_is_deactivated_with_its_password_only() {
         let thread = page(&bob, &format!("/news/{news}")).await;
         assert!(thread.content().contains("It stays") && thread.content().contains("[deleted user]"));
         let refusal = server.visitor().try_log_in("alice", PASSWORD).await;
-        assert_eq!(refused(refusal), "no account has this username and password");
+        assert_eq!(refused(refusal), "Wrong username or password.");
         let taken = [("username", "Alice"), ("password", PASSWORD)];
         assert!(refused(server.visitor().api_post("/api/create_account", &taken).await).contains("taken"));
     })
@@ -489,7 +495,12 @@ async fn an_account_is_deactivated_with_its_password_only() {
 async fn mentions_are_counted_and_shown_beside_the_replies() {
     let server = Server::start(Engine::Memory, &[]).await;
     let (alice, bob) = two_members(&server).await;
-    assert!(page(&alice, "/replies").await.content().contains("You have not commented yet."));
+    assert!(
+        page(&alice, "/replies")
+            .await
+            .content()
+            .contains("Your comments and the replies to them appear here.")
+    );
     bob.tweet("Hello @Alice, hello @alice, mail@alice").await;
     bob.tweet("mail@alice").await;
     let badge = page(&alice, "/").await.one("span", &[("class", "badge")]).text().to_owned();
@@ -584,11 +595,14 @@ async fn timelines_in_the_api_have_the_documented_members() {
             ] {
                 let (status, answer) = call(&bob, &format!("/api/timeline/{path}?{query}")).await;
                 assert_eq!(status, StatusCode::OK);
-                assert!(refused(answer).starts_with(&format!("the field {field} is wrong")), "{query}");
+                assert!(refused(answer).starts_with(&format!("The field {field} is wrong")), "{query}");
             }
         }
         let anonymous = call(&server.visitor(), "/api/timeline/home").await;
-        assert_eq!((anonymous.0, refused(anonymous.1)), (StatusCode::OK, "you must be logged in".to_owned()));
+        assert_eq!(
+            (anonymous.0, refused(anonymous.1)),
+            (StatusCode::OK, "You must be logged in.".to_owned())
+        );
     })
     .await;
 }
@@ -640,20 +654,23 @@ async fn actions_in_the_api_refuse_as_the_pages_do() {
     let server = Server::start(Engine::Memory, &[]).await;
     let (alice, bob) = two_members(&server).await;
     let tweet = alice.tweet("Hello").await.to_string();
-    assert_eq!(refused(alice.try_tweet("").await), "text is empty");
-    assert_eq!(refused(alice.try_tweet(&"x".repeat(281)).await), "text is longer than 280 characters");
+    assert_eq!(refused(alice.try_tweet("").await), "Write a tweet.");
+    assert_eq!(
+        refused(alice.try_tweet(&"x".repeat(281)).await),
+        "Your tweet is too long (280 characters at most)."
+    );
     let other = bob.api_post("/api/deltweet", &[("tweet_id", &tweet)]).await;
-    assert_eq!(refused(other), "only its author or an administrator may delete this tweet");
+    assert_eq!(refused(other), "Only the author or an administrator can delete this tweet.");
     for (id, reason) in [
-        ("999", "no such tweet"),
-        ("x", "the field tweet_id is wrong: it must be the number of a tweet"),
-        ("01", "the field tweet_id is wrong: it must be the number of a tweet"),
+        ("999", "There is no such tweet."),
+        ("x", "The field tweet_id is wrong: it must be the number of a tweet."),
+        ("01", "The field tweet_id is wrong: it must be the number of a tweet."),
     ] {
         assert_eq!(refused(alice.api_post("/api/deltweet", &[("tweet_id", id)]).await), reason);
     }
     ok(alice.api_post("/api/deltweet", &[("tweet_id", &tweet)]).await);
     let anonymous = server.visitor().api_post("/api/tweet", &[("text", "x")]).await;
-    assert_eq!(refused(anonymous), "you must be logged in");
+    assert_eq!(refused(anonymous), "You must be logged in.");
     let forged = alice.with_secrets(alice.auth.as_deref(), Some("wrong"));
     assert!(refused(forged.try_tweet("x").await).contains("session"));
     let answer = alice.request(Method::GET, "/api/tweet").send().await.unwrap();

@@ -5,7 +5,7 @@ use tidings_keyspace::Value;
 use crate::client::{ok, refused};
 use crate::server::{Engine, Server, each_engine};
 
-const ALREADY: &str = "you have voted on this already";
+const ALREADY: &str = "You have already voted on this.";
 
 #[tokio::test]
 async fn an_up_vote_costs_a_karma_gives_one_to_the_author_and_saves_the_item() {
@@ -32,7 +32,7 @@ async fn a_down_vote_needs_30_karma_costs_6_and_leaves_the_authors_alone() {
         let id = alice.submit_text("One", "text").await;
         server.set_karma(&bob, 29).await;
         let before = server.dump().await;
-        assert!(refused(bob.vote(id, "down").await).contains("karma of 30"));
+        assert!(refused(bob.vote(id, "down").await).contains("need 30 karma"));
         assert_eq!(server.dump().await, before);
         server.set_karma(&bob, 30).await;
         ok(bob.vote(id, "down").await);
@@ -50,7 +50,10 @@ async fn without_karma_nobody_votes_up() {
         let (alice, bob) = (server.member("alice").await, server.member("bob").await);
         let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);
         ok(bob.vote(one, "up").await);
-        assert!(refused(bob.vote(two, "up").await).contains("karma of 1"));
+        assert!(
+            refused(bob.vote(two, "up").await)
+                .contains("no karma left to vote with. You earn 1 an hour by visiting.")
+        );
         assert_eq!(server.karma(&bob).await, 0);
     })
     .await;

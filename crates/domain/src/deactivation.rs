@@ -62,7 +62,9 @@ pub async fn deactivate(
     match tokio::time::timeout(PATIENCE, deliveries::work_on(site, now, job)).await {
         Ok(Ok(_)) => {}
         // The account is gone whatever becomes of the rest, and the rest is noted.
-        Ok(Err(error)) => tracing::warn!(user = %user.id, %error, "left for the background"),
+        Ok(Err(error)) => {
+            tracing::warn!(user = %user.id, %error, "deactivation not finished; a background job will finish it")
+        }
         Err(_) => site.deliveries.begin(job, now),
     }
     Ok(())

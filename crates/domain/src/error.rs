@@ -5,6 +5,7 @@ use crate::values::hostname::HostnameError;
 use crate::values::secrets::NoRandomness;
 use crate::values::text::InputError;
 use crate::values::urls::UrlError;
+use crate::values::words::{every, grouped, grouped_signed, wait};
 use tidings_keyspace::{CommitError, KeyspaceError};
 
 /// Why an action did not happen. Nothing has been written then.
@@ -25,11 +26,11 @@ pub enum Error {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] KeyspaceError),
-    /// Too many do the same at this moment; trying again will help.
-    #[error("the site is very busy, please try again")]
+    /// Too many people are doing the same right now; trying again will help.
+    #[error("the site is very busy. Please try again")]
     Busy,
     /// The machine failed us: no randomness, no password hash.
-    #[error("internal failure: {0}")]
+    #[error("internal error: {0}")]
     Internal(String),
 }
 
@@ -58,172 +59,175 @@ impl From<CommitError> for Error {
     }
 }
 
-/// A rule of the site that forbids an action. The texts are shown to users.
+/// A rule of the site that forbids an action. Users see the texts as sentences,
+/// with a capital letter and a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Somebody has this name already, in whatever case.
-    #[error("username is already taken, please choose another")]
+    /// Somebody has this name already, in upper or lower case.
+    #[error("this username is taken. Choose another")]
     UsernameTaken,
     /// An account was created from this address.
-    #[error("an account was created from your address recently, please try again in {0}", wait(*.seconds))]
+    #[error("an account was created from your address recently. Try again in {0}", wait(*.seconds))]
     AccountCreatedRecently {
         /// Until the next may be created.
         seconds: u64,
     },
-    /// Unknown user or wrong password: never told apart.
-    #[error("no account has this username and password")]
+    /// Unknown user or wrong password. The message never says which.
+    #[error("wrong username or password")]
     WrongCredentials,
     /// Too many failed logins.
-    #[error("too many failed logins, please try again in {0}", wait(*.seconds))]
+    #[error("too many failed logins. Try again in {0}", wait(*.seconds))]
     TooManyFailedLogins {
         /// Until the next try.
         seconds: u64,
     },
-    /// The session in which this was asked for has ended meanwhile.
-    #[error("your session has ended, please log in again")]
+    /// The session that asked for this has ended in the meantime.
+    #[error("your session has ended. Log in again")]
     SessionEnded,
     /// The password reset link has expired, was used, or never existed.
-    #[error("this password reset link is not valid (any more), please ask for a new one")]
+    #[error("this password reset link is no longer valid. Request a new one")]
     ResetLinkInvalid,
     /// No mail relay is configured.
-    #[error("password reset by e-mail is not available on this site, please ask its administrator")]
+    #[error("this site cannot send mail. Ask its administrator for a new password")]
     MailIsOff,
     /// Neither link nor text was given.
-    #[error("please give a URL or a text")]
+    #[error("enter a URL or some text")]
     NothingSubmitted,
     /// An edit with both link and text.
-    #[error("an edited item has a URL or a text, not both")]
+    #[error("a story has either a URL or text. Remove one of them")]
     UrlAndText,
     /// The user submitted something recently.
-    #[error("you have submitted a story recently, please wait {0}", wait(*.seconds))]
+    #[error("you submitted a story recently. You can submit another in {0}", wait(*.seconds))]
     SubmittedRecently {
         /// Until the next submission.
         seconds: u64,
     },
-    /// An edit moves to a URL that another item was posted with.
-    #[error("this URL was posted recently in another item")]
+    /// An edit changes the URL to that of another recent story.
+    #[error("another story with this URL was submitted recently")]
     UrlPostedRecently,
-    /// No such news item.
-    #[error("no such news")]
+    /// No such story.
+    #[error("there is no such story")]
     NoSuchNews,
-    /// The item was deleted.
-    #[error("this news was deleted")]
+    /// The story was deleted.
+    #[error("this story has been deleted")]
     NewsDeleted,
     /// Neither the author nor an administrator.
-    #[error("only its author or an administrator may change this news")]
+    #[error("only the author or an administrator can edit this story")]
     NotYourNews,
-    /// The author's time for changes is over.
-    #[error("the time to change this is over, {0} after posting", wait(*.window_seconds))]
+    /// The time in which the author can make changes has passed.
+    #[error("you can no longer change this. The limit is {0} after posting", wait(*.window_seconds))]
     TooLateToChange {
         /// How long changes are possible.
         window_seconds: u64,
     },
     /// The user voted on this before.
-    #[error("you have voted on this already")]
+    #[error("you have already voted on this")]
     VotedAlready,
     /// The vote needs more karma.
-    #[error("you need a karma of {0} or more for this vote", .needed)]
+    #[error("{}", needed_for_vote(*.needed, *.visit_increment, *.visit_seconds))]
     NotEnoughKarma {
         /// Karma needed.
         needed: i64,
+        /// Karma that a visit earns; 0 = none.
+        visit_increment: i64,
+        /// Seconds between two visits that earn karma; 0 = none do.
+        visit_seconds: u64,
     },
     /// No such comment.
-    #[error("no such comment")]
+    #[error("there is no such comment")]
     NoSuchComment,
     /// The comment was deleted.
-    #[error("this comment was deleted")]
+    #[error("this comment has been deleted")]
     CommentDeleted,
-    /// The comment that is answered does not exist.
-    #[error("the comment that you reply to does not exist")]
+    /// The comment being replied to does not exist.
+    #[error("the comment that you are replying to does not exist")]
     NoSuchParent,
     /// Not the comment's author.
-    #[error("only its author may change this comment")]
+    #[error("only the author can edit this comment")]
     NotYourComment,
     /// A thread holds only so many comments.
-    #[error("this thread is full ({0} comments)", .limit)]
+    #[error("this thread is full ({0} comments)", grouped(*.limit))]
     ThreadFull {
         /// Comments in one thread.
         limit: u64,
     },
     /// No user of that name.
-    #[error("no such user")]
+    #[error("there is no user with this name")]
     NoSuchUser,
     /// No such tweet, or it was deleted.
-    #[error("no such tweet")]
+    #[error("there is no such tweet")]
     NoSuchTweet,
     /// Neither the author nor an administrator.
-    #[error("only its author or an administrator may delete this tweet")]
+    #[error("only the author or an administrator can delete this tweet")]
     NotYourTweet,
-    /// Nobody follows oneself.
-    #[error("you cannot follow yourself")]
+    /// Users cannot follow themselves.
+    #[error("you can't follow yourself")]
     FollowingOneself,
-    /// One follows only so many people.
-    #[error("you follow {0} people already, which is the most that is possible", .limit)]
+    /// A user can follow only so many people.
+    #[error("you already follow {0} people, which is the limit. Unfollow somebody first", grouped(*.limit))]
     TooManyFollowings {
         /// People that one user may follow.
         limit: u64,
     },
     /// No topic of that name.
-    #[error("no such topic: {0}")]
+    #[error("there is no topic {0}")]
     NoSuchTopic(String),
-    /// The topic is new, and the user may not make new ones.
-    #[error("the topic {topic} does not exist yet; you need a karma of {needed} or more for a new one")]
+    /// The topic is new, and the user does not have the karma to create one.
+    #[error("there is no topic {topic} yet, and creating a topic needs {} karma", grouped_signed(*.needed))]
     NewTopicNeedsKarma {
         /// The topic.
         topic: String,
         /// Karma needed.
         needed: i64,
     },
-    /// A topic cannot get the name of another.
-    #[error("there is a topic {0} already; merge the two instead")]
+    /// A topic cannot take the name of another.
+    #[error("there already is a topic {0}. Merge the two instead")]
     TopicExists(String),
     /// Both names of a move are the same.
-    #[error("the two topics are the same")]
+    #[error("these are the same topic. Choose two different ones")]
     SameTopic,
-    /// The topic is on its way to another already.
-    #[error("the move of the topic {from} to {to} is not finished; ask for that first")]
+    /// The topic is already being moved to another.
+    #[error("the topic {from} is still being moved to {to}. Finish that move first")]
     TopicMoving {
         /// The topic that is being moved.
         from: String,
         /// Where to.
         to: String,
     },
-    /// The voter's votes on sites do not count any more.
+    /// The voter may no longer vote on sites.
     #[error("this voter is banned")]
     VoterBanned,
     /// An administrator has stopped all voting on sites.
-    #[error("voting on sites is disabled at the moment")]
+    #[error("voting on sites is currently disabled")]
     VotingDisabled,
-    /// The voter has voted on as many new sites as it may in a day.
-    #[error("you have voted on {maximum} new sites today, please go on tomorrow")]
+    /// The voter has reached the daily limit of new sites.
+    #[error("you have voted on {} new sites today, which is the limit. Go on tomorrow", grouped(*.maximum))]
     TooManyVotes {
         /// Votes a day on sites that are new to the voter.
         maximum: u64,
     },
-    /// The address has brought as many voters as it may in a day.
-    #[error("too many people have begun to vote from your address today, please try again tomorrow")]
+    /// The address has reached the daily limit of new voters.
+    #[error("too many people have started voting from your address today. Try again tomorrow")]
     TooManyVoters,
     /// No voter of that UUID.
-    #[error("no such voter")]
+    #[error("there is no such voter")]
     NoSuchVoter,
     /// Only administrators may do this.
-    #[error("only administrators may do this")]
+    #[error("only administrators can do this")]
     AdministratorsOnly,
 }
 
-/// A waiting time as a person says it, rounded up to what matters.
-fn wait(seconds: u64) -> String {
-    let (amount, unit) = match seconds {
-        0..=119 => (seconds.max(1), "second"),
-        120..=7_199 => (seconds.div_ceil(60), "minute"),
-        _ => (seconds.div_ceil(3_600), "hour"),
-    };
-    let plural = if amount == 1 { "" } else { "s" };
-    if unit == "second" {
-        format!("{amount} {unit}{plural}")
+/// What a vote needs, and how to earn it.
+fn needed_for_vote(needed: i64, visit_increment: i64, visit_seconds: u64) -> String {
+    let missing = if needed <= 1 {
+        "you have no karma left to vote with".to_owned()
     } else {
-        format!("{amount} {unit}{plural} ({seconds} seconds)")
+        format!("you need {} karma for this vote", grouped_signed(needed))
+    };
+    if visit_increment == 0 || visit_seconds == 0 {
+        return missing;
     }
+    format!("{missing}. You earn {} {} by visiting", grouped_signed(visit_increment), every(visit_seconds))
 }
 
 #[cfg(test)]
@@ -231,18 +235,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_with_a_wait_tells_the_seconds() {
-        for (seconds, text) in [
-            (1, "1 second"),
-            (90, "90 seconds"),
-            (900, "15 minutes (900 seconds)"),
-            (54_000, "15 hours (54000 seconds)"),
+    fn a_wait_is_told_for_people() {
+        let refusal = Refusal::SubmittedRecently { seconds: 53_991 };
+        assert_eq!(refusal.to_string(), "you submitted a story recently. You can submit another in 15 hours");
+    }
+
+    #[test]
+    fn a_vote_without_karma_tells_how_to_earn_some() {
+        for (needed, visit_increment, visit_seconds, text) in [
+            (1, 1, 3_600, "you have no karma left to vote with. You earn 1 an hour by visiting"),
+            (30, 2, 10_800, "you need 30 karma for this vote. You earn 2 every 3 hours by visiting"),
+            (1_000, 5, 86_400, "you need 1,000 karma for this vote. You earn 5 a day by visiting"),
+            (10, 0, 3_600, "you need 10 karma for this vote"),
+            (10, 1, 0, "you need 10 karma for this vote"),
         ] {
-            let refusal = Refusal::SubmittedRecently { seconds };
-            assert_eq!(
-                refusal.to_string(),
-                format!("you have submitted a story recently, please wait {text}")
-            );
+            let refusal = Refusal::NotEnoughKarma { needed, visit_increment, visit_seconds };
+            assert_eq!(refusal.to_string(), text);
         }
     }
 }

@@ -14,3 +14,4 @@ pub mod text;
 pub mod topic;
 pub mod urls;
 pub mod voter_id;
+pub mod words;

@@ -86,7 +86,8 @@ fn price(site: &Site, news: &News, voter: &User, direction: Direction) -> Result
         return Ok(Price { needed: None, cost, transfer });
     }
     if voter.karma < needed {
-        return Err(Refusal::NotEnoughKarma { needed });
+        let (visit_increment, visit_seconds) = (rules.visit_increment, rules.visit_seconds);
+        return Err(Refusal::NotEnoughKarma { needed, visit_increment, visit_seconds });
     }
     Ok(Price { needed: Some(needed), cost, transfer })
 }

@@ -215,7 +215,7 @@ impl Redb {
         let inner = self.inner.clone();
         let stopped = tokio::task::spawn_blocking(move || inner.stop()).await;
         if let Err(error) = stopped {
-            tracing::error!(%error, "the store did not close in order");
+            tracing::error!(%error, "the store did not close cleanly");
         }
     }
 
@@ -231,7 +231,7 @@ impl Inner {
         drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the writer thread had failed");
+            tracing::error!("the writer thread has failed");
         }
     }
 }

@@ -336,7 +336,7 @@ fn check_info(info: &str) -> Result<(), String> {
     if policy != "noeviction" && field("maxmemory").is_some_and(|limit| limit != "0") {
         tracing::warn!(
             policy,
-            "the server throws keys away when its memory is full; set maxmemory-policy to noeviction"
+            "the server deletes keys when its memory is full; set maxmemory-policy to noeviction"
         );
     }
     Ok(())

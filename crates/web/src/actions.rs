@@ -1,5 +1,5 @@
-//! What both faces of an action do, the page's form and the API's call: read
-//! the fields into typed values and call the domain.
+//! What the form of a page and the API call of an action have in common: parse the
+//! fields into typed values and call the domain.
 
 use super::App;
 use super::error::Failure;
@@ -28,17 +28,17 @@ use tidings_domain::values::topic::{Topic, Topics};
 use tidings_domain::values::voter_id::VoterId;
 use tidings_domain::votes;
 
-/// How long an answer waits for what may take long; it goes on afterwards.
+/// How long a response waits for a long action, which continues afterwards.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What both faces of the registration do.
+/// Creates an account, for both the form and the API.
 pub(super) async fn open_account(app: &App, fields: &Fields, address: IpAddr) -> Result<Session, Failure> {
     let username = Username::parse(fields.required("username")?).map_err(Error::from)?;
     let password = NewPassword::parse(fields.required("password")?).map_err(Error::from)?;
     Ok(account::create_account(&app.site, app.now(), &username, &password, address).await?)
 }
 
-/// What both faces of the login do.
+/// Logs in, for both the form and the API.
 pub(super) async fn open_session(app: &App, fields: &Fields, address: IpAddr) -> Result<Session, Failure> {
     let (username, password) = (fields.required("username")?, fields.required("password")?);
     Ok(sessions::log_in(&app.site, app.now(), username, password, address).await?)
@@ -59,9 +59,8 @@ pub(super) fn profile_change(fields: &Fields) -> Result<ProfileChange, Failure> 
     })
 }
 
-/// Whether submissions are to be announced, if it is said. A form with a box
-/// to tick says so with the field `tweet_news_shown`, since a browser does not
-/// send an empty box.
+/// Whether to announce submissions, if the form says so. A form with a checkbox also
+/// has the field `tweet_news_shown`, since browsers do not send an unchecked box.
 fn tweet_news(fields: &Fields) -> Result<Option<bool>, Failure> {
     match fields.get("tweet_news") {
         Some("1") => Ok(Some(true)),
@@ -71,8 +70,8 @@ fn tweet_news(fields: &Fields) -> Result<Option<bool>, Failure> {
     }
 }
 
-/// Sends the link, if a user with this name has this address. Who asks learns
-/// nothing from the answer; the mail goes out in the background.
+/// Sends the link if a user with this name has this address. The response does not
+/// reveal whether one has; the mail is sent in the background.
 ///
 /// # Errors
 /// [`Refusal::MailIsOff`], or the store's.
@@ -84,12 +83,12 @@ pub(super) async fn send_reset_link(app: &App, username: &str, email: &str) -> R
     let (app, site) = (app.clone(), app.settings.site.clone());
     let link = site.link(&format!("/reset-password/{}", mail.token));
     let body = format!(
-        "Hello {},\n\nto set a new password for your account at {}, open this link within an hour:\n\n{link}\n\n\
-         If you did not ask for this, ignore this message: nothing has changed.\n",
+        "Hello {},\n\nTo set a new password for your account at {}, open this link within an hour:\n\n{link}\n\n\
+         If you did not request this, ignore this message. Your password has not changed.\n",
         mail.username, site.name
     );
     tokio::spawn(async move {
-        let subject = format!("A new password for {}", site.name);
+        let subject = format!("Set a new password for {}", site.name);
         if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
             tracing::error!(username = mail.username, %error, "password reset mail not sent");
             if let Err(error) = password_reset::withdraw_reset(&app.site, &mail).await {
@@ -100,7 +99,7 @@ pub(super) async fn send_reset_link(app: &App, username: &str, email: &str) -> R
     Ok(())
 }
 
-/// What both faces of the submission form do.
+/// Submits or edits a story, for both the form and the API.
 pub(super) async fn submit_or_edit(app: &App, form: &SignedForm) -> Result<NewsId, Failure> {
     let SignedForm { user, fields, .. } = form;
     let edited: Option<NewsId> = id_or_none(fields, "news_id")?;
@@ -118,16 +117,16 @@ pub(super) async fn submit_or_edit(app: &App, form: &SignedForm) -> Result<NewsI
     }
 }
 
-/// What became of a move of a topic.
+/// The outcome of moving a topic.
 pub(super) struct Moved {
     /// The topic that has the articles now.
     pub to: Topic,
-    /// How many articles were moved; `None` when the move still goes on.
+    /// How many articles were moved; `None` while the move is still running.
     pub articles: Option<u64>,
 }
 
-/// What both faces of renaming and merging do. The move of a large topic goes
-/// on after the answer.
+/// Renames or merges a topic, for both the form and the API. The move of a large
+/// topic continues after the response.
 pub(super) async fn move_topic(app: &App, form: SignedForm, kind: Move) -> Result<Moved, Failure> {
     let SignedForm { user, fields, .. } = form;
     let target = match kind {
@@ -154,7 +153,7 @@ pub(super) async fn move_topic(app: &App, form: SignedForm, kind: Move) -> Resul
     Ok(Moved { to: moved_to, articles })
 }
 
-/// What both faces of the vote do.
+/// Votes on a story, for both the form and the API.
 pub(super) async fn vote_news(app: &App, form: &SignedForm) -> Result<(), Failure> {
     let (id, direction) = (news_id(&form.fields)?, vote_type(&form.fields)?);
     Ok(votes::vote_news(&app.site, app.now(), form.user.id, id, direction).await?)
@@ -162,21 +161,21 @@ pub(super) async fn vote_news(app: &App, form: &SignedForm) -> Result<(), Failur
 
 /// The field `news_id`.
 pub(super) fn news_id(fields: &Fields) -> Result<NewsId, Failure> {
-    fields.parsed("news_id", "it must be the number of a news item")
+    fields.parsed("news_id", "it must be the number of a story")
 }
 
 /// What a posted comment form did.
 pub(super) struct Posted {
     /// `insert`, `update` or `delete`.
     pub op: &'static str,
-    /// The comment that was written, changed or deleted.
+    /// The comment that was written, edited or deleted.
     pub address: CommentAddress,
-    /// The comment that it answers.
+    /// The comment that it replies to.
     pub parent: Option<CommentId>,
 }
 
-/// What both faces of the comment form do: a new comment, an edit, or with an
-/// empty text a deletion.
+/// Writes a comment, edits it, or deletes it if the text is empty, for both the form
+/// and the API.
 pub(super) async fn post_or_edit(app: &App, form: &SignedForm) -> Result<Posted, Failure> {
     let SignedForm { user, fields, .. } = form;
     let news = news_id(fields)?;
@@ -198,7 +197,7 @@ pub(super) async fn post_or_edit(app: &App, form: &SignedForm) -> Result<Posted,
     Ok(Posted { op: "update", address, parent: changed.parent_id })
 }
 
-/// What both faces of the vote do.
+/// Votes on a comment, for both the form and the API.
 pub(super) async fn vote_comment(app: &App, form: &SignedForm) -> Result<CommentAddress, Failure> {
     let address = form.fields.parsed("comment_id", "it must be two numbers, <news id>-<comment id>")?;
     let direction = vote_type(&form.fields)?;
@@ -226,19 +225,19 @@ pub(super) fn vote_type(fields: &Fields) -> Result<Direction, Failure> {
     }
 }
 
-/// What both faces of the tweet form do.
+/// Posts a tweet, for both the form and the API.
 pub(super) async fn post_tweet(app: &App, form: &SignedForm) -> Result<TweetId, Failure> {
     let text = TweetText::parse(form.fields.required("text")?).map_err(Error::from)?;
     Ok(tweets::post_tweet(&app.site, app.moment(), &form.user, &text).await?)
 }
 
-/// What both faces of following do.
+/// Follows a user, for both the form and the API.
 pub(super) async fn follow(app: &App, form: &SignedForm) -> Result<(), Failure> {
     let name = form.fields.required("username")?;
     follows::follow(&app.site, app.moment(), &form.user, name).await.map_err(unknown_name)
 }
 
-/// What both faces of unfollowing do.
+/// Unfollows a user, for both the form and the API.
 pub(super) async fn unfollow(app: &App, form: &SignedForm) -> Result<(), Failure> {
     let name = form.fields.required("username")?;
     follows::unfollow(&app.site, app.moment(), &form.user, name).await.map_err(unknown_name)
@@ -252,7 +251,7 @@ pub(super) fn unknown_name(error: Error) -> Failure {
     }
 }
 
-/// What both faces of the vote do.
+/// Votes on a site, for both the form and the API.
 pub(super) async fn vote_site(app: &App, address: IpAddr, form: &SignedForm) -> Result<(), Failure> {
     let host = super::json::hostname(form.fields.required("link")?)?;
     let verdict = form.fields.required("vote")?.parse().map_or(Err(WRONG_VOTE), verdict)?;
@@ -260,7 +259,7 @@ pub(super) async fn vote_site(app: &App, address: IpAddr, form: &SignedForm) -> 
     Ok(sites::vote_as(&app.site, app.now(), address, &form.user, &ballot).await?)
 }
 
-/// A vote that is none.
+/// The failure for an invalid vote.
 pub(super) const WRONG_VOTE: Failure = Failure::Field { name: "vote", expected: "it must be 1, -1 or 0" };
 
 /// A vote on a site from its number; 0 takes an earlier one back.
@@ -273,8 +272,8 @@ pub(super) const fn verdict(number: i64) -> Result<Option<Verdict>, Failure> {
     }
 }
 
-/// What both faces of a ban and of lifting it do. Returns whether all votes
-/// are moved already; it goes on when they are not.
+/// Bans a voter or lifts the ban, for both the form and the API. Returns whether all
+/// votes have been updated; if not, that continues after the response.
 pub(super) async fn ban_voter(app: &App, form: SignedForm, is_ban: bool) -> Result<bool, Failure> {
     let voter: VoterId = form.fields.parsed("user_id", "it must be a UUID")?;
     let (site, now) = (app.site.clone(), app.now());
@@ -285,7 +284,7 @@ pub(super) async fn ban_voter(app: &App, form: SignedForm, is_ban: bool) -> Resu
             sites::unban(&site, now, &form.user, voter).await
         };
         if let Err(error @ (Error::Store(_) | Error::Busy | Error::Internal(_))) = &moved {
-            tracing::warn!(%error, "ban interrupted: ban or unban again, or restart, to go on");
+            tracing::warn!(%error, "ban interrupted; repeat it or restart the server to continue");
         }
         moved
     });
@@ -296,7 +295,7 @@ pub(super) async fn ban_voter(app: &App, form: SignedForm, is_ban: bool) -> Resu
     }
 }
 
-/// What both faces of the settings of votes on sites do.
+/// Changes the settings of votes on sites, for both the form and the API.
 pub(super) async fn change_voting_settings(app: &App, form: &SignedForm) -> Result<(), Failure> {
     const SWITCH: Failure = Failure::Field { name: "voting_is_disabled", expected: "it must be 1 or 0" };
     const NUMBER: Failure = Failure::Field {
@@ -317,7 +316,7 @@ pub(super) async fn change_voting_settings(app: &App, form: &SignedForm) -> Resu
     Ok(sites::change_settings(&app.site, app.now(), &form.user, change).await?)
 }
 
-/// A field that is a moment, if it came.
+/// A time in an optional field.
 pub(super) fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, Failure> {
     const EXPECTED: &str = "it must be a time like 2023-02-02T09:36:03Z";
     match fields.text(name) {

@@ -1,4 +1,4 @@
-//! Every failure of a request, and how it is answered: the one place where an
+//! Every way a request can fail, and the response to it: the one place where an
 //! error becomes a status, a page or JSON.
 //!
 //! A handler returns a [`Failure`]; the [`answer`] layer, which knows the
@@ -35,16 +35,16 @@ pub enum Failure {
         /// What it must be.
         expected: &'static str,
     },
-    /// The body or query string is not a form as it must be.
+    /// The body or query string is not a valid form.
     Malformed(Malformed),
-    /// The body is larger than anything the site takes.
+    /// The body is larger than anything the site accepts.
     TooLarge,
-    /// There is nothing at this address.
+    /// Nothing is at this address.
     NotFound,
-    /// The address does not take this method.
+    /// The address does not accept this method.
     MethodNotAllowed,
-    /// Nobody has the name that something is to be done about: unlike other
-    /// refusals an HTTP 404 for programs, too.
+    /// Nobody has the given username. Unlike other refusals, this is an HTTP 404
+    /// for programs too.
     NobodyOfThatName,
     /// The viewer has too many home pages open.
     TooManyStreams,
@@ -54,7 +54,7 @@ pub enum Failure {
     WrongSecret,
     /// The form was sent by a page of another site.
     CrossSite,
-    /// The answer took too long.
+    /// The request took too long.
     Timeout,
     /// A defect of ours.
     Panic,
@@ -78,11 +78,11 @@ impl From<Malformed> for Failure {
     }
 }
 
-/// What a page's form may show beside its fields: the message of a failure
-/// that the user can mend. Others are returned as they are.
+/// The message that a page's form shows when the user can correct what was sent.
+/// Other failures are returned unchanged.
 ///
 /// # Errors
-/// The failure itself, when it is not the user's to mend.
+/// The failure itself, if the user cannot correct it.
 pub fn mendable(failure: Failure) -> Result<String, Failure> {
     let mend = match &failure {
         Failure::Domain(error) => is_for_the_user(error) || matches!(**error, Error::Busy),
@@ -130,10 +130,10 @@ impl Failure {
         }
     }
 
-    /// What the user is told.
+    /// What the user is told, as a sentence.
     #[must_use]
     pub fn message(&self) -> String {
-        match self {
+        sentence(&match self {
             Self::Domain(error) => match &**error {
                 Error::Store(KeyspaceError::Unavailable(_)) => UNAVAILABLE.to_owned(),
                 Error::Store(_) | Error::Internal(_) => INTERNAL.to_owned(),
@@ -143,18 +143,19 @@ impl Failure {
             Self::Malformed(malformed) => malformed.to_string(),
             Self::TooLarge => "the request is too large".to_owned(),
             Self::NobodyOfThatName => Refusal::NoSuchUser.to_string(),
-            Self::TooManyStreams => "too many of your pages wait for new tweets already".to_owned(),
-            Self::NotFound => "there is nothing at this address".to_owned(),
-            Self::MethodNotAllowed => "this address does not take this kind of request".to_owned(),
+            Self::TooManyStreams => "you have too many home pages open. Close one and try again".to_owned(),
+            Self::NotFound => "nothing is at this address".to_owned(),
+            Self::MethodNotAllowed => "this address does not accept this kind of request".to_owned(),
             Self::LoginRequired => "you must be logged in".to_owned(),
             Self::WrongSecret => {
-                "the form is not from your current session, please go back, reload the page and try again"
-                    .to_owned()
+                "this form belongs to an earlier session. Go back, reload the page and try again".to_owned()
             }
-            Self::CrossSite => "the form was sent from another site".to_owned(),
-            Self::Timeout => "the answer took too long, please try again".to_owned(),
+            Self::CrossSite => {
+                "this form was sent from another site. Open the page on this site and try again".to_owned()
+            }
+            Self::Timeout => "the request took too long. Please try again".to_owned(),
             Self::Panic => INTERNAL.to_owned(),
-        }
+        })
     }
 
     /// Logs what an operator should know. Visitors' mistakes are not logged.
@@ -179,8 +180,18 @@ impl Failure {
     }
 }
 
-const UNAVAILABLE: &str = "the site cannot reach its database at the moment, please try again in a minute";
+const UNAVAILABLE: &str = "the site cannot reach its database at the moment. Please try again in a minute";
 const INTERNAL: &str = "something went wrong on our side";
+
+/// A message as a sentence, with a capital letter and a full stop: in the code,
+/// messages have neither.
+#[must_use]
+pub fn sentence(message: &str) -> String {
+    let mut rest = message.chars();
+    let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();
+    let stop = if message.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{stop}", rest.as_str())
+}
 
 fn refusal_status(refusal: &Refusal) -> StatusCode {
     match refusal {
@@ -259,7 +270,7 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
     failure.log(app.now(), &method, loggable(path), request_id.as_deref());
     let mut message = failure.message();
     if let Some(request_id) = &request_id {
-        message = format!("{message} (request {request_id})");
+        message = sentence(&format!("{INTERNAL} (request {request_id})"));
     }
     let mut answer = match face {
         Face::Page => (failure.status(), pages::error_page(&app.settings.site, failure.status(), &message))
@@ -354,11 +365,23 @@ mod tests {
         (status, String::from_utf8(to_bytes(response.into_body(), 10_000).await.unwrap().into()).unwrap())
     }
 
+    #[test]
+    fn messages_are_sentences() {
+        for (message, expected) in [
+            ("no karma left. You earn 1 an hour", "No karma left. You earn 1 an hour."),
+            ("ändern?", "Ändern?"),
+            ("\"a b\" is not a site name", "\"a b\" is not a site name."),
+            ("", "."),
+        ] {
+            assert_eq!(sentence(message), expected);
+        }
+    }
+
     #[tokio::test]
     async fn a_handler_that_panics_is_our_mistake_with_a_number() {
         let (status, text) = answered("/api/panics", 60).await;
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
-        assert!(text.contains(INTERNAL) && text.contains("(request "), "{text}");
+        assert!(text.contains(&format!("{} (request ", sentence(INTERNAL).trim_end_matches('.'))), "{text}");
         assert!(!text.contains("a mistake of ours"), "{text}");
     }
 

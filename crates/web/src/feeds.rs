@@ -1,7 +1,7 @@
-//! For feed readers: the latest news as RSS 2.0 and Atom, the lists of articles
+//! For feed readers: the latest stories as RSS 2.0 and Atom, the lists of articles
 //! and a user's tweets as Atom.
 //!
-//! All are the same for everybody, so caches on the way may keep them.
+//! They are the same for everybody, so shared caches may store them.
 
 use super::App;
 use super::error::Failure;
@@ -26,7 +26,7 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::topic::TopicChoice;
 
-/// Items in a feed.
+/// Stories in a feed.
 const ITEMS: u64 = 30;
 /// Tweets in a feed.
 const TWEETS: usize = 30;
@@ -83,7 +83,7 @@ pub async fn newest_of_topics(
     articles(&app, Some(topics), ArticleOrder::Time).await
 }
 
-/// The first page of a list of articles, seen by nobody in particular.
+/// The first page of a list of articles, for no viewer in particular.
 async fn articles(
     app: &App,
     topics: Option<TopicChoice>,
@@ -97,8 +97,8 @@ async fn articles(
     let lines: Vec<NewsLine> = page.lines.into_iter().map(|article| article.line).collect();
     let site = &app.settings.site;
     let what = match order {
-        ArticleOrder::Score => "best",
-        ArticleOrder::Time => "newest",
+        ArticleOrder::Score => "best stories",
+        ArticleOrder::Time => "newest stories",
     };
     let topics = topics.as_ref();
     let within = topics.map(|topics| format!(" in {}", described(topics))).unwrap_or_default();
@@ -122,7 +122,7 @@ pub async fn of_user(
     Ok((headers(ATOM), document))
 }
 
-/// The latest items, seen by nobody in particular.
+/// The latest stories, for no viewer in particular.
 async fn latest(app: &App) -> Result<Vec<NewsLine>, Failure> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let mut lines = news::lists::latest(&mut visit, 0, ITEMS).await?.lines;
@@ -130,7 +130,7 @@ async fn latest(app: &App) -> Result<Vec<NewsLine>, Failure> {
     Ok(lines)
 }
 
-/// XML that is being written: elements without surprises in their text.
+/// XML being written, with all text escaped.
 struct Xml(String);
 
 impl Xml {
@@ -179,7 +179,7 @@ const fn is_xml(character: char) -> bool {
         '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
 }
 
-/// Where an item leads to: its link in plain ASCII, or its thread.
+/// Where a story leads to: its link in plain ASCII, or its thread.
 fn target(line: &NewsLine, thread: &str) -> String {
     line.news
         .link()
@@ -280,7 +280,7 @@ impl AtomFeed<'_> {
     }
 }
 
-/// The first line of a tweet, cut where it is long: an entry needs a title.
+/// The first line of a tweet, shortened if it is long: an entry needs a title.
 fn title_of(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(TITLE) {

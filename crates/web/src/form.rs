@@ -24,10 +24,10 @@ pub enum Malformed {
     #[error("the form is not UTF-8")]
     NotUtf8,
     /// The field came more than once.
-    #[error("the field {0:?} came more than once")]
+    #[error("the field {0:?} appears more than once")]
     Repeated(String),
     /// The field's name has brackets.
-    #[error("the field {0:?} looks like an array; fields are plain names")]
+    #[error("the field {0:?} has brackets in its name, which are not allowed")]
     Array(String),
     /// More fields than any form has.
     #[error("the form has more than {MAX_FIELDS} fields")]

@@ -147,7 +147,7 @@ async fn listen(hub: Arc<Hub>, site: Arc<Site>, mut subscription: Subscription) 
             Notice::Message(message) => match message.parse() {
                 Ok(tweet) => tweet,
                 Err(error) => {
-                    tracing::warn!(message, %error, "a message that is none of ours");
+                    tracing::warn!(message, %error, "unreadable message about a tweet skipped");
                     continue;
                 }
             },
@@ -155,7 +155,7 @@ async fn listen(hub: Arc<Hub>, site: Arc<Site>, mut subscription: Subscription) 
         match live::followers_among(&site, tweet.author, &readers).await {
             Ok(concerned) => hub.tell(&concerned, Told::Arrived(tweet)),
             Err(error) => {
-                tracing::debug!(%error, "cannot ask whom a tweet concerns");
+                tracing::debug!(%error, "cannot find out who follows the author of a new tweet");
                 hub.tell(&readers, Told::Missed);
             }
         }

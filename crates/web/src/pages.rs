@@ -56,28 +56,28 @@ pub fn user_address(family: &str, username: &str, rest: &str) -> String {
     format!("/{family}/{}{rest}", utf8_percent_encode(username, SEGMENT))
 }
 
-/// The page for a request that was not answered as asked. Needs nothing of
-/// the store: it may be away.
+/// The page for a request that failed. It needs nothing from the store, which may
+/// be unavailable.
 #[must_use]
 pub fn error_page(site: &SiteSettings, status: StatusCode, message: &str) -> Markup {
     let heading = match status {
-        StatusCode::NOT_FOUND => "Not here",
-        StatusCode::FORBIDDEN | StatusCode::CONFLICT => "This cannot be done",
-        StatusCode::TOO_MANY_REQUESTS => "Not so fast",
+        StatusCode::NOT_FOUND => "Page not found",
+        StatusCode::FORBIDDEN | StatusCode::CONFLICT => "You can't do that",
+        StatusCode::TOO_MANY_REQUESTS => "Please wait",
         StatusCode::SERVICE_UNAVAILABLE => "Back in a moment",
-        _ if status.is_client_error() => "This did not work",
+        _ if status.is_client_error() => "That didn't work",
         _ => "Something went wrong",
     };
     let content = html! {
         h1 { (heading) }
         p.trouble role="alert" { (message) }
-        p { a.action href="/" { "To the front page" } }
+        p { a.action href="/" { "Go to the front page" } }
         p.hint { "Error " (status.as_u16()) }
     };
     bare_page(site, heading, &content)
 }
 
-/// Why a form came back: shown near its top, with the status of the failure.
+/// Why a form is shown again: the message above it, and the status of the failure.
 pub struct Refused {
     /// What the user is told.
     pub message: String,
@@ -85,16 +85,16 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// A failure that the user can mend in the form.
+    /// A failure that the user can correct in the form.
     ///
     /// # Errors
-    /// The failure itself, when it is not the user's to mend.
+    /// The failure itself, if the user cannot correct it.
     pub fn from_failure(failure: Failure) -> Result<Self, Failure> {
         let status = failure.status();
         Ok(Self { message: mendable(failure)?, status })
     }
 
-    /// The answer with the filled form.
+    /// The response with the form filled in.
     #[must_use]
     pub fn answer(&self, page: Markup) -> Response {
         (self.status, page).into_response()

@@ -1,14 +1,14 @@
-//! Which part of a list by time is asked for, read strictly.
+//! The requested part of a list ordered by time, parsed strictly.
 
 use super::error::Failure;
 use super::form::Fields;
 use tidings_domain::values::cursor::{Cursor, Window};
 use tidings_domain::values::limits::MAX_PAGE;
 
-/// Entries on a page, and in an answer of the API unless it is said otherwise.
+/// Entries on a page, and by default in a response of the API.
 pub const PAGE: usize = 50;
 
-/// The fields `before`, `since` and `count` of a call of the API; all may be missing.
+/// The optional fields `before`, `since` and `count` of an API call.
 ///
 /// # Errors
 /// A failure that names the field.
@@ -24,7 +24,7 @@ pub fn window(fields: &Fields) -> Result<Window, Failure> {
     Ok(Window { before: cursor(fields, "before")?, since: cursor(fields, "since")?, count })
 }
 
-/// The field `before` of a page; may be missing.
+/// The optional field `before` of a page.
 ///
 /// # Errors
 /// A failure that names the field.
@@ -32,7 +32,7 @@ pub fn page_window(fields: &Fields) -> Result<Window, Failure> {
     Ok(Window { before: cursor(fields, "before")?, since: None, count: PAGE })
 }
 
-/// A cursor in a field, which may be missing.
+/// A cursor in an optional field.
 ///
 /// # Errors
 /// A failure that names the field.
@@ -77,7 +77,7 @@ mod tests {
             ("since=now", "since"),
         ] {
             let message = read(query).unwrap_err().message();
-            assert!(message.starts_with(&format!("the field {field} is wrong")), "{query}: {message}");
+            assert!(message.starts_with(&format!("The field {field} is wrong")), "{query}: {message}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The variable parts of an address. What cannot be read leads nowhere: 404.
+//! The variable parts of an address. If one cannot be parsed, the response is a 404.
 
 use super::error::Failure;
 use axum::extract::{FromRequestParts, Path};
@@ -18,8 +18,8 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathOf<
     }
 }
 
-/// A user's name where an address has it with an `@`. A segment without one
-/// is no address of the site.
+/// A username in an address, written with an `@`. Without it, the address does
+/// not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct AtName(pub String);
@@ -28,14 +28,14 @@ impl TryFrom<String> for AtName {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.strip_prefix('@').map(|name| Self(name.to_owned())).ok_or("no name of a user")
+        text.strip_prefix('@').map(|name| Self(name.to_owned())).ok_or("not a username with @")
     }
 }
 
-/// The farthest that a list can be paged to: more than any list has.
+/// The last position in a list that can be asked for: more than any list has.
 const FARTHEST: u64 = 1_000_000_000;
 
-/// How many lines of a list come before the page.
+/// The number of entries in a list before the page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Start(pub u64);

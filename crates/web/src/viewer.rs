@@ -1,4 +1,4 @@
-//! Who is asking: the session, the secret of its forms, the client's address.
+//! Who sends a request: the session, the secret of its forms, the client's address.
 
 use super::App;
 use super::address::client_address;
@@ -22,11 +22,11 @@ impl FromRequestParts<App> for Visit {
     }
 }
 
-/// A visit by somebody who is logged in, for pages that need it.
+/// A visit by a user who is logged in, for pages that require it.
 pub struct SignedIn {
     /// The visit.
     pub visit: Visit,
-    /// Who asks.
+    /// The user.
     pub user: User,
 }
 
@@ -40,11 +40,11 @@ impl FromRequestParts<App> for SignedIn {
     }
 }
 
-/// A form sent by somebody who is logged in, from a page of their own session.
+/// A form sent by a user who is logged in, from a page of their own session.
 pub struct SignedForm {
     /// The visit.
     pub visit: Visit,
-    /// Who asks.
+    /// The user.
     pub user: User,
     /// What was sent.
     pub fields: Fields,
@@ -91,9 +91,9 @@ fn is_form(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
-/// The address that a request comes from, seen through trusted proxies. Of an
-/// IPv6 address only the network (/64) counts, since that is what one
-/// subscriber gets: limits per address would not limit anybody otherwise.
+/// The address that a request comes from, seen through trusted proxies. For IPv6,
+/// only the network (/64) counts, because one subscriber has all of it: otherwise
+/// limits per address would limit nobody.
 pub struct ClientAddress(pub IpAddr);
 
 impl FromRequestParts<App> for ClientAddress {
@@ -116,8 +116,8 @@ fn subscriber(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Proof that a form without a session's secret (logging in, registering) was
-/// not sent by a page of another site.
+/// Proof that a form without a session's secret (to log in or sign up) was not
+/// sent by a page of another site.
 pub struct SameSite;
 
 impl FromRequestParts<App> for SameSite {

@@ -1,4 +1,4 @@
-//! `tidings check articles`: every listed news item has its article, every
+//! `tidings check articles`: every listed story must have its article, and every
 //! topic its articles.
 
 use crate::cli::{open_existing_store, progress_bar};
@@ -11,16 +11,17 @@ use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::report::Found;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::words::grouped;
 use tidings_keyspace::{EngineClock, Query};
 
-/// Compare articles and topics with the news.
+/// Compare articles and topics with the stories.
 ///
-/// A database from Lamer News has no articles yet: --repair makes them. It can
-/// be stopped at any moment and run again. On Redis the site may go on
-/// meanwhile.
+/// A database from Lamer News has no articles yet: --repair creates them. You can
+/// stop the command at any time and run it again. On Redis the site may keep
+/// running; on the embedded store, stop the server first.
 #[derive(Debug, Args)]
 pub struct Articles {
-    /// Mend what differs.
+    /// Repair what differs.
     #[arg(long)]
     repair: bool,
 }
@@ -29,7 +30,7 @@ impl Articles {
     /// Checks all articles and topics and prints what was found.
     ///
     /// # Errors
-    /// When the store fails, or something differs and is not mended.
+    /// When the store fails, or something differs and is not repaired.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
         let store = open_existing_store(config.server.store.as_str(), config).await?;
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
@@ -39,16 +40,18 @@ impl Articles {
         let [articles, orphans, topics] = found?;
         println!("{}", told("articles", articles));
         if orphans.different > 0 {
-            println!("{}", told("articles without news", orphans));
+            println!("{}", told("articles without a story", orphans));
         }
         println!("{}", told("topics", topics));
         let all = articles.and(orphans).and(topics);
         let left = all.different - all.mended;
         if left > 0 && !self.repair {
-            bail!("{left} differ; --repair mends them");
+            bail!("{left} differ; run again with --repair to repair them");
         }
         if left > 0 {
-            bail!("{left} could not be mended; the site has changed meanwhile: run it again");
+            bail!(
+                "{left} could not be repaired, because the site changed in the meantime; run the command again"
+            );
         }
         Ok(())
     }
@@ -74,5 +77,10 @@ impl Articles {
 
 fn told(what: &str, found: Found) -> String {
     let Found { checked, different, mended } = found;
-    format!("{what}: {checked} checked, {different} differ, {mended} mended")
+    format!(
+        "{what}: {} checked, {} differ, {} repaired",
+        grouped(checked),
+        grouped(different),
+        grouped(mended)
+    )
 }

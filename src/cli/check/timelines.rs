@@ -1,4 +1,5 @@
-//! `tidings check timelines`: every tweet is where it belongs, and nothing else.
+//! `tidings check timelines`: every tweet must be in the timelines where it belongs,
+//! and in no others.
 
 use crate::cli::{open_existing_store, progress_bar};
 use crate::config::Config;
@@ -9,15 +10,16 @@ use tidings_domain::report::Found;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::check::TimelineCheck;
 use tidings_domain::values::clock::Moment;
+use tidings_domain::values::words::grouped;
 use tidings_keyspace::EngineClock;
 
-/// Compare timelines with the tweets and with who follows whom.
+/// Compare timelines with the tweets and follows.
 ///
-/// Without --repair nothing is written. On Redis the site may go on meanwhile;
-/// the embedded store is used by one program at a time: stop the server first.
+/// Without --repair, nothing is written. On Redis the site may keep running; on the
+/// embedded store, stop the server first.
 #[derive(Debug, Args)]
 pub struct Timelines {
-    /// Mend what differs.
+    /// Repair what differs.
     #[arg(long)]
     repair: bool,
 }
@@ -26,19 +28,27 @@ impl Timelines {
     /// Checks all timelines and prints what was found.
     ///
     /// # Errors
-    /// When the store fails, or something differs and is not mended.
+    /// When the store fails, or something differs and is not repaired.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
         let store = open_existing_store(config.server.store.as_str(), config).await?;
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
         let found = self.check(&site).await;
         store.close().await;
         let Found { checked, different, mended } = found?;
-        println!("timelines: {checked} entries checked, {different} differ, {mended} mended");
+        println!(
+            "timelines: {} entries checked, {} differ, {} repaired",
+            grouped(checked),
+            grouped(different),
+            grouped(mended)
+        );
         if different > mended && !self.repair {
-            bail!("{different} differ; --repair mends them");
+            bail!("{different} differ; run again with --repair to repair them");
         }
         if different > mended {
-            bail!("{} could not be mended; the site has changed meanwhile: run it again", different - mended);
+            bail!(
+                "{} could not be repaired, because the site changed in the meantime; run the command again",
+                different - mended
+            );
         }
         Ok(())
     }
@@ -63,7 +73,9 @@ impl Timelines {
         found = found.and(check.check_everyone().await?);
         let delivered = check.deliver_pulled().await?;
         if delivered > 0 {
-            println!("{delivered} authors who had many followers are delivered again");
+            println!(
+                "delivering the tweets of {delivered} authors again who no longer have too many followers"
+            );
         }
         Ok(found)
     }

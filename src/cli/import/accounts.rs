@@ -1,4 +1,4 @@
-//! The accounts behind imported submissions: their authors, and made-up voters.
+//! The accounts behind imported stories: their authors, and generated voters.
 //! Nobody can log in to them before the operator sets a password.
 
 use anyhow::Context;
@@ -24,7 +24,7 @@ impl<'a> Accounts<'a> {
         Self { site, now, known: HashMap::new() }
     }
 
-    /// The made-up voters.
+    /// The generated voters.
     pub(super) async fn voters(&mut self, count: u64) -> anyhow::Result<Vec<UserId>> {
         let names: Vec<String> = (1..=count).map(|number| format!("voter-{number}")).collect();
         let found = self.find("voter", names.iter().map(String::as_str)).await?;
@@ -39,8 +39,8 @@ impl<'a> Accounts<'a> {
         self.find("author", names).await
     }
 
-    /// The accounts of people of one kind: an author who is called like a
-    /// made-up voter is somebody else.
+    /// The accounts of one kind: an author with the name of a generated voter is
+    /// somebody else.
     async fn find(
         &mut self,
         kind: &str,
@@ -64,8 +64,8 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// A username for an author: the same where the rules allow it, else with what
-/// they forbid replaced.
+/// A username for an author: the same if it is valid, otherwise with the invalid
+/// characters replaced.
 pub(super) fn username(author: &str) -> anyhow::Result<Username> {
     let mut name: String = author
         .chars()

@@ -17,10 +17,10 @@ use tidings_domain::values::urls::NewsUrl;
 pub(super) struct Row {
     /// The line in the file that it starts at.
     pub(super) line: u64,
-    /// What identifies it in the file.
+    /// Its id in the file.
     pub(super) id: String,
     pub(super) title: String,
-    /// The link; `None` for a text item, whose text the file does not have.
+    /// The link; `None` for a story without one. The file has no texts.
     pub(super) url: Option<NewsUrl>,
     pub(super) points: u64,
     pub(super) author: String,
@@ -43,7 +43,7 @@ pub(super) struct Refused {
 pub(super) struct Rows {
     pub(super) rows: Vec<Row>,
     pub(super) refused: Vec<Refused>,
-    /// Rows whose text was encoded twice and is mended.
+    /// Rows whose text was encoded twice and has been repaired.
     pub(super) mended: u64,
     /// Authors who get another username.
     pub(super) renamed: u64,
@@ -82,7 +82,7 @@ impl Columns {
     }
 }
 
-/// Reads a whole file. `zone` is that of dates which tell none.
+/// Reads a whole file. `zone` is the time zone of times without one.
 pub(super) fn read(path: &Path, zone: Option<&TimeZone>) -> anyhow::Result<Rows> {
     let shown = path.display();
     let mut reader = csv::ReaderBuilder::new()
@@ -90,7 +90,7 @@ pub(super) fn read(path: &Path, zone: Option<&TimeZone>) -> anyhow::Result<Rows>
         .from_path(path)
         .with_context(|| format!("cannot read {shown}"))?;
     let header = reader.headers().with_context(|| format!("cannot read {shown}"))?.clone();
-    let columns = Columns::find(&header).with_context(|| format!("{shown} is not a file of submissions"))?;
+    let columns = Columns::find(&header).with_context(|| format!("{shown} is not a list of stories"))?;
     let mut read = Rows::default();
     let mut ids = HashSet::new();
     let mut record = csv::ByteRecord::new();
@@ -100,7 +100,7 @@ pub(super) fn read(path: &Path, zone: Option<&TimeZone>) -> anyhow::Result<Rows>
             .map_err(|_| anyhow::anyhow!("the row is not UTF-8"))
             .and_then(|record| parse(&record, line, header.len(), &columns, zone))
             .and_then(|row| {
-                if ids.insert(row.id.clone()) { Ok(row) } else { bail!("id {:?} came before", row.id) }
+                if ids.insert(row.id.clone()) { Ok(row) } else { bail!("id {:?} is repeated", row.id) }
             });
         match parsed {
             Ok(row) => {
@@ -130,19 +130,19 @@ fn parse(
     let text = |index: usize| record.get(index).unwrap_or_default().trim();
     let id = text(columns.id);
     if id.is_empty() || id.len() > 64 || id.chars().any(char::is_control) {
-        bail!("id {:?} is empty, too long, or has control characters", shortened(id));
+        bail!("id {:?} is empty, too long, or contains control characters", shortened(id));
     }
     let title = mend_encoding(text(columns.title));
     let mended_url = mend_encoding(text(columns.url));
     let mended = title != text(columns.title) || mended_url != text(columns.url);
     if title.is_empty() {
-        bail!("title is empty");
+        bail!("the title is empty");
     }
     if title.chars().count() > MAX_IMPORTED_TITLE {
-        bail!("title is longer than {MAX_IMPORTED_TITLE} characters");
+        bail!("the title is too long ({MAX_IMPORTED_TITLE} characters at most)");
     }
     if title.chars().any(char::is_control) {
-        bail!("title has a control character");
+        bail!("the title contains a control character");
     }
     let url = match mended_url {
         empty if empty.is_empty() => None,
@@ -150,13 +150,14 @@ fn parse(
     };
     let points = match columns.points.map(text) {
         None | Some("") => 1,
-        Some(points) => {
-            points.parse::<i64>().ok().with_context(|| format!("num_points {:?}", shortened(points)))?
-        }
+        Some(points) => points
+            .parse::<i64>()
+            .ok()
+            .with_context(|| format!("num_points {:?} is not a whole number", shortened(points)))?,
     };
     let author = text(columns.author);
     if author.is_empty() || author.chars().count() > 64 || author.chars().any(char::is_control) {
-        bail!("author {:?} is empty, too long, or has control characters", shortened(author));
+        bail!("author {:?} is empty, too long, or contains control characters", shortened(author));
     }
     Ok(Row {
         line,
@@ -196,7 +197,7 @@ fn time(text: &str, zone: Option<&TimeZone>) -> anyhow::Result<Timestamp> {
         time.to_zoned(zone)?.timestamp().as_second()
     } else {
         bail!(
-            "created_at {:?} is none of Unix seconds, 2016-08-04T11:52:00Z, 2016-08-04 11:52, 8/4/2016 11:52",
+            "created_at {:?} is not a time: write Unix seconds, 2016-08-04T11:52:00Z, 2016-08-04 11:52 or 8/4/2016 11:52",
             shortened(text)
         );
     };

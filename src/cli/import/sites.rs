@@ -1,7 +1,7 @@
-//! `tidings import sites FILE.csv`: starting lists of good and bad sites.
+//! `tidings import sites FILE.csv`: imports initial votes on sites.
 //!
-//! Each site is brought to what the list says in one atomic batch. So an
-//! import can be stopped at any moment and run again, also with a newer list.
+//! Each site is changed to what the list says in one atomic batch. So an import can
+//! be stopped at any time and run again, also with a newer list.
 
 use super::super::{open_store, progress_bar};
 use crate::config::Config;
@@ -17,18 +17,19 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::{Day, parse_moment};
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::MAX_IMPORTED_SITE_VOTES;
+use tidings_domain::values::words::grouped;
 use tidings_keyspace::EngineClock;
 
-/// Load a CSV file of sites with the votes that they begin with.
+/// Import initial votes on sites from a CSV file.
 ///
-/// Columns are found by the names in the first line: host, votes (others are
-/// passed over). Votes below 0 are bad ones, 0 takes those of an earlier list
-/// back. They come from made-up voters, the same for every site.
+/// The first line names the columns host and votes; other columns are ignored. A
+/// number below 0 means votes against the site. 0 removes the votes of an earlier
+/// list. The votes belong to generated voters, the same for every site.
 #[derive(Debug, Args)]
 pub struct Sites {
     /// The CSV file.
     file: PathBuf,
-    /// The day that the votes count for, as 2026-11-21 [default: today].
+    /// The day that the votes count for, such as 2026-11-21 [default: today].
     #[arg(long, value_name = "DATE")]
     day: Option<Day>,
 }
@@ -42,10 +43,10 @@ struct List {
 }
 
 impl Sites {
-    /// Imports the file and reports what was refused.
+    /// Imports the file and reports the rows that were refused.
     ///
     /// # Errors
-    /// When the file cannot be read, has not the columns, or the store fails.
+    /// When the file cannot be read or lacks a column, or the store fails.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let list = read(&self.file)?;
         for (line, reason) in &list.refused {
@@ -60,10 +61,11 @@ impl Sites {
         };
         let (changed_sites, votes) = import(&site, now, time, &list.sites).await?;
         println!(
-            "brought {changed_sites} sites to what the list says, with {votes} votes; {} were so already; {} \
-             rows refused",
-            list.sites.len() as u64 - changed_sites,
-            list.refused.len()
+            "changed {} votes on {} sites; {} sites were up to date; {} rows were refused",
+            grouped(votes),
+            grouped(changed_sites),
+            grouped(list.sites.len() as u64 - changed_sites),
+            grouped(list.refused.len() as u64)
         );
         store.close().await;
         if list.sites.is_empty() && !list.refused.is_empty() {
@@ -114,7 +116,7 @@ fn read(path: &Path) -> anyhow::Result<List> {
                 if hosts.insert(listed.host.clone()) {
                     Ok(listed)
                 } else {
-                    bail!("host {} came before", listed.host)
+                    bail!("host {} is repeated", listed.host)
                 }
             });
         match parsed {
@@ -131,7 +133,7 @@ fn parse(record: &StringRecord, (host, votes): (usize, usize)) -> anyhow::Result
     let number: i64 =
         text(votes).parse().with_context(|| format!("votes {:?} is not a whole number", text(votes)))?;
     if number.unsigned_abs() > MAX_IMPORTED_SITE_VOTES {
-        bail!("votes {number} is not within -{MAX_IMPORTED_SITE_VOTES} and {MAX_IMPORTED_SITE_VOTES}");
+        bail!("votes {number} is not between -{MAX_IMPORTED_SITE_VOTES} and {MAX_IMPORTED_SITE_VOTES}");
     }
     Ok(Listed { host, votes: number })
 }
@@ -166,7 +168,7 @@ mod tests {
         let lines: Vec<u64> = list.refused.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [4, 5, 6, 7, 8]);
         for ((_, reason), part) in
-            list.refused.iter().zip(["localhost", "came before", "1001", "1.5", "whole number"])
+            list.refused.iter().zip(["localhost", "is repeated", "1001", "1.5", "whole number"])
         {
             assert!(reason.contains(part), "{reason}");
         }

@@ -228,7 +228,7 @@ impl Visit {
                 }
                 match crate::accounts::presence::note_visit(&self.site, self.now, user).await {
                     Ok(returned) => self.returned |= returned,
-                    Err(error) => tracing::warn!(user = %user.id, %error, "visit not noted"),
+                    Err(error) => tracing::warn!(user = %user.id, %error, "visit not recorded"),
                 }
                 Ok(Some(user))
             }

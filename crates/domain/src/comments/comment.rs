@@ -114,7 +114,7 @@ impl Comment {
         let id: CommentId = field.parse().ok()?;
         let comment = Self::from_json(id, json);
         if comment.is_none() {
-            tracing::warn!(comment = field, "unreadable comment passed over");
+            tracing::warn!(comment = field, "unreadable comment skipped");
         }
         comment
     }

@@ -251,10 +251,12 @@ pub async fn finish_waiting(site: &Site, now: Moment) -> Result<(), Error> {
     for (name, _) in site.store.query(query).await?.take(waiting) {
         match name.parse::<Job>() {
             Ok(job) => match work_on(site, now, job).await {
-                Err(Error::Busy) => tracing::warn!(%job, "a job of the background finds no peace"),
+                Err(Error::Busy) => {
+                    tracing::warn!(%job, "background job kept losing to other writers; it will be retried")
+                }
                 outcome => drop(outcome?),
             },
-            Err(_) => tracing::warn!(name, "no such kind of job; it is passed over"),
+            Err(_) => tracing::warn!(name, "unknown kind of background job skipped"),
         }
     }
     Ok(())
@@ -301,7 +303,7 @@ impl Deliveries {
     /// found in the store later.
     pub(crate) fn begin(&self, job: Job, now: Moment) {
         if self.waiting.try_send((job, now)).is_err() {
-            tracing::debug!(%job, "many jobs wait");
+            tracing::debug!(%job, "background job queue is full; the job will be found in the store");
         }
     }
 
@@ -309,7 +311,7 @@ impl Deliveries {
         let milliseconds = clock.now_ms().saturating_sub(begun.0);
         self.finished.fetch_add(1, Ordering::Relaxed);
         self.last_milliseconds.store(milliseconds, Ordering::Relaxed);
-        tracing::debug!(%job, milliseconds, "finished");
+        tracing::debug!(%job, milliseconds, "background job finished");
     }
 }
 
@@ -352,7 +354,7 @@ async fn queue_again(site: &Site, job: Job, now: Moment) {
     batch.key_present(keys::timeline_job(&name));
     batch.sorted_add(keys::TIMELINE_JOBS, name, now.as_score());
     if let Err(error) = site.apply(batch).await {
-        tracing::debug!(%job, %error, "not queued again");
+        tracing::debug!(%job, %error, "background job not queued again");
     }
 }
 
@@ -400,7 +402,7 @@ impl Worker {
                 Ok(Outcome::More) => site.deliveries.begin(job, begun),
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::warn!(%job, %error, "a job of the background is left for later");
+                    tracing::warn!(%job, %error, "background job failed; it will be retried");
                     queue_again(&site, job, Moment::now(&clock)).await;
                 }
             }
@@ -421,7 +423,7 @@ impl Worker {
             }
             Err(error) => {
                 // Requests say so; the next look may be luckier.
-                tracing::debug!(%error, "cannot look for jobs");
+                tracing::debug!(%error, "cannot look for background jobs");
                 false
             }
         }
@@ -446,7 +448,7 @@ impl Worker {
             match name.parse::<Job>() {
                 Ok(job) if at_work.contains(&job) || is_shared && (is_leased || is_fresh) => {}
                 Ok(job) => jobs.push((job, begun)),
-                Err(_) => tracing::warn!(name, "no such kind of job; it is passed over"),
+                Err(_) => tracing::warn!(name, "unknown kind of background job skipped"),
             }
         }
         Ok(jobs)

@@ -11,7 +11,7 @@ const SECONDS_A_DAY: u64 = 86_400;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(u64);
 
-/// A text is no date.
+/// The text is not a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a date like 2023-02-02")]
 pub struct NotADay;
@@ -40,7 +40,7 @@ impl FromStr for Day {
     type Err = NotADay;
 
     fn from_str(text: &str) -> Result<Self, NotADay> {
-        // Only the form that we write.
+        // Only the form that we write is accepted.
         let midnight = parse_moment(&format!("{text}T00:00:00Z")).map_err(|_| NotADay)?;
         let day = Self::of(midnight);
         if day.to_string() == text { Ok(day) } else { Err(NotADay) }
@@ -60,7 +60,7 @@ pub fn written(time: Timestamp) -> String {
     moment(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// A text is no moment, or one before 1970.
+/// The text is not a time, or one before 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a time like 2023-02-02T09:36:03Z")]
 pub struct NotAMoment;

@@ -1,4 +1,4 @@
-//! The name of a web site: what may be voted on, and when two names are one.
+//! The name of a web site: what can be voted on, and when two names are the same.
 
 use crate::values::limits::{MAX_HOSTNAME, MAX_HOSTNAME_LABEL, MAX_TYPED_HOSTNAME};
 use sha2::{Digest, Sha256};
@@ -11,9 +11,9 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hostname(String);
 
-/// Why a text is not the name of a web site. The message is fit to be shown.
+/// Why a text is not the name of a site. Users see the message as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("link {given:?} {fault}")]
+#[error("{given:?} {fault}")]
 pub struct HostnameError {
     given: String,
     fault: Fault,
@@ -21,21 +21,20 @@ pub struct HostnameError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 enum Fault {
-    #[error("is empty")]
+    #[error("is not a site name. Enter one, such as example.com")]
     Empty,
-    #[error("is longer than {MAX_HOSTNAME} characters")]
+    #[error("is too long for a site name ({MAX_HOSTNAME} characters at most)")]
     TooLong,
-    #[error("is not a hostname")]
+    #[error("is not a site name")]
     NotAHostname,
-    #[error("is not the name of a web site: it has only one part")]
+    #[error("is not a full site name. Enter one, such as example.com")]
     SingleLabel,
-    #[error("is not the name of a web site: it is an address")]
+    #[error("is an address. Enter a site name, such as example.com")]
     Address,
 }
 
 impl HostnameError {
-    /// Whether it is a hostname all the same, only of no web site: nobody can
-    /// have voted on it.
+    /// Whether it is a hostname, but not of a web site: nobody can have voted on it.
     #[must_use]
     pub const fn is_some_hostname(&self) -> bool {
         matches!(self.fault, Fault::SingleLabel | Fault::Address)
@@ -47,7 +46,7 @@ impl Hostname {
     /// or in any script (IDNA, as browsers read it).
     ///
     /// # Errors
-    /// When it is no hostname, a single label, or an IP address.
+    /// When it is not a hostname, or is a single label or an IP address.
     pub fn parse(given: &str) -> Result<Self, HostnameError> {
         read(given).map(Self).map_err(|fault| HostnameError { given: shown(given), fault })
     }
@@ -58,7 +57,7 @@ impl Hostname {
         &self.0
     }
 
-    /// Where the name is looked up by those who do not tell it.
+    /// The hash by which clients look up the name without revealing it.
     #[must_use]
     pub fn hash(&self) -> HashPrefix {
         HashPrefix(hex::encode(Sha256::digest(self.0.as_bytes())))
@@ -120,15 +119,14 @@ fn shown(given: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HashPrefix(String);
 
-/// A text is no beginning of a hash that can be asked for.
+/// The text is not a valid beginning of a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not 4 to 8 hexadecimal digits")]
 pub struct NotAHashPrefix;
 
-/// Hexadecimal digits that hosts are kept together by.
+/// Hexadecimal digits by which hosts are grouped in the store.
 const SHELF_DIGITS: usize = 4;
-/// The most digits that may be asked for: with more, the question would tell
-/// which site it is about.
+/// The most digits that a client may send: more would reveal the site.
 const MOST_DIGITS: usize = 8;
 
 impl HashPrefix {

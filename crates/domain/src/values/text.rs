@@ -1,9 +1,9 @@
-//! What people type, checked once at the edge: inside, a [`Title`] is a title.
+//! What people type, checked once where it comes in: a [`Title`] is always valid.
 //!
-//! Too long input is refused, never cut. Line breaks are fine in texts and
-//! comments; other control characters are refused everywhere, and in titles
-//! and usernames the characters that turn the direction of the text around,
-//! because they reach beyond the place where they were typed.
+//! Input that is too long is refused, never cut. Texts and comments can have line
+//! breaks; other control characters are refused everywhere. Titles and usernames
+//! cannot have characters that change the direction of the text, because these
+//! affect the text around them.
 
 use std::fmt;
 
@@ -11,43 +11,44 @@ use crate::values::limits::{
     MAX_ABOUT, MAX_COMMENT, MAX_EMAIL, MAX_FULL_NAME, MAX_TEXT, MAX_TITLE, MAX_TWEET, MAX_TWEET_BYTES,
     PASSWORD_MAX_BYTES, PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
 };
+use crate::values::words::grouped;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Why something that was typed is refused. The message is fit to be shown.
+/// Why something that was typed is refused. Users see the message as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
-    /// Nothing was typed, or nothing that can be seen.
-    #[error("{field} is empty")]
+    /// Nothing was typed, or nothing visible.
+    #[error("{}", asked_for(.field))]
     Empty {
         /// What was being parsed.
         field: &'static str,
     },
-    /// Fewer characters than the least allowed.
-    #[error("{field} is shorter than {least} characters")]
+    /// Too few characters.
+    #[error("{} is too short ({least} characters at least)", called(.field))]
     TooShort {
         /// What was being parsed.
         field: &'static str,
         /// The fewest characters allowed.
         least: usize,
     },
-    /// More characters than allowed.
-    #[error("{field} is longer than {most} characters")]
+    /// Too many characters.
+    #[error("{} is too long ({} characters at most)", called(.field), grouped(*.most as u64))]
     TooLong {
         /// What was being parsed.
         field: &'static str,
         /// The most characters allowed.
         most: usize,
     },
-    /// More bytes than allowed.
-    #[error("{field} is longer than {most} bytes")]
+    /// Too many bytes.
+    #[error("{} is too long ({} bytes at most)", called(.field), grouped(*.most as u64))]
     TooManyBytes {
         /// What was being parsed.
         field: &'static str,
         /// The most bytes allowed.
         most: usize,
     },
-    /// A control character, or one that turns the direction of the text.
-    #[error("{field} has a control character (U+{code:04X})")]
+    /// A control character, or one that changes the direction of the text.
+    #[error("{} contains a control character (U+{code:04X}). Remove it", called(.field))]
     Control {
         /// What was being parsed.
         field: &'static str,
@@ -55,21 +56,21 @@ pub enum InputError {
         code: u32,
     },
     /// The first character of a username is not a letter.
-    #[error("username does not start with a letter from a to z")]
+    #[error("usernames must start with a letter (a-z)")]
     UsernameStart,
-    /// A character that usernames may not have.
-    #[error("username has other characters than letters from a to z, digits, _ and -")]
+    /// A character that is not allowed in usernames.
+    #[error("usernames can contain only letters (a-z), digits, _ and -")]
     UsernameCharacter,
-    /// A character that names of topics may not have.
-    #[error("{field} has other characters than letters from a to z, digits and -: {shown:?}")]
+    /// A character that is not allowed in topics.
+    #[error("{shown:?} is not a topic. Use a-z, 0-9 and hyphens")]
     TopicCharacter {
         /// What was being parsed.
         field: &'static str,
         /// The name, cut short.
         shown: String,
     },
-    /// More topics than one item has.
-    #[error("{field} are more than {most}")]
+    /// Too many topics.
+    #[error("a story can have at most {most} topics")]
     TooManyTopics {
         /// What was being parsed.
         field: &'static str,
@@ -77,11 +78,36 @@ pub enum InputError {
         most: usize,
     },
     /// Not the form of an e-mail address.
-    #[error("email is not an address like name@example.com")]
+    #[error("enter an e-mail address such as name@example.com")]
     EmailForm,
 }
 
-/// The title of a news item: one line of 1 to 80 visible characters.
+/// What a person calls the content of a field.
+fn called(field: &str) -> String {
+    let what = match field {
+        "about" => "profile text",
+        "fullname" => "full name",
+        "email" => "e-mail address",
+        "topic" | "topics" | "name" | "into" => "topic",
+        other => other,
+    };
+    format!("your {what}")
+}
+
+/// The request to fill in an empty field.
+fn asked_for(field: &str) -> &'static str {
+    match field {
+        "title" => "enter a title",
+        "comment" => "write a comment",
+        "tweet" => "write a tweet",
+        "username" => "enter a username",
+        "email" => "enter an e-mail address",
+        "topic" | "topics" | "name" | "into" => "enter a topic",
+        _ => "enter some text",
+    }
+}
+
+/// The title of a story: one line of 1 to 80 visible characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Title(String);
 
@@ -108,13 +134,13 @@ impl Title {
     }
 }
 
-/// The text of a news item or of a comment: not empty, of bounded length, its
-/// lines ended by `\n`.
+/// The text of a story or a comment: not empty, of limited length, with `\n` as line
+/// break.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Body(String);
 
 impl Body {
-    /// Checks the text of a news item, at most [`MAX_TEXT`] characters.
+    /// Checks the text of a story, at most [`MAX_TEXT`] characters.
     ///
     /// # Errors
     /// When it is empty, too long, or has control characters.
@@ -138,7 +164,7 @@ impl Body {
     }
 }
 
-/// What users say about themselves: possibly nothing, several lines are fine.
+/// What users say about themselves. It can be empty or have several lines.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct About(String);
 
@@ -158,21 +184,21 @@ impl About {
     }
 }
 
-/// The text of a tweet: 1 to 280 characters, as a person counts them; several
-/// lines are fine.
+/// The text of a tweet: 1 to 280 characters, as a person counts them. It can have
+/// several lines.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TweetText(String);
 
 impl TweetText {
-    /// Trims and checks a tweet. What counts are grapheme clusters: an emoji
-    /// with a skin tone is one. They may have any number of bytes, so these
-    /// are limited too, to [`MAX_TWEET_BYTES`].
+    /// Trims and checks a tweet. Its length is counted in grapheme clusters: an emoji
+    /// with a skin tone is one. A cluster can have any number of bytes, so bytes are
+    /// limited too, to [`MAX_TWEET_BYTES`].
     ///
     /// # Errors
     /// When it is empty, too long, or has control characters.
     pub fn parse(input: &str) -> Result<Self, InputError> {
-        const FIELD: &str = "text";
-        // No cluster has less than a byte: a longer text need not be looked at.
+        const FIELD: &str = "tweet";
+        // A shortcut for texts that are far too long.
         if input.len() > MAX_TWEET_BYTES * 2 {
             return Err(InputError::TooLong { field: FIELD, most: MAX_TWEET });
         }
@@ -207,7 +233,7 @@ impl FullName {
         let name = input.trim();
         refuse_characters(FIELD, name, |c| c.is_control() || is_line_separator(c) || turns_direction(c))?;
         refuse_longer(FIELD, name, MAX_FULL_NAME)?;
-        // A name that cannot be seen is none.
+        // An invisible name counts as none.
         Ok(Self(if name.chars().any(is_visible) { name.to_owned() } else { String::new() }))
     }
 
@@ -287,8 +313,8 @@ impl Email {
     }
 }
 
-/// A password that may be set: long enough, and not so long that hashing it is
-/// an attack. Passwords that are only compared need no such check.
+/// A new password: long enough, and not so long that hashing it is an attack.
+/// Passwords that are only compared need no such check.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewPassword(String);
 
@@ -332,7 +358,7 @@ macro_rules! shown_as_text {
 
 shown_as_text!(Title, Body, About, Username, Email, TweetText, FullName);
 
-/// Text of several lines: ends trimmed, line breaks made `\n`.
+/// Text of several lines: trimmed, with all line breaks changed to `\n`.
 fn lines(field: &'static str, input: &str, most: usize, least: usize) -> Result<String, InputError> {
     let text = input.trim().replace("\r\n", "\n").replace('\r', "\n");
     refuse_characters(field, &text, |c| c.is_control() && c != '\n' && c != '\t')?;
@@ -372,8 +398,8 @@ fn is_line_separator(character: char) -> bool {
     matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a reader sees something: a title of zero-width characters would be
-/// a link that nobody can click.
+/// Whether the character is visible: a title of zero-width characters would be a
+/// link that nobody can click.
 fn is_visible(character: char) -> bool {
     !character.is_whitespace()
         && !character.is_control()
@@ -412,15 +438,15 @@ mod tests {
             ("  A title\n", Ok("A title")),
             ("<b>&amp;", Ok("<b>&amp;")),
             (&eighty, Ok(&eighty)),
-            ("", Err("title is empty")),
-            (" \t\n ", Err("title is empty")),
-            ("\u{200B}\u{200D}", Err("title is empty")),
-            ("a\u{0}b", Err("title has a control character (U+0000)")),
-            ("a\nb", Err("title has a control character (U+000A)")),
-            ("a\u{85}b", Err("title has a control character (U+0085)")),
-            ("a\u{2028}b", Err("title has a control character (U+2028)")),
-            ("a\u{202E}b", Err("title has a control character (U+202E)")),
-            ("a\u{2069}b", Err("title has a control character (U+2069)")),
+            ("", Err("enter a title")),
+            (" \t\n ", Err("enter a title")),
+            ("\u{200B}\u{200D}", Err("enter a title")),
+            ("a\u{0}b", Err("your title contains a control character (U+0000). Remove it")),
+            ("a\nb", Err("your title contains a control character (U+000A). Remove it")),
+            ("a\u{85}b", Err("your title contains a control character (U+0085). Remove it")),
+            ("a\u{2028}b", Err("your title contains a control character (U+2028). Remove it")),
+            ("a\u{202E}b", Err("your title contains a control character (U+202E). Remove it")),
+            ("a\u{2069}b", Err("your title contains a control character (U+2069). Remove it")),
             ("שלום\u{200F}!", Ok("שלום\u{200F}!")),
         ];
         for (input, expected) in table {
@@ -429,7 +455,7 @@ mod tests {
             assert_eq!(shown, expected.map_err(str::to_owned), "{input:?}");
         }
         let long = Title::parse(&"é".repeat(81)).unwrap_err();
-        assert_eq!(long.to_string(), "title is longer than 80 characters");
+        assert_eq!(long.to_string(), "your title is too long (80 characters at most)");
         assert!(Title::parse(&format!("  {eighty}  ")).is_ok());
     }
 
@@ -438,11 +464,11 @@ mod tests {
         let table: &[(&str, Result<&str, &str>)] = &[
             ("one\r\ntwo\rthree\nfour", Ok("one\ntwo\nthree\nfour")),
             ("\n  a\n\n\tb \n", Ok("a\n\n\tb")),
-            ("", Err("comment is empty")),
-            ("\r\n \t", Err("comment is empty")),
-            ("\u{200B}", Err("comment is empty")),
-            ("a\u{7}b", Err("comment has a control character (U+0007)")),
-            ("a\u{7F}b", Err("comment has a control character (U+007F)")),
+            ("", Err("write a comment")),
+            ("\r\n \t", Err("write a comment")),
+            ("\u{200B}", Err("write a comment")),
+            ("a\u{7}b", Err("your comment contains a control character (U+0007). Remove it")),
+            ("a\u{7F}b", Err("your comment contains a control character (U+007F). Remove it")),
         ];
         for (input, expected) in table {
             let parsed = Body::parse_comment(input);
@@ -456,9 +482,9 @@ mod tests {
         let most = "é\r\n".repeat(2047) + "éé";
         assert_eq!(Body::parse_text(&most).unwrap().as_str().chars().count(), 4096);
         let text = Body::parse_text(&"é".repeat(4097)).unwrap_err();
-        assert_eq!(text.to_string(), "text is longer than 4096 characters");
+        assert_eq!(text.to_string(), "your text is too long (4,096 characters at most)");
         let comment = Body::parse_comment(&"é".repeat(4097)).unwrap_err();
-        assert_eq!(comment.to_string(), "comment is longer than 4096 characters");
+        assert_eq!(comment.to_string(), "your comment is too long (4,096 characters at most)");
     }
 
     #[test]
@@ -472,14 +498,20 @@ mod tests {
         }
         assert!(TweetText::parse(&"é".repeat(280)).is_ok());
         let long = TweetText::parse(&"é".repeat(281)).unwrap_err();
-        assert_eq!(long.to_string(), "text is longer than 280 characters");
+        assert_eq!(long.to_string(), "your tweet is too long (280 characters at most)");
         let heavy = format!("e{}", "\u{301}".repeat(2048));
-        assert_eq!(TweetText::parse(&heavy).unwrap_err().to_string(), "text is longer than 4096 bytes");
+        assert_eq!(
+            TweetText::parse(&heavy).unwrap_err().to_string(),
+            "your tweet is too long (4,096 bytes at most)"
+        );
         let huge = "\u{301}".repeat(100_000);
-        assert_eq!(TweetText::parse(&huge).unwrap_err().to_string(), "text is longer than 280 characters");
+        assert_eq!(
+            TweetText::parse(&huge).unwrap_err().to_string(),
+            "your tweet is too long (280 characters at most)"
+        );
         assert_eq!(TweetText::parse(" a\r\n\r\nb \n").unwrap().as_str(), "a\n\nb");
         for empty in ["", " \n ", "\u{200B}"] {
-            assert_eq!(TweetText::parse(empty).unwrap_err().to_string(), "text is empty");
+            assert_eq!(TweetText::parse(empty).unwrap_err().to_string(), "write a tweet");
         }
         assert!(TweetText::parse("a\u{0}").is_err());
     }
@@ -492,7 +524,7 @@ mod tests {
         }
         assert!(FullName::parse(&"é".repeat(50)).is_ok());
         let long = FullName::parse(&"é".repeat(51)).unwrap_err();
-        assert_eq!(long.to_string(), "fullname is longer than 50 characters");
+        assert_eq!(long.to_string(), "your full name is too long (50 characters at most)");
         for input in ["a\nb", "a\u{202E}b"] {
             assert!(FullName::parse(input).is_err(), "{input:?}");
         }
@@ -503,7 +535,7 @@ mod tests {
         assert_eq!(About::parse("  ").unwrap().as_str(), "");
         assert_eq!(About::parse("a\r\nb").unwrap().as_str(), "a\nb");
         let long = About::parse(&"x".repeat(4097)).unwrap_err();
-        assert_eq!(long.to_string(), "about is longer than 4096 characters");
+        assert_eq!(long.to_string(), "your profile text is too long (4,096 characters at most)");
         assert!(About::parse("a\u{1}").is_err());
     }
 
@@ -513,25 +545,25 @@ mod tests {
             assert_eq!(Username::parse(name).unwrap().as_str(), name);
         }
         let table = [
-            ("", "username is empty"),
-            ("a", "username is shorter than 2 characters"),
-            ("9a", "username does not start with a letter from a to z"),
-            ("_a", "username does not start with a letter from a to z"),
-            ("-a", "username does not start with a letter from a to z"),
-            ("éa", "username does not start with a letter from a to z"),
-            ("aé", "username has other characters than letters from a to z, digits, _ and -"),
-            ("a b", "username has other characters than letters from a to z, digits, _ and -"),
-            ("ab ", "username has other characters than letters from a to z, digits, _ and -"),
-            ("a:b", "username has other characters than letters from a to z, digits, _ and -"),
-            ("ab\n", "username has a control character (U+000A)"),
-            ("ab\ncd", "username has a control character (U+000A)"),
-            ("ab\u{202E}", "username has a control character (U+202E)"),
+            ("", "enter a username"),
+            ("a", "your username is too short (2 characters at least)"),
+            ("9a", "usernames must start with a letter (a-z)"),
+            ("_a", "usernames must start with a letter (a-z)"),
+            ("-a", "usernames must start with a letter (a-z)"),
+            ("éa", "usernames must start with a letter (a-z)"),
+            ("aé", "usernames can contain only letters (a-z), digits, _ and -"),
+            ("a b", "usernames can contain only letters (a-z), digits, _ and -"),
+            ("ab ", "usernames can contain only letters (a-z), digits, _ and -"),
+            ("a:b", "usernames can contain only letters (a-z), digits, _ and -"),
+            ("ab\n", "your username contains a control character (U+000A). Remove it"),
+            ("ab\ncd", "your username contains a control character (U+000A). Remove it"),
+            ("ab\u{202E}", "your username contains a control character (U+202E). Remove it"),
         ];
         for (input, expected) in table {
             assert_eq!(Username::parse(input).unwrap_err().to_string(), expected, "{input:?}");
         }
         let long = Username::parse(&"a".repeat(33)).unwrap_err();
-        assert_eq!(long.to_string(), "username is longer than 32 characters");
+        assert_eq!(long.to_string(), "your username is too long (32 characters at most)");
     }
 
     #[test]
@@ -557,10 +589,10 @@ mod tests {
         assert_eq!(Email::parse(""), Err(InputError::Empty { field: "email" }));
         assert_eq!(
             Email::parse("a@b.c\r\nBcc: d@e.f").unwrap_err().to_string(),
-            "email has a control character (U+000D)"
+            "your e-mail address contains a control character (U+000D). Remove it"
         );
         let long = Email::parse(&format!("{}@b.c", "a".repeat(252))).unwrap_err();
-        assert_eq!(long.to_string(), "email is longer than 255 characters");
+        assert_eq!(long.to_string(), "your e-mail address is too long (255 characters at most)");
         assert_eq!(Email::parse_optional("  "), Ok(None));
         assert!(Email::parse_optional("nonsense").is_err());
     }
@@ -569,12 +601,12 @@ mod tests {
     fn new_passwords_are_bounded_below_in_characters_and_above_in_bytes() {
         assert_eq!(
             NewPassword::parse("ééééééé").unwrap_err().to_string(),
-            "password is shorter than 8 characters"
+            "your password is too short (8 characters at least)"
         );
         assert_eq!(NewPassword::parse("éééééééé").unwrap().clear_text(), "éééééééé");
         assert!(NewPassword::parse(&"é".repeat(512)).is_ok());
         let long = NewPassword::parse(&("é".repeat(512) + "x")).unwrap_err();
-        assert_eq!(long.to_string(), "password is longer than 1024 bytes");
+        assert_eq!(long.to_string(), "your password is too long (1,024 bytes at most)");
     }
 
     #[test]

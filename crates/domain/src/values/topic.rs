@@ -45,13 +45,13 @@ impl fmt::Display for Topic {
     }
 }
 
-/// The topics of one item: none to [`MAX_TOPICS`], all different.
+/// The topics of one story: up to [`MAX_TOPICS`], all different.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Topics(Vec<Topic>);
 
 impl Topics {
-    /// Reads names separated by commas, from the field `topics`. A name that
-    /// comes twice counts once; nothing between two commas is no name.
+    /// Parses names separated by commas, from the field `topics`. Repeated names count
+    /// once, and empty ones are ignored.
     ///
     /// # Errors
     /// When one of the names is not allowed, or there are too many.
@@ -67,7 +67,7 @@ impl Topics {
         Ok(topics)
     }
 
-    /// Reads what is stored; names that are none are passed over.
+    /// Parses the stored text and skips invalid names.
     #[must_use]
     pub fn from_stored(text: &str) -> Self {
         let mut topics = Self::default();
@@ -138,8 +138,8 @@ fn joined(topics: &[Topic], between: &str) -> String {
     topics.iter().map(Topic::as_str).collect::<Vec<_>>().join(between)
 }
 
-/// What a list of articles is about: one topic, the articles that are in all
-/// of several (`rust+databases`), or those in any of them (`rust,go`).
+/// The topics of a list of articles: one topic, all of several (`rust+databases`),
+/// or any of several (`rust,go`).
 ///
 /// The same topics in another order are the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,7 +148,7 @@ pub struct TopicChoice {
     within: Within,
 }
 
-/// A text is no choice of topics.
+/// The text is not a choice of topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a topic, or several joined by + or by commas")]
 pub struct NotAChoice;
@@ -247,14 +247,14 @@ mod tests {
             );
         }
         for (input, message) in [
-            ("a", "topics is shorter than 2 characters"),
-            ("rust,c", "topics is shorter than 2 characters"),
-            ("abcdefghijklmnopqrstuvwxyz01234", "topics is longer than 30 characters"),
-            ("Rust", "topics has other characters than letters from a to z, digits and -: \"Rust\""),
-            ("rust,c++", "topics has other characters than letters from a to z, digits and -: \"c++\""),
-            ("a b", "topics has other characters than letters from a to z, digits and -: \"a b\""),
-            ("é1", "topics has other characters than letters from a to z, digits and -: \"é1\""),
-            ("aa,bb,cc,dd,ee,ff", "topics are more than 5"),
+            ("a", "your topic is too short (2 characters at least)"),
+            ("rust,c", "your topic is too short (2 characters at least)"),
+            ("abcdefghijklmnopqrstuvwxyz01234", "your topic is too long (30 characters at most)"),
+            ("Rust", "\"Rust\" is not a topic. Use a-z, 0-9 and hyphens"),
+            ("rust,c++", "\"c++\" is not a topic. Use a-z, 0-9 and hyphens"),
+            ("a b", "\"a b\" is not a topic. Use a-z, 0-9 and hyphens"),
+            ("é1", "\"é1\" is not a topic. Use a-z, 0-9 and hyphens"),
+            ("aa,bb,cc,dd,ee,ff", "a story can have at most 5 topics"),
         ] {
             assert_eq!(Topics::parse(input).map_err(|error| error.to_string()), Err(message.to_owned()));
         }

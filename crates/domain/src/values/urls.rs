@@ -1,4 +1,4 @@
-//! The URL of a news item: what may be submitted, and when two are the same.
+//! The URL of a story: what may be submitted, and when two are the same.
 
 use std::fmt;
 
@@ -6,6 +6,7 @@ use url::Url;
 
 use crate::values::limits::MAX_URL;
 use crate::values::text::turns_direction;
+use crate::values::words::grouped;
 
 /// Query parameters that only say where a visitor came from. They are left out
 /// when URLs are compared. Names are compared without regard to case.
@@ -37,26 +38,26 @@ pub const TRACKING_PARAMETERS: &[&str] = &[
 /// What every name of the Urchin (Google Analytics) family begins with.
 pub const TRACKING_PREFIX: &str = "utm_";
 
-/// Why a URL is refused. The message is fit to be shown.
+/// Why a URL is refused. Users see the message as a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// Nothing was typed.
-    #[error("url is empty")]
+    #[error("enter a URL")]
     Empty,
     /// More than [`MAX_URL`] characters.
-    #[error("url is longer than {MAX_URL} characters")]
+    #[error("the URL is too long ({} characters at most)", grouped(MAX_URL as u64))]
     TooLong,
-    /// A control character, or one that turns the direction of the text.
-    #[error("url has a control character (U+{0:04X})")]
+    /// A control character, or one that changes the direction of the text.
+    #[error("the URL contains a control character (U+{0:04X}). Remove it")]
     Control(u32),
     /// Another scheme, or none.
-    #[error("url does not start with http:// or https://")]
+    #[error("enter a full address, such as https://example.com")]
     Scheme,
     /// Nothing between the slashes.
-    #[error("url has no host")]
+    #[error("the URL has no host. Enter a full address, such as https://example.com")]
     NoHost,
     /// Not a URL at all.
-    #[error("url cannot be read: {0}")]
+    #[error("the URL is not valid: {0}")]
     Malformed(url::ParseError),
 }
 
@@ -160,39 +161,45 @@ mod tests {
     #[test]
     fn only_http_urls_with_a_host_are_accepted() {
         let table = [
-            ("", "url is empty"),
-            ("   ", "url is empty"),
-            ("example.com", "url does not start with http:// or https://"),
-            ("//example.com", "url does not start with http:// or https://"),
-            ("javascript:alert(1)", "url does not start with http:// or https://"),
-            ("javascript://example.com/%0aalert(1)", "url does not start with http:// or https://"),
-            ("JavaScript:alert('http://example.com')", "url does not start with http:// or https://"),
-            ("data:text/html,http://a.com", "url does not start with http:// or https://"),
-            ("ftp://example.com/", "url does not start with http:// or https://"),
-            ("text://something", "url does not start with http:// or https://"),
-            ("http:example.com", "url does not start with http:// or https://"),
-            ("http:/example.com", "url does not start with http:// or https://"),
-            ("http:\\\\example.com", "url does not start with http:// or https://"),
-            ("http", "url does not start with http:// or https://"),
-            ("http://", "url has no host"),
-            ("https://", "url has no host"),
-            ("http:///path", "url has no host"),
-            ("http://\\example.com", "url has no host"),
-            ("http://?q", "url has no host"),
-            ("http://#f", "url has no host"),
-            ("http://:80", "url has no host"),
-            ("http://user@", "url has no host"),
-            ("http://user@/path", "url has no host"),
-            ("http://a b/", "url cannot be read: invalid international domain name"),
-            ("http://a<b>/", "url cannot be read: invalid international domain name"),
-            ("http://example.com:99999/", "url cannot be read: invalid port number"),
-            ("http://example.com:port/", "url cannot be read: invalid port number"),
-            ("http://[::1", "url cannot be read: invalid IPv6 address"),
-            ("http://1.2.3.4.5/", "url cannot be read: invalid IPv4 address"),
-            ("http://exa\nmple.com", "url has a control character (U+000A)"),
-            ("http://example.com/\u{0}", "url has a control character (U+0000)"),
-            ("java\tscript:alert(1)", "url has a control character (U+0009)"),
-            ("http://example.com/\u{202E}gpj.exe", "url has a control character (U+202E)"),
+            ("", "enter a URL"),
+            ("   ", "enter a URL"),
+            ("example.com", "enter a full address, such as https://example.com"),
+            ("//example.com", "enter a full address, such as https://example.com"),
+            ("javascript:alert(1)", "enter a full address, such as https://example.com"),
+            ("javascript://example.com/%0aalert(1)", "enter a full address, such as https://example.com"),
+            ("JavaScript:alert('http://example.com')", "enter a full address, such as https://example.com"),
+            ("data:text/html,http://a.com", "enter a full address, such as https://example.com"),
+            ("ftp://example.com/", "enter a full address, such as https://example.com"),
+            ("text://something", "enter a full address, such as https://example.com"),
+            ("http:example.com", "enter a full address, such as https://example.com"),
+            ("http:/example.com", "enter a full address, such as https://example.com"),
+            ("http:\\\\example.com", "enter a full address, such as https://example.com"),
+            ("http", "enter a full address, such as https://example.com"),
+            ("http://", "the URL has no host. Enter a full address, such as https://example.com"),
+            ("https://", "the URL has no host. Enter a full address, such as https://example.com"),
+            ("http:///path", "the URL has no host. Enter a full address, such as https://example.com"),
+            (
+                "http://\\example.com",
+                "the URL has no host. Enter a full address, such as https://example.com",
+            ),
+            ("http://?q", "the URL has no host. Enter a full address, such as https://example.com"),
+            ("http://#f", "the URL has no host. Enter a full address, such as https://example.com"),
+            ("http://:80", "the URL has no host. Enter a full address, such as https://example.com"),
+            ("http://user@", "the URL has no host. Enter a full address, such as https://example.com"),
+            ("http://user@/path", "the URL has no host. Enter a full address, such as https://example.com"),
+            ("http://a b/", "the URL is not valid: invalid international domain name"),
+            ("http://a<b>/", "the URL is not valid: invalid international domain name"),
+            ("http://example.com:99999/", "the URL is not valid: invalid port number"),
+            ("http://example.com:port/", "the URL is not valid: invalid port number"),
+            ("http://[::1", "the URL is not valid: invalid IPv6 address"),
+            ("http://1.2.3.4.5/", "the URL is not valid: invalid IPv4 address"),
+            ("http://exa\nmple.com", "the URL contains a control character (U+000A). Remove it"),
+            ("http://example.com/\u{0}", "the URL contains a control character (U+0000). Remove it"),
+            ("java\tscript:alert(1)", "the URL contains a control character (U+0009). Remove it"),
+            (
+                "http://example.com/\u{202E}gpj.exe",
+                "the URL contains a control character (U+202E). Remove it",
+            ),
         ];
         for (input, expected) in table {
             match NewsUrl::parse(input) {
@@ -207,7 +214,7 @@ mod tests {
         let url = format!("http://e.com/{}", "é".repeat(2048 - 13));
         assert_eq!(NewsUrl::parse(&url).unwrap().as_str(), url);
         assert_eq!(NewsUrl::parse(&(url + "x")), Err(UrlError::TooLong));
-        assert_eq!(UrlError::TooLong.to_string(), "url is longer than 2048 characters");
+        assert_eq!(UrlError::TooLong.to_string(), "the URL is too long (2,048 characters at most)");
     }
 
     /// Sent, normalised, host.

@@ -62,7 +62,7 @@ impl Slot {
                 Some(journal)
             }
             Err(reason) => {
-                tracing::error!(reason, "the store file cannot be opened again");
+                tracing::error!(reason, "cannot reopen the store file");
                 None
             }
         }
@@ -75,7 +75,7 @@ impl Slot {
         if let (Some(database), Some(journal)) = (&*database, journal)
             && let Err(error) = close_journal(database, journal)
         {
-            tracing::warn!(%error, "the journal could not be removed");
+            tracing::warn!(%error, "cannot remove the journal");
         }
         *database = None;
     }
@@ -137,7 +137,7 @@ fn open_file(path: &Path, create: bool) -> Result<std::fs::File, String> {
         // A new file is only safe from a power cut when its folder knows it.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if let Err(error) = std::fs::File::open(folder).and_then(|folder| folder.sync_all()) {
-            tracing::warn!(%error, "the folder of the new store file could not be flushed");
+            tracing::warn!(%error, "cannot flush the folder of the new store file");
         }
     }
     Ok(file)

@@ -49,8 +49,8 @@ pub(super) fn open_journal(
     }
     if contents.is_none() && known.journal != 0 {
         tracing::warn!(
-            "the store was not closed in order and its journal is not beside it: \
-             what was written last before may be missing"
+            "the store was not shut down cleanly and its journal is missing: \
+             the last writes may be lost"
         );
     }
     let ours = contents.filter(|contents| contents.id == known.journal);
@@ -148,7 +148,7 @@ fn apply<'a>(
     }
     transaction.commit()?;
     if applied > 0 {
-        tracing::info!(records = applied, "what only the journal had is in the store file");
+        tracing::info!(records = applied, "writes recovered from the journal");
     }
     Ok(())
 }

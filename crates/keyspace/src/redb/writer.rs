@@ -113,7 +113,7 @@ impl Writer {
                 }
             }
             Err(error) => {
-                tracing::error!(%error, batches = group.len(), "a commit failed");
+                tracing::error!(%error, batches = group.len(), "commit failed");
                 let mut batches = Vec::with_capacity(group.len());
                 for job in group {
                     let text = format!("the commit failed: {error}");
@@ -148,7 +148,7 @@ impl Writer {
     pub(super) fn tidy(&mut self) -> bool {
         let more = self.sweep().and_then(|more| self.checkpoint().map(|()| more));
         more.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the store could not be swept and flushed");
+            tracing::warn!(%error, "cannot remove expired keys and flush the store");
             self.recover();
             false
         })
@@ -159,7 +159,7 @@ impl Writer {
         match self.checkpoint() {
             Ok(()) => self.slot.close(self.journal),
             Err(error) => {
-                tracing::error!(%error, "the store file could not be flushed; the journal has what it lacks");
+                tracing::error!(%error, "cannot flush the store file; the journal holds its missing writes");
                 self.slot.close(None);
             }
         }

@@ -1,6 +1,7 @@
-//! What the site is, and how it ranks.
+//! What the site is and how it ranks stories.
 
 use super::layout::Frame;
+use super::parts::number;
 use crate::App;
 use crate::error::Failure;
 use crate::local_path::LocalPath;
@@ -9,6 +10,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
 use tidings_domain::values::rules::{KarmaRules, LimitRules, RankingRules, Rules};
+use tidings_domain::values::words::{every, grouped, span};
 
 /// GET /about.
 pub async fn about(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, Failure> {
@@ -19,38 +21,38 @@ pub async fn about(State(app): State<App>, mut visit: Visit, here: LocalPath) ->
             h1 { "About " (site.name) }
             @if !site.description.is_empty() { p { (site.description) "." } }
             p {
-                "Everybody may read here. With an account you submit links and texts, vote them up and down, \
-                 and discuss them. What is on top is decided by these votes and by time alone: "
+                "Anyone can read. With an account you can submit links and texts, vote them up and down, \
+                 and discuss them. Only votes and time decide what is on top: "
                 a href="/ranking" { "how the ranking works" } "."
             }
             p {
-                "You can also follow people: what they tweet and submit is on your home page. "
-                a href="/everyone" { "Everyone's tweets" } " are for everybody to read."
+                "You can also follow people. What they tweet and submit appears on your home page. "
+                "Anyone can read " a href="/everyone" { "everyone's tweets" } "."
             }
-            h2 { "Reading elsewhere" }
+            h2 { "Feeds" }
             p {
-                "The latest news come as " a href="/rss" { "RSS" } " and as " a href="/atom" { "Atom" }
-                ", for any feed reader. So do the tweets of each person: a reader finds the feed at the "
-                "address of the profile."
+                "The latest stories are available as " a href="/rss" { "RSS" } " and as "
+                a href="/atom" { "Atom" } ", for any feed reader. To follow a person's tweets "
+                "there, give the feed reader the address of their profile."
             }
-            h2 { "With the keyboard" }
+            h2 { "Keyboard shortcuts" }
             p {
-                kbd { "j" } " and " kbd { "k" } " go to the next and the previous item, "
+                kbd { "j" } " and " kbd { "k" } " go to the next and the previous story, comment or tweet, "
                 kbd { "Enter" } " opens it, " kbd { "a" } " and " kbd { "z" } " vote it up and down, "
-                kbd { "?" } " shows this list. Everything works without JavaScript too, but these keys do not."
+                kbd { "?" } " shows this list. The shortcuts need JavaScript; everything else works without it."
             }
-            h2 { "What is kept about you" }
+            h2 { "What we store about you" }
             p {
-                "Your name, your password as a hash that does not lead back to it, what you write, and how you \
-                 vote and whom you follow. An e-mail address only when you give one. There is one cookie: your session, once you \
-                 are logged in."
+                "We store your username, a hash of your password (not the password itself), what you write, \
+                 how you vote and whom you follow. We store an e-mail address only if you enter one. There \
+                 is one cookie, which keeps you logged in."
             }
         }
     };
     Ok(frame.page("About", &content))
 }
 
-/// How news are scored and ranked and what karma does, with the constants in use.
+/// How stories are scored and ranked and what karma does, with the settings in use.
 struct RankingPage<'a> {
     rules: &'a Rules,
 }
@@ -61,16 +63,16 @@ impl RankingPage<'_> {
             h1 { "How the ranking works" }
             div.prose {
                 p {
-                    "Two things decide where an item stands on the front page: its votes and its age. \
-                     Nobody moves items by hand, and who you are makes no difference. \
-                     These are the rules, with the numbers in use right now."
+                    "Two things decide the place of a story on the front page: its votes and its age. \
+                     Nobody moves stories by hand, and it makes no difference who submitted them. \
+                     These are the rules, with the numbers that this site uses."
                 }
                 (ranking(&self.rules.ranking))
                 (best())
                 (karma(&self.rules.karma))
                 (limits(&self.rules.limits))
             }
-            h2 { "The constants" }
+            h2 { "Settings" }
             (self.table())
         };
         frame.page("How the ranking works", &content)
@@ -100,7 +102,7 @@ impl RankingPage<'_> {
             ("limits.comment_edit_seconds", limits.comment_edit_seconds.to_string()),
         ];
         html! {
-            div.scroll tabindex="0" role="region" aria-label="The constants" {
+            div.scroll tabindex="0" role="region" aria-label="Settings" {
                 table {
                     thead { tr { th scope="col" { "setting" } th.number scope="col" { "value" } } }
                     tbody {
@@ -119,43 +121,43 @@ fn ranking(rules: &RankingRules) -> Markup {
         h2 { "Score" }
         code.formula { "score = up − down" }
         p {
-            "Once many have voted a bonus is added. Half of the votes up plus half of the votes down, each in "
-            "whole numbers, are " code { "v" } "; when " code { "v" } " is over " (rules.log_start) ":"
+            "Stories with many votes get a bonus. Let " code { "v" } " be half the votes up plus half the votes "
+            "down, each rounded down. If " code { "v" } " is over " (number(rules.log_start)) ":"
         }
         code.formula {
-            "score = up − down + " (rules.log_factor) " × ln(v − " (rules.log_start) ")"
+            "score = up − down + " (rules.log_factor) " × ln(v − " (number(rules.log_start)) ")"
         }
         h2 { "Rank" }
         code.formula {
-            "rank = score × " (rules.scale) " ÷ (age + " (rules.age_padding_seconds) ")"
+            "rank = score × " (decimal(rules.scale)) " ÷ (age + " (number(rules.age_padding_seconds)) ")"
             sup { (rules.age_exponent) }
         }
         p {
-            "The age is in seconds. The " (duration(rules.age_padding_seconds))
-            " added to it keep new items from shooting up at the first vote. The higher the exponent, "
-            "the faster items sink."
+            "The age is in seconds. Adding " (span(rules.age_padding_seconds))
+            " keeps new stories from shooting up at the first vote. The higher the exponent, "
+            "the faster stories sink."
             @if rules.age_limit_seconds > 0 {
-                " An item older than " (duration(rules.age_limit_seconds))
-                " ranks below all others, the oldest last."
+                " Stories older than " (span(rules.age_limit_seconds))
+                " rank below all others, the oldest last."
             }
         }
     }
 }
 
-/// The other ranking, whose constants are fixed.
+/// The other ranking, whose numbers are fixed.
 fn best() -> Markup {
     html! {
         h2 { "Best" }
         p {
-            "The lists " a href="/best" { "best" } " and those of " a href="/topics" { "topics" }
-            " follow another, simpler rule:"
+            "The list of the " a href="/best" { "best" } " stories and those of " a href="/topics" { "topics" }
+            " follow a simpler rule:"
         }
         code.formula { "score = time of posting + " (VOTE_SCORE) " × votes" }
         p {
             "The time is in seconds since 1970. A vote up is worth " (VOTE_SCORE) " seconds, so "
-            (86_400 / VOTE_SCORE) " of them keep an item up for one more day. Votes count for "
-            (duration(OPEN_SECONDS)) "; after that the score is fixed. The author's own vote counts, votes down "
-            "do not. An item never sinks by itself: newer ones rise past it."
+            (86_400 / VOTE_SCORE) " of them keep a story up for one more day. Votes count for "
+            (span(OPEN_SECONDS)) "; after that the score is fixed. The author's own vote counts; votes down "
+            "do not. A story never sinks by itself: newer ones rise past it."
         }
     }
 }
@@ -164,20 +166,20 @@ fn karma(rules: &KarmaRules) -> Markup {
     html! {
         h2 { "Karma" }
         ul {
-            li { "A new account begins with " (rules.initial) "." }
+            li { "A new account starts with " (number(rules.initial)) "." }
             @if rules.visit_increment > 0 && rules.visit_seconds > 0 {
-                li { "Visiting earns " (rules.visit_increment) ", at most once every " (duration(rules.visit_seconds)) "." }
+                li { "Visiting earns " (number(rules.visit_increment)) ", at most once " (every(rules.visit_seconds)) "." }
             }
             li {
-                "A vote up needs " (rules.upvote_minimum.max(rules.upvote_cost)) ", costs you "
-                (rules.upvote_cost) " and gives the author " (rules.upvote_transfer) "."
+                "A vote up needs " (number(rules.upvote_minimum.max(rules.upvote_cost))) ", costs you "
+                (number(rules.upvote_cost)) " and gives the author " (number(rules.upvote_transfer)) "."
             }
             li {
-                "A vote down needs " (rules.downvote_minimum.max(rules.downvote_cost)) " and costs you "
-                (rules.downvote_cost) "."
+                "A vote down needs " (number(rules.downvote_minimum.max(rules.downvote_cost))) " and costs you "
+                (number(rules.downvote_cost)) "."
             }
-            li { "Votes on your own items and on comments cost nothing." }
-            li { "A topic that does not exist yet needs " (rules.new_topic_minimum) " of who names it first." }
+            li { "Votes on comments cost nothing." }
+            li { "Creating a topic needs " (number(rules.new_topic_minimum)) " karma." }
         }
     }
 }
@@ -187,28 +189,26 @@ fn limits(rules: &LimitRules) -> Markup {
         h2 { "Time limits" }
         ul {
             @if rules.submission_seconds > 0 {
-                li { "You may submit one item every " (duration(rules.submission_seconds)) "." }
+                li { "You can submit one story " (every(rules.submission_seconds)) "." }
             }
             @if rules.repost_seconds > 0 {
-                li { "A link submitted again within " (duration(rules.repost_seconds)) " leads to the earlier item." }
+                li { "Submitting a link again within " (span(rules.repost_seconds)) " leads to the earlier story." }
             }
-            li { "You may change or delete your items " (window(rules.news_edit_seconds)) "." }
-            li { "You may change or delete your comments " (window(rules.comment_edit_seconds)) "." }
+            li { "You can edit or delete your stories " (window(rules.news_edit_seconds)) "." }
+            li { "You can edit or delete your comments " (window(rules.comment_edit_seconds)) "." }
         }
     }
 }
 
-fn window(seconds: u64) -> String {
-    if seconds == 0 { "at any time".to_owned() } else { format!("for {}", duration(seconds)) }
+/// A number with thousands separators before its decimal point.
+fn decimal(value: f64) -> String {
+    let text = value.to_string();
+    let (whole, fraction) = text.find('.').map_or((text.as_str(), ""), |point| text.split_at(point));
+    whole.parse().map_or(text.clone(), |whole| format!("{}{fraction}", grouped(whole)))
 }
 
-/// A span of time in the largest unit that divides it.
-fn duration(seconds: u64) -> String {
-    let (size, unit) = [(86_400, "day"), (3_600, "hour"), (60, "minute")]
-        .into_iter()
-        .find(|(size, _)| seconds >= *size && seconds.is_multiple_of(*size))
-        .unwrap_or((1, "second"));
-    super::parts::counted(seconds / size, unit, &format!("{unit}s"))
+fn window(seconds: u64) -> String {
+    if seconds == 0 { "at any time".to_owned() } else { format!("for {}", span(seconds)) }
 }
 
 /// GET /ranking.
@@ -227,15 +227,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_told_in_the_largest_unit_that_divides_them() {
-        for (seconds, text) in [
-            (28_800, "8 hours"),
-            (2_592_000, "30 days"),
-            (90, "90 seconds"),
-            (60, "1 minute"),
-            (0, "0 seconds"),
-        ] {
-            assert_eq!(duration(seconds), text);
+    fn decimals_are_grouped_before_the_point() {
+        for (value, text) in [(1_000_000.0, "1,000,000"), (0.001, "0.001"), (1_234.5, "1,234.5"), (2.0, "2")]
+        {
+            assert_eq!(decimal(value), text);
         }
     }
 
@@ -247,7 +242,7 @@ mod tests {
         rules.limits.comment_edit_seconds = 0;
         let html = framed(None, |frame| RankingPage { rules: &rules }.render(frame)).into_string();
         for part in
-            ["<sup>1.375</sup>", "4711", "8 hours", "at any time", "ranking.scale", "432 × votes", "7 days"]
+            ["<sup>1.375</sup>", "4,711", "8 hours", "at any time", "once an hour", "432 × votes", "7 days"]
         {
             assert!(html.contains(part), "{part} in {html}");
         }

@@ -1,7 +1,7 @@
 //! What administrators see and do.
 
 use super::layout::Frame;
-use super::parts::{age, author, title_link};
+use super::parts::{age, author, counted, number, title_link};
 use crate::App;
 use crate::error::Failure;
 use crate::form::Fields;
@@ -19,17 +19,17 @@ use tidings_domain::news::ranks;
 use tidings_domain::statistics::{self, Counts};
 use tidings_domain::timelines::deliveries::{self, DeliveryStatus};
 
-/// Items in the debug view.
+/// Stories in the table.
 const TOP: u64 = 30;
 
-/// How long the answer waits for a recomputation.
+/// How long the response waits for a recomputation.
 const RECOMPUTE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What became of a recomputation.
+/// The outcome of a recomputation.
 enum Recomputed {
-    /// It is done, for so many items.
+    /// It is done, for this many stories.
     Items(u64),
-    /// It goes on.
+    /// It is still running.
     Later,
 }
 
@@ -38,7 +38,7 @@ struct AdminPage<'a> {
     counts: Counts,
     deliveries: DeliveryStatus,
     top: &'a [NewsLine],
-    /// What became of a recomputation that was just asked for.
+    /// The outcome of a recomputation that was just requested.
     recomputed: Option<Recomputed>,
 }
 
@@ -49,26 +49,26 @@ impl AdminPage<'_> {
             @if let Some(recomputed) = &self.recomputed {
                 p.notice role="status" {
                     @match recomputed {
-                        Recomputed::Items(items) => { "Score and rank of " (items) " items are recomputed." }
-                        Recomputed::Later => { "Score and rank are being recomputed; the log tells when all are." }
+                        Recomputed::Items(items) => { "Recomputed " (counted(*items, "story", "stories")) "." }
+                        Recomputed::Later => { "Recomputing all stories. The log will say when it is done." }
                     }
                 }
             }
             dl.facts {
-                div { dt { "users" } dd { (self.counts.users) } }
-                div { dt { "news submitted" } dd { (self.counts.news) } }
-                div { dt { "news listed" } dd { (self.counts.listed) } }
-                div { dt { "jobs waiting" } dd { (self.deliveries.waiting) } }
-                div { dt { "jobs done by this server" } dd { (self.deliveries.finished) } }
+                div { dt { "users" } dd { (number(self.counts.users)) } }
+                div { dt { "stories submitted" } dd { (number(self.counts.news)) } }
+                div { dt { "stories listed" } dd { (number(self.counts.listed)) } }
+                div { dt { "jobs waiting" } dd { (number(self.deliveries.waiting)) } }
+                div { dt { "jobs done by this server" } dd { (number(self.deliveries.finished)) } }
                 @if self.deliveries.finished > 0 {
-                    div { dt { "the last one took" } dd { (self.deliveries.last_milliseconds) " ms" } }
+                    div { dt { "the last job took" } dd { (number(self.deliveries.last_milliseconds)) " ms" } }
                 }
             }
             form.form method="post" action="/admin/recompute" {
                 (frame.secret_field())
                 p.hint {
-                    "Ranks follow votes and time by themselves. After a change of the ranking's constants this \
-                     brings every item up to date at once."
+                    "Ranks follow votes and time automatically. After you change the ranking settings, this \
+                     updates all stories at once."
                 }
                 button.button { "Recompute all ranks" }
             }
@@ -103,8 +103,8 @@ impl AdminPage<'_> {
                                 td.number { (news.id) }
                                 td.number { (format!("{:.4}", news.rank(frame.now, rules))) }
                                 td.number { (format!("{:.2}", news.score(rules))) }
-                                td.number { (news.up) }
-                                td.number { (news.down) }
+                                td.number { (number(news.up)) }
+                                td.number { (number(news.down)) }
                                 td { (age(frame, news.ctime)) }
                                 td { (author(username.as_deref())) }
                                 td { (title_link(frame.link_target(), news, *site_score)) }
@@ -137,7 +137,7 @@ pub async fn admin(
     Ok(AdminPage { counts, deliveries, top: &top, recomputed }.render(&Frame::for_user(&app, &here, &user)))
 }
 
-/// POST /admin/recompute: apisecret. On a large site it goes on after the answer.
+/// POST /admin/recompute: apisecret. On a large site it continues after the response.
 pub async fn recompute(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
     let (site, now) = (app.site.clone(), app.now());
     let recomputing = tokio::spawn(async move {
@@ -169,14 +169,14 @@ mod tests {
             deliveries: DeliveryStatus { waiting: 2, finished: 7, last_milliseconds: 15 },
             counts: Counts { users: 12, news: 345, listed: 340 },
             top: &top,
-            recomputed: Some(Recomputed::Items(340)),
+            recomputed: Some(Recomputed::Items(15_020)),
         };
         let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
         for part in [
             "<dd>12</dd>",
             "<dd>345</dd>",
             "<dd>15 ms</dd>",
-            "340 items",
+            "Recomputed 15,020 stories.",
             "2.00",
             r#"action="/admin/recompute""#,
             "&lt;b&gt;",

@@ -1,8 +1,8 @@
-//! Votes on sites, for administrators: switching voting off, the daily
-//! maximum, who votes how, and bans.
+//! Votes on sites, for administrators: disabling voting, the daily limit, who
+//! votes how, and bans.
 
 use super::layout::Frame;
-use super::parts::site_address;
+use super::parts::{number, site_address};
 use crate::error::Failure;
 use crate::form::Fields;
 use crate::local_path::LocalPath;
@@ -19,7 +19,7 @@ use tidings_domain::values::day::Day;
 use tidings_domain::values::day::written;
 use tidings_domain::values::voter_id::VoterId;
 
-/// A voter that is looked at.
+/// The voter that was looked up.
 struct Suspect {
     details: VoterDetails,
     votes: Vec<VoterVote>,
@@ -28,15 +28,15 @@ struct Suspect {
 /// The page.
 struct AdminSitesPage<'a> {
     settings: VotingSettings,
-    /// What was typed to look for a voter: UUID, from, to.
+    /// What was typed to look up a voter: UUID, from, to.
     sought: [&'a str; 3],
     suspect: Option<&'a Suspect>,
-    /// Whether the voter that was looked for is not known.
+    /// Whether there is no such voter.
     is_unknown: bool,
     day: Day,
     voters: &'a [DailyVoter],
     audit: &'a [AuditLine],
-    /// Whether a ban that was just asked for still moves votes.
+    /// Whether a ban that was just requested is still updating votes.
     goes_on: bool,
 }
 
@@ -45,16 +45,16 @@ impl AdminSitesPage<'_> {
         let content = html! {
             h1 { "Votes on sites" }
             @if self.goes_on {
-                p.notice role="status" { "Votes are still being moved. Reload this page to see how far it is." }
+                p.notice role="status" { "The votes are still being updated. Reload this page to see the progress." }
             }
             (self.settings(frame))
-            h2 #voter { "A voter" }
+            h2 #voter { "Look up a voter" }
             (self.search())
-            @if self.is_unknown { p.alert role="alert" { "no such voter" } }
+            @if self.is_unknown { p.alert role="alert" { "There is no such voter." } }
             @if let Some(suspect) = self.suspect { (suspect.render(frame)) }
             h2 { "Who voted most on " (self.day) }
             (self.top_voters())
-            h2 { "What administrators did" }
+            h2 { "Actions of administrators" }
             (self.audit())
         };
         frame.page("Votes on sites", &content)
@@ -62,9 +62,9 @@ impl AdminSitesPage<'_> {
 
     fn settings(&self, frame: &Frame<'_>) -> Markup {
         let (state, action, value) = if self.settings.is_disabled {
-            ("Nobody can vote on sites at the moment.", "Allow voting", "0")
+            ("Voting on sites is currently disabled.", "Enable voting", "0")
         } else {
-            ("Everybody can vote on sites.", "Disable all voting", "1")
+            ("Voting on sites is enabled.", "Disable voting", "1")
         };
         html! {
             form.form method="post" action="/admin/sites/settings" {
@@ -76,11 +76,11 @@ impl AdminSitesPage<'_> {
             form.form.narrow method="post" action="/admin/sites/settings" {
                 (frame.secret_field())
                 div {
-                    label for="maximum" { "Votes on new sites, per voter and day" }
+                    label for="maximum" { "Votes on new sites per voter and day" }
                     input #maximum type="number" name="maximum_votes_per_user_per_day" min="0" max="1000000"
                         required value=(self.settings.maximum);
                 }
-                button.button { "Set" }
+                button.button { "Save" }
             }
         }
     }
@@ -98,9 +98,9 @@ impl AdminSitesPage<'_> {
                     input #from name="from" value=(from) placeholder="2026-11-21T00:00:00Z" autocomplete="off";
                 }
                 div {
-                    label for="to" { "and before" }
+                    label for="to" { "Votes before" }
                     input #to name="to" value=(to) placeholder="2026-11-22T00:00:00Z" autocomplete="off";
-                    p.hint { "UTC, as in the examples; empty = all." }
+                    p.hint { "In UTC, as in the examples. Leave both empty to see all votes." }
                 }
                 button.button { "Look up" }
             }
@@ -132,7 +132,7 @@ impl AdminSitesPage<'_> {
                             @for voter in self.voters {
                                 tr {
                                     td { (voter_link(voter.id)) }
-                                    td.number { (voter.count) }
+                                    td.number { (number(voter.count)) }
                                     td.number { (format!("{:+}", voter.sum)) }
                                 }
                             }
@@ -148,7 +148,7 @@ impl AdminSitesPage<'_> {
             @if self.audit.is_empty() {
                 p.empty { "Nothing yet." }
             } @else {
-                div.scroll tabindex="0" role="region" aria-label="What administrators did" {
+                div.scroll tabindex="0" role="region" aria-label="Actions of administrators" {
                     table {
                         thead {
                             tr {
@@ -184,8 +184,8 @@ impl Suspect {
         };
         html! {
             dl.facts {
-                div { dt { "voted first" } dd { (self.details.created_at) } }
-                div { dt { "votes" } dd { (self.details.count) } }
+                div { dt { "first vote" } dd { (self.details.created_at) } }
+                div { dt { "votes" } dd { (number(self.details.count)) } }
                 div { dt { "banned" } dd { @if self.details.is_banned { "yes" } @else { "no" } } }
             }
             form.form method="post" action=(action) {
@@ -193,9 +193,9 @@ impl Suspect {
                 input type="hidden" name="user_id" value=(self.details.id);
                 p.hint {
                     @if self.details.is_banned {
-                        "The voter's votes count again, and it may vote."
+                        "The voter's votes will count again, and the voter can vote."
                     } @else {
-                        "The voter's votes count no more, and it may not vote. This can be undone."
+                        "The voter's votes will no longer count, and the voter can't vote. You can undo this."
                     }
                 }
                 button.button.grave[!self.details.is_banned] { (text) }

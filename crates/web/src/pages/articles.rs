@@ -30,17 +30,17 @@ impl ArticlesPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let heading = match (self.topics, self.order) {
             (None, ArticleOrder::Score) => "Best".to_owned(),
-            (None, ArticleOrder::Time) => "Newest articles".to_owned(),
+            (None, ArticleOrder::Time) => "Newest stories".to_owned(),
             (Some(topics), ArticleOrder::Score) => format!("Best in {}", described(topics)),
             (Some(topics), ArticleOrder::Time) => format!("Newest in {}", described(topics)),
         };
         let here = list_address(self.topics, self.order);
         let content = html! {
-            // Where the navigation and the tabs tell it, it is for those who hear the page.
+            // For screen readers where the navigation and the tabs show the same.
             h1.hidden[self.topics.is_none()] { (heading) }
             (self.orders())
             @if self.page.lines.is_empty() {
-                (empty_list("There are no articles here."))
+                (empty_list("No stories here."))
             } @else {
                 ol.news role="list" {
                     @for (number, article) in (self.number.start() + 1..).zip(&self.page.lines) {

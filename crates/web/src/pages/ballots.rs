@@ -1,4 +1,4 @@
-//! The buttons to vote on an item or a comment.
+//! The buttons that vote on a story or a comment.
 
 use super::fragments::{Content, Fragment, Slots, placeholders, written};
 use super::layout::{Frame, SECRET_FIELD};
@@ -9,23 +9,23 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::ids::{CommentAddress, NewsId};
 
-/// What keeps the place of buttons.
+/// Takes the place of the buttons where nobody can vote.
 pub const NO_BUTTONS: PreEscaped<&str> = PreEscaped("<span></span>");
 
 /// What a pair of vote buttons votes on.
 #[derive(Debug, Clone, Copy)]
 pub enum Ballot {
-    /// A news item.
+    /// A story.
     News(NewsId),
     /// A comment.
     Comment(CommentAddress),
 }
 
-/// The buttons to vote as they are all over one page, but for what is voted on.
-/// There may be hundreds: each kind is made when the first of it is shown.
+/// The vote buttons of one page, except for what each pair votes on. There may be
+/// hundreds: each kind is made when the first of it is shown.
 #[derive(Default)]
 pub struct Ballots {
-    /// For who is not logged in: the place of the anchor.
+    /// For people who are not logged in: the place of the anchor.
     login: OnceCell<Fragment<Content>>,
     news: OnceCell<Fragment<NewsBallot>>,
     comments: OnceCell<Fragment<CommentBallot>>,
@@ -49,7 +49,7 @@ placeholders! {
 }
 
 /// The buttons to vote up and down, within the element with the id `anchor`.
-/// Who has voted sees the vote; who is not logged in is led there and back.
+/// They show the viewer's vote, or lead people who are not logged in to do so and back.
 pub fn vote_buttons(
     frame: &Frame<'_>,
     ballot: Ballot,
@@ -65,8 +65,8 @@ pub fn vote_buttons(
                     html! {
                         form.vote action="/login" {
                             input type="hidden" name="next" value={ (frame.here.as_str()) "#" (slots.at(Content::Inner)) };
-                            button.up { span.hidden { "up" } }
-                            button.down { span.hidden { "down" } }
+                            button.up { span.hidden { "Vote up" } }
+                            button.down { span.hidden { "Vote down" } }
                         }
                     }
                 })
@@ -108,7 +108,7 @@ pub fn vote_buttons(
     })
 }
 
-/// The form of who may vote, sent to a page or, by the script, to the API.
+/// The form for viewers who can vote, sent to a page or, by the script, to the API.
 fn ballot_form(
     frame: &Frame<'_>,
     viewer: &User,
@@ -126,7 +126,7 @@ fn ballot_form(
     }
 }
 
-/// The buttons of who has voted.
+/// The buttons for viewers who have voted.
 fn voted(vote: Direction) -> PreEscaped<&'static str> {
     static VOTED: LazyLock<[String; 2]> = LazyLock::new(|| {
         [Direction::Up, Direction::Down]
@@ -147,14 +147,14 @@ fn both_buttons(my_vote: Option<Direction>) -> Markup {
 }
 
 fn vote_button(direction: Direction, my_vote: Option<Direction>) -> Markup {
-    let name = match direction {
-        Direction::Up => "up",
-        Direction::Down => "down",
+    let (name, label) = match direction {
+        Direction::Up => ("up", "Vote up"),
+        Direction::Down => ("down", "Vote down"),
     };
     let pressed = if my_vote == Some(direction) { "true" } else { "false" };
     html! {
         button class=(name) name="vote_type" value=(name) aria-pressed=(pressed) disabled[my_vote.is_some()] {
-            span.hidden { (name) }
+            span.hidden { (label) }
         }
     }
 }

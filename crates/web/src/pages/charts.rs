@@ -1,12 +1,13 @@
 //! Charts of votes, drawn on the server as SVG: good votes up, bad votes down,
 //! so that nobody needs the colours to tell them apart.
 //!
-//! The drawing stretches with the window and holds no text; what it shows is
-//! told beside it, in its name, and in a table.
+//! The drawing stretches with the window and contains no text. What it shows is
+//! also said next to it, in its accessible name, and in a table.
 
-use super::parts::counted;
+use super::parts::{self, counted};
 use maud::{Markup, html};
 use tidings_domain::sites::{DayOfVotes, Totals};
+use tidings_domain::values::words::grouped_signed;
 
 /// Units of the drawing for one day, and the part of them that the bar takes.
 const DAY_WIDTH: usize = 10;
@@ -35,17 +36,19 @@ pub fn votes_per_day(days: &[DayOfVotes]) -> Markup {
     let most = |votes: fn(Totals) -> i64| days.iter().map(|day| votes(day.totals)).max().unwrap_or(0);
     let (good, bad) = (most(Totals::good), most(Totals::bad));
     let summary = format!(
-        "{} on {} of the last {} days; at most {good} good and {bad} bad on one day",
+        "{} on {} of the last {} days; at most {} good and {} bad on one day",
         votes_text(all),
-        counted(voted.len() as u64, "day", "days"),
-        days.len()
+        voted.len(),
+        days.len(),
+        grouped_signed(good),
+        grouped_signed(bad)
     );
     html! {
         figure.chart {
             figcaption {
                 strong { "Votes per day" } " "
-                span.key { span.swatch.good aria-hidden="true" {} "good, upwards" } " "
-                span.key { span.swatch.bad aria-hidden="true" {} "bad, downwards" }
+                span.key { span.swatch.good aria-hidden="true" {} "good (up)" } " "
+                span.key { span.swatch.bad aria-hidden="true" {} "bad (down)" }
             }
             @if voted.is_empty() {
                 p.empty { "No votes in the last " (days.len()) " days." }
@@ -86,7 +89,7 @@ fn bars(days: &[DayOfVotes], (good, bad): (i64, i64), summary: &str) -> Markup {
 fn table(voted: &[&DayOfVotes]) -> Markup {
     html! {
         details {
-            summary { "The same as a table" }
+            summary { "Show as a table" }
             table {
                 thead {
                     tr { th scope="col" { "day" } th.number scope="col" { "good" } th.number scope="col" { "bad" } }
@@ -95,8 +98,8 @@ fn table(voted: &[&DayOfVotes]) -> Markup {
                     @for day in voted {
                         tr {
                             th scope="row" { (day.day) }
-                            td.number { (day.totals.good()) }
-                            td.number { (day.totals.bad()) }
+                            td.number { (parts::number(day.totals.good())) }
+                            td.number { (parts::number(day.totals.bad())) }
                         }
                     }
                 }
@@ -149,7 +152,7 @@ mod tests {
         for part in [
             r#"<rect class="good" x="11" y="0.00" width="8" height="75.00">"#,
             r#"<rect class="bad" x="21" y="75.00" width="8" height="25.00">"#,
-            r#"aria-label="3 good votes and 1 bad vote on 2 days of the last 3 days; at most 3 good and 1 bad on one day""#,
+            r#"aria-label="3 good votes and 1 bad vote on 2 of the last 3 days; at most 3 good and 1 bad on one day""#,
             "<title>2026-11-20: 3 good votes and 0 bad votes</title>",
             "<th scope=\"row\">2026-11-21</th>",
             "<span>2026-11-19</span><span>2026-11-21</span>",

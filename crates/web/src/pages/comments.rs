@@ -1,4 +1,4 @@
-//! Writing, changing and deleting comments; a user's comments; replies.
+//! Writing, editing and deleting comments; a user's comments; replies.
 
 use super::Refused;
 use super::layout::Frame;
@@ -30,12 +30,12 @@ const REPLIES: u64 = 10;
 /// Tweets that mention the viewer on the page of replies.
 const MENTIONS: usize = 20;
 
-/// The form that writes or changes a comment.
+/// The form that writes or edits a comment.
 pub struct CommentForm<'a> {
     news: NewsId,
-    /// The comment that is changed; `None` for a new one.
+    /// The comment being edited; `None` for a new one.
     edited: Option<CommentId>,
-    /// The comment that is answered; `None` for one on the item itself.
+    /// The comment being replied to; `None` for a comment on the story itself.
     parent: Option<CommentId>,
     text: &'a str,
     label: &'a str,
@@ -73,15 +73,15 @@ impl<'a> CommentForm<'a> {
     }
 }
 
-/// The page to answer or change one comment.
+/// The page for replying to a comment or editing one.
 struct CommentFormPage<'a> {
     heading: &'a str,
     thread: &'a Thread,
-    /// The comment that is answered or changed; `None` for one on the item.
+    /// The comment being replied to or edited; `None` for a comment on the story.
     about: Option<&'a ThreadLine>,
-    /// The form; `None` for who may only delete.
+    /// The form; `None` for viewers who may only delete.
     form: Option<CommentForm<'a>>,
-    /// The comment that may be deleted here.
+    /// The comment that can be deleted here.
     deletable: Option<CommentId>,
     message: Option<&'a str>,
 }
@@ -114,7 +114,7 @@ impl CommentFormPage<'_> {
                 input type="hidden" name="parent_id" value="-1";
                 input type="hidden" name="comment" value="";
                 (frame.secret_field())
-                p.hint { "Its text will never be shown again. Answers to it stay." }
+                p.hint { "Its text will no longer be shown. Replies to it stay." }
                 button.button.grave { "Delete comment" }
             }
         }
@@ -125,7 +125,7 @@ fn line_of(thread: &Thread, id: CommentId) -> Result<&ThreadLine, Failure> {
     Ok(thread.lines.iter().find(|line| line.comment.id == id).ok_or(Refusal::NoSuchComment)?)
 }
 
-/// The page to answer a comment, or with none the item.
+/// The page for replying to a comment, or to the story if there is none.
 fn reply_page(
     frame: &Frame<'_>,
     thread: &Thread,
@@ -136,12 +136,12 @@ fn reply_page(
     let about = parent.map(|parent| line_of(thread, parent)).transpose()?;
     let (heading, label) =
         if parent.is_some() { ("Reply", "Your reply") } else { ("Comment", "Your comment") };
-    let form = CommentForm { text, ..CommentForm::new(thread.news.news.id, parent, label, "Send") };
+    let form = CommentForm { text, ..CommentForm::new(thread.news.news.id, parent, label, "Post") };
     let page = CommentFormPage { heading, thread, about, form: Some(form), deletable: None, message };
     Ok(page.render(frame))
 }
 
-/// The page to change a comment, with the text given or its own.
+/// The page for editing a comment, with the given text or its own.
 fn edit_page(
     frame: &Frame<'_>,
     thread: &Thread,
@@ -217,7 +217,7 @@ pub async fn post(State(app): State<App>, mut form: SignedForm) -> Result<Respon
     let news = news_id(&form.fields)?;
     let thread = threads::get(&mut form.visit, news).await?;
     let (text, message) = (form.fields.text("comment"), Some(refused.message.as_str()));
-    // Buttons on the page lead back to where the form can be had again.
+    // Buttons on the page lead back to the page with the form.
     let page = if let Some(edited) = id_or_none::<CommentId>(&form.fields, "comment_id")? {
         let here = LocalPath::parse(&format!("/editcomment/{news}/{edited}"));
         edit_page(&Frame::for_user(&app, &here, &form.user), &thread, edited, Some(text), message)
@@ -228,11 +228,11 @@ pub async fn post(State(app): State<App>, mut form: SignedForm) -> Result<Respon
         );
         reply_page(&Frame::for_user(&app, &here, &form.user), &thread, parent, text, message)
     };
-    // When there is no form to come back to, what went wrong first is the answer.
+    // If the form cannot be shown again, respond with the first failure.
     page.map(|page| refused.answer(page)).map_err(|_| failure)
 }
 
-/// A user's comments, each with the item that it is about.
+/// A user's comments, each with its story.
 fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
     html! {
         @for UserComment { news_id, title, lines } in comments {
@@ -258,7 +258,7 @@ pub async fn of_user(
     let heading = format!("Comments by {}", user.username);
     let content = html! {
         h1 { (heading) }
-        @if page.comments.is_empty() { p.empty { "There are no comments here." } }
+        @if page.comments.is_empty() { p.empty { "No comments here." } }
         (comments_with_news(&frame, &page.comments))
         (paging(&user_address("usercomments", &user.username, "/"), start, OF_USER, page.total))
     };
@@ -266,7 +266,7 @@ pub async fn of_user(
 }
 
 /// GET /replies: the tweets that mention the viewer, and the viewer's latest
-/// comments with their answers.
+/// comments with the replies to them.
 pub async fn replies(
     State(app): State<App>,
     SignedIn { mut visit, mut user }: SignedIn,
@@ -274,7 +274,7 @@ pub async fn replies(
 ) -> Result<Markup, Failure> {
     let comments = threads::replies(&mut visit, &user, REPLIES).await?;
     let mentions = reading::mentions_of_viewer(&mut visit, &Window::newest(MENTIONS)).await?.lines;
-    // They are being seen now.
+    // The viewer is seeing them now.
     user.replies = 0;
     let frame = Frame::for_user(&app, &here, &user);
     let content = html! {
@@ -282,11 +282,11 @@ pub async fn replies(
             h1 { "Mentions and replies" }
             h2 { "Mentions" }
             (tweet_list(&frame, &mentions))
-            h2 { "Your comments and their replies" }
+            h2 { "Your comments and the replies to them" }
         } @else {
-            h1 { "Your comments and their replies" }
+            h1 { "Your comments and the replies to them" }
         }
-        @if comments.is_empty() { p.empty { "You have not commented yet." } }
+        @if comments.is_empty() { p.empty { "Your comments and the replies to them appear here." } }
         (comments_with_news(&frame, &comments))
     };
     Ok(frame.page("Replies", &content))

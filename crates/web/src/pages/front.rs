@@ -1,4 +1,4 @@
-//! Lists of news: the front page, the latest, those of a user, a random one.
+//! Lists of stories: the front page, the latest, those of a user, a random one.
 
 use super::layout::Frame;
 use super::parts::{news_address, news_list, paging};
@@ -15,26 +15,28 @@ use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lists::{self, NewsPage};
 
-/// Items on the front page.
+/// Stories on the front page.
 const TOP: u64 = 30;
-/// Items on a page of the latest.
+/// Stories on a page of the latest.
 const LATEST: u64 = 100;
-/// Items on a page of a user's list.
+/// Stories on a page of a user's list.
 const OF_USER: u64 = 10;
+/// The text for a list of all stories when there are none.
+const NONE_YET: &str = "No stories yet. Submit the first one!";
 
-/// One page of a list of news.
+/// One page of a list of stories.
 struct NewsListPage<'a> {
     /// The title of the page; empty for the front page.
     title: &'a str,
-    /// The heading, which may stand hidden where the navigation tells it.
+    /// The heading, hidden where the navigation shows the same.
     heading: &'a str,
     heading_hidden: bool,
     page: &'a NewsPage,
     start: u64,
-    /// Items on a full page, and the address that a start is added to; `None`
+    /// Stories on a full page, and the address to which a start is added; `None`
     /// for a list of one page.
     paged: Option<(u64, &'a str)>,
-    /// What stands for an empty list.
+    /// The text for an empty list.
     empty: &'a str,
 }
 
@@ -61,12 +63,12 @@ pub async fn top(State(app): State<App>, mut visit: Visit, here: LocalPath) -> R
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let list = NewsListPage {
         title: "",
-        heading: "Top news",
+        heading: "Top stories",
         heading_hidden: true,
         page: &page,
         start: 0,
         paged: None,
-        empty: "Nothing has been submitted yet. Be the first!",
+        empty: NONE_YET,
     };
     Ok(list.render(&frame))
 }
@@ -86,13 +88,13 @@ pub async fn latest(
     let page = lists::latest(&mut visit, start, LATEST).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let list = NewsListPage {
-        title: "Latest news",
-        heading: "Latest news",
+        title: "Latest stories",
+        heading: "Latest stories",
         heading_hidden: true,
         page: &page,
         start,
         paged: Some((LATEST, "/latest/")),
-        empty: "There are no more news here.",
+        empty: if start == 0 { NONE_YET } else { "No more stories." },
     };
     Ok(list.render(&frame))
 }
@@ -106,13 +108,13 @@ pub async fn saved(
 ) -> Result<Markup, Failure> {
     let page = lists::saved(&mut visit, user.id, start, OF_USER).await?;
     let list = NewsListPage {
-        title: "Saved news",
-        heading: "Your saved news",
+        title: "Saved stories",
+        heading: "Your saved stories",
         heading_hidden: false,
         page: &page,
         start,
         paged: Some((OF_USER, "/saved/")),
-        empty: "News that you vote up are saved here.",
+        empty: "Stories you vote up appear here.",
     };
     Ok(list.render(&Frame::for_user(&app, &here, &user)))
 }
@@ -127,7 +129,7 @@ pub async fn of_user(
     let user = users::profile(&mut visit, &name).await?.user.clone();
     let page = lists::posted(&mut visit, user.id, start, OF_USER).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let heading = format!("News by {}", user.username);
+    let heading = format!("Stories by {}", user.username);
     let base = user_address("usernews", &user.username, "/");
     let list = NewsListPage {
         title: &heading,
@@ -136,14 +138,14 @@ pub async fn of_user(
         page: &page,
         start,
         paged: Some((OF_USER, &base)),
-        empty: "There are no news here.",
+        empty: "No stories here.",
     };
     Ok(list.render(&frame))
 }
 
-/// GET /random: leads to an item.
+/// GET /random: leads to a story.
 pub async fn random(mut visit: Visit) -> Result<Redirect, Failure> {
-    // Without randomness the clock draws: nothing depends on it.
+    // Without randomness the clock decides: nothing depends on it.
     let dice = getrandom::u64().unwrap_or(visit.now().0);
     let drawn = lists::random(&mut visit, dice).await?;
     Ok(Redirect::to(&drawn.map_or_else(|| "/".to_owned(), news_address)))
@@ -158,8 +160,8 @@ mod tests {
     fn a_list_has_one_heading_and_the_way_on() {
         let page = NewsPage { lines: vec![line(news("t", "http://a.com/", false), None)], total: 11 };
         let list = NewsListPage {
-            title: "News by <x>",
-            heading: "News by <x>",
+            title: "Stories by <x>",
+            heading: "Stories by <x>",
             heading_hidden: false,
             page: &page,
             start: 0,
@@ -168,7 +170,7 @@ mod tests {
         };
         let html = framed(None, |frame| list.render(frame)).into_string();
         assert_eq!(html.matches("<h1").count(), 1, "{html}");
-        assert!(html.contains("News by &lt;x&gt;"), "{html}");
+        assert!(html.contains("Stories by &lt;x&gt;"), "{html}");
         assert!(html.contains(r#"<a href="/usernews/x/10" rel="next">more</a>"#), "{html}");
         assert!(!html.contains("nothing"), "{html}");
     }

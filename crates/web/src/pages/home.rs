@@ -59,10 +59,10 @@ pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
 /// The home timeline of the viewer.
 struct HomePage<'a> {
     page: &'a TweetPage,
-    /// Whether this is the newest part: it has the form, and tells what is new.
+    /// Whether this is the newest part, which has the form and reports new tweets.
     is_first: bool,
     suggestions: &'a [Suggestion],
-    /// What the viewer has typed, when it was refused, and why.
+    /// What the viewer typed, if it was refused, and why.
     typed: &'a str,
     message: Option<&'a str>,
 }
@@ -102,7 +102,7 @@ impl HomePage<'_> {
                     textarea #text name="text" required aria-describedby="text-hint" data-limit=(MAX_TWEET) {
                         "\n" (self.typed)
                     }
-                    p.hint #text-hint { "At most " (MAX_TWEET) " characters. @name mentions somebody." }
+                    p.hint #text-hint { "Up to " (MAX_TWEET) " characters. Use @name to mention someone." }
                 }
                 // The script adds how many characters are left.
                 div.send { button.button { "Tweet" } }
@@ -110,7 +110,7 @@ impl HomePage<'_> {
         }
     }
 
-    /// Where the page hears of newer tweets than the newest it shows.
+    /// The address that reports tweets newer than the newest on the page.
     fn events(&self) -> String {
         match self.page.lines.first() {
             Some(newest) => format!("/home/events?since={}", newest.cursor),
@@ -118,19 +118,19 @@ impl HomePage<'_> {
         }
     }
 
-    /// What a newcomer is told.
+    /// The text for an empty timeline.
     fn nothing(&self) -> Markup {
         html! {
             @if self.is_first {
                 div.empty {
-                    p { "Here are the tweets of the people you follow, and your own. There are none yet." }
+                    p { "Your tweets and those of the people you follow appear here." }
                     p {
-                        "See " a href="/suggestions" { "whom to follow" } ", or what "
-                        a href="/everyone" { "everyone" } " writes."
+                        "Find " a href="/suggestions" { "people to follow" } " or read "
+                        a href="/everyone" { "everyone's tweets" } "."
                     }
                 }
             } @else {
-                p.empty { "There are no older tweets. " a href="/home" { "To the newest" } }
+                p.empty { "No older tweets. " a href="/home" { "Go to the newest" } }
             }
         }
     }
@@ -193,7 +193,7 @@ pub async fn everyone(
     let content = html! {
         h1.hidden[frame.viewer.is_some()] { "Everyone's tweets" }
         (tabs(&frame, Tab::Everyone))
-        @if page.lines.is_empty() { p.empty { "There are no tweets here." } }
+        @if page.lines.is_empty() { p.empty { "No tweets here." } }
         (tweet_list(&frame, &page.lines))
         (older("/everyone", page.next))
     };

@@ -1,7 +1,8 @@
-//! What every page has around its content: head, navigation, footer.
+//! What surrounds the content of every page: head, navigation, footer.
 
 use super::ballots::Ballots;
 use super::fragments::LinkTarget;
+use super::parts::number;
 use super::{login_address, profile_address};
 use crate::App;
 use crate::assets::{ASSETS, LOGO};
@@ -18,8 +19,8 @@ use tidings_domain::values::rules::Rules;
 /// The field of a form that proves that it is from the viewer's session.
 pub const SECRET_FIELD: &str = "apisecret";
 
-/// Who looks at a page, when, and which: what pages render with beside their
-/// own values.
+/// Who is looking at which page, and when: what pages need to render besides
+/// their own values.
 pub struct Frame<'a> {
     /// The settings.
     pub settings: &'a Settings,
@@ -29,9 +30,9 @@ pub struct Frame<'a> {
     pub caches: &'a Caches,
     /// The moment of the visit.
     pub now: Timestamp,
-    /// The page's own address; where a form on it leads back to.
+    /// The page's own address, to which its forms lead back.
     pub here: &'a LocalPath,
-    /// Who asks; `None` for somebody who is not logged in.
+    /// Who is looking; `None` if they are not logged in.
     pub viewer: Option<&'a User>,
     /// The buttons to vote, as they are on this page.
     pub ballots: Ballots,
@@ -130,7 +131,7 @@ impl<'a> Frame<'a> {
                         a href="/replies" aria-current=[self.is_here("/replies")] {
                             "replies"
                             @if viewer.replies > 0 {
-                                " " span.badge { (viewer.replies) span.hidden { " new" } }
+                                " " span.badge { (number(viewer.replies)) span.hidden { " new" } }
                             }
                         }
                     }
@@ -138,26 +139,26 @@ impl<'a> Frame<'a> {
                     li {
                         a href=(profile) aria-current=[self.is_here(&profile)] {
                             span.name { (viewer.username) } " "
-                            span.karma title="karma" { "(" (viewer.karma) ")" }
+                            span.karma title="karma" { "(" (number(viewer.karma)) ")" }
                         }
                     }
                     li {
                         form method="post" action="/logout" {
                             (self.secret_field())
-                            button { "logout" }
+                            button { "log out" }
                         }
                     }
                 } @else {
                     @let login = login_address(self.back_from_login());
-                    li { a href=(login) aria-current=[self.is_here("/login")] { "login" } }
-                    li { a href="/register" aria-current=[self.is_here("/register")] { "register" } }
+                    li { a href=(login) aria-current=[self.is_here("/login")] { "log in" } }
+                    li { a href="/register" aria-current=[self.is_here("/register")] { "sign up" } }
                 }
             }
         }
     }
 
-    /// Where the login link of this page leads back to: here, unless here is
-    /// for those who are not logged in.
+    /// Where the link to log in leads back to: here, unless this page is for
+    /// people who are not logged in.
     fn back_from_login(&self) -> &str {
         match self.here.path() {
             "/login" | "/register" | "/logout" => "/",
@@ -180,7 +181,7 @@ fn parts(app: &App) -> (&Settings, &Rules, &Caches) {
     (&app.settings, &app.site.rules, &app.site.caches)
 }
 
-/// A page for when it is not known who asks.
+/// A page for when the viewer is not known.
 #[must_use]
 pub fn bare_page(site: &SiteSettings, title: &str, content: &dyn Render) -> Markup {
     let navigation = html! {
@@ -309,7 +310,7 @@ mod tests {
             "ali&lt;ce",
             "(7)",
             r#"<span class="badge">3"#,
-            "logout",
+            "log out",
         ] {
             assert!(page.contains(part), "{part} in {page}");
         }

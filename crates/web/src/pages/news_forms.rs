@@ -1,4 +1,4 @@
-//! Submitting, editing and deleting news.
+//! Submitting, editing and deleting stories.
 
 use super::Refused;
 use super::layout::Frame;
@@ -23,10 +23,10 @@ use tidings_domain::submissions;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::{MAX_OFFERED_TOPICS, MAX_TITLE, MAX_TOPICS};
 
-/// The form that submits or edits an item.
+/// The form that submits or edits a story.
 #[derive(Default)]
 struct NewsForm<'a> {
-    /// The item that is edited; `None` for a new one.
+    /// The story being edited; `None` for a new one.
     edited: Option<NewsId>,
     title: &'a str,
     url: &'a str,
@@ -39,7 +39,7 @@ struct NewsForm<'a> {
 
 impl NewsForm<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
-        let heading = if self.edited.is_some() { "Edit" } else { "Submit" };
+        let heading = if self.edited.is_some() { "Edit story" } else { "Submit a story" };
         let content = html! {
             h1 { (heading) }
             (alert(self.message))
@@ -60,7 +60,7 @@ impl NewsForm<'_> {
                     label for="title" { "Title" }
                     input #title name="title" value=(self.title) required autocomplete="off"
                         aria-describedby="title-hint";
-                    p.hint #title-hint { "At most " (MAX_TITLE) " characters." }
+                    p.hint #title-hint { "Up to " (MAX_TITLE) " characters." }
                 }
                 div {
                     label for="url" { "URL" }
@@ -72,9 +72,9 @@ impl NewsForm<'_> {
                     textarea #text name="text" aria-describedby="text-hint" { "\n" (self.text) }
                     p.hint #text-hint {
                         @if self.edited.is_some() {
-                            "An item has a URL or a text, not both."
+                            "A story has either a URL or text."
                         } @else {
-                            "Without a URL this is the item itself. With one it becomes your first comment."
+                            "Optional with a URL: it becomes the first comment."
                         }
                     }
                 }
@@ -96,7 +96,7 @@ impl NewsForm<'_> {
                     @for line in self.offered { option value=(line.topic) {} }
                 }
                 p.hint #topics-hint {
-                    "None to " (MAX_TOPICS) ", separated by commas: letters from a to z, digits and -. See "
+                    "Up to " (MAX_TOPICS) ", separated by commas. Use a-z, 0-9 and hyphens. See "
                     a href="/topics" { "all topics" } "."
                 }
             }
@@ -109,12 +109,12 @@ async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, Failure> {
     Ok(topics::largest(visit, MAX_OFFERED_TOPICS).await?)
 }
 
-/// The link to be dragged to the browser's bookmarks.
+/// The link to drag to the browser's bookmarks bar.
 fn bookmarklet(frame: &Frame<'_>) -> Markup {
     let script = bookmarklet_script(&frame.settings.site.link("/submit"));
     html! {
-        h2 { "From any page" }
-        p { "Drag this to your bookmarks. A click on it submits the page that you are on." }
+        h2 { "Submit from any page" }
+        p { "Drag this to your bookmarks bar, then click it on any page to submit it." }
         p { a.bookmarklet href=(script) { "Submit to " (frame.settings.site.name) } }
     }
 }
@@ -180,7 +180,7 @@ async fn send(
     }
 }
 
-/// The item, if the viewer may change it.
+/// The story, if the viewer may change it.
 async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<Arc<News>, Failure> {
     let news = lists::get(&mut signed_in.visit, id).await?.news.clone();
     news.may_change(&signed_in.user, app.now(), app.site.rules.limits.news_edit_seconds)?;
@@ -211,7 +211,7 @@ pub async fn edit_form(
     Ok(form.render(&Frame::for_user(&app, &here, &signed_in.user)))
 }
 
-/// GET /delnews/:id: asks again.
+/// GET /delnews/:id: asks for confirmation.
 pub async fn delete_form(
     PathOf(id): PathOf<NewsId>,
     State(app): State<App>,
@@ -221,17 +221,17 @@ pub async fn delete_form(
     let news = changeable(&app, &mut signed_in, id).await?;
     let frame = Frame::for_user(&app, &here, &signed_in.user);
     let content = html! {
-        h1 { "Delete this item?" }
+        h1 { "Delete this story?" }
         p { (thread_link(&news)) }
-        p.hint { "It leaves all lists for good. Its comments stay readable." }
+        p.hint { "It will disappear from all lists. Its comments can still be read." }
         form.form method="post" action={ "/delnews/" (id) } {
             input type="hidden" name="news_id" value=(id);
             (frame.secret_field())
             button.button.grave { "Delete" }
         }
-        p { a.action href=(news_address(id)) { "Keep it" } }
+        p { a.action href=(news_address(id)) { "Keep this story" } }
     };
-    Ok(frame.page("Delete", &content))
+    Ok(frame.page("Delete this story", &content))
 }
 
 /// POST /delnews/:id.

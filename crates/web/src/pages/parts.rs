@@ -1,4 +1,4 @@
-//! What several pages show: ages, counts of votes, authors, items in lists.
+//! What several pages show: ages, numbers of votes, authors, stories in lists.
 
 use super::ballots::{Ballot, NO_BUTTONS, vote_buttons};
 use super::fragments::{Content, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
@@ -16,6 +16,7 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::ARTICLES_PER_PAGE;
+use tidings_domain::values::words::{grouped, grouped_signed};
 
 /// What links to other sites tell search engines and the other site.
 pub const OUTSIDE: &str = "nofollow ugc noopener";
@@ -75,10 +76,19 @@ pub fn author(username: Option<&str>) -> Markup {
     }
 }
 
+/// A number with thousands separators.
+pub fn number(number: impl TryInto<i64>) -> impl Render + Copy {
+    let number = number.try_into().unwrap_or(i64::MAX);
+    written(move |html| match number {
+        -999..=999 => number.render_to(html),
+        _ => html.push_str(&grouped_signed(number)),
+    })
+}
+
 /// "1 comment", "2 comments".
 #[must_use]
 pub fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
 /// How many votes up and down.
@@ -110,7 +120,7 @@ pub fn vote_counts(up: impl Render, down: impl Render) -> impl Render {
 pub fn title_link(links: LinkTarget, news: &News, score: Score) -> Markup {
     html! {
         @if news.deleted {
-            span.gone { "[deleted news]" }
+            span.gone { "[deleted story]" }
         } @else if let Some(link) = news.link() {
             a href=(news.url) rel=(OUTSIDE) target=[links.attribute()] data-open { (news.title) }
             " "
@@ -169,7 +179,7 @@ impl Render for Standing {
     fn render(&self) -> Markup {
         let counted = self.is_open.then_some("up");
         let word = if self.votes == 1 { " vote" } else { " votes" };
-        html! { span { span data-count=[counted] { (self.votes) } (word) } }
+        html! { span { span data-count=[counted] { (number(self.votes)) } (word) } }
     }
 }
 
@@ -251,7 +261,7 @@ fn story_filling(
     let news = &line.news;
     move |placeholder, html| match (placeholder, &standing) {
         (StoryPlaceholder::Votes, Some(standing)) => standing.render_to(html),
-        (StoryPlaceholder::Votes, None) => vote_counts(news.up, news.down).render_to(html),
+        (StoryPlaceholder::Votes, None) => vote_counts(number(news.up), number(news.down)).render_to(html),
         (StoryPlaceholder::Age, _) => ago(frame.now.seconds_since(news.ctime)).render_to(html),
         (StoryPlaceholder::Links, _) => news_links(frame, news).render_to(html),
     }
@@ -448,7 +458,7 @@ mod tests {
             listed("http://a.com/", "t", false, Some(Direction::Up)),
             anonymous,
         ] {
-            assert_eq!((buttons(&html, "up"), buttons(&html, "down")), (1, 1), "{html}");
+            assert_eq!((buttons(&html, "Vote up"), buttons(&html, "Vote down")), (1, 1), "{html}");
         }
         let html = listed("http://a.com/", "t", false, None);
         for part in [
@@ -479,7 +489,7 @@ mod tests {
     #[test]
     fn deleted_news_show_nothing_of_what_they_were() {
         let html = listed("http://secret.example/", "hidden title", true, Some(Direction::Up));
-        assert!(html.contains("[deleted news]"), "{html}");
+        assert!(html.contains("[deleted story]"), "{html}");
         assert!(!html.contains("hidden title") && !html.contains("secret.example"), "{html}");
         assert!(!html.contains("<button"), "{html}");
     }

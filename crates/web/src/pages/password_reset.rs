@@ -1,4 +1,4 @@
-//! Setting a new password with a link sent by mail: both pages.
+//! Setting a new password with a mailed link: both pages.
 
 use super::Refused;
 use super::layout::Frame;
@@ -35,7 +35,7 @@ impl RequestForm<'_> {
         let content = html! {
             h1 { (HEADING) }
             (alert(self.message))
-            p { "We send a link to the e-mail address in your profile. It works once, for an hour." }
+            p { "We will send a link to the e-mail address in your profile. It works once, within an hour." }
             form.form.narrow method="post" action="/reset-password" {
                 div {
                     label for="username" { "Username" }
@@ -66,7 +66,7 @@ pub async fn request_form(
     }
     let content = html! {
         h1 { (HEADING) }
-        p.notice { "This site sends no mail. Please ask its administrator for a new password." }
+        p.notice { "This site cannot send mail. Ask its administrator for a new password." }
     };
     Ok(frame.page(HEADING, &content))
 }
@@ -86,10 +86,10 @@ pub async fn request(
         return Ok(refused.answer(form.render(&frame)));
     }
     let content = html! {
-        h1 { "Look into your mail" }
+        h1 { "Check your mail" }
         p.notice role="status" {
-            "If there is an account with this name and address, a link is on its way. \
-             It works once, for an hour."
+            "If there is an account with this username and address, a link is on its way. \
+             It works once, within an hour."
         }
     };
     Ok(frame.page(HEADING, &content).into_response())
@@ -99,7 +99,7 @@ async fn try_request(app: &App, fields: &Fields) -> Result<(), Failure> {
     send_reset_link(app, fields.required("username")?, fields.required("email")?).await
 }
 
-/// The address of these pages is a secret: it goes to nobody.
+/// The address of these pages is a secret: browsers must not send it anywhere.
 const NO_REFERRER: [(HeaderName, HeaderValue); 2] = [
     (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
@@ -109,7 +109,7 @@ fn password_form(frame: &Frame<'_>, message: Option<&str>) -> Markup {
     let content = html! {
         h1 { "Set a new password" }
         (alert(message))
-        // Sent to this page's own address, which is the only place of the token.
+        // Sent to the page's own address, the only place that has the token.
         form.form.narrow method="post" {
             div {
                 label for="password" { "New password" }
@@ -156,8 +156,8 @@ pub async fn set_password(
         return Ok((NO_REFERRER, refused.answer(page)).into_response());
     }
     let content = html! {
-        h1 { "Your new password is set" }
-        p.notice role="status" { "All your sessions have ended." }
+        h1 { "Your password has been changed" }
+        p.notice role="status" { "You have been logged out everywhere." }
         p { a.action href="/login" { "Log in" } }
     };
     Ok((NO_REFERRER, frame.page(HEADING, &content)).into_response())

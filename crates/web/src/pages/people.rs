@@ -24,8 +24,8 @@ use tidings_domain::values::ids::UserId;
 /// People on the page of suggestions.
 const SUGGESTIONS: usize = 30;
 
-/// The button that follows somebody, or that ends it; nothing for oneself.
-/// It leads back to `next`. Among others it says whom it is about.
+/// The button that follows or unfollows somebody; nothing for the viewer themself.
+/// It leads back to `next`. In a list, its name includes the username.
 #[must_use]
 pub fn follow_button(frame: &Frame<'_>, person: &Person, next: &str, among_others: bool) -> Markup {
     let (action, label) = if person.followed { ("/unfollow", "Unfollow") } else { ("/follow", "Follow") };
@@ -111,8 +111,8 @@ pub async fn suggestions(
         (tabs(&frame, Tab::Suggestions))
         @if suggestions.is_empty() {
             p.empty {
-                "There is nobody left to suggest. Whoever writes something is "
-                a href="/everyone" { "here" } "."
+                "There is nobody left to suggest. "
+                a href="/everyone" { "See everyone's tweets" } "."
             }
         }
         ol.people role="list" {
@@ -136,10 +136,10 @@ impl PeopleOf<'_> {
         let profile = profile_address(self.name, "");
         let (heading, empty, base) = match self.side {
             Side::Followers => {
-                ("Followers of", "Nobody follows them yet.", profile_address(self.name, "/followers"))
+                ("Followers of", "No followers yet.", profile_address(self.name, "/followers"))
             }
             Side::Followings => {
-                ("Followed by", "They follow nobody yet.", profile_address(self.name, "/followings"))
+                ("Followed by", "Not following anyone yet.", profile_address(self.name, "/followings"))
             }
         };
         let content = html! {

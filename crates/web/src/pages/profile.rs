@@ -1,8 +1,8 @@
-//! A user's page: who it is, what they wrote, and the button to follow them.
+//! A user's page: who they are, what they wrote, and the button to follow them.
 
 use super::Refused;
 use super::layout::Frame;
-use super::parts::{age, alert, counted};
+use super::parts::{age, alert, counted, number};
 use super::people::follow_button;
 use super::settings::{ProfileForm, save};
 use super::tweets::{older, tweet_list};
@@ -44,7 +44,7 @@ impl ProfilePage<'_> {
         let is_own = frame.viewer.is_some_and(|viewer| viewer.id == user.id);
         let content = html! {
             (alert(self.message))
-            @if is_own && self.saved { p.notice role="status" { "Your profile is saved." } }
+            @if is_own && self.saved { p.notice role="status" { "Your profile has been saved." } }
             (self.person(frame, is_own))
             (self.facts(frame, is_own))
             @if !user.about.is_empty() {
@@ -55,7 +55,7 @@ impl ProfilePage<'_> {
                 (form.render(frame))
             }
             h2 { "Tweets" }
-            @if self.tweets.lines.is_empty() { p.empty { "There are no tweets here." } }
+            @if self.tweets.lines.is_empty() { p.empty { "No tweets here." } }
             (tweet_list(frame, &self.tweets.lines))
             (older(&profile_address(&user.username, ""), self.tweets.next))
         };
@@ -97,15 +97,15 @@ impl ProfilePage<'_> {
         html! {
             dl.facts {
                 @for (name, count, address) in counts {
-                    div { dt { (name) } dd { a href=(address) { (count) } } }
+                    div { dt { (name) } dd { a href=(address) { (number(*count)) } } }
                 }
-                div { dt { "karma" } dd { (user.karma) } }
+                div { dt { "karma" } dd { (number(user.karma)) } }
                 div { dt { "joined" } dd { (age(frame, user.ctime)) } }
                 div {
                     dt { "submitted" }
                     dd {
                         a href=(user_address("usernews", &user.username, "/0")) {
-                            (counted(*posted, "item", "items"))
+                            (counted(*posted, "story", "stories"))
                         }
                     }
                 }
@@ -117,7 +117,7 @@ impl ProfilePage<'_> {
                         }
                     }
                 }
-                @if is_own { div { dt { "saved" } dd { a href="/saved/0" { "your list" } } } }
+                @if is_own { div { dt { "saved" } dd { a href="/saved/0" { "your saved stories" } } } }
                 @if user.flags.admin { div { dt { "role" } dd { "administrator" } } }
             }
         }
@@ -257,10 +257,10 @@ mod tests {
             for part in [
                 "al&lt;ice",
                 "&lt;script&gt;",
-                "1 item",
+                "1 story",
                 "2 comments",
                 "/usernews/al%3Cice/0",
-                r#"<a href="/@al%3Cice/followers">4711</a>"#,
+                r#"<a href="/@al%3Cice/followers">4,711</a>"#,
                 r#"<a href="/@al%3Cice/followings">815</a>"#,
                 r#"<link rel="canonical" href="/@al%3Cice">"#,
                 r#"href="/@al%3Cice/feed""#,

@@ -1,4 +1,4 @@
-//! Logging in and out, and registering.
+//! Logging in and out, and signing up.
 
 use super::Refused;
 use super::layout::Frame;
@@ -38,8 +38,8 @@ struct CredentialsForm<'a> {
 impl CredentialsForm<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let (heading, action, password) = match self.purpose {
-            Purpose::LogIn => ("Login", "/login", "current-password"),
-            Purpose::Register => ("Create an account", "/register", "new-password"),
+            Purpose::LogIn => ("Log in", "/login", "current-password"),
+            Purpose::Register => ("Sign up", "/register", "new-password"),
         };
         let is_new = self.purpose == Purpose::Register;
         let content = html! {
@@ -53,7 +53,7 @@ impl CredentialsForm<'_> {
                         autocapitalize="none" spellcheck="false" aria-describedby=[is_new.then_some("username-hint")];
                     @if is_new {
                         p.hint #username-hint {
-                            (USERNAME_MIN) " to " (USERNAME_MAX) " letters, digits, _ and -, a letter first."
+                            (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
                         }
                     }
                 }
@@ -74,11 +74,11 @@ impl CredentialsForm<'_> {
         html! {
             @match self.purpose {
                 Purpose::LogIn => {
-                    p { "New here? " a href=(register_address(self.next)) { "Create an account" } }
+                    p { "New here? " a href=(register_address(self.next)) { "Sign up" } }
                     p { a href="/reset-password" { "Forgot your password?" } }
                 }
                 Purpose::Register => {
-                    p { "Have an account? " a href=(login_address(self.next.as_str())) { "Log in" } }
+                    p { "Already have an account? " a href=(login_address(self.next.as_str())) { "Log in" } }
                 }
             }
         }
@@ -177,9 +177,9 @@ pub async fn logout_form(
 ) -> Result<Markup, Failure> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1 { "Logout" }
+        h1 { "Log out" }
         @if frame.viewer.is_some() {
-            p { "This ends your session in all your browsers." }
+            p { "This logs you out of all your browsers." }
             form.form method="post" action="/logout" {
                 (frame.secret_field())
                 button.button { "Log out" }
@@ -188,7 +188,7 @@ pub async fn logout_form(
             p { "You are not logged in." }
         }
     };
-    Ok(frame.page("Logout", &content))
+    Ok(frame.page("Log out", &content))
 }
 
 /// POST /logout: apisecret.

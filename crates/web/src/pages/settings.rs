@@ -1,4 +1,4 @@
-//! What the owner of an account changes about it, and how it is given up.
+//! Changing the settings of an account, and deactivating it.
 
 use super::Refused;
 use super::layout::Frame;
@@ -65,8 +65,8 @@ impl<'a> ProfileForm<'a> {
                     input #password name="password" type="password" autocomplete="new-password"
                         aria-describedby="password-hint";
                     p.hint #password-hint {
-                        "Empty keeps the one you have. At least " (PASSWORD_MIN)
-                        " characters; a new one ends your sessions in other browsers."
+                        "Leave empty to keep your password. At least " (PASSWORD_MIN)
+                        " characters. A new password logs you out of other browsers."
                     }
                 }
                 @if let Some(more) = &self.more { (announce_field(more.tweet_news)) }
@@ -82,8 +82,8 @@ impl<'a> ProfileForm<'a> {
                 input #email name="email" value=(self.email) inputmode="email" autocomplete="email"
                     autocapitalize="none" spellcheck="false" aria-describedby="email-hint";
                 p.hint #email-hint {
-                    "Never shown. For a forgotten password"
-                    @if frame.settings.gravatars { ", and for your picture at gravatar.com" }
+                    "Never shown. Used to reset your password"
+                    @if frame.settings.gravatars { " and to get your picture from gravatar.com" }
                     "."
                 }
             }
@@ -98,7 +98,7 @@ fn full_name_field(fullname: &str) -> Markup {
             input #fullname name="fullname" value=(fullname) autocomplete="name"
                 aria-describedby="fullname-hint";
             p.hint #fullname-hint {
-                "Shown beside your username. May be empty; at most " (MAX_FULL_NAME) " characters."
+                "Shown next to your username. Optional, up to " (MAX_FULL_NAME) " characters."
             }
         }
     }
@@ -111,7 +111,7 @@ fn announce_field(tweet_news: bool) -> Markup {
             input type="hidden" name="tweet_news_shown" value="1";
             label.choice for="tweet_news" {
                 input #tweet_news name="tweet_news" type="checkbox" value="1" checked[tweet_news];
-                span { "Announce what I submit to my followers" }
+                span { "Announce the stories I submit to my followers" }
             }
         }
     }
@@ -130,11 +130,11 @@ impl SettingsPage<'_> {
         let content = html! {
             h1 { "Settings" }
             (alert(self.message))
-            @if self.saved { p.notice role="status" { "Your settings are saved." } }
+            @if self.saved { p.notice role="status" { "Your settings have been saved." } }
             (self.form.render(frame))
             p { a.action href=(profile_address(self.username, "")) { "Your profile" } }
             h2 { "Leaving" }
-            p { "You may " a href="/settings/deactivate" { "deactivate your account" } "." }
+            p { "You can " a href="/settings/deactivate" { "deactivate your account" } "." }
         };
         frame.page("Settings", &content)
     }
@@ -153,7 +153,7 @@ pub async fn settings(
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
-/// Changes what a form says, and leads to where it is told that it is saved.
+/// Saves the form and redirects to the page that confirms it.
 pub(super) async fn save(app: &App, form: &SignedForm, saved: &str) -> Result<Response, Failure> {
     let change = profile_change(&form.fields)?;
     let session = account::update_profile(&app.site, &form.user, &change).await?;
@@ -182,7 +182,7 @@ pub async fn change(State(app): State<App>, here: LocalPath, form: SignedForm) -
     }
 }
 
-/// The page that asks again before an account is given up.
+/// The page that asks for confirmation before an account is deactivated.
 fn deactivate_page(frame: &Frame<'_>, message: Option<&str>) -> Markup {
     let content = html! {
         h1 { "Deactivate your account?" }
@@ -190,9 +190,9 @@ fn deactivate_page(frame: &Frame<'_>, message: Option<&str>) -> Markup {
         div.prose {
             p { "This cannot be undone:" }
             ul {
-                li { "Your tweets are deleted, and nobody follows you or is followed by you any more." }
-                li { "Your news and comments stay, without your name." }
-                li { "Your profile is gone, you cannot log in again, and nobody can take your name." }
+                li { "Your tweets are deleted. You no longer follow anyone, and nobody follows you." }
+                li { "Your stories and comments stay, without your name." }
+                li { "Your profile disappears, you can't log in again, and nobody can take your username." }
             }
         }
         form.form.narrow method="post" action="/settings/deactivate" {
@@ -207,12 +207,12 @@ fn deactivate_page(frame: &Frame<'_>, message: Option<&str>) -> Markup {
             }
             button.button.grave { "Deactivate my account" }
         }
-        p { a.action href="/settings" { "Keep it" } }
+        p { a.action href="/settings" { "Keep my account" } }
     };
     frame.page("Deactivate your account", &content)
 }
 
-/// GET /settings/deactivate: asks again.
+/// GET /settings/deactivate: asks for confirmation.
 pub async fn deactivate_form(
     State(app): State<App>,
     SignedIn { user, .. }: SignedIn,

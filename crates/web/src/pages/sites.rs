@@ -3,8 +3,8 @@
 use super::charts::{votes_bar, votes_per_day, votes_text};
 use super::layout::Frame;
 use super::login_address;
-use super::parts::{alert, news_list, site_address, site_badge};
-use crate::error::Failure;
+use super::parts::{alert, news_list, number, site_address, site_badge};
+use crate::error::{Failure, sentence};
 use crate::form::Fields;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
@@ -20,16 +20,17 @@ use tidings_domain::sites::{self, Board, Score, SiteLine, Span, Verdict};
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::SITE_NEWS;
 use tidings_domain::values::urls::NewsUrl;
+use tidings_domain::values::words::grouped_signed;
 
 /// Days in the chart of a site.
 const DAYS: u64 = 30;
 
 const fn board_title(board: Board) -> &'static str {
     match board {
-        Board::Best => "The best sites",
-        Board::Worst => "The worst sites",
+        Board::Best => "Best sites",
+        Board::Worst => "Worst sites",
         Board::Controversial => "Controversial sites",
-        Board::Voted => "The most voted sites",
+        Board::Voted => "Most voted sites",
     }
 }
 
@@ -51,12 +52,12 @@ const fn span_name(span: Span) -> &'static str {
     }
 }
 
-/// A leaderboard, and the way to every other and to any site.
+/// A leaderboard, with links to the others and a form to look up any site.
 struct BoardPage<'a> {
     board: Board,
     span: Span,
     lines: &'a [SiteLine],
-    /// What was looked for in vain: the text, and why.
+    /// What was not found: the text, and why.
     not_found: Option<(&'a str, &'a str)>,
 }
 
@@ -67,7 +68,7 @@ impl BoardPage<'_> {
             h1 { (title) }
             (self.tabs())
             @if self.lines.is_empty() {
-                p.empty { "No site is on this list. Votes bring them here: look one up and vote." }
+                p.empty { "No sites yet. Look one up and vote." }
             } @else {
                 (self.list())
             }
@@ -159,11 +160,11 @@ pub async fn sites(
     Ok((status, BoardPage { board, span, lines: &lines, not_found }.render(&frame)).into_response())
 }
 
-/// The host that somebody looks for, by its name or by an address on it.
+/// The host that somebody looks up, by its name or by the address of a page on it.
 fn find_host(sought: &str) -> Result<Hostname, String> {
     let sought = sought.trim();
     let host = NewsUrl::parse(sought).map_or_else(|_| sought.to_owned(), |url| url.host());
-    Hostname::parse(&host).map_err(|error| error.to_string())
+    Hostname::parse(&host).map_err(|error| sentence(&error.to_string()))
 }
 
 /// GET /sites/:list/:span.
@@ -195,15 +196,15 @@ impl SitePage<'_> {
             p { (standing(Score::of(totals))) }
             (self.vote(frame))
             dl.facts {
-                div { dt { "good votes" } dd { (totals.good()) } }
-                div { dt { "bad votes" } dd { (totals.bad()) } }
+                div { dt { "good votes" } dd { (number(totals.good())) } }
+                div { dt { "bad votes" } dd { (number(totals.bad())) } }
                 div { dt { "sum" } dd { (signed(totals.sum)) } }
-                div { dt { "votes" } dd { (totals.count) } }
+                div { dt { "votes" } dd { (number(totals.count)) } }
             }
             (votes_per_day(&self.page.history.days))
-            h2 { "News from this site" }
+            h2 { "Stories from this site" }
             @if self.page.news.lines.is_empty() {
-                p.empty { "Nobody has submitted anything from here." }
+                p.empty { "No stories from this site yet." }
             } @else {
                 (news_list(frame, &self.page.news.lines, 0))
             }
@@ -223,7 +224,7 @@ impl SitePage<'_> {
                     button.button name="vote" value="1" aria-pressed=(pressed(Verdict::Good)) { "Good site" }
                     button.button name="vote" value="-1" aria-pressed=(pressed(Verdict::Bad)) { "Bad site" }
                     @if mine.is_some() {
-                        button.button.plain name="vote" value="0" { "Take my vote back" }
+                        button.button.plain name="vote" value="0" { "Take back my vote" }
                     }
                 }
             } @else {
@@ -233,18 +234,18 @@ impl SitePage<'_> {
     }
 }
 
-/// A sum as a person writes it.
+/// A sum with its sign.
 fn signed(sum: i64) -> String {
-    if sum == 0 { "0".to_owned() } else { format!("{sum:+}") }
+    if sum > 0 { format!("+{}", grouped_signed(sum)) } else { grouped_signed(sum) }
 }
 
 /// What a score says, in a sentence.
 const fn standing(score: Score) -> &'static str {
     match score {
         Score::Good => "People here trust this site.",
-        Score::Bad => "People here warn of this site.",
-        Score::Controversial => "Many have voted on this site, and they do not agree.",
-        Score::NoScore => "Too few have voted on this site to say how good it is.",
+        Score::Bad => "People here distrust this site.",
+        Score::Controversial => "Opinion on this site is divided.",
+        Score::NoScore => "Not enough votes yet.",
     }
 }
 
@@ -296,7 +297,7 @@ mod tests {
             "<dd>+20</dd>",
             r#"value="1" aria-pressed="false""#,
             r#"value="-1" aria-pressed="true""#,
-            "Take my vote back",
+            "Take back my vote",
             "trust this site",
         ] {
             assert!(html.contains(part), "{part} in {html}");
@@ -305,7 +306,7 @@ mod tests {
         assert!(html.contains("Log in to vote") && !html.contains("/votesite"), "{html}");
         let site = SitePage { host: &host, page: &page };
         let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
-        assert!(!html.contains("Take my vote back"), "{html}");
+        assert!(!html.contains("Take back my vote"), "{html}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! An item with its comments, and one comment with its answers.
+//! A story with its comments, and one comment with its replies.
 
 use super::ballots::{Ballot, NO_BUTTONS, vote_buttons};
 use super::comments::CommentForm;
@@ -6,7 +6,7 @@ use super::fragments::{Content, DerivedKey, Fragment, LinkTarget, Slots, placeho
 use super::layout::Frame;
 use super::login_address;
 use super::parts::{
-    age_as, ago, author, counted, leading_story, news_address, news_anchor, news_buttons, vote_counts,
+    age_as, ago, author, counted, leading_story, news_address, news_anchor, news_buttons, number, vote_counts,
 };
 use crate::App;
 use crate::autolink::autolink;
@@ -44,7 +44,7 @@ struct ThreadPage<'a> {
 impl ThreadPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let news = &self.news.news;
-        let title = if news.deleted { "[deleted news]" } else { &news.title };
+        let title = if news.deleted { "[deleted story]" } else { &news.title };
         let content = written(|html| {
             self.head(frame).render_to(html);
             self.comments(frame).render_to(html);
@@ -67,7 +67,7 @@ impl ThreadPage<'_> {
                     h2.hidden { (counted(news.comments, "comment", "comments")) }
                 }
                 Some(_) => {
-                    h1 { "A comment and its answers" }
+                    h1 { "Comment and replies" }
                     p.about-what { "On " (thread_link(news)) }
                 }
             }
@@ -78,7 +78,7 @@ impl ThreadPage<'_> {
         let news = &self.news.news;
         html! {
             @if news.deleted {
-                p.empty { "This item was deleted; its comments stay readable." }
+                p.empty { "This story has been deleted. Its comments can still be read." }
             } @else if frame.viewer.is_some() {
                 (CommentForm::new(news.id, None, "Your comment", "Add comment").render(frame, true))
             } @else {
@@ -157,7 +157,7 @@ pub fn thread_link(news: &News) -> Markup {
 /// The same, of an item without a title: one that is deleted.
 #[must_use]
 pub fn title_link(news: NewsId, title: Option<&str>) -> Markup {
-    html! { a href=(news_address(news)) dir="auto" { (title.unwrap_or("[deleted news]")) } }
+    html! { a href=(news_address(news)) dir="auto" { (title.unwrap_or("[deleted story]")) } }
 }
 
 /// A comment's own page.
@@ -270,12 +270,12 @@ fn comment_markup(
                     a href=(comment_address(address)) data-open { (age) }
                     (slots.at(CommentPlaceholder::Links))
                 }
-                p.gone { "[comment deleted]" }
+                p.gone { "[deleted comment]" }
             } @else {
                 div.meta {
                     (author(username.as_deref())) " "
                     a href=(comment_address(address)) data-open { (age) } " "
-                    (vote_counts(comment.up.len(), comment.down.len()))
+                    (vote_counts(number(comment.up.len()), number(comment.down.len())))
                     @if let Some(parent) = comment.parent_id {
                         " " a href={ "/comment/" (news.0) "/" (parent.0) } { "parent" }
                     }
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn a_deleted_comment_shows_neither_body_nor_author_nor_buttons() {
         let html = page(Some(("2", "")), true, vec![thread_line(0, true, Some("bob"))]);
-        assert!(html.contains("[comment deleted]"), "{html}");
+        assert!(html.contains("[deleted comment]"), "{html}");
         for part in ["a.com", "bob", ">up<", "/reply/", "/editcomment/"] {
             assert!(!html.contains(part), "{part} in {html}");
         }
@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn the_thread_of_a_deleted_item_is_only_read() {
         let html = page(Some(("9", "")), true, vec![thread_line(0, false, Some("bob"))]);
-        assert!(html.contains("[deleted news]") && html.contains("http://a.com/"), "{html}");
+        assert!(html.contains("[deleted story]") && html.contains("http://a.com/"), "{html}");
         for part in ["The title", "the &lt;i&gt;", "<button class=\"up\"", "/postcomment", "/reply/"] {
             assert!(!html.contains(part), "{part} in {html}");
         }

@@ -19,7 +19,7 @@ use tidings_domain::values::topic::{Topic, TopicChoice};
 /// The page of all topics.
 struct TopicsPage<'a> {
     overview: &'a TopicsOverview,
-    /// Whether a move that was just asked for goes on.
+    /// Whether a move that was just requested is still running.
     moving: bool,
 }
 
@@ -28,21 +28,21 @@ impl TopicsPage<'_> {
         let content = html! {
             h1 { "Topics" }
             @if self.moving {
-                p.notice role="status" { "The articles are being moved; this page shows when all are." }
+                p.notice role="status" { "The stories are being moved. The move is listed here until it is finished." }
             }
             p.hint {
-                "Join topics in the address of a list: " code { "/topic/rust+databases" }
-                " has what is in both, " code { "/topic/rust,go" } " what is in either."
+                "Combine topics in the address of a list: " code { "/topic/rust+databases" }
+                " shows the stories in both, " code { "/topic/rust,go" } " those in either."
             }
             (self.moves(frame))
             @if self.overview.topics.is_empty() {
-                (empty_list("There are no topics yet. The first item that names one makes it."))
+                (empty_list("No topics yet. Topics appear when someone uses them."))
             } @else {
                 ul.topic-list role="list" {
                     @for line in &self.overview.topics {
                         li {
                             (topic_link(&line.topic)) " "
-                            span.count { (counted(line.articles, "article", "articles")) }
+                            span.count { (counted(line.articles, "story", "stories")) }
                         }
                     }
                 }
@@ -55,7 +55,7 @@ impl TopicsPage<'_> {
     fn moves(&self, frame: &Frame<'_>) -> Markup {
         html! {
             @if is_admin(frame) && !self.overview.moves.is_empty() {
-                h2 { "Moves that are not finished" }
+                h2 { "Unfinished moves" }
                 ul {
                     @for (from, to) in &self.overview.moves {
                         li {
@@ -64,7 +64,7 @@ impl TopicsPage<'_> {
                                 input type="hidden" name="topic" value=(from);
                                 input type="hidden" name="into" value=(to);
                                 (from) " to " (to) " "
-                                button.button.small { "Go on" }
+                                button.button.small { "Continue" }
                             }
                         }
                     }
@@ -112,7 +112,7 @@ pub fn admin_forms(frame: &Frame<'_>, topic: &Topic) -> Markup {
             details.tools {
                 summary { "Rename or merge this topic" }
                 (form("/renametopic", "name", "New name", "Rename"))
-                (form("/mergetopic", "into", "The topic that its articles go to", "Merge"))
+                (form("/mergetopic", "into", "Topic to merge it into", "Merge"))
             }
         }
     }
@@ -165,7 +165,7 @@ mod tests {
             let viewer = user("2", "bob", flags);
             let html = framed(Some(&viewer), |frame| page.render(frame)).into_string();
             assert!(html.contains(r#"<a class="topic" href="/topic/rust" rel="tag">rust</a>"#), "{html}");
-            assert!(html.contains("1 article<"), "{html}");
+            assert!(html.contains("1 story<"), "{html}");
             assert_eq!(html.contains(r#"name="topic" value="old""#), expected, "{html}");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::fragments::{Content, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
-use super::parts::{OUTSIDE, age_as, ago, news_address, title_link};
+use super::parts::{OUTSIDE, age_as, ago, news_address, number, title_link};
 use super::profile_address;
 use crate::App;
 use crate::error::Failure;
@@ -150,7 +150,7 @@ fn announcement(links: LinkTarget, news: &News) -> Markup {
             // The badge of the site is on the item's own page: here it would cost a round.
             div dir="auto" { (title_link(links, news, Score::NoScore)) }
             a href=(news_address(news.id)) {
-                "discuss" @if news.comments > 0 { " (" (news.comments) ")" }
+                "discuss" @if news.comments > 0 { " (" (number(news.comments)) ")" }
             }
         }
     }
@@ -183,11 +183,11 @@ pub async fn show(
 ) -> Result<Markup, Failure> {
     let line = reading::tweet(&mut visit, id).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let heading = format!("A tweet by {}", line.username);
+    let heading = format!("Tweet by {}", line.username);
     let content = html! {
         h1.hidden { (heading) }
         article.tweet.alone { (tweet(&frame, &line)) }
-        p { a.action href=(profile_address(&line.username, "")) { "More by " (line.username) } }
+        p { a.action href=(profile_address(&line.username, "")) { "More tweets by " (line.username) } }
     };
     Ok(frame.page(&heading, &content))
 }
@@ -205,14 +205,14 @@ pub async fn delete_form(
     let content = html! {
         h1 { "Delete this tweet?" }
         article.tweet.alone { (tweet(&frame, &line)) }
-        p.hint { "It leaves all timelines for good." }
+        p.hint { "It will disappear from all timelines." }
         form.form method="post" action={ "/deltweet/" (id) } {
             (frame.secret_field())
             button.button.grave { "Delete" }
         }
-        p { a.action href=(tweet_address(id)) { "Keep it" } }
+        p { a.action href=(tweet_address(id)) { "Keep this tweet" } }
     };
-    Ok(frame.page("Delete", &content))
+    Ok(frame.page("Delete this tweet", &content))
 }
 
 /// POST /deltweet/:id: apisecret.

@@ -1,0 +1,124 @@
+//! Numbers and spans of time as people read them: "15,020", "15 hours".
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// A whole number with a comma between groups of three digits.
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// The same for a number that may be negative.
+#[must_use]
+pub fn grouped_signed(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", grouped(number.unsigned_abs()))
+}
+
+/// An exact span of time, in the largest unit that divides it: "90 seconds", "8 hours".
+#[must_use]
+pub fn span(seconds: u64) -> String {
+    let (size, unit) = unit_of(seconds);
+    counted(seconds / size, unit)
+}
+
+/// How often something happens once in such a span: "an hour", "every 3 hours".
+#[must_use]
+pub fn every(seconds: u64) -> String {
+    match unit_of(seconds) {
+        (HOUR, unit) if seconds == HOUR => format!("an {unit}"),
+        (size, unit) if seconds == size => format!("a {unit}"),
+        _ => format!("every {}", span(seconds)),
+    }
+}
+
+/// How long to wait: never too short, and no more exact than people need it.
+#[must_use]
+pub fn wait(seconds: u64) -> String {
+    let (minutes, hours) = (seconds.div_ceil(MINUTE).max(1), seconds.div_ceil(HOUR));
+    if minutes < 120 && !minutes.is_multiple_of(60) {
+        counted(minutes, "minute")
+    } else if hours < 48 && !hours.is_multiple_of(24) {
+        counted(hours, "hour")
+    } else {
+        counted(seconds.div_ceil(DAY), "day")
+    }
+}
+
+fn unit_of(seconds: u64) -> (u64, &'static str) {
+    [(DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")]
+        .into_iter()
+        .find(|(size, _)| seconds >= *size && seconds.is_multiple_of(*size))
+        .unwrap_or((1, "second"))
+}
+
+fn counted(count: u64, unit: &str) -> String {
+    format!("{} {unit}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped_by_three() {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (15_020, "15,020"),
+            (123_456, "123,456"),
+            (u64::MAX, "18,446,744,073,709,551,615"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(grouped_signed(-1_234), "-1,234");
+        assert_eq!(grouped_signed(i64::MIN), "-9,223,372,036,854,775,808");
+    }
+
+    #[test]
+    fn spans_are_told_in_the_largest_unit_that_divides_them() {
+        for (seconds, text, often) in [
+            (28_800, "8 hours", "every 8 hours"),
+            (2_592_000, "30 days", "every 30 days"),
+            (90, "90 seconds", "every 90 seconds"),
+            (86_400, "1 day", "a day"),
+            (3_600, "1 hour", "an hour"),
+            (60, "1 minute", "a minute"),
+            (1, "1 second", "a second"),
+            (0, "0 seconds", "every 0 seconds"),
+        ] {
+            assert_eq!((span(seconds).as_str(), every(seconds).as_str()), (text, often));
+        }
+    }
+
+    #[test]
+    fn waits_are_rounded_up_to_what_people_need() {
+        for (seconds, text) in [
+            (0, "1 minute"),
+            (1, "1 minute"),
+            (61, "2 minutes"),
+            (900, "15 minutes"),
+            (3_600, "1 hour"),
+            (3_661, "62 minutes"),
+            (7_200, "2 hours"),
+            (53_991, "15 hours"),
+            (54_000, "15 hours"),
+            (86_400, "1 day"),
+            (90_000, "25 hours"),
+            (180_000, "3 days"),
+        ] {
+            assert_eq!(wait(seconds), text);
+        }
+    }
+}
