@@ -3,9 +3,10 @@
 use crate::accounts::sessions;
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::User;
+use crate::action::Decision;
 use crate::error::Error;
 use crate::keys;
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::timelines::deliveries::{self, Job};
 use crate::timelines::follows;
 use crate::values::clock::Moment;
@@ -33,9 +34,7 @@ pub async fn deactivate(
 ) -> Result<(), Error> {
     let stored = sessions::confirm_password(site, &user.username, password, address).await?;
     let (key, job) = (keys::user(user.id), Job::Leave(user.id));
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    let deactivated = site.act(&key, || async {
         let mut query = Query::new();
         let auth = query.hash_fields(&key, ["auth"]);
         let auth = site.store.query(query).await?.take(auth).into_iter().next().flatten();
@@ -55,10 +54,9 @@ pub async fn deactivate(
         // Nobody makes the home timeline of this account anew any more.
         follows::note_followings_change(&mut batch, user.id);
         deliveries::add(&mut batch, job, now, user.id);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            break;
-        }
-    }
+        Ok(Decision::commit(batch, ()))
+    });
+    deactivated.await?;
     match tokio::time::timeout(PATIENCE, deliveries::work_on(site, now, job)).await {
         Ok(Ok(_)) => {}
         // The account is gone whatever becomes of the rest, and the rest is noted.

@@ -189,7 +189,7 @@ mod tests {
         }
         store.commit(batch).await.unwrap();
         let site = Arc::new(Site::new(store.clone(), Rules::default(), PasswordWorker::default()));
-        let page = async || {
+        let page = || async {
             let mut visit = Visit::new(site.clone(), Timestamp(2_000), None);
             let before = store.rounds();
             let page = reading::everyone(&mut visit, &Window::newest(2)).await.unwrap();

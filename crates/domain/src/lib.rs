@@ -11,7 +11,7 @@
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], [`kept`], [`passwords`], [`report`], [`error`]: what actions stand on
+//! - [`site`], `action`, [`kept`], [`passwords`], [`report`], [`error`]: what actions stand on
 //! - [`keys`], [`values`]
 
 pub mod deactivation;
@@ -30,6 +30,7 @@ pub mod sites;
 
 pub mod accounts;
 
+mod action;
 pub mod error;
 pub mod kept;
 pub mod passwords;

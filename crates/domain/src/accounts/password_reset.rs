@@ -5,9 +5,10 @@
 
 use crate::accounts::sessions;
 use crate::accounts::users::{User, number};
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::secrets::random_token;
@@ -47,9 +48,7 @@ pub async fn request_reset(
     let id = site.store.query(query).await?.take(id).and_then(|id| id.parse::<UserId>().ok());
     // An unknown user costs the same reads.
     let key = keys::user(id.unwrap_or(UserId(1)));
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    site.act(&key, || async {
         let mut query = Query::new();
         let hash = query.hash(&key);
         let hash = site.store.query(query).await?.take(hash);
@@ -57,11 +56,11 @@ pub async fn request_reset(
         let Some(user) =
             user.filter(|user| !user.email.is_empty() && user.email.eq_ignore_ascii_case(email.trim()))
         else {
-            return Ok(None);
+            return Ok(Decision::Done(None));
         };
         let last = number::<u64>(&hash, "pwd_reset").unwrap_or(0);
         if last > 0 && now.seconds_since(Timestamp(last)) < site.rules.limits.password_reset_seconds {
-            return Ok(None);
+            return Ok(Decision::Done(None));
         }
         let token = random_token()?;
         let mut batch = Batch::new();
@@ -72,16 +71,11 @@ pub async fn request_reset(
         batch.set_field(&key, "pwd_reset", now.to_string());
         let link = format!("{} {}", user.id, fingerprint(hash.get("password")));
         batch.set_expiring(keys::password_reset(&token), link, LINK_LIFE);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(Some(ResetMail {
-                email: user.email,
-                username: user.username,
-                token,
-                user_id: user.id,
-                requested: now,
-            }));
-        }
-    }
+        let mail =
+            ResetMail { email: user.email, username: user.username, token, user_id: user.id, requested: now };
+        Ok(Decision::commit(batch, Some(mail)))
+    })
+    .await
 }
 
 /// Takes a request back whose mail could not be sent, so that the user may ask

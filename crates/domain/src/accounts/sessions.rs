@@ -5,10 +5,11 @@
 //! Logging out and changing the password replace both.
 
 use crate::accounts::account::seconds_left;
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::passwords::{StoredPassword, Verification};
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits;
@@ -18,7 +19,7 @@ use tidings_keyspace::{Batch, CheckId, Expiry, Hash, Query};
 
 /// How long failed logins count, from the first of them.
 const FAILED_LOGIN_WINDOW: Duration = Duration::from_secs(60);
-/// How often a login looks again when the account changes under it.
+/// How often a login looks at an account that changes under it.
 const LOGIN_ATTEMPTS: usize = 4;
 
 /// A user's session: what a browser or a client needs to act as the user.
@@ -53,19 +54,17 @@ pub async fn log_in(
     address: IpAddr,
 ) -> Result<Session, Error> {
     let counted_by = failure_keys(username, address);
-    for _ in 0..LOGIN_ATTEMPTS {
+    // A conflict means that the account has changed meanwhile, perhaps by another first
+    // login of an imported user.
+    site.act_without_turns(LOGIN_ATTEMPTS, || async {
         let (user, stored, verification) = verify(site, username, password, &counted_by).await?;
         let upgraded = match verification {
             Verification::RightButOld => Some(site.passwords.hash(password.to_owned()).await?),
             _ => None,
         };
-        if let Some(session) = open_session(site, now, &user, &stored, upgraded).await? {
-            return Ok(session);
-        }
-        // The account has changed meanwhile, perhaps by another first login of
-        // an imported user: look at it again.
-    }
-    Err(Error::Busy)
+        open_session(now, &user, &stored, upgraded)
+    })
+    .await
 }
 
 /// Compares the password of somebody who is logged in, for what needs it once
@@ -162,9 +161,7 @@ async fn count_failed_login(site: &Site, counted_by: &[String]) -> Result<(), Er
     if site.rules.limits.failed_logins_per_minute == 0 {
         return Ok(());
     }
-    let mut attempts = site.attempts(counted_by.first().map_or("", String::as_str));
-    loop {
-        attempts.next().await?;
+    site.act(counted_by.first().map_or("", String::as_str), || async {
         let mut query = Query::new();
         let counts: Vec<_> = counted_by.iter().map(|key| (key, query.string(key))).collect();
         let mut answers = site.store.query(query).await?;
@@ -179,21 +176,19 @@ async fn count_failed_login(site: &Site, counted_by: &[String]) -> Result<(), Er
                 batch.increment(key, 1);
             }
         }
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(());
-        }
-    }
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
 }
 
-/// Completes what an imported account may lack, and hands out its session;
-/// `None` when the account has changed since it was read.
-async fn open_session(
-    site: &Site,
+/// Completes what an imported account may lack, and hands out its session, if the
+/// account has not changed since it was read.
+fn open_session(
     now: Timestamp,
     user: &Hash,
     stored: &StoredPassword,
     upgraded: Option<String>,
-) -> Result<Option<Session>, Error> {
+) -> Result<Decision<Session>, Error> {
     let id: UserId = user.get("id").and_then(|id| id.parse().ok()).ok_or(Refusal::WrongCredentials)?;
     let key = keys::user(id);
     let auth = user.get("auth").filter(|auth| !auth.is_empty());
@@ -220,10 +215,7 @@ async fn open_session(
         batch.set_field(&key, "seen_time", now.to_string());
     }
     batch.set(keys::auth(&session.auth), id.to_string());
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(Some(session)),
-        Applied::No(_) => Ok(None),
-    }
+    Ok(Decision::commit(batch, session))
 }
 
 /// Logs a user out everywhere.
@@ -252,9 +244,7 @@ pub(crate) async fn rotate(
     further: impl Fn(&mut Batch) -> Option<CheckId>,
 ) -> Result<Option<Session>, Error> {
     let key = keys::user(id);
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    site.act(&key, || async {
         let mut query = Query::new();
         // A deactivated account has no name any more.
         let fields = query.hash_fields(&key, ["username", "auth"]);
@@ -271,10 +261,7 @@ pub(crate) async fn rotate(
         batch.set_fields(&key, [("auth", session.auth.as_str()), ("apisecret", session.apisecret.as_str())]);
         batch.set(keys::auth(&session.auth), id.to_string());
         let right = further(&mut batch);
-        match site.apply(batch).await? {
-            Applied::Yes(_) => return Ok(Some(session)),
-            Applied::No(check) if Some(check) == right => return Ok(None),
-            Applied::No(_) => {}
-        }
-    }
+        Ok(Decision::commit(batch, Some(session)).if_rejected_by(right, Ok(None)))
+    })
+    .await
 }

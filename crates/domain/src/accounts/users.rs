@@ -1,6 +1,7 @@
 //! Users as they are stored: the hash `user:<id>`.
 
 use crate::accounts::visit::Visit;
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::site::Site;
@@ -301,12 +302,9 @@ impl PeopleReads {
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
 pub async fn set_admin(site: &Site, id: UserId, admin: bool) -> Result<(), Error> {
-    use crate::site::Applied;
     use tidings_keyspace::Batch;
     let key = keys::user(id);
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    site.act(&key, || async {
         let mut query = Query::new();
         let fields = query.hash_fields(&key, ["username", "flags"]);
         let mut answers = site.store.query(query).await?;
@@ -318,13 +316,12 @@ pub async fn set_admin(site: &Site, id: UserId, admin: bool) -> Result<(), Error
         let new = match (admin, old.contains('a')) {
             (true, false) => format!("a{old}"),
             (false, true) => old.replace('a', ""),
-            _ => return Ok(()),
+            _ => return Ok(Decision::Done(())),
         };
         let mut batch = Batch::new();
         batch.field_unchanged(&key, "flags", flags);
         batch.set_field(&key, "flags", new);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(());
-        }
-    }
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
 }

@@ -5,6 +5,7 @@
 //! has changed since it was looked at. So the site may go on meanwhile, and an
 //! interrupted repair is gone on with by asking for it again.
 
+use crate::action::Decision;
 use crate::articles::article::{Article, OPEN_SECONDS, open_for};
 use crate::error::Error;
 use crate::keys;
@@ -256,19 +257,17 @@ impl State {
 /// Makes an article what it must be. Returns whether it is that now.
 async fn mend(site: &Site, now: Timestamp, state: State) -> Result<bool, Error> {
     let id = state.news.id;
-    let mut attempts = site.attempts(&keys::news(id));
-    let mut state = state;
-    loop {
-        attempts.next().await?;
-        if let Applied::Yes(_) = site.apply(state.mending(site)).await? {
-            return Ok(true);
-        }
-        // Somebody was busy with the item.
-        match read_states(site, now, &[id]).await?.pop() {
-            Some(again) if again.differs(site) => state = again,
-            _ => return Ok(true),
-        }
+    if let Applied::Yes(_) = site.apply(state.mending(site)).await? {
+        return Ok(true);
     }
+    // Somebody has changed the item since it was read.
+    site.act(&keys::news(id), || async {
+        Ok(match read_states(site, now, &[id]).await?.pop().filter(|state| state.differs(site)) {
+            Some(state) => Decision::commit(state.mending(site), true),
+            None => Decision::Done(true),
+        })
+    })
+    .await
 }
 
 /// Finds articles whose news are not listed, and removes them.

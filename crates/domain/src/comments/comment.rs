@@ -4,6 +4,7 @@
 //! for each comment, its value the comment as JSON. A thread is one read.
 
 use crate::accounts::users::{self, User};
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::{Direction, News};
@@ -357,9 +358,7 @@ pub async fn edit_comment(
     address: CommentAddress,
     body: &Body,
 ) -> Result<Comment, Error> {
-    let mut attempts = site.attempts(&keys::thread(address.news));
-    loop {
-        attempts.next().await?;
+    site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;
         if stored.news_deleted {
             return Err(Refusal::NewsDeleted.into());
@@ -367,10 +366,9 @@ pub async fn edit_comment(
         stored.comment.may_edit(viewer, now, site.rules.limits.comment_edit_seconds)?;
         body.as_str().clone_into(&mut stored.comment.body);
         let batch = replacement(address, &stored.json, &stored.comment);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(stored.comment);
-        }
-    }
+        Ok(Decision::commit(batch, stored.comment))
+    })
+    .await
 }
 
 /// Deletes a comment. Deleting it again changes nothing.
@@ -383,12 +381,10 @@ pub async fn delete_comment(
     viewer: &User,
     address: CommentAddress,
 ) -> Result<Comment, Error> {
-    let mut attempts = site.attempts(&keys::thread(address.news));
-    loop {
-        attempts.next().await?;
+    site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;
         if stored.comment.deleted && (viewer.flags.admin || viewer.id == stored.comment.user_id) {
-            return Ok(stored.comment);
+            return Ok(Decision::Done(stored.comment));
         }
         stored.comment.may_delete(viewer, now, site.rules.limits.comment_edit_seconds)?;
         stored.comment.deleted = true;
@@ -397,10 +393,9 @@ pub async fn delete_comment(
             batch.field_at_least(keys::news(address.news), "comments", 1);
             batch.increment_field(keys::news(address.news), "comments", -1);
         }
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(stored.comment);
-        }
-    }
+        Ok(Decision::commit(batch, stored.comment))
+    })
+    .await
 }
 
 #[cfg(test)]

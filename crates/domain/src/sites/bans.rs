@@ -14,6 +14,7 @@ use super::settings::{demand_administrator, note};
 use super::tally::Tally;
 use super::voting::{IS_BANNED, is_banned};
 use crate::accounts::users::User;
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::site::{Applied, Site};
@@ -95,9 +96,7 @@ async fn begin(
 ) -> Result<(), Error> {
     demand_administrator(viewer)?;
     let key = keys::voter(voter);
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    site.act(&key, || async {
         let mut query = Query::new();
         let hash = query.hash(&key);
         let count = query.sorted_count(keys::voter_votes(voter));
@@ -113,7 +112,7 @@ async fn begin(
                 Direction::Back => !is_banned(&hash) && moved(&hash) == 0,
             };
         if is_done || moving == Some(direction) {
-            return Ok(());
+            return Ok(Decision::Done(()));
         }
         let mut batch = Batch::new();
         for field in [IS_BANNED, MOVING, MOVED] {
@@ -129,10 +128,9 @@ async fn begin(
             Direction::Back => "unban",
         };
         note(&mut batch, now, viewer, what, [("user_id", Value::from(voter.to_string()))].into_iter())?;
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(());
-        }
-    }
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
 }
 
 fn moved(voter: &Hash) -> u64 {

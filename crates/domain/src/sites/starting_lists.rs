@@ -9,6 +9,7 @@ use super::cast_vote::parse_vote;
 use super::tally::Tally;
 use super::voting::{IS_BANNED, write_vote, write_voter};
 use super::{CastVote, Verdict};
+use crate::action::Decision;
 use crate::error::Error;
 use crate::keys;
 use crate::site::{Applied, Site};
@@ -73,17 +74,14 @@ impl StartingVoters {
     /// # Errors
     /// When the store fails.
     pub async fn import(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<u64, Error> {
-        let mut attempts = site.attempts(&keys::link_votes(&listed.host));
-        loop {
-            attempts.next().await?;
+        site.act(&keys::link_votes(&listed.host), || async {
             let (batch, changed) = self.decide(site, time, listed).await?;
             if changed == 0 {
-                return Ok(0);
+                return Ok(Decision::Done(0));
             }
-            if let Applied::Yes(_) = site.apply(batch).await? {
-                return Ok(changed);
-            }
-        }
+            Ok(Decision::commit(batch, changed))
+        })
+        .await
     }
 
     async fn decide(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<(Batch, u64), Error> {

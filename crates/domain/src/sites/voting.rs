@@ -5,9 +5,10 @@ use super::settings::SettingsRead;
 use super::tally::Tally;
 use super::{CastVote, Verdict};
 use crate::accounts::users::User;
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::day::Day;
 use crate::values::day::written;
@@ -73,25 +74,22 @@ pub async fn vote_as(
 /// Gives an account its voter.
 async fn bind_voter(site: &Site, user: &User) -> Result<VoterId, Error> {
     let key = keys::user(user.id);
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    let bound = site.act(&key, || async {
         let voter = VoterId::random()?;
         let mut batch = Batch::new();
         batch.key_present(&key);
-        batch.field_absent(&key, VOTER);
+        let unbound = batch.field_absent(&key, VOTER);
         batch.set_field(&key, VOTER, voter.to_string());
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(voter);
-        }
-        // Another request of the same user was first.
-        let mut query = Query::new();
-        let stored = query.hash_fields(&key, [VOTER]);
-        let stored = site.store.query(query).await?.take(stored).into_iter().next().flatten();
-        if let Some(voter) = stored.and_then(|voter| voter.parse().ok()) {
-            return Ok(voter);
-        }
+        Ok(Decision::commit(batch, Some(voter)).if_rejected_by(unbound, Ok(None)))
+    });
+    if let Some(voter) = bound.await? {
+        return Ok(voter);
     }
+    // Another request of the same user was first.
+    let mut query = Query::new();
+    let stored = query.hash_fields(&key, [VOTER]);
+    let stored = site.store.query(query).await?.take(stored).into_iter().next().flatten();
+    stored.and_then(|voter| voter.parse().ok()).ok_or(Error::Busy)
 }
 
 /// The field of a user that binds the account to its voter.
@@ -122,22 +120,20 @@ struct Before {
 impl Action<'_> {
     async fn run(&self) -> Result<(), Error> {
         // What voters race for is their own vote, or their address's last place.
-        let mut attempts = self.site.attempts(&keys::new_voters(self.address));
-        loop {
-            attempts.next().await?;
+        let home = keys::new_voters(self.address);
+        let voted = self.site.act_counting(&home, || async {
             let before = self.read().await?;
-            let Some((batch, undone)) = self.decide(&before)? else {
-                return Ok(());
-            };
-            if let Applied::Yes(committed) = self.site.apply(batch).await? {
-                if let Some(undone) = undone
-                    && committed.counters.get(1) == Some(&0)
-                {
-                    self.forget_host(undone).await?;
-                }
-                return Ok(());
-            }
+            Ok(match self.decide(&before)? {
+                Some((batch, undone)) => Decision::commit(batch, undone),
+                None => Decision::Done(None),
+            })
+        });
+        if let (Some(undone), counters) = voted.await?
+            && counters.get(1) == Some(&0)
+        {
+            self.forget_host(undone).await?;
         }
+        Ok(())
     }
 
     async fn read(&self) -> Result<Before, Error> {

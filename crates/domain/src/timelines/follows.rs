@@ -3,6 +3,7 @@
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::{User, read_people};
 use crate::accounts::visit::Visit;
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::site::{Applied, Site};
@@ -36,9 +37,7 @@ pub async fn follow(site: &Site, now: Moment, follower: &User, name: &str) -> Re
     }
     let (follower_key, author_key) = (keys::user(follower.id), keys::user(author));
     let followings = keys::followings(follower.id);
-    let mut attempts = site.attempts(&author_key);
-    loop {
-        attempts.next().await?;
+    site.act(&author_key, || async {
         let mut query = Query::new();
         // The version before the tweets: what changes after it is noticed.
         let fields = query.hash_fields(&author_key, ["username", TIMELINE_VERSION]);
@@ -52,7 +51,7 @@ pub async fn follow(site: &Site, now: Moment, follower: &User, name: &str) -> Re
             return Err(Refusal::NoSuchUser.into());
         };
         if answers.take(since).into_iter().flatten().next().is_some() {
-            return Ok(());
+            return Ok(Decision::Done(()));
         }
         if answers.take(count) >= MAX_FOLLOWINGS {
             return Err(Refusal::TooManyFollowings { limit: MAX_FOLLOWINGS }.into());
@@ -68,12 +67,9 @@ pub async fn follow(site: &Site, now: Moment, follower: &User, name: &str) -> Re
         batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), 1.0);
         note_followings_change(&mut batch, follower.id);
         backfill(&mut batch, site, follower.id, &answers.take(tweets));
-        match site.apply(batch).await? {
-            Applied::Yes(_) => return Ok(()),
-            Applied::No(check) if check == account_there => return Err(Refusal::SessionEnded.into()),
-            Applied::No(_) => {}
-        }
-    }
+        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    })
+    .await
 }
 
 /// Puts the newest tweets of somebody into a follower's home timeline. Where

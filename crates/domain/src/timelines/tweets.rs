@@ -2,9 +2,10 @@
 
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::{User, number, read_people};
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::timelines::deliveries::{self, Job};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live;
@@ -78,9 +79,8 @@ fn mentioned_names(text: &str) -> Vec<String> {
 pub async fn post_tweet(site: &Site, now: Moment, author: &User, text: &TweetText) -> Result<TweetId, Error> {
     let names = mentioned_names(text.as_str());
     let mentioned = users_named(site, &names).await?;
-    let mut attempts = site.attempts(&keys::user_timeline(author.id));
-    loop {
-        attempts.next().await?;
+    let home = keys::user_timeline(author.id);
+    let posted = site.act(&home, || async {
         let new = NewTweet::draw(site, now, author.id).await?;
         let mut batch = Batch::new();
         let account_there = new.write(&mut batch, site, text.as_str(), None);
@@ -89,15 +89,11 @@ pub async fn post_tweet(site: &Site, now: Moment, author: &User, text: &TweetTex
             batch.sorted_add(keys::user_mentions(*user), new.id.to_string(), now.as_score());
             batch.sorted_trim(keys::user_mentions(*user), MENTIONS_SIZE);
         }
-        match site.apply(batch).await? {
-            Applied::Yes(_) => {
-                new.begin(site);
-                return Ok(new.id);
-            }
-            Applied::No(check) if check == account_there => return Err(Refusal::SessionEnded.into()),
-            Applied::No(_) => {}
-        }
-    }
+        Ok(Decision::commit(batch, new).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    });
+    let new = posted.await?;
+    new.begin(site);
+    Ok(new.id)
 }
 
 /// A tweet that is about to be written, with what was read for it.
@@ -220,9 +216,8 @@ pub(crate) async fn forget_mentions(site: &Site, batch: &mut Batch, tweets: &[Tw
 /// # Errors
 /// [`Refusal::NoSuchTweet`], [`Refusal::NotYourTweet`], or the store's.
 pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) -> Result<(), Error> {
-    let mut attempts = site.attempts(&keys::tweet(id));
-    loop {
-        attempts.next().await?;
+    let key = keys::tweet(id);
+    let deleted = site.act(&key, || async {
         let mut query = Query::new();
         let read = TweetRead::ask(&mut query, id);
         let tweet = read.take(&mut site.store.query(query).await?).ok_or(Refusal::NoSuchTweet)?;
@@ -230,11 +225,10 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
         let removal = Removal::read(site, tweet).await?;
         let mut batch = Batch::new();
         removal.write(&mut batch, now);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            removal.begin(site, now);
-            return Ok(());
-        }
-    }
+        Ok(Decision::commit(batch, removal))
+    });
+    deleted.await?.begin(site, now);
+    Ok(())
 }
 
 /// A tweet on its way.
