@@ -1,13 +1,15 @@
 //! Deactivating an account, by its owner: the person goes, the discussions stay.
 
+pub(crate) mod leave;
+
 use crate::accounts::sessions;
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::Error;
+use crate::jobs;
 use crate::keys;
 use crate::site::Site;
-use crate::timelines::deliveries::{self, Job};
 use crate::timelines::follows;
 use crate::values::clock::Moment;
 use std::net::IpAddr;
@@ -33,7 +35,7 @@ pub async fn deactivate(
     address: IpAddr,
 ) -> Result<(), Error> {
     let stored = sessions::confirm_password(site, &user.username, password, address).await?;
-    let (key, job) = (keys::user(user.id), Job::Leave(user.id));
+    let (key, job) = (keys::user(user.id), leave::job(user.id));
     let deactivated = site.act(&key, || async {
         let mut query = Query::new();
         let auth = query.hash_fields(&key, ["auth"]);
@@ -51,17 +53,17 @@ pub async fn deactivate(
         // Without its name the account is shown nowhere.
         batch.delete_field(&key, "username");
         batch.delete_field(&key, "salt");
-        // Nobody makes the home timeline of this account anew any more.
+        // Nobody rebuilds the home timeline of this account any more.
         follows::note_followings_change(&mut batch, user.id);
-        deliveries::add(&mut batch, job, now, user.id);
+        jobs::add(&mut batch, &job, now, user.id);
         Ok(Decision::commit(batch, ()))
     });
     deactivated.await?;
-    match tokio::time::timeout(PATIENCE, deliveries::work_on(site, now, job)).await {
+    match tokio::time::timeout(PATIENCE, jobs::work_on(site, now, &leave::KIND, &job)).await {
         Ok(Ok(_)) => {}
         // The account is gone whatever becomes of the rest, and the rest is noted.
         Ok(Err(error)) => tracing::warn!(user = %user.id, %error, "left for the background"),
-        Err(_) => site.deliveries.begin(job, now),
+        Err(_) => site.jobs.start_soon(job, now),
     }
     Ok(())
 }

@@ -5,14 +5,17 @@
 //!
 //! The code is divided into wings. A wing imports only wings that are listed below it:
 //!
+//! - [`background`]: all kinds of background jobs, put together
 //! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`statistics`]: actions
 //!   across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, [`kept`], [`passwords`], [`report`], [`error`]: what actions stand on
+//! - [`site`], `action`, [`jobs`], [`kept`], [`passwords`], [`report`], [`error`]: what actions stand on
 //! - [`keys`], [`values`]
+
+pub mod background;
 
 pub mod deactivation;
 pub mod imports;
@@ -32,6 +35,7 @@ pub mod accounts;
 
 mod action;
 pub mod error;
+pub mod jobs;
 pub mod kept;
 pub mod passwords;
 pub mod report;

@@ -2,9 +2,9 @@
 
 use crate::action::Turns;
 use crate::error::Error;
+use crate::jobs::Jobs;
 use crate::kept::Kept;
 use crate::passwords::PasswordWorker;
-use crate::timelines::deliveries::Deliveries;
 use crate::values::rules::Rules;
 use std::sync::atomic::AtomicU64;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, Store};
@@ -21,8 +21,8 @@ pub struct Site {
     pub rules: Rules,
     /// Where passwords are hashed.
     pub passwords: PasswordWorker,
-    /// What is done in the background.
-    pub deliveries: Deliveries,
+    /// The background jobs that this server's actions have caused.
+    pub(crate) jobs: Jobs,
     /// Where the site is reached, without a slash at the end.
     pub address: String,
     /// What is kept in memory.
@@ -52,7 +52,7 @@ impl Site {
             store,
             rules,
             passwords,
-            deliveries: Deliveries::default(),
+            jobs: Jobs::default(),
             address: DEFAULT_ADDRESS.to_owned(),
             kept: Kept::default(),
             building: Mutex::new(()),

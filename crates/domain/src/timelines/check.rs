@@ -8,10 +8,11 @@
 
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
+use crate::jobs::{self, Job};
 use crate::keys;
 use crate::report::Found;
 use crate::site::{Applied, Site};
-use crate::timelines::deliveries::{self, Job};
+use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
 use crate::timelines::homes::{self, Whole};
 use crate::timelines::tweets::{TIMELINE_VERSION, Tweet};
 use crate::values::clock::{Moment, Timestamp};
@@ -40,16 +41,14 @@ pub struct TimelineCheck<'a> {
 }
 
 impl<'a> TimelineCheck<'a> {
-    /// A check of all timelines. Without `repair` it writes nothing. With it,
-    /// jobs that wait are done first, and authors who have few followers now are
-    /// delivered again.
+    /// A check of all timelines. Without `repair` it writes nothing. With it, what
+    /// differs is mended, and authors who have few followers now are delivered again.
+    /// The caller has the jobs that wait finished first, with
+    /// `background::finish_waiting`: what a job will do yet is not mended here.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn begin(site: &'a Site, now: Moment, repair: bool) -> Result<Self, Error> {
-        if repair {
-            deliveries::finish_waiting(site, now).await?;
-        }
         let mut query = Query::new();
         let users = query.string(keys::USERS_COUNT);
         let tweets = query.string(keys::TWEET_IDS);
@@ -285,7 +284,7 @@ impl<'a> TimelineCheck<'a> {
             return Ok(None);
         }
         let jobs: HashSet<Job> =
-            answers.take(jobs).iter().filter_map(|(name, _)| name.parse().ok()).collect();
+            answers.take(jobs).into_iter().map(|(name, _)| Job::from_name(name)).collect();
         let followings = answers.take(followings);
         let followed = followings.iter().filter_map(|(id, _)| id.parse().ok()).chain([user]).collect();
 
@@ -308,16 +307,16 @@ impl<'a> TimelineCheck<'a> {
         let Some(home) = self.read_home(user).await? else {
             return Ok(false);
         };
-        let job = Job::Rebuild(user);
+        let job = rebuild::job(user);
         let mut batch = Batch::new();
         for id in home.strangers() {
             batch.sorted_remove(keys::home_timeline(user), id.to_string());
         }
-        deliveries::add(&mut batch, job, self.now, user);
+        jobs::add(&mut batch, &job, self.now, user);
         if !self.apply(batch).await? {
             return Ok(false);
         }
-        match deliveries::work_on(self.site, self.now, job).await {
+        match jobs::work_on(self.site, self.now, &rebuild::KIND, &job).await {
             // The server may have done it.
             Ok(true) => Ok(true),
             Ok(false) | Err(Error::Busy) => {
@@ -348,11 +347,11 @@ impl<'a> TimelineCheck<'a> {
             }
             let mut is_all = true;
             for follower in followers.iter().filter_map(|(id, _)| id.parse().ok()) {
-                let job = Job::Rebuild(follower);
+                let job = rebuild::job(follower);
                 let mut batch = Batch::new();
-                deliveries::add(&mut batch, job, self.now, follower);
+                jobs::add(&mut batch, &job, self.now, follower);
                 self.apply(batch).await?;
-                is_all &= deliveries::work_on(self.site, self.now, job).await?;
+                is_all &= jobs::work_on(self.site, self.now, &rebuild::KIND, &job).await?;
             }
             if !is_all {
                 continue;
@@ -392,10 +391,10 @@ impl Home {
     /// What is stored and does not belong there: what no job will take out.
     fn strangers(&self) -> impl Iterator<Item = TweetId> {
         self.stored.iter().map(|(id, _)| *id).filter(|id| match self.tweets.get(id) {
-            None => !self.jobs.contains(&Job::Sweep(*id)),
+            None => !self.jobs.contains(&sweep::job(*id)),
             Some(tweet) => {
                 !self.followed.contains(&tweet.user_id)
-                    && !self.jobs.contains(&Job::Clear(self.user, tweet.user_id))
+                    && !self.jobs.contains(&clear::job(self.user, tweet.user_id))
             }
         })
     }
@@ -404,7 +403,7 @@ impl Home {
         let stored: HashSet<TweetId> = self.stored.iter().map(|(id, _)| *id).collect();
         let above = |score: f64| self.floor.is_none_or(|floor| score > floor);
         self.whole.entries.iter().any(|(id, score)| {
-            above(*score) && !stored.contains(id) && !self.jobs.contains(&Job::Deliver(*id))
+            above(*score) && !stored.contains(id) && !self.jobs.contains(&deliver::job(*id))
         })
     }
 

@@ -5,9 +5,10 @@ use crate::accounts::users::{User, read_people};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::jobs;
 use crate::keys;
 use crate::site::{Applied, Site};
-use crate::timelines::deliveries::{self, Job};
+use crate::timelines::home_jobs::clear;
 use crate::timelines::homes::add_to_home;
 use crate::timelines::merge::Merge;
 use crate::timelines::tweets::TIMELINE_VERSION;
@@ -94,18 +95,18 @@ fn backfill(batch: &mut Batch, site: &Site, follower: UserId, tweets: &[(String,
 /// [`Refusal::NoSuchUser`], or the store's.
 pub async fn unfollow(site: &Site, now: Moment, follower: &User, name: &str) -> Result<(), Error> {
     let author = user_named(site, name).await?;
-    let job = Job::Clear(follower.id, author);
+    let job = clear::job(follower.id, author);
     let mut batch = Batch::new();
     batch.sorted_member_present(keys::followings(follower.id), author.to_string());
     write_unfollow(&mut batch, follower.id, author);
     note_followings_change(&mut batch, follower.id);
     note_lost_follower(&mut batch, author);
-    deliveries::add(&mut batch, job, now, author);
+    jobs::add(&mut batch, &job, now, author);
     if let Applied::No(_) = site.apply(batch).await? {
         return Ok(());
     }
     // Nothing of theirs can be delivered any more: what is there now is all.
-    if let Err(error) = deliveries::work_on(site, now, job).await {
+    if let Err(error) = jobs::work_on(site, now, &clear::KIND, &job).await {
         // It is done, and what is left to do is noted.
         tracing::warn!(%job, %error, "left for the background");
     }

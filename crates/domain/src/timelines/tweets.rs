@@ -4,9 +4,10 @@ use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::{User, number, read_people};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::jobs;
 use crate::keys;
 use crate::site::Site;
-use crate::timelines::deliveries::{self, Job};
+use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live;
 use crate::values::clock::Moment;
@@ -150,7 +151,7 @@ impl NewTweet {
             batch.key_absent(keys::followers(self.author));
             batch.publish(live::CHANNEL, arrived.to_string());
         } else if self.is_delivered(site) {
-            deliveries::add(batch, Job::Deliver(self.id), self.now, self.author);
+            jobs::add(batch, &deliver::job(self.id), self.now, self.author);
         } else {
             batch.add_member(keys::PULLED_AUTHORS, self.author.to_string());
             batch.publish(live::CHANNEL, arrived.to_string());
@@ -161,7 +162,7 @@ impl NewTweet {
     /// Has the delivery begun, once the batch is applied.
     pub(crate) fn begin(&self, site: &Site) {
         if self.followers > 0 && self.is_delivered(site) {
-            site.deliveries.begin(Job::Deliver(self.id), self.now);
+            site.jobs.start_soon(deliver::job(self.id), self.now);
         }
     }
 
@@ -277,8 +278,8 @@ impl Removal {
             batch.sorted_remove(keys::user_mentions(*user), &member);
         }
         if self.has_followers {
-            deliveries::remove(batch, Job::Deliver(id));
-            deliveries::add(batch, Job::Sweep(id), now, author);
+            jobs::remove(batch, &deliver::job(id));
+            jobs::add(batch, &sweep::job(id), now, author);
         } else {
             // Only while that is so: a first follower must not get it.
             batch.key_absent(keys::followers(author));
@@ -288,7 +289,7 @@ impl Removal {
     /// Has the sweeping begun, once the batch is applied.
     pub(crate) fn begin(&self, site: &Site, now: Moment) {
         if self.has_followers {
-            site.deliveries.begin(Job::Sweep(self.tweet.id), now);
+            site.jobs.start_soon(sweep::job(self.tweet.id), now);
         }
     }
 }
