@@ -21,7 +21,7 @@ const FORBIDDEN_IN_KEYSPACE: [&str; 5] = ["domain", "web", "cli", "news", "News"
 /// one line may not import each other either.
 const WINGS: [&[&str]; 8] = [
     &["values", "keys"],
-    &["action", "error", "jobs", "kept", "passwords", "report", "shown", "site"],
+    &["action", "error", "fields", "jobs", "kept", "passwords", "report", "shown", "site"],
     &["accounts"],
     &["sites"],
     &["news"],

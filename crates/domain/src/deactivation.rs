@@ -7,6 +7,7 @@ use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::Error;
+use crate::fields;
 use crate::jobs;
 use crate::keys;
 use crate::site::Site;
@@ -39,7 +40,7 @@ pub async fn deactivate(
     let deactivated = site.act(&key, || async {
         let mut query = Query::new();
         let auth = query.hash_fields(&key, ["auth"]);
-        let auth = site.store.query(query).await?.take(auth).into_iter().next().flatten();
+        let auth = fields::only(site.store.query(query).await?.take(auth));
         let mut batch = Batch::new();
         // Whoever changes the password meanwhile wins: this was the old one.
         batch.field_equals(&key, "password", &stored.hash);

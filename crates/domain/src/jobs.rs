@@ -19,6 +19,7 @@ pub(crate) use worker::run;
 
 use crate::action::Decision;
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
@@ -126,7 +127,7 @@ impl Step<'_> {
 
     /// A field that an earlier step has left.
     pub(crate) fn field<T: FromStr>(&self, field: &str) -> Option<T> {
-        self.hash.get(field)?.parse().ok()
+        fields::read(self.hash.get(field), || keys::timeline_job(&self.job.0), field)
     }
 
     /// A batch that holds only while the job is where it was found.

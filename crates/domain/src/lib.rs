@@ -12,7 +12,8 @@
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, [`jobs`], [`kept`], [`passwords`], [`report`], [`error`]: what actions stand on
+//! - [`site`], `action`, `fields`, [`jobs`], [`kept`], [`passwords`], [`report`],
+//!   [`error`]: what actions stand on
 //! - [`keys`], [`values`]
 
 pub mod background;
@@ -35,6 +36,7 @@ pub mod accounts;
 
 mod action;
 pub mod error;
+mod fields;
 pub mod jobs;
 pub mod kept;
 pub mod passwords;

@@ -7,6 +7,7 @@ use crate::articles::article::{self, Article, ArticleChange, PlaceRead};
 use crate::articles::topics::TopicsRead;
 use crate::comments::comment::{self, Comment};
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
@@ -188,8 +189,11 @@ async fn find_earlier_or_followers(
     let followers = query.sorted_count(keys::followers(author.id));
     let known = TopicsRead::ask(&mut query, topics);
     let mut answers = site.store.query(query).await?;
-    let earlier: Vec<Option<String>> = earlier.into_iter().map(|handle| answers.take(handle)).collect();
-    if let Some(id) = earlier.into_iter().flatten().find_map(|id| id.parse().ok()) {
+    let mut earlier = earlier.into_iter().zip(url_keys).filter_map(|(handle, key)| {
+        let id = answers.take(handle);
+        fields::read_string(id.as_deref(), || key.clone())
+    });
+    if let Some(id) = earlier.next() {
         return Ok(Found::Earlier(id));
     }
     let recent = answers.take(recent);

@@ -4,9 +4,10 @@
 //! session. Nobody learns from the answers whether a user has an address.
 
 use crate::accounts::sessions;
-use crate::accounts::users::{User, number};
+use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -45,7 +46,8 @@ pub async fn request_reset(
 ) -> Result<Option<ResetMail>, Error> {
     let mut query = Query::new();
     let id = query.string(keys::username_to_id(username));
-    let id = site.store.query(query).await?.take(id).and_then(|id| id.parse::<UserId>().ok());
+    let id = site.store.query(query).await?.take(id);
+    let id = fields::read_string::<UserId>(id.as_deref(), || keys::username_to_id(username));
     // An unknown user costs the same reads.
     let key = keys::user(id.unwrap_or(UserId(1)));
     site.act(&key, || async {
@@ -58,7 +60,7 @@ pub async fn request_reset(
         else {
             return Ok(Decision::Done(None));
         };
-        let last = number::<u64>(&hash, "pwd_reset").unwrap_or(0);
+        let last = fields::read(hash.get("pwd_reset"), || key.clone(), "pwd_reset").unwrap_or(0);
         if last > 0 && now.seconds_since(Timestamp(last)) < site.rules.limits.password_reset_seconds {
             return Ok(Decision::Done(None));
         }
@@ -111,7 +113,7 @@ async fn read_link(site: &Site, token: &str) -> Result<(UserId, Option<String>),
     let id: UserId = id.parse().map_err(|_| Refusal::ResetLinkInvalid)?;
     let mut query = Query::new();
     let password = query.hash_fields(keys::user(id), ["password"]);
-    let password = site.store.query(query).await?.take(password).into_iter().flatten().next();
+    let password = fields::only(site.store.query(query).await?.take(password));
     if fingerprint(password.as_deref()) != made_for {
         return Err(Refusal::ResetLinkInvalid.into());
     }

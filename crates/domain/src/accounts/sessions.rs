@@ -7,6 +7,7 @@
 use crate::accounts::account::seconds_left;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::passwords::{StoredPassword, Verification};
 use crate::site::Site;
@@ -132,13 +133,16 @@ async fn find_unless_slowed_down(
     let failures: Vec<_> = counted_by.iter().map(|key| (query.string(key), query.expiry(key))).collect();
     let mut answers = site.store.query(query).await?;
     for (count, expiry) in failures {
-        let count = answers.take(count).and_then(|count| count.parse().ok()).unwrap_or(0);
+        let count = answers.take(count);
+        // The key holds what somebody typed as a name: it is not logged.
+        let count = fields::read_string(count.as_deref(), || "failed logins".to_owned()).unwrap_or(0);
         let expiry: Expiry = answers.take(expiry);
         if limit > 0 && count >= limit {
             return Err(Refusal::TooManyFailedLogins { seconds: seconds_left(expiry) }.into());
         }
     }
-    let id = answers.take(id).and_then(|id| id.parse::<UserId>().ok());
+    let id = answers.take(id);
+    let id = fields::read_string::<UserId>(id.as_deref(), || keys::username_to_id(username));
     let mut query = Query::new();
     // An unknown user costs the same reads.
     let user = query.hash(keys::user(id.unwrap_or(UserId(1))));
@@ -189,7 +193,8 @@ fn open_session(
     stored: &StoredPassword,
     upgraded: Option<String>,
 ) -> Result<Decision<Session>, Error> {
-    let id: UserId = user.get("id").and_then(|id| id.parse().ok()).ok_or(Refusal::WrongCredentials)?;
+    let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
+    let id = id.ok_or(Refusal::WrongCredentials)?;
     let key = keys::user(id);
     let auth = user.get("auth").filter(|auth| !auth.is_empty());
     let apisecret = user.get("apisecret").filter(|secret| !secret.is_empty());
@@ -248,8 +253,7 @@ pub(crate) async fn rotate(
         let mut query = Query::new();
         // A deactivated account has no name any more.
         let fields = query.hash_fields(&key, ["username", "auth"]);
-        let mut fields = site.store.query(query).await?.take(fields).into_iter();
-        let (Some(Some(_)), old) = (fields.next(), fields.next().flatten()) else {
+        let [Some(_), old] = fields::each(site.store.query(query).await?.take(fields)) else {
             return Err(Refusal::NoSuchUser.into());
         };
         let session = Session::new(id)?;

@@ -8,6 +8,7 @@
 use crate::action::Decision;
 use crate::articles::article::{Article, OPEN_SECONDS, open_for};
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::report::Found;
@@ -133,14 +134,13 @@ async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<
         });
     }
     let mut answers = site.store.query(query).await?;
-    let only = |scores: Vec<Option<f64>>| scores.first().copied().flatten();
     Ok(reads
         .into_iter()
         .map(|read| State {
             stored_up: read.stored_up,
             hash: answers.take(read.hash),
-            by_time: only(answers.take(read.by_time)),
-            by_score: only(answers.take(read.by_score)),
+            by_time: fields::only(answers.take(read.by_time)),
+            by_score: fields::only(answers.take(read.by_score)),
             voted: answers.take(read.voted).into_iter().collect(),
             expiry: answers.take(read.expiry),
             voters: answers
@@ -169,7 +169,7 @@ impl State {
     fn expected(&self, site: &Site) -> Article {
         let votes = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let within_week = votes(self.voters.len());
-        let counted = match (self.open_seconds, Article::from_hash(&self.hash)) {
+        let counted = match (self.open_seconds, Article::from_hash(self.news.id, &self.hash)) {
             (Some(_), _) => votes(self.voted.union(&self.voters).count()),
             (None, Some(article)) if self.by_score == Some(article.score()) => article.votes.max(within_week),
             (None, _) => within_week,
@@ -385,7 +385,7 @@ async fn surplus_of(site: &Site, topic: &Topic) -> Result<f64, Error> {
     let mut answers = site.store.query(query).await?;
     let members = answers.take(members) as f64;
     // A topic that is not listed at all has to be, even without articles.
-    let counted = answers.take(counted).first().copied().flatten();
+    let counted = fields::only(answers.take(counted));
     Ok(counted.map_or(-members, |counted| counted - members))
 }
 

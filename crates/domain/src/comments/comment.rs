@@ -6,6 +6,7 @@
 use crate::accounts::users::{self, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::news::item::{Direction, News};
 use crate::site::{Applied, Site};
@@ -248,7 +249,7 @@ pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<
     let json = query.hash_fields(keys::thread(address.news), [address.comment.to_string()]);
     let mut answers = site.store.query(query).await?;
     let news = News::from_hash(&answers.take(news)).ok_or(Refusal::NoSuchNews)?;
-    let json = answers.take(json).into_iter().flatten().next().ok_or(Refusal::NoSuchComment)?;
+    let json = fields::only(answers.take(json)).ok_or(Refusal::NoSuchComment)?;
     let comment = Comment::from_field(&address.comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
     Ok(Stored { comment, json, news_deleted: news.deleted, news_comments: news.comments })
 }
@@ -324,17 +325,15 @@ async fn refuse_or_find_answered(
     if item.deleted {
         return Err(Refusal::NewsDeleted.into());
     }
-    let mut fields = answers.take(fields).into_iter();
-    let drawn = fields.next().flatten().and_then(|nextid| nextid.parse::<u64>().ok()).unwrap_or(0);
+    let [drawn, answered] = fields::each(answers.take(fields));
+    let drawn: u64 = fields::read(drawn.as_deref(), || keys::thread(news), NEXT_ID).unwrap_or(0);
     if drawn >= limits::MAX_COMMENTS_PER_THREAD {
         return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
     }
     let Some(parent) = parent else {
         return Ok(None);
     };
-    let answered = fields
-        .next()
-        .flatten()
+    let answered = answered
         .and_then(|json| Comment::from_field(&parent.to_string(), &json))
         .ok_or(Refusal::NoSuchParent)?;
     if answered.deleted {

@@ -3,6 +3,7 @@
 
 use crate::action::Decision;
 use crate::error::Error;
+use crate::fields;
 use crate::jobs::{Job, Kind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows;
@@ -107,7 +108,7 @@ async fn take_out_of_homes(
     }
     let mut answers = store.query(query).await?;
     for (home, tweet, user_id) in entries {
-        let user_id = answers.take(user_id).into_iter().next().flatten();
+        let user_id = fields::only(answers.take(user_id));
         if user_id.is_none_or(|id| id == author.to_string()) {
             batch.sorted_remove(home, tweet.to_string());
         }

@@ -190,8 +190,8 @@ impl SiteScoresRead {
 
     fn take(self, answers: &mut Answers) -> HashMap<NewsId, Score> {
         let mut scores = HashMap::new();
-        for (read, items) in self.0.into_values() {
-            let score = Score::of(read.take(answers));
+        for (host, (read, items)) in self.0 {
+            let score = Score::of(read.take(answers, &host));
             scores.extend(items.into_iter().map(|news| (news, score)));
         }
         scores

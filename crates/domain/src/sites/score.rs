@@ -3,6 +3,7 @@
 use super::tally::Totals;
 use crate::accounts::visit::Visit;
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use crate::values::hostname::{HashPrefix, Hostname};
 use tidings_keyspace::{Answers, Handle, Query};
@@ -66,12 +67,13 @@ impl TotalsRead {
         Self(query.hash_fields(keys::link(host), TOTALS))
     }
 
-    pub(crate) fn take(self, answers: &mut Answers) -> Totals {
-        let fields = answers.take(self.0);
-        let number = |at: usize| -> i64 {
-            fields.get(at).and_then(|field| field.as_deref()?.parse().ok()).unwrap_or(0)
+    /// Takes what was found; `host` is the one that was asked for.
+    pub(crate) fn take(self, answers: &mut Answers, host: &Hostname) -> Totals {
+        let [sum, count] = fields::each(answers.take(self.0));
+        let number = |value: Option<String>, field| -> i64 {
+            fields::read(value.as_deref(), || keys::link(host), field).unwrap_or(0)
         };
-        Totals { sum: number(0), count: number(1) }
+        Totals { sum: number(sum, TOTALS[0]), count: number(count, TOTALS[1]) }
     }
 }
 
@@ -83,7 +85,8 @@ pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>,
     let mut query = Query::new();
     let reads: Vec<_> = hosts.iter().map(|host| TotalsRead::ask(&mut query, host)).collect();
     let mut answers = visit.run(query).await?;
-    Ok(reads.into_iter().map(|read| Score::of(read.take(&mut answers))).collect())
+    let scores = reads.into_iter().zip(hosts).map(|(read, host)| Score::of(read.take(&mut answers, host)));
+    Ok(scores.collect())
 }
 
 /// The hosts that have a score and whose hash begins so, with their scores, by

@@ -1,12 +1,13 @@
 //! Voting on a site: casting, changing and taking back.
 
-use super::cast_vote::parse_vote;
+use super::cast_vote::read_vote;
 use super::settings::SettingsRead;
 use super::tally::Tally;
 use super::{CastVote, Verdict};
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -88,8 +89,8 @@ async fn bind_voter(site: &Site, user: &User) -> Result<VoterId, Error> {
     // Another request of the same user was first.
     let mut query = Query::new();
     let stored = query.hash_fields(&key, [VOTER]);
-    let stored = site.store.query(query).await?.take(stored).into_iter().next().flatten();
-    stored.and_then(|voter| voter.parse().ok()).ok_or(Error::Busy)
+    let stored = fields::only(site.store.query(query).await?.take(stored));
+    fields::read(stored.as_deref(), || key.clone(), VOTER).ok_or(Error::Busy)
 }
 
 /// The field of a user that binds the account to its voter.
@@ -149,7 +150,7 @@ impl Action<'_> {
             voter: answers.take(voter),
             maximum: settings.maximum(),
             is_disabled: settings.is_disabled,
-            vote: answers.take(vote).into_iter().next().flatten(),
+            vote: fields::only(answers.take(vote)),
             new: NewHosts::from_hash(answers.take(new)),
             brought: answers.take(brought),
         })
@@ -159,7 +160,7 @@ impl Action<'_> {
     /// when there is nothing to do.
     fn decide(&self, before: &Before) -> Result<Option<(Batch, Option<CastVote>)>, Error> {
         let today = Day::of(self.now);
-        let old = parse_vote(before.vote.clone());
+        let old = read_vote(&self.ballot.host, before.vote.as_deref());
         let new = self.ballot.verdict.map(|verdict| CastVote { verdict, time: self.now });
         let is_new_host = old.is_none() && new.is_some();
         if is_banned(&before.voter) {
@@ -279,6 +280,11 @@ pub(super) fn is_banned(voter: &Hash) -> bool {
     super::settings::is_true(voter.get(IS_BANNED))
 }
 
+/// What the log calls the keys of a voter: they hold the UUID, which is a secret.
+pub(super) fn a_voter() -> String {
+    "a voter".to_owned()
+}
+
 /// Adds a new voter to a batch.
 pub(super) fn write_voter(batch: &mut Batch, voter: VoterId, now: Timestamp) {
     batch.set_fields(keys::voter(voter), [("created_at", written(now).as_str()), (IS_BANNED, "0")]);
@@ -309,7 +315,7 @@ impl NewHosts {
     }
 
     fn count(&self) -> u64 {
-        self.0.get(COUNT).and_then(|count| count.parse().ok()).unwrap_or(0)
+        fields::read(self.0.get(COUNT), a_voter, COUNT).unwrap_or(0)
     }
 
     fn count_on(&self, day: Day) -> u64 {

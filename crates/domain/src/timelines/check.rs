@@ -8,6 +8,7 @@
 
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
+use crate::fields;
 use crate::jobs::{self, Job};
 use crate::keys;
 use crate::report::Found;
@@ -54,8 +55,11 @@ impl<'a> TimelineCheck<'a> {
         let tweets = query.string(keys::TWEET_IDS);
         let pulled = query.members(keys::PULLED_AUTHORS);
         let mut answers = site.store.query(query).await?;
-        let number = |text: Option<String>| text.and_then(|text| text.parse().ok()).unwrap_or(0);
-        let (users, tweets) = (number(answers.take(users)), number(answers.take(tweets)));
+        let number = |text: Option<String>, key: &str| {
+            fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
+        };
+        let users = number(answers.take(users), keys::USERS_COUNT);
+        let tweets = number(answers.take(tweets), keys::TWEET_IDS);
         let pulled = answers.take(pulled).iter().filter_map(|id| id.parse().ok()).collect();
         Ok(Self { site, now, repair, pulled, next_user: 1, users, next_tweet: 1, tweets })
     }
@@ -87,7 +91,7 @@ impl<'a> TimelineCheck<'a> {
         let mut answers = self.site.store.query(query).await?;
         let mut found = Found::default();
         for (tweet, listed) in listed {
-            let score = answers.take(listed).into_iter().next().flatten();
+            let score = fields::only(answers.take(listed));
             let differs = score != Some(tweet.created_at);
             found.count(differs, differs && self.repair && self.list_tweet(tweet).await?);
         }
@@ -189,7 +193,7 @@ impl<'a> TimelineCheck<'a> {
         let noted = query.scores(keys::MOST_FOLLOWED, [user.to_string()]);
         let mut answers = self.site.store.query(query).await?;
         let number = answers.take(number);
-        let noted = answers.take(noted).into_iter().next().flatten().unwrap_or(0.0);
+        let noted = fields::only(answers.take(noted)).unwrap_or(0.0);
         #[allow(clippy::cast_precision_loss)]
         let by = number as f64 - noted;
         let mut found = Found::default();
@@ -226,7 +230,7 @@ impl<'a> TimelineCheck<'a> {
                 .collect();
             let mut answers = self.site.store.query(query).await?;
             for (person, since, read) in reads {
-                if answers.take(read).into_iter().flatten().next().is_none() {
+                if fields::only(answers.take(read)).is_none() {
                     differ.push((person, since));
                 }
             }
@@ -276,8 +280,8 @@ impl<'a> TimelineCheck<'a> {
         let followings = query.sorted_range(keys::followings(user), Order::Ascending, 0, u64::MAX);
         let jobs = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX);
         let mut answers = self.site.store.query(query).await?;
-        let [id, seen, deactivated] = three(answers.take(fields));
-        let seen = seen.and_then(|seen| seen.parse().ok()).map(Timestamp);
+        let [id, seen, deactivated] = fields::each(answers.take(fields));
+        let seen = fields::read(seen.as_deref(), || keys::user(user), "seen_time").map(Timestamp);
         let rules = &self.site.rules.timelines;
         let is_away = seen.is_some_and(|seen| rules.is_inactive(seen, self.now.timestamp()));
         if id.is_none() || deactivated.is_some() || is_away {
@@ -293,7 +297,7 @@ impl<'a> TimelineCheck<'a> {
         let ids: Vec<TweetId> = stored.iter().map(|(id, _)| *id).collect();
         Ok(Some(Home {
             user,
-            floor: answers.take(floor).into_iter().next().flatten(),
+            floor: fields::only(answers.take(floor)),
             tweets: read_tweets(self.site, &ids).await?,
             stored,
             whole,
@@ -338,7 +342,7 @@ impl<'a> TimelineCheck<'a> {
             let version = query.hash_fields(keys::user(*author), [TIMELINE_VERSION]);
             let followers = query.sorted_range(keys::followers(*author), Order::Ascending, 0, u64::MAX);
             let mut answers = self.site.store.query(query).await?;
-            let version = answers.take(version).into_iter().next().flatten();
+            let version = fields::only(answers.take(version));
             let followers = answers.take(followers);
             let is_few = u64::try_from(followers.len())
                 .is_ok_and(|followers| followers <= self.site.rules.timelines.pull_limit);
@@ -423,9 +427,4 @@ async fn read_tweets(site: &Site, ids: &[TweetId]) -> Result<HashMap<TweetId, Tw
     let mut answers = site.store.query(query).await?;
     let tweet = |(id, read)| Some((id, Tweet::from_hash(id, &answers.take(read))?));
     Ok(reads.into_iter().filter_map(tweet).collect())
-}
-
-fn three(values: Vec<Option<String>>) -> [Option<String>; 3] {
-    let mut values = values.into_iter();
-    [values.next().flatten(), values.next().flatten(), values.next().flatten()]
 }

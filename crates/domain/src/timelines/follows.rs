@@ -5,6 +5,7 @@ use crate::accounts::users::{User, read_people};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::jobs;
 use crate::keys;
 use crate::site::{Applied, Site};
@@ -47,11 +48,10 @@ pub async fn follow(site: &Site, now: Moment, follower: &User, name: &str) -> Re
         let since = query.scores(&followings, [author.to_string()]);
         let count = query.sorted_count(&followings);
         let mut answers = site.store.query(query).await?;
-        let mut fields = answers.take(fields).into_iter();
-        let (Some(Some(_)), version) = (fields.next(), fields.next().flatten()) else {
+        let [Some(_), version] = fields::each(answers.take(fields)) else {
             return Err(Refusal::NoSuchUser.into());
         };
-        if answers.take(since).into_iter().flatten().next().is_some() {
+        if fields::only(answers.take(since)).is_some() {
             return Ok(Decision::Done(()));
         }
         if answers.take(count) >= MAX_FOLLOWINGS {
@@ -135,7 +135,7 @@ async fn user_named(site: &Site, name: &str) -> Result<UserId, Error> {
     let mut query = Query::new();
     let id = query.string(keys::username_to_id(name));
     let id = site.store.query(query).await?.take(id);
-    let id = id.and_then(|id| id.parse().ok()).ok_or(Refusal::NoSuchUser)?;
+    let id = fields::read_string(id.as_deref(), || keys::username_to_id(name)).ok_or(Refusal::NoSuchUser)?;
     let mut query = Query::new();
     let people = read_people(&mut query, [id]);
     let is_there = people.take(&mut site.store.query(query).await?).contains_key(&id);

@@ -1,9 +1,10 @@
 //! Tweets: posting and deleting them, and announcing news by them.
 
 use crate::accounts::users::DEACTIVATED;
-use crate::accounts::users::{User, number, read_people};
+use crate::accounts::users::{User, read_people};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields::{self, Fields};
 use crate::jobs;
 use crate::keys;
 use crate::site::Site;
@@ -41,12 +42,13 @@ impl Tweet {
     /// Reads a tweet; `None` when the hash is absent or no tweet.
     #[must_use]
     pub fn from_hash(id: TweetId, hash: &Hash) -> Option<Self> {
+        let fields = Fields::new(hash, || keys::tweet(id));
         Some(Self {
             id,
-            text: hash.get("text")?.to_owned(),
-            created_at: number(hash, "created_at").filter(|time: &f64| time.is_finite()).unwrap_or(0.0),
-            user_id: hash.get("user_id")?.parse().ok()?,
-            news_id: number(hash, "news_id"),
+            text: fields.text("text")?.to_owned(),
+            created_at: fields.read("created_at").filter(|time: &f64| time.is_finite()).unwrap_or(0.0),
+            user_id: fields.read("user_id")?,
+            news_id: fields.read("news_id"),
         })
     }
 
@@ -192,7 +194,11 @@ async fn ids_by_name(site: &Site, names: &[String]) -> Result<HashMap<String, Us
     let mut answers = site.store.query(query).await?;
     Ok(ids
         .into_iter()
-        .filter_map(|(name, id)| Some((name.clone(), answers.take(id)?.parse().ok()?)))
+        .filter_map(|(name, id)| {
+            let id = answers.take(id);
+            let id = fields::read_string(id.as_deref(), || keys::username_to_id(name))?;
+            Some((name.clone(), id))
+        })
         .collect())
 }
 

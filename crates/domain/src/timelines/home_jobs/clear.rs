@@ -3,6 +3,7 @@
 
 use crate::action::Decision;
 use crate::error::Error;
+use crate::fields;
 use crate::jobs::{Job, Kind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows::FOLLOWINGS_VERSION;
@@ -53,8 +54,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let version = query.hash_fields(keys::user(reader), [FOLLOWINGS_VERSION]);
     let followed = query.scores(keys::followings(reader), [author.to_string()]);
     let mut answers = store.query(query).await?;
-    let version = answers.take(version).into_iter().next().flatten();
-    let is_followed = answers.take(followed).into_iter().flatten().next().is_some();
+    let version = fields::only(answers.take(version));
+    let is_followed = fields::only(answers.take(followed)).is_some();
 
     let mut batch = current.batch();
     batch.field_unchanged(keys::user(reader), FOLLOWINGS_VERSION, version);
@@ -64,7 +65,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         entries.iter().map(|(tweet, _)| query.hash_fields(keys::tweet(*tweet), ["user_id"])).collect();
     let mut answers = store.query(query).await?;
     for ((tweet, _), handle) in entries.iter().zip(authors) {
-        let user_id = answers.take(handle).into_iter().next().flatten();
+        let user_id = fields::only(answers.take(handle));
         // What was deleted goes as well: the sweep has not come by here. Of who is
         // followed again everything else belongs there.
         if user_id.is_none_or(|id| id == author.to_string() && !is_followed) {

@@ -4,6 +4,7 @@ use super::followers;
 use crate::accounts::users::DEACTIVATED;
 use crate::action::Decision;
 use crate::error::Error;
+use crate::fields;
 use crate::jobs::{Job, Kind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows::FOLLOWERS_LOST;
@@ -36,10 +37,10 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let created_at = query.hash_fields(keys::tweet(tweet), ["created_at"]);
     let read = followers::ask(current, &mut query, author);
     let mut answers = site.store.query(query).await?;
-    let mut author_fields = answers.take(author_fields).into_iter();
-    let (lost, deactivated) = (author_fields.next().flatten(), author_fields.next().flatten());
-    let created_at = answers.take(created_at).into_iter().next().flatten();
-    let score = created_at.and_then(|time| time.parse().ok()).filter(|score: &f64| score.is_finite());
+    let [lost, deactivated] = fields::each(answers.take(author_fields));
+    let created_at = fields::only(answers.take(created_at));
+    let score = fields::read(created_at.as_deref(), || keys::tweet(tweet), "created_at");
+    let score = score.filter(|score: &f64| score.is_finite());
     let chunk = read.take(&mut answers);
     let Some(score) = score.filter(|_| deactivated.is_none()) else {
         // There is nothing to deliver any more.
@@ -79,8 +80,8 @@ async fn activity(current: &Step<'_>, readers: &[UserId]) -> Result<Vec<(UserId,
     let mut answers = current.site.store.query(query).await?;
     let mut activity = Vec::with_capacity(readers.len());
     for (reader, seen) in reads {
-        let seen = answers.take(seen).into_iter().next().flatten();
-        let seen = seen.and_then(|seen| seen.parse().ok()).map(Timestamp);
+        let seen = fields::only(answers.take(seen));
+        let seen = fields::read(seen.as_deref(), || keys::user(reader), "seen_time").map(Timestamp);
         activity.push((reader, !seen.is_some_and(|seen| rules.is_inactive(seen, now))));
     }
     Ok(activity)

@@ -7,6 +7,7 @@
 use crate::accounts::presence;
 use crate::action::Decision;
 use crate::error::Error;
+use crate::fields;
 use crate::jobs::{Job, Kind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows::FOLLOWINGS_VERSION;
@@ -31,7 +32,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let site = current.site;
     let mut query = Query::new();
     let version = query.hash_fields(keys::user(reader), [FOLLOWINGS_VERSION]);
-    let version = site.store.query(query).await?.take(version).into_iter().next().flatten();
+    let version = fields::only(site.store.query(query).await?.take(version));
     let whole = homes::recompute(site, reader, &HashSet::new()).await?;
     let mut batch = current.batch();
     // If the reader has followed or left somebody meanwhile, the next attempt sees it.
