@@ -72,8 +72,9 @@ pub(crate) fn each<T, const N: usize>(values: Vec<Option<T>>) -> [Option<T>; N] 
     std::array::from_fn(|_| values.next().flatten())
 }
 
+/// Logs that a stored value cannot be read, for those who read it by themselves.
 #[cold]
-fn report(key: &str, field: Option<&str>) {
+pub(crate) fn report(key: &str, field: Option<&str>) {
     tracing::warn!(key, field, "this stored value cannot be read; it counts as absent");
 }
 

@@ -113,10 +113,14 @@ impl Comment {
     /// value no comment.
     #[must_use]
     pub fn from_field(field: &str, json: &str) -> Option<Self> {
-        let id: CommentId = field.parse().ok()?;
-        let comment = Self::from_json(id, json);
-        if comment.is_none() {
-            tracing::warn!(comment = field, "unreadable comment passed over");
+        Self::from_json(field.parse().ok()?, json)
+    }
+
+    /// Reads a field of an item's thread; a comment that cannot be read is logged.
+    pub(crate) fn read(news: NewsId, field: &str, json: &str) -> Option<Self> {
+        let comment = Self::from_field(field, json);
+        if comment.is_none() && field != NEXT_ID {
+            fields::report(&keys::thread(news), Some(field));
         }
         comment
     }
@@ -250,7 +254,8 @@ pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<
     let mut answers = site.store.query(query).await?;
     let news = News::from_hash(&answers.take(news)).ok_or(Refusal::NoSuchNews)?;
     let json = fields::only(answers.take(json)).ok_or(Refusal::NoSuchComment)?;
-    let comment = Comment::from_field(&address.comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
+    let comment =
+        Comment::read(address.news, &address.comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
     Ok(Stored { comment, json, news_deleted: news.deleted, news_comments: news.comments })
 }
 
@@ -334,7 +339,7 @@ async fn refuse_or_find_answered(
         return Ok(None);
     };
     let answered = answered
-        .and_then(|json| Comment::from_field(&parent.to_string(), &json))
+        .and_then(|json| Comment::read(news, &parent.to_string(), &json))
         .ok_or(Refusal::NoSuchParent)?;
     if answered.deleted {
         return Err(Refusal::CommentDeleted.into());

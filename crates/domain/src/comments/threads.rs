@@ -81,8 +81,8 @@ fn without_bare_deleted(arranged: Vec<(usize, Comment)>) -> Vec<(usize, Comment)
     kept
 }
 
-fn comments_of(hash: &Hash) -> Vec<Comment> {
-    hash.0.iter().filter_map(|(field, json)| Comment::from_field(field, json)).collect()
+fn comments_of(news: NewsId, hash: &Hash) -> Vec<Comment> {
+    hash.0.iter().filter_map(|(field, json)| Comment::read(news, field, json)).collect()
 }
 
 /// An item with all its comments. Rounds: 2.
@@ -105,7 +105,7 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
     let author = keys::user(news.news().user_id);
     let news = LinesRead::ask(visit, &mut query, vec![news]);
     let comments = comments.map(|(footprint, hash)| {
-        let arranged = arrange(comments_of(&answers.take(hash)));
+        let arranged = arrange(comments_of(id, &answers.take(hash)));
         let authors = arranged.iter().map(|(_, comment)| comment.user_id);
         // A name hardly ever changes: not each of perhaps hundreds is noted.
         let footprint = footprint.and(site.store.footprint_of([users::all_names(&author)]));
@@ -215,7 +215,7 @@ pub async fn of_user(
         .filter_map(|(address, title, json)| {
             let title = title_of(answers.take(title));
             let json = answers.take(json).into_iter().flatten().next()?;
-            let comment = Comment::from_field(&address.comment.to_string(), &json)?;
+            let comment = Comment::read(address.news, &address.comment.to_string(), &json)?;
             (!comment.deleted).then(|| UserComment {
                 news_id: address.news,
                 title,
@@ -260,7 +260,7 @@ pub async fn replies(visit: &mut Visit, viewer: &users::User, count: u64) -> Res
     let threads: HashMap<NewsId, _> = reads
         .into_iter()
         .map(|(id, title, thread)| {
-            let arranged = arrange(comments_of(&answers.take(thread)));
+            let arranged = arrange(comments_of(id, &answers.take(thread)));
             (id, (title_of(answers.take(title)), arranged))
         })
         .collect();
