@@ -12,9 +12,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::background;
+use tidings_domain::jobs;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
-use tidings_domain::timelines::deliveries;
 use tidings_domain::timelines::tweets::post_tweet;
 use tidings_domain::values::clock::Moment;
 use tidings_domain::values::rules::{Rules, TimelineRules};
@@ -47,7 +48,7 @@ async fn measure(engine: &str, url: &str) {
     let rules = Rules { timelines, ..Rules::default() };
     let site = Arc::new(Site::new(store.clone(), rules, PasswordWorker::default()));
     fill(&store).await;
-    let worker = tokio::spawn(deliveries::run(site.clone(), EngineClock::System));
+    let worker = tokio::spawn(background::run(site.clone(), EngineClock::System));
     println!("\n{engine}");
     for (author, followers) in (1..).zip(FOLLOWERS) {
         let waited = last_follower_waits(&site, author, followers).await;
@@ -108,7 +109,7 @@ fn text() -> TweetText {
 /// Waits until nothing is left to be delivered.
 async fn delivered(site: &Site) {
     loop {
-        if deliveries::status(site).await.unwrap().waiting == 0 {
+        if jobs::status(site).await.unwrap().waiting == 0 {
             return;
         }
         tokio::time::sleep(Duration::from_micros(200)).await;

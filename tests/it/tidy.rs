@@ -19,17 +19,18 @@ const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 3] = [
 const FORBIDDEN_IN_KEYSPACE: [&str; 5] = ["domain", "web", "cli", "news", "News"];
 /// The wings of the domain, the lowest first: a wing imports none that comes later. Those of
 /// one line may not import each other either.
-const WINGS: [&[&str]; 7] = [
+const WINGS: [&[&str]; 8] = [
     &["values", "keys"],
-    &["cache", "error", "passwords", "report", "site"],
+    &["action", "cache", "error", "fields", "jobs", "passwords", "report", "site"],
     &["accounts"],
     &["sites"],
     &["news"],
     &["articles", "comments", "timelines"],
     &["deactivation", "imports", "statistics", "submissions", "votes"],
+    &["background"],
 ];
-/// Imports that are still wrong, to be turned around.
-const WRONG_ARROWS: [(&str, &str); 2] = [("site", "timelines"), ("accounts", "timelines")];
+/// The one file that may repeat an action.
+const ACTION_FILE: &str = "crates/domain/src/action.rs";
 /// The one file that may spell keys.
 const KEYS_FILE: &str = "crates/domain/src/keys.rs";
 
@@ -272,7 +273,7 @@ fn wings_import_downwards(source: &Source) -> Vec<Finding> {
             let is_below = height_of(imported).is_none_or(|other| other < height);
             // The ground and the values are one floor each.
             let is_beside = height < 2 && height_of(imported) == Some(height);
-            if imported != wing && !is_below && !is_beside && !WRONG_ARROWS.contains(&(wing, imported)) {
+            if imported != wing && !is_below && !is_beside {
                 findings.push(
                     source.finding(index + 1, format!("{wing} imports {imported}, which is not below it")),
                 );
@@ -331,6 +332,36 @@ fn files_say_what_they_are_for(source: &Source) -> Vec<Finding> {
         return Vec::new();
     }
     vec![source.finding(1, "the file does not begin with a //! comment that says what it is for".to_owned())]
+}
+
+/// Whether a line begins a loop that may be a retry, not one over things.
+fn begins_retry(line: &str) -> bool {
+    let (line, block) = (line.trim_start(), line.ends_with('{'));
+    let line = line.split_once(": ").filter(|_| line.starts_with('\'')).map_or(line, |(_, line)| line);
+    block && ["loop {", "while ", "for _ in "].iter().any(|start| line.starts_with(start))
+}
+
+/// What is decided again after a conflict is decided by `Site::act`.
+fn actions_write_no_loop(source: &Source) -> Vec<Finding> {
+    if !source.is_in("domain") || source.path == ACTION_FILE {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    // The indents of the loops around a line.
+    let mut loops: Vec<usize> = Vec::new();
+    for (index, line) in source.bare.lines().enumerate() {
+        let indent = line.len() - line.trim_start().len();
+        while loops.last().is_some_and(|around| !line.trim().is_empty() && indent <= *around) {
+            loops.pop();
+        }
+        if begins_retry(line) {
+            loops.push(indent);
+        }
+        if !loops.is_empty() && [".apply(", ".commit("].iter().any(|call| line.contains(call)) {
+            findings.push(source.finding(index + 1, "a loop commits a batch: use Site::act".to_owned()));
+        }
+    }
+    findings
 }
 
 /// Plans are in issues, not in the code.
@@ -532,6 +563,12 @@ fn the_wings_of_the_domain_have_no_circle() {
 }
 
 #[test]
+fn no_action_writes_its_own_loop() {
+    assert!(!source_of(ACTION_FILE).text.is_empty());
+    check_sources("there is one way to act", actions_write_no_loop);
+}
+
+#[test]
 fn key_text_is_in_one_file() {
     let keys = key_texts(&source_of(KEYS_FILE));
     assert!(keys.len() > 15, "only {} keys were found", keys.len());
@@ -626,6 +663,18 @@ mod the_rules_can_fail {
         assert!(check("crates/domain/src/news.rs").is_empty());
         let test = Source::new("crates/keyspace/src/conformance.rs", text, true);
         assert!(keyspace_knows_no_news(&test).is_empty());
+    }
+
+    #[test]
+    fn retries() {
+        let text = "fn f() {\n    loop {\n        read();\n        if site.apply(batch).await? {\n            \
+                    return;\n        }\n    }\n    site.apply(batch);\n    for _ in 0..4 {\n\n        \
+                    store.commit(batch);\n    }\n    for id in ids {\n        site.apply(batch);\n    }\n    \
+                    'looks: while more() {\n        self.apply(batch);\n    }\n}\n";
+        let check = |path: &str| lines(&actions_write_no_loop(&Source::new(path, text, false)));
+        assert_eq!(check("crates/domain/src/votes.rs"), [4, 11, 17]);
+        assert!(check(ACTION_FILE).is_empty());
+        assert!(check("crates/keyspace/src/redb.rs").is_empty());
     }
 
     fn some_keys() -> Vec<(usize, String)> {

@@ -10,11 +10,11 @@ use proptest::prelude::*;
 use tidings_domain::accounts::account::add_account;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::background;
 use tidings_domain::deactivation::deactivate;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::check::TimelineCheck;
-use tidings_domain::timelines::deliveries;
 use tidings_domain::timelines::follows::{follow, unfollow};
 use tidings_domain::timelines::reading;
 use tidings_domain::timelines::tweets::{delete_tweet, post_tweet};
@@ -182,7 +182,7 @@ impl World {
                 assert!(seen.iter().all(|id| rest.any(|other| other == id)), "{seen:?} of {expected:?}");
             }
             Step::Wait(milliseconds) => self.now += milliseconds,
-            Step::Deliver => deliveries::finish_waiting(self.site(), now).await.unwrap(),
+            Step::Deliver => background::finish_waiting(self.site(), now).await.unwrap(),
             _ => {}
         }
     }
@@ -216,12 +216,12 @@ impl World {
 
     /// When the background has caught up, everything is as it must be.
     async fn check(&self) {
-        deliveries::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
+        background::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
         for reader in (1..=USERS).filter(|user| !self.gone.contains(user)) {
             assert_eq!(self.seen(reader).await, self.expected(reader), "reader {reader}");
         }
         // Looking may have made somebody return.
-        deliveries::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
+        background::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
         assert_eq!(self.differences(false).await, 0);
         for user in &self.gone {
             for key in ["followers", "followings", "user_timeline", "home_timeline", "mentions"] {
@@ -243,6 +243,9 @@ impl World {
 
     /// How many differences a check finds, and does not mend.
     async fn differences(&self, repair: bool) -> u64 {
+        if repair {
+            background::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
+        }
         let mut check = TimelineCheck::begin(self.site(), Moment(self.now), repair).await.unwrap();
         let mut found = check.check_everyone().await.unwrap();
         while let Some(some) = check.next_tweets().await.unwrap() {
@@ -300,7 +303,7 @@ async fn crowd(store: Store) {
     let clock = EngineClock::System;
     let workers: Vec<_> = world.sites[..2]
         .iter()
-        .map(|site| tokio::spawn(deliveries::run(site.clone(), clock.clone())))
+        .map(|site| tokio::spawn(background::run(site.clone(), clock.clone())))
         .collect();
     let mut users = Vec::new();
     for user in 1..=USERS {
@@ -423,7 +426,7 @@ async fn a_check_finds_and_mends_what_was_changed_by_hand() {
         world.take(&Step::Tweet(author)).await;
         world.now += 1;
     }
-    deliveries::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
+    background::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
     assert_eq!(world.differences(false).await, 0);
     type Damage = fn(&mut Batch);
     let damages: [(&str, Damage); 8] = [
@@ -472,11 +475,11 @@ async fn readers_who_stay_away_get_nothing_until_they_return() {
     let mut world = World::new(open("redb::memory:").await, 800).await;
     world.take(&Step::Follow(1, 2)).await;
     world.take(&Step::Tweet(2)).await;
-    deliveries::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
+    background::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
     world.take(&Step::StayAway(1)).await;
     world.now += 1;
     world.take(&Step::Tweet(2)).await;
-    deliveries::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
+    background::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
     assert_eq!(world.count("user:1:home_timeline").await, 1);
     // Even if another limit would not call that a return: what was passed by is known.
     let seen = Moment(world.now).timestamp().to_string();
@@ -489,7 +492,7 @@ async fn readers_who_stay_away_get_nothing_until_they_return() {
     }
     // The very first look is complete, and what is stored is complete soon after.
     assert_eq!(world.seen(1).await, world.expected(1));
-    deliveries::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
+    background::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
     assert_eq!(world.count("user:1:home_timeline").await, 2);
     assert_eq!(world.seen(1).await, world.expected(1));
     let mut query = Query::new();

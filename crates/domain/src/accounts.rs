@@ -10,7 +10,7 @@
 pub mod account;
 mod karma;
 pub mod password_reset;
-mod presence;
+pub(crate) mod presence;
 pub mod sessions;
 pub mod users;
 pub mod visit;

@@ -1,12 +1,16 @@
 //! Deactivating an account, by its owner: the person goes, the discussions stay.
 
+pub(crate) mod leave;
+
 use crate::accounts::sessions;
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::User;
+use crate::action::Decision;
 use crate::error::Error;
+use crate::fields;
+use crate::jobs;
 use crate::keys;
-use crate::site::{Applied, Site};
-use crate::timelines::deliveries::{self, Job};
+use crate::site::Site;
 use crate::timelines::follows;
 use crate::values::clock::Moment;
 use std::net::IpAddr;
@@ -32,13 +36,11 @@ pub async fn deactivate(
     address: IpAddr,
 ) -> Result<(), Error> {
     let stored = sessions::confirm_password(site, &user.username, password, address).await?;
-    let (key, job) = (keys::user(user.id), Job::Leave(user.id));
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    let (key, job) = (keys::user(user.id), leave::job(user.id));
+    let deactivated = site.act(&key, || async {
         let mut query = Query::new();
         let auth = query.hash_fields(&key, ["auth"]);
-        let auth = site.store.query(query).await?.take(auth).into_iter().next().flatten();
+        let auth = fields::only(site.store.query(query).await?.take(auth));
         let mut batch = Batch::new();
         // Whoever changes the password meanwhile wins: this was the old one.
         batch.field_equals(&key, "password", &stored.hash);
@@ -52,20 +54,19 @@ pub async fn deactivate(
         // Without its name the account is shown nowhere.
         batch.delete_field(&key, "username");
         batch.delete_field(&key, "salt");
-        // Nobody makes the home timeline of this account anew any more.
+        // Nobody rebuilds the home timeline of this account any more.
         follows::note_followings_change(&mut batch, user.id);
-        deliveries::add(&mut batch, job, now, user.id);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            break;
-        }
-    }
-    match tokio::time::timeout(PATIENCE, deliveries::work_on(site, now, job)).await {
+        jobs::add(&mut batch, &job, now, user.id);
+        Ok(Decision::commit(batch, ()))
+    });
+    deactivated.await?;
+    match tokio::time::timeout(PATIENCE, jobs::work_on(site, now, &leave::KIND, &job)).await {
         Ok(Ok(_)) => {}
         // The account is gone whatever becomes of the rest, and the rest is noted.
         Ok(Err(error)) => {
             tracing::warn!(user = %user.id, %error, "deactivation not finished; a background job will finish it")
         }
-        Err(_) => site.deliveries.begin(job, now),
+        Err(_) => site.jobs.start_soon(job, now),
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 
 use crate::articles::article::{self, Article};
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use crate::news::item::{TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
@@ -159,7 +160,7 @@ pub async fn import_accounts(
     let mut found: HashMap<String, UserId> = HashMap::new();
     let mut missing: Vec<(&str, &Username)> = Vec::new();
     for ((source, username), known) in people.iter().zip(known) {
-        match known.and_then(|id| id.parse().ok()) {
+        match fields::read(known.as_deref(), || keys::IMPORTED_ACCOUNTS.to_owned(), source) {
             Some(id) => {
                 found.insert(source.clone(), id);
             }

@@ -5,14 +5,18 @@
 //!
 //! The code is divided into wings. A wing imports only wings that are listed below it:
 //!
+//! - [`background`]: all kinds of background jobs, put together
 //! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`statistics`]: actions
 //!   across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], [`cache`], [`passwords`], [`report`], [`error`]: what actions stand on
+//! - [`site`], `action`, `fields`, [`jobs`], [`cache`], [`passwords`], [`report`],
+//!   [`error`]: what actions stand on
 //! - [`keys`], [`values`]
+
+pub mod background;
 
 pub mod deactivation;
 pub mod imports;
@@ -30,8 +34,11 @@ pub mod sites;
 
 pub mod accounts;
 
+mod action;
 pub mod cache;
 pub mod error;
+mod fields;
+pub mod jobs;
 pub mod passwords;
 pub mod report;
 pub mod site;

@@ -1,21 +1,14 @@
-//! The site as the domain sees it: its store, its rules, its password worker,
-//! and the one way to apply a decision that others may race with.
+//! The site as the domain sees it: its store, its rules and its password worker.
 
+use crate::action::Turns;
 use crate::cache::Caches;
 use crate::error::Error;
+use crate::jobs::Jobs;
 use crate::passwords::PasswordWorker;
-use crate::timelines::deliveries::Deliveries;
 use crate::values::rules::Rules;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
 use std::sync::atomic::AtomicU64;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, Store};
 use tokio::sync::{Mutex, MutexGuard};
-
-/// Attempts before an action gives up as [`Error::Busy`].
-const ATTEMPTS: usize = 24;
-/// Locks that contended actions spread over.
-const LOCKS: usize = 64;
 
 /// Where a site is reached that was not told; the default of `site.url`.
 const DEFAULT_ADDRESS: &str = "http://localhost:8080";
@@ -28,8 +21,8 @@ pub struct Site {
     pub rules: Rules,
     /// Where passwords are hashed.
     pub passwords: PasswordWorker,
-    /// What is done in the background.
-    pub deliveries: Deliveries,
+    /// The background jobs that this server's actions have caused.
+    pub(crate) jobs: Jobs,
     /// Where the site is reached, without a slash at the end.
     pub address: String,
     /// What is cached.
@@ -39,12 +32,13 @@ pub struct Site {
     /// When ranks were refreshed last, in Unix seconds, at the beginning of the list and
     /// further down; see [`crate::news::ranks::is_due`].
     pub(crate) ranks_refreshed: [AtomicU64; 2],
-    locks: Vec<Mutex<()>>,
-    login_locks: Vec<Mutex<()>>,
+    /// What actions take turns at; see [`Site::act`].
+    pub(crate) turns: Turns,
+    login_turns: Turns,
 }
 
 /// What became of a batch.
-pub enum Applied {
+pub(crate) enum Applied {
     /// It was applied.
     Yes(Committed),
     /// This check did not hold; nothing was written.
@@ -59,13 +53,13 @@ impl Site {
             store,
             rules,
             passwords,
-            deliveries: Deliveries::default(),
+            jobs: Jobs::default(),
             address: DEFAULT_ADDRESS.to_owned(),
             caches: Caches::default(),
             building: Mutex::new(()),
             ranks_refreshed: Default::default(),
-            locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
-            login_locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
+            turns: Turns::default(),
+            login_turns: Turns::default(),
         }
     }
 
@@ -84,11 +78,12 @@ impl Site {
         self
     }
 
-    /// Commits a batch whose checks may fail.
+    /// Commits a batch whose checks may fail. What is to be decided again then is an
+    /// action: see [`Site::act`]. Rounds: 1.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn apply(&self, batch: Batch) -> Result<Applied, Error> {
+    pub(crate) async fn apply(&self, batch: Batch) -> Result<Applied, Error> {
         match self.store.commit(batch).await {
             Ok(committed) => Ok(Applied::Yes(committed)),
             Err(CommitError::Rejected(check)) => Ok(Applied::No(check)),
@@ -96,63 +91,11 @@ impl Site {
         }
     }
 
-    /// The attempts of an action that others may race with: read, decide,
-    /// commit, and all over again when a check did not hold. `home` names what
-    /// they race for.
-    #[must_use]
-    pub fn attempts(&self, home: &str) -> Attempts<'_> {
-        Attempts { lock: self.locks.get(stripe(home)), turn: None, made: 0 }
-    }
-
     /// Waits for one's turn at everything that a login is counted by. While
     /// the turns are held, no other login of this server that is counted by
     /// the same is between looking at the count and adding to it: a crowd of
     /// concurrent guesses gets no more answers than a patient one.
     pub(crate) async fn login_turns(&self, counted_by: &[String]) -> Vec<MutexGuard<'_, ()>> {
-        let mut stripes: Vec<usize> = counted_by.iter().map(|key| stripe(key)).collect();
-        // Everybody takes the locks in the same order, and each once: nobody waits in a circle.
-        stripes.sort_unstable();
-        stripes.dedup();
-        let mut turns = Vec::with_capacity(stripes.len());
-        for lock in stripes.into_iter().filter_map(|stripe| self.login_locks.get(stripe)) {
-            turns.push(lock.lock().await);
-        }
-        turns
-    }
-}
-
-/// Which of the locks guards a key.
-fn stripe(key: &str) -> usize {
-    let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
-    usize::try_from(hasher.finish() % LOCKS as u64).unwrap_or(0)
-}
-
-/// The attempts of one action; see [`Site::attempts`].
-pub struct Attempts<'a> {
-    lock: Option<&'a Mutex<()>>,
-    turn: Option<MutexGuard<'a, ()>>,
-    made: usize,
-}
-
-impl Attempts<'_> {
-    /// Waits until the next attempt may begin. The first is optimistic, unless
-    /// others are taking turns already; after a conflict those of this server
-    /// that want the same home take turns, so that no crowd starves itself.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] after two dozen conflicts.
-    pub async fn next(&mut self) -> Result<(), Error> {
-        if self.made == ATTEMPTS {
-            return Err(Error::Busy);
-        }
-        if let Some(lock) = self.lock
-            && self.turn.is_none()
-            && (self.made > 0 || lock.try_lock().is_err())
-        {
-            self.turn = Some(lock.lock().await);
-        }
-        self.made += 1;
-        Ok(())
+        self.login_turns.all(counted_by).await
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::accounts::visit::Visit;
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use tidings_keyspace::Query;
 
@@ -26,10 +27,12 @@ pub async fn counts(visit: &mut Visit) -> Result<Counts, Error> {
     let news = query.string(keys::NEWS_COUNT);
     let listed = query.sorted_count(keys::NEWS_CRON);
     let mut answers = visit.run(query).await?;
-    let number = |text: Option<String>| text.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let number = |text: Option<String>, key: &str| {
+        fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
+    };
     Ok(Counts {
-        users: number(answers.take(users)),
-        news: number(answers.take(news)),
+        users: number(answers.take(users), keys::USERS_COUNT),
+        news: number(answers.take(news), keys::NEWS_COUNT),
         listed: answers.take(listed),
     })
 }

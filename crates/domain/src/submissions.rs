@@ -2,14 +2,16 @@
 
 use crate::accounts::account::seconds_left;
 use crate::accounts::users::User;
+use crate::action::Decision;
 use crate::articles::article::{self, Article, ArticleChange, PlaceRead};
 use crate::articles::topics::TopicsRead;
 use crate::comments::comment::{self, Comment};
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::timelines::tweets::{self, NewTweet, Removal, Tweet, TweetRead};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentId, NewsId, TweetId};
@@ -116,14 +118,12 @@ pub async fn submit_news(
 ) -> Result<Submitted, Error> {
     let url_keys = posted_recently_keys(site, &submission.content);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
-    let mut attempts = site.attempts(&home);
-    loop {
-        attempts.next().await?;
+    let submitted = site.act(&home, || async {
         let mut batch = Batch::new();
         let topics = submission.topics.clone().unwrap_or_default();
         let found = find_earlier_or_followers(site, author, &url_keys, &topics, &mut batch).await?;
         let followers = match found {
-            Found::Earlier(earlier) => return Ok(Submitted::Earlier(earlier)),
+            Found::Earlier(earlier) => return Ok(Decision::Done((Submitted::Earlier(earlier), None))),
             Found::Followers(followers) => followers,
         };
         let (id, tweet_id) = draw_ids(site, author.tweet_news).await?;
@@ -137,20 +137,15 @@ pub async fn submit_news(
             account_there = Some(tweet.write(&mut batch, site, submission.title.as_str(), Some(id)));
             batch.set_field(keys::news(id), "tweet_id", tweet.id.to_string());
         }
-        match site.apply(batch).await? {
-            Applied::Yes(_) => {
-                if let Some(tweet) = tweet {
-                    tweet.begin(site);
-                }
-                return Ok(Submitted::New(id));
-            }
-            Applied::No(check) if Some(check) == account_there => return Err(Refusal::SessionEnded.into()),
-            Applied::No(check) if check == unused => {
-                tracing::error!(counter = keys::NEWS_COUNT, %id, "this id is in use: the counter is behind");
-            }
-            Applied::No(_) => {}
-        }
+        Ok(Decision::commit(batch, (Submitted::New(id), tweet))
+            .draws_unused(unused, keys::NEWS_COUNT, id)
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    });
+    let (submitted, tweet) = submitted.await?;
+    if let Some(tweet) = tweet {
+        tweet.begin(site);
     }
+    Ok(submitted)
 }
 
 /// The keys that guard against reposts; none when that limit is off.
@@ -194,8 +189,11 @@ async fn find_earlier_or_followers(
     let followers = query.sorted_count(keys::followers(author.id));
     let known = TopicsRead::ask(&mut query, topics);
     let mut answers = site.store.query(query).await?;
-    let earlier: Vec<Option<String>> = earlier.into_iter().map(|handle| answers.take(handle)).collect();
-    if let Some(id) = earlier.into_iter().flatten().find_map(|id| id.parse().ok()) {
+    let mut earlier = earlier.into_iter().zip(url_keys).filter_map(|(handle, key)| {
+        let id = answers.take(handle);
+        fields::read_string(id.as_deref(), || key.clone())
+    });
+    if let Some(id) = earlier.next() {
         return Ok(Found::Earlier(id));
     }
     let recent = answers.take(recent);
@@ -297,9 +295,7 @@ pub async fn edit_news(
     let key = keys::news(id);
     let url = submission.content.stored_url();
     let new_keys = posted_recently_keys(site, &submission.content);
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    site.act(&key, || async {
         let (news, article) = read_changeable(site, now, viewer, id).await?;
         let mut batch = unchanged_since(&news);
         if url != news.url {
@@ -331,10 +327,9 @@ pub async fn edit_news(
         if let Some(tweet) = read_announcement(site, &news).await? {
             tweets::rename_announcement(&mut batch, &tweet, &submission.title);
         }
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(());
-        }
-    }
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
 }
 
 /// Deletes an item: it leaves the lists, its thread stays readable. The tweet
@@ -344,9 +339,7 @@ pub async fn edit_news(
 /// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`], or the store's.
 pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) -> Result<(), Error> {
     let key = keys::news(id);
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    let deleted = site.act(&key, || async {
         let (news, article) = read_changeable(site, now.timestamp(), viewer, id).await?;
         let mut batch = unchanged_since(&news);
         let removal = match read_announcement(site, &news).await? {
@@ -368,13 +361,12 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         if let Some(host) = news.site() {
             batch.sorted_remove(keys::host_news(host), id.to_string());
         }
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            if let Some(removal) = removal {
-                removal.begin(site, now);
-            }
-            return Ok(());
-        }
+        Ok(Decision::commit(batch, removal))
+    });
+    if let Some(removal) = deleted.await? {
+        removal.begin(site, now);
     }
+    Ok(())
 }
 
 /// The tweet that announced an item, if there is one still.

@@ -6,11 +6,11 @@
 //!
 //! It hands out [`tweets`] (post, delete), [`follows`], [`reading`] (pages of timelines),
 //! [`lines`] (a tweet as it is shown), [`suggestions`], [`live`] (what an open home page is
-//! told), [`deliveries`] (the background jobs) and [`check`].
+//! told) and [`check`]. Its background jobs are in `home_jobs`.
 
 pub mod check;
-pub mod deliveries;
 pub mod follows;
+pub(crate) mod home_jobs;
 mod homes;
 pub mod lines;
 pub mod live;

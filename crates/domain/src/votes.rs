@@ -1,13 +1,14 @@
 //! Votes on news and on comments: one per user, up or down, never both.
 
 use crate::accounts::users::{self, User};
+use crate::action::Decision;
 use crate::articles::article;
 use crate::comments::comment::{self, Comment};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::{Direction, News, VoteRead};
 use crate::news::ranks::{self, write_rank};
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::ranking;
@@ -26,9 +27,8 @@ pub async fn vote_news(
     id: NewsId,
     direction: Direction,
 ) -> Result<(), Error> {
-    let mut attempts = site.attempts(&keys::news(id));
-    loop {
-        attempts.next().await?;
+    let home = keys::news(id);
+    let voted = site.act_counting(&home, || async {
         let mut query = Query::new();
         let news = query.hash(keys::news(id));
         let my_vote = VoteRead::ask(&mut query, id, voter);
@@ -52,15 +52,14 @@ pub async fn vote_news(
         if let Some(article) = article {
             article.write(&mut batch);
         }
-        let expected = counters_after(&news, direction);
-        if let Applied::Yes(committed) = site.apply(batch).await? {
-            if committed.counters.get(..2) != Some(&expected) {
-                // Others voted between our read and our commit.
-                ranks::refresh_rank(site, now, id).await?;
-            }
-            return Ok(());
-        }
+        Ok(Decision::commit(batch, counters_after(&news, direction)))
+    });
+    let (expected, counters) = voted.await?;
+    if counters.get(..2) != Some(&expected) {
+        // Others voted between our read and our commit.
+        ranks::refresh_rank(site, now, id).await?;
     }
+    Ok(())
 }
 
 /// What a vote needs, costs and gives, in karma.
@@ -152,9 +151,7 @@ pub async fn vote_comment(
     direction: Direction,
 ) -> Result<(), Error> {
     let thread = keys::thread(address.news);
-    let mut attempts = site.attempts(&format!("{thread}/{}", address.comment));
-    loop {
-        attempts.next().await?;
+    site.act(&format!("{thread}/{}", address.comment), || async {
         let stored = comment::read_stored(site, address).await?;
         if stored.news_deleted {
             return Err(Refusal::NewsDeleted.into());
@@ -165,8 +162,7 @@ pub async fn vote_comment(
         }
         comment.vote(voter, direction)?;
         let batch = comment::replacement(address, &stored.json, &comment);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(());
-        }
-    }
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
 }

@@ -17,7 +17,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tidings_domain::timelines::deliveries;
+use tidings_domain::background;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
@@ -37,7 +37,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 /// Serves the site on a listener until `shutdown` completes; then finishes
 /// the requests that are under way. Meanwhile the site's background work is done.
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) {
-    let background = tokio::spawn(deliveries::run(app.site.clone(), app.clock.clone()));
+    let background = tokio::spawn(background::run(app.site.clone(), app.clock.clone()));
     let live = app.live.clone();
     let router = router::router(app.clone());
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));

@@ -5,6 +5,7 @@ use crate::cli::{open_existing_store, progress_bar};
 use crate::config::Config;
 use anyhow::bail;
 use clap::Args;
+use tidings_domain::background;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::report::Found;
 use tidings_domain::site::Site;
@@ -55,6 +56,9 @@ impl Timelines {
 
     async fn check(&self, site: &Site) -> anyhow::Result<Found> {
         let now = Moment::now(&EngineClock::System);
+        if self.repair {
+            background::finish_waiting(site, now).await?;
+        }
         let mut check = TimelineCheck::begin(site, now, self.repair).await?;
         let (users, tweets) = check.total();
         let bar = progress_bar(tweets, "checking tweets");

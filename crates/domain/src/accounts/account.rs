@@ -2,6 +2,7 @@
 
 use crate::accounts::sessions::{self, Session};
 use crate::accounts::users::User;
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::site::{Applied, Site};
@@ -84,9 +85,7 @@ async fn insert_account(
     let name_key = keys::username_to_id(username.as_str());
     let creation_seconds = site.rules.limits.account_creation_seconds;
     let address = address.filter(|_| creation_seconds > 0);
-    let mut attempts = site.attempts(keys::USERS_COUNT);
-    loop {
-        attempts.next().await?;
+    site.act(keys::USERS_COUNT, || async {
         let id = draw_id(site).await?;
         let session = Session::new(id)?;
         let mut batch = Batch::new();
@@ -124,18 +123,14 @@ async fn insert_account(
             let time_to_live = Duration::from_secs(creation_seconds);
             batch.set_expiring(keys::create_user_limit(address), now.to_string(), time_to_live);
         }
-        match site.apply(batch).await? {
-            Applied::Yes(_) => return Ok(session),
-            Applied::No(check) if check == name_free => return Err(Refusal::UsernameTaken.into()),
-            Applied::No(check) if Some(check) == address_free => {
-                return Err(Refusal::AccountCreatedRecently { seconds: creation_seconds }.into());
-            }
-            Applied::No(check) if check == unused && id != FIRST_USER => {
-                tracing::error!(counter = keys::USERS_COUNT, %id, "this id is in use: the counter is behind");
-            }
-            Applied::No(_) => {}
-        }
-    }
+        let drawn_unused = (id != FIRST_USER).then_some(unused);
+        let limited = Refusal::AccountCreatedRecently { seconds: creation_seconds };
+        Ok(Decision::commit(batch, session)
+            .if_rejected_by(name_free, Err(Refusal::UsernameTaken.into()))
+            .if_rejected_by(address_free, Err(limited.into()))
+            .draws_unused(drawn_unused, keys::USERS_COUNT, id))
+    })
+    .await
 }
 
 const FIRST_USER: UserId = UserId(1);

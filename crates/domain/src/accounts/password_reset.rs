@@ -4,10 +4,12 @@
 //! session. Nobody learns from the answers whether a user has an address.
 
 use crate::accounts::sessions;
-use crate::accounts::users::{User, number};
+use crate::accounts::users::User;
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::secrets::random_token;
@@ -44,12 +46,11 @@ pub async fn request_reset(
 ) -> Result<Option<ResetMail>, Error> {
     let mut query = Query::new();
     let id = query.string(keys::username_to_id(username));
-    let id = site.store.query(query).await?.take(id).and_then(|id| id.parse::<UserId>().ok());
+    let id = site.store.query(query).await?.take(id);
+    let id = fields::read_string::<UserId>(id.as_deref(), || keys::username_to_id(username));
     // An unknown user costs the same reads.
     let key = keys::user(id.unwrap_or(UserId(1)));
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    site.act(&key, || async {
         let mut query = Query::new();
         let hash = query.hash(&key);
         let hash = site.store.query(query).await?.take(hash);
@@ -57,11 +58,11 @@ pub async fn request_reset(
         let Some(user) =
             user.filter(|user| !user.email.is_empty() && user.email.eq_ignore_ascii_case(email.trim()))
         else {
-            return Ok(None);
+            return Ok(Decision::Done(None));
         };
-        let last = number::<u64>(&hash, "pwd_reset").unwrap_or(0);
+        let last = fields::read(hash.get("pwd_reset"), || key.clone(), "pwd_reset").unwrap_or(0);
         if last > 0 && now.seconds_since(Timestamp(last)) < site.rules.limits.password_reset_seconds {
-            return Ok(None);
+            return Ok(Decision::Done(None));
         }
         let token = random_token()?;
         let mut batch = Batch::new();
@@ -72,16 +73,11 @@ pub async fn request_reset(
         batch.set_field(&key, "pwd_reset", now.to_string());
         let link = format!("{} {}", user.id, fingerprint(hash.get("password")));
         batch.set_expiring(keys::password_reset(&token), link, LINK_LIFE);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(Some(ResetMail {
-                email: user.email,
-                username: user.username,
-                token,
-                user_id: user.id,
-                requested: now,
-            }));
-        }
-    }
+        let mail =
+            ResetMail { email: user.email, username: user.username, token, user_id: user.id, requested: now };
+        Ok(Decision::commit(batch, Some(mail)))
+    })
+    .await
 }
 
 /// Takes a request back whose mail could not be sent, so that the user may ask
@@ -117,7 +113,7 @@ async fn read_link(site: &Site, token: &str) -> Result<(UserId, Option<String>),
     let id: UserId = id.parse().map_err(|_| Refusal::ResetLinkInvalid)?;
     let mut query = Query::new();
     let password = query.hash_fields(keys::user(id), ["password"]);
-    let password = site.store.query(query).await?.take(password).into_iter().flatten().next();
+    let password = fields::only(site.store.query(query).await?.take(password));
     if fingerprint(password.as_deref()) != made_for {
         return Err(Refusal::ResetLinkInvalid.into());
     }

@@ -5,10 +5,12 @@
 //! Logging out and changing the password replace both.
 
 use crate::accounts::account::seconds_left;
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::passwords::{StoredPassword, Verification};
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits;
@@ -18,7 +20,7 @@ use tidings_keyspace::{Batch, CheckId, Expiry, Hash, Query};
 
 /// How long failed logins count, from the first of them.
 const FAILED_LOGIN_WINDOW: Duration = Duration::from_secs(60);
-/// How often a login looks again when the account changes under it.
+/// How often a login looks at an account that changes under it.
 const LOGIN_ATTEMPTS: usize = 4;
 
 /// A user's session: what a browser or a client needs to act as the user.
@@ -53,19 +55,17 @@ pub async fn log_in(
     address: IpAddr,
 ) -> Result<Session, Error> {
     let counted_by = failure_keys(username, address);
-    for _ in 0..LOGIN_ATTEMPTS {
+    // A conflict means that the account has changed meanwhile, perhaps by another first
+    // login of an imported user.
+    site.act_without_turns(LOGIN_ATTEMPTS, || async {
         let (user, stored, verification) = verify(site, username, password, &counted_by).await?;
         let upgraded = match verification {
             Verification::RightButOld => Some(site.passwords.hash(password.to_owned()).await?),
             _ => None,
         };
-        if let Some(session) = open_session(site, now, &user, &stored, upgraded).await? {
-            return Ok(session);
-        }
-        // The account has changed meanwhile, perhaps by another first login of
-        // an imported user: look at it again.
-    }
-    Err(Error::Busy)
+        open_session(now, &user, &stored, upgraded)
+    })
+    .await
 }
 
 /// Compares the password of somebody who is logged in, for what needs it once
@@ -133,13 +133,16 @@ async fn find_unless_slowed_down(
     let failures: Vec<_> = counted_by.iter().map(|key| (query.string(key), query.expiry(key))).collect();
     let mut answers = site.store.query(query).await?;
     for (count, expiry) in failures {
-        let count = answers.take(count).and_then(|count| count.parse().ok()).unwrap_or(0);
+        let count = answers.take(count);
+        // The key holds what somebody typed as a name: it is not logged.
+        let count = fields::read_string(count.as_deref(), || "failed logins".to_owned()).unwrap_or(0);
         let expiry: Expiry = answers.take(expiry);
         if limit > 0 && count >= limit {
             return Err(Refusal::TooManyFailedLogins { seconds: seconds_left(expiry) }.into());
         }
     }
-    let id = answers.take(id).and_then(|id| id.parse::<UserId>().ok());
+    let id = answers.take(id);
+    let id = fields::read_string::<UserId>(id.as_deref(), || keys::username_to_id(username));
     let mut query = Query::new();
     // An unknown user costs the same reads.
     let user = query.hash(keys::user(id.unwrap_or(UserId(1))));
@@ -162,9 +165,7 @@ async fn count_failed_login(site: &Site, counted_by: &[String]) -> Result<(), Er
     if site.rules.limits.failed_logins_per_minute == 0 {
         return Ok(());
     }
-    let mut attempts = site.attempts(counted_by.first().map_or("", String::as_str));
-    loop {
-        attempts.next().await?;
+    site.act(counted_by.first().map_or("", String::as_str), || async {
         let mut query = Query::new();
         let counts: Vec<_> = counted_by.iter().map(|key| (key, query.string(key))).collect();
         let mut answers = site.store.query(query).await?;
@@ -179,22 +180,21 @@ async fn count_failed_login(site: &Site, counted_by: &[String]) -> Result<(), Er
                 batch.increment(key, 1);
             }
         }
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(());
-        }
-    }
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
 }
 
-/// Completes what an imported account may lack, and hands out its session;
-/// `None` when the account has changed since it was read.
-async fn open_session(
-    site: &Site,
+/// Completes what an imported account may lack, and hands out its session, if the
+/// account has not changed since it was read.
+fn open_session(
     now: Timestamp,
     user: &Hash,
     stored: &StoredPassword,
     upgraded: Option<String>,
-) -> Result<Option<Session>, Error> {
-    let id: UserId = user.get("id").and_then(|id| id.parse().ok()).ok_or(Refusal::WrongCredentials)?;
+) -> Result<Decision<Session>, Error> {
+    let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
+    let id = id.ok_or(Refusal::WrongCredentials)?;
     let key = keys::user(id);
     let auth = user.get("auth").filter(|auth| !auth.is_empty());
     let apisecret = user.get("apisecret").filter(|secret| !secret.is_empty());
@@ -220,10 +220,7 @@ async fn open_session(
         batch.set_field(&key, "seen_time", now.to_string());
     }
     batch.set(keys::auth(&session.auth), id.to_string());
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(Some(session)),
-        Applied::No(_) => Ok(None),
-    }
+    Ok(Decision::commit(batch, session))
 }
 
 /// Logs a user out everywhere.
@@ -252,14 +249,11 @@ pub(crate) async fn rotate(
     further: impl Fn(&mut Batch) -> Option<CheckId>,
 ) -> Result<Option<Session>, Error> {
     let key = keys::user(id);
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    site.act(&key, || async {
         let mut query = Query::new();
         // A deactivated account has no name any more.
         let fields = query.hash_fields(&key, ["username", "auth"]);
-        let mut fields = site.store.query(query).await?.take(fields).into_iter();
-        let (Some(Some(_)), old) = (fields.next(), fields.next().flatten()) else {
+        let [Some(_), old] = fields::each(site.store.query(query).await?.take(fields)) else {
             return Err(Refusal::NoSuchUser.into());
         };
         let session = Session::new(id)?;
@@ -271,10 +265,7 @@ pub(crate) async fn rotate(
         batch.set_fields(&key, [("auth", session.auth.as_str()), ("apisecret", session.apisecret.as_str())]);
         batch.set(keys::auth(&session.auth), id.to_string());
         let right = further(&mut batch);
-        match site.apply(batch).await? {
-            Applied::Yes(_) => return Ok(Some(session)),
-            Applied::No(check) if Some(check) == right => return Ok(None),
-            Applied::No(_) => {}
-        }
-    }
+        Ok(Decision::commit(batch, Some(session)).if_rejected_by(right, Ok(None)))
+    })
+    .await
 }

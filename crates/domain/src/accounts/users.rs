@@ -1,8 +1,10 @@
 //! Users as they are stored: the hash `user:<id>`.
 
 use crate::accounts::visit::{Found, SharedVisit, Visit};
+use crate::action::Decision;
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
+use crate::fields::{self, Fields};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -117,29 +119,26 @@ impl User {
     /// that of a deactivated account.
     #[must_use]
     pub fn from_hash(hash: &Hash) -> Option<Self> {
-        let text = |field: &str| hash.get(field).unwrap_or_default().to_owned();
+        let id = fields::read(hash.get("id"), || "a user".to_owned(), "id")?;
+        let fields = Fields::new(hash, || keys::user(id));
+        let text = |field: &str| fields.text(field).unwrap_or_default().to_owned();
         Some(Self {
-            id: hash.get("id")?.parse().ok()?,
-            username: hash.get("username")?.to_owned(),
-            ctime: number(hash, "ctime").map_or_else(Timestamp::default, Timestamp),
-            karma: number(hash, "karma").unwrap_or(0),
+            id,
+            username: fields.text("username")?.to_owned(),
+            ctime: fields.read("ctime").map_or_else(Timestamp::default, Timestamp),
+            karma: fields.read("karma").unwrap_or(0),
             about: text("about"),
             email: text("email"),
-            flags: Flags::parse(hash.get("flags").unwrap_or_default()),
+            flags: Flags::parse(fields.text("flags").unwrap_or_default()),
             apisecret: ApiSecret(text("apisecret")),
-            karma_incr_time: number(hash, "karma_incr_time").map(Timestamp),
-            replies: number::<i64>(hash, "replies").map_or(0, |replies| u64::try_from(replies).unwrap_or(0)),
+            karma_incr_time: fields.read("karma_incr_time").map(Timestamp),
+            replies: fields.count("replies"),
             fullname: text("fullname"),
-            tweet_news: hash.get("tweet_news") != Some("0"),
-            seen_time: number(hash, "seen_time").map(Timestamp),
-            voter: number(hash, "voter"),
+            tweet_news: fields.text("tweet_news") != Some("0"),
+            seen_time: fields.read("seen_time").map(Timestamp),
+            voter: fields.read("voter"),
         })
     }
-}
-
-/// A number in a hash; `None` when absent or something else.
-pub(crate) fn number<N: std::str::FromStr>(hash: &Hash, field: &str) -> Option<N> {
-    hash.get(field)?.parse().ok()
 }
 
 /// A user's page.
@@ -253,14 +252,16 @@ pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId, Error> {
     let mut query = Query::new();
     let id = query.string(keys::username_to_id(username));
     let mut answers = visit.run(query).await?;
-    Ok(answers.take(id).and_then(|id| id.parse().ok()).ok_or(Refusal::NoSuchUser)?)
+    let id = answers.take(id);
+    let id = fields::read_string(id.as_deref(), || keys::username_to_id(username));
+    Ok(id.ok_or(Refusal::NoSuchUser)?)
 }
 
 /// Whether there is a user with an id. Users never go away again. Rounds: 1.
 pub(crate) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
     let mut query = Query::new();
     let found = query.hash_fields(keys::user(id), ["id"]);
-    Ok(site.store.query(query).await?.take(found).into_iter().flatten().next().is_some())
+    Ok(fields::only(site.store.query(query).await?.take(found)).is_some())
 }
 
 /// Names of users.
@@ -368,9 +369,8 @@ impl PeopleRead {
     /// The names and full names.
     pub(crate) fn take(self, answers: &mut Answers) -> People {
         let names = |names: Vec<Option<String>>| {
-            let mut names = names.into_iter();
-            let username = names.next().flatten()?;
-            Some(PersonNames { username, fullname: names.next().flatten().unwrap_or_default() })
+            let [username, fullname] = fields::each(names);
+            Some(PersonNames { username: username?, fullname: fullname.unwrap_or_default() })
         };
         People(self.0.into_iter().map(|(id, handle)| (id, answers.take_tracked(handle).map(names))).collect())
     }
@@ -381,30 +381,25 @@ impl PeopleRead {
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
 pub async fn set_admin(site: &Site, id: UserId, admin: bool) -> Result<(), Error> {
-    use crate::site::Applied;
     use tidings_keyspace::Batch;
     let key = keys::user(id);
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    site.act(&key, || async {
         let mut query = Query::new();
         let fields = query.hash_fields(&key, ["username", "flags"]);
         let mut answers = site.store.query(query).await?;
-        let mut fields = answers.take(fields).into_iter();
-        let (Some(Some(_)), flags) = (fields.next(), fields.next().flatten()) else {
+        let [Some(_), flags] = fields::each(answers.take(fields)) else {
             return Err(Refusal::NoSuchUser.into());
         };
         let old = flags.clone().unwrap_or_default();
         let new = match (admin, old.contains('a')) {
             (true, false) => format!("a{old}"),
             (false, true) => old.replace('a', ""),
-            _ => return Ok(()),
+            _ => return Ok(Decision::Done(())),
         };
         let mut batch = Batch::new();
         batch.field_unchanged(&key, "flags", flags);
         batch.set_field(&key, "flags", new);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(());
-        }
-    }
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
 }

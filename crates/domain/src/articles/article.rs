@@ -5,7 +5,7 @@
 //! who voted goes away. The keys and numbers are those of the first chapter of
 //! "Redis in Action", so that programs written after it work beside the site.
 
-use crate::accounts::users::number;
+use crate::fields::{self, Fields};
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
@@ -54,13 +54,14 @@ impl Article {
     /// Reads an article; `None` when the hash is absent or lacks one of its
     /// fields.
     #[must_use]
-    pub fn from_hash(hash: &Hash) -> Option<Self> {
+    pub(crate) fn from_hash(id: NewsId, hash: &Hash) -> Option<Self> {
+        let fields = Fields::new(hash, || keys::article(id));
         Some(Self {
-            title: hash.get("title")?.to_owned(),
-            link: hash.get("link")?.to_owned(),
-            poster: hash.get("poster")?.to_owned(),
-            time: Timestamp(number(hash, "time")?),
-            votes: number(hash, "votes")?,
+            title: fields.text("title")?.to_owned(),
+            link: fields.text("link")?.to_owned(),
+            poster: fields.text("poster")?.to_owned(),
+            time: Timestamp(fields.read("time")?),
+            votes: fields.read("votes")?,
         })
     }
 
@@ -189,7 +190,7 @@ impl PlaceRead {
     }
 
     pub(crate) fn take(self, answers: &mut Answers) -> ArticleChange {
-        let mut only = |handle| answers.take::<Vec<Option<f64>>>(handle).first().copied().flatten();
+        let mut only = |handle| fields::only::<f64>(answers.take(handle));
         let placed = only(self.time).zip(only(self.score)).map(|(time, score)| Placed { time, score });
         ArticleChange { id: self.id, placed }
     }

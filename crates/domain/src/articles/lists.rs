@@ -209,7 +209,8 @@ async fn read_lines(visit: &mut Visit, names: Vec<String>) -> Result<Vec<Article
     let items = ItemsRead::ask(&visit.shared(), &mut query, &ids);
     let mut answers = visit.run(query).await?;
     let scores = answers.take(scores);
-    let articles: Vec<_> = articles.into_iter().map(|hash| Article::from_hash(&answers.take(hash))).collect();
+    let article = |(id, hash): (&NewsId, _)| Article::from_hash(*id, &answers.take(hash));
+    let articles: Vec<_> = ids.iter().zip(articles).map(article).collect();
     let listed = items.take(&mut answers, &mut Reads::default()).into_iter().zip(articles).zip(scores);
     let listed = listed.filter_map(|((item, article), score)| {
         let (item, article) = (item.filter(|item| !item.news().deleted)?, article?);

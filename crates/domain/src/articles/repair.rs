@@ -5,8 +5,10 @@
 //! has changed since it was looked at. So the site may go on meanwhile, and an
 //! interrupted repair is gone on with by asking for it again.
 
+use crate::action::Decision;
 use crate::articles::article::{Article, OPEN_SECONDS, open_for};
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::report::Found;
@@ -132,14 +134,13 @@ async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<
         });
     }
     let mut answers = site.store.query(query).await?;
-    let only = |scores: Vec<Option<f64>>| scores.first().copied().flatten();
     Ok(reads
         .into_iter()
         .map(|read| State {
             stored_up: read.stored_up,
             hash: answers.take(read.hash),
-            by_time: only(answers.take(read.by_time)),
-            by_score: only(answers.take(read.by_score)),
+            by_time: fields::only(answers.take(read.by_time)),
+            by_score: fields::only(answers.take(read.by_score)),
             voted: answers.take(read.voted).into_iter().collect(),
             expiry: answers.take(read.expiry),
             voters: answers
@@ -168,7 +169,7 @@ impl State {
     fn expected(&self, site: &Site) -> Article {
         let votes = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let within_week = votes(self.voters.len());
-        let counted = match (self.open_seconds, Article::from_hash(&self.hash)) {
+        let counted = match (self.open_seconds, Article::from_hash(self.news.id, &self.hash)) {
             (Some(_), _) => votes(self.voted.union(&self.voters).count()),
             (None, Some(article)) if self.by_score == Some(article.score()) => article.votes.max(within_week),
             (None, _) => within_week,
@@ -256,19 +257,17 @@ impl State {
 /// Makes an article what it must be. Returns whether it is that now.
 async fn mend(site: &Site, now: Timestamp, state: State) -> Result<bool, Error> {
     let id = state.news.id;
-    let mut attempts = site.attempts(&keys::news(id));
-    let mut state = state;
-    loop {
-        attempts.next().await?;
-        if let Applied::Yes(_) = site.apply(state.mending(site)).await? {
-            return Ok(true);
-        }
-        // Somebody was busy with the item.
-        match read_states(site, now, &[id]).await?.pop() {
-            Some(again) if again.differs(site) => state = again,
-            _ => return Ok(true),
-        }
+    if let Applied::Yes(_) = site.apply(state.mending(site)).await? {
+        return Ok(true);
     }
+    // Somebody has changed the item since it was read.
+    site.act(&keys::news(id), || async {
+        Ok(match read_states(site, now, &[id]).await?.pop().filter(|state| state.differs(site)) {
+            Some(state) => Decision::commit(state.mending(site), true),
+            None => Decision::Done(true),
+        })
+    })
+    .await
 }
 
 /// Finds articles whose news are not listed, and removes them.
@@ -386,7 +385,7 @@ async fn surplus_of(site: &Site, topic: &Topic) -> Result<f64, Error> {
     let mut answers = site.store.query(query).await?;
     let members = answers.take(members) as f64;
     // A topic that is not listed at all has to be, even without articles.
-    let counted = answers.take(counted).first().copied().flatten();
+    let counted = fields::only(answers.take(counted));
     Ok(counted.map_or(-members, |counted| counted - members))
 }
 

@@ -5,11 +5,12 @@
 //! them: an interrupted move goes on where it was when it is asked for again.
 
 use crate::accounts::users::User;
+use crate::action::Decision;
 use crate::articles::article::lists_of;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::News;
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::values::ids::NewsId;
 use crate::values::limits::TOPIC_MOVE_CHUNK;
 use crate::values::topic::Topic;
@@ -67,9 +68,7 @@ pub async fn move_topic(
 
 /// Notes that the move is under way, unless it is.
 async fn begin(site: &Site, kind: Move, from: &Topic, to: &Topic) -> Result<(), Error> {
-    let mut attempts = site.attempts(keys::TOPIC_MOVES);
-    loop {
-        attempts.next().await?;
+    site.act(keys::TOPIC_MOVES, || async {
         let mut query = Query::new();
         let known = query.scores(keys::TOPICS, [from.as_str(), to.as_str()]);
         let moves = query.hash(keys::TOPIC_MOVES);
@@ -78,7 +77,7 @@ async fn begin(site: &Site, kind: Move, from: &Topic, to: &Topic) -> Result<(), 
         let is_known = |position| known.get(position).copied().flatten().is_some();
         let moves = answers.take(moves);
         if moves.get(from.as_str()) == Some(to.as_str()) {
-            return Ok(());
+            return Ok(Decision::Done(()));
         }
         let names = [from.as_str(), to.as_str()];
         let in_the_way = moves
@@ -108,17 +107,14 @@ async fn begin(site: &Site, kind: Move, from: &Topic, to: &Topic) -> Result<(), 
             }
         }
         batch.set_field(keys::TOPIC_MOVES, from.as_str(), to.as_str());
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(());
-        }
-    }
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
 }
 
 /// Moves some articles in one batch. Returns how many there were.
 async fn move_articles(site: &Site, from: &Topic, to: &Topic, names: &[String]) -> Result<u64, Error> {
-    let mut attempts = site.attempts(keys::TOPIC_MOVES);
-    loop {
-        attempts.next().await?;
+    site.act(keys::TOPIC_MOVES, || async {
         let mut query = Query::new();
         let reads: Vec<_> = names
             .iter()
@@ -133,7 +129,7 @@ async fn move_articles(site: &Site, from: &Topic, to: &Topic, names: &[String]) 
         let mut answers = site.store.query(query).await?;
         if answers.take(moving) != [Some(to.to_string())] {
             // Somebody else has finished it.
-            return Ok(0);
+            return Ok(Decision::Done(0));
         }
         let mut batch = Batch::new();
         batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
@@ -157,16 +153,15 @@ async fn move_articles(site: &Site, from: &Topic, to: &Topic, names: &[String]) 
             }
         }
         if left == 0.0 {
-            return Ok(0);
+            return Ok(Decision::Done(0));
         }
         batch.sorted_increment(keys::TOPICS, from.as_str(), -left);
         batch.sorted_increment(keys::TOPICS, to.as_str(), arrived);
         drop_lists(&mut batch, from);
         drop_lists(&mut batch, to);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(moved);
-        }
-    }
+        Ok(Decision::commit(batch, moved))
+    })
+    .await
 }
 
 /// Replaces the topic in the item's own list of them, if nobody has changed it.

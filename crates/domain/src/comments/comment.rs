@@ -4,7 +4,9 @@
 //! for each comment, its value the comment as JSON. A thread is one read.
 
 use crate::accounts::users::{self, User};
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::news::item::{Direction, News};
 use crate::site::{Applied, Site};
@@ -111,10 +113,14 @@ impl Comment {
     /// value no comment.
     #[must_use]
     pub fn from_field(field: &str, json: &str) -> Option<Self> {
-        let id: CommentId = field.parse().ok()?;
-        let comment = Self::from_json(id, json);
-        if comment.is_none() {
-            tracing::warn!(comment = field, "unreadable comment skipped");
+        Self::from_json(field.parse().ok()?, json)
+    }
+
+    /// Reads a field of an item's thread; a comment that cannot be read is logged.
+    pub(crate) fn read(news: NewsId, field: &str, json: &str) -> Option<Self> {
+        let comment = Self::from_field(field, json);
+        if comment.is_none() && field != NEXT_ID {
+            fields::report(&keys::thread(news), Some(field));
         }
         comment
     }
@@ -247,8 +253,9 @@ pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<
     let json = query.hash_fields(keys::thread(address.news), [address.comment.to_string()]);
     let mut answers = site.store.query(query).await?;
     let news = News::from_hash(&answers.take(news)).ok_or(Refusal::NoSuchNews)?;
-    let json = answers.take(json).into_iter().flatten().next().ok_or(Refusal::NoSuchComment)?;
-    let comment = Comment::from_field(&address.comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
+    let json = fields::only(answers.take(json)).ok_or(Refusal::NoSuchComment)?;
+    let comment =
+        Comment::read(address.news, &address.comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
     Ok(Stored { comment, json, news_deleted: news.deleted, news_comments: news.comments })
 }
 
@@ -323,18 +330,16 @@ async fn refuse_or_find_answered(
     if item.deleted {
         return Err(Refusal::NewsDeleted.into());
     }
-    let mut fields = answers.take(fields).into_iter();
-    let drawn = fields.next().flatten().and_then(|nextid| nextid.parse::<u64>().ok()).unwrap_or(0);
+    let [drawn, answered] = fields::each(answers.take(fields));
+    let drawn: u64 = fields::read(drawn.as_deref(), || keys::thread(news), NEXT_ID).unwrap_or(0);
     if drawn >= limits::MAX_COMMENTS_PER_THREAD {
         return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
     }
     let Some(parent) = parent else {
         return Ok(None);
     };
-    let answered = fields
-        .next()
-        .flatten()
-        .and_then(|json| Comment::from_field(&parent.to_string(), &json))
+    let answered = answered
+        .and_then(|json| Comment::read(news, &parent.to_string(), &json))
         .ok_or(Refusal::NoSuchParent)?;
     if answered.deleted {
         return Err(Refusal::CommentDeleted.into());
@@ -357,9 +362,7 @@ pub async fn edit_comment(
     address: CommentAddress,
     body: &Body,
 ) -> Result<Comment, Error> {
-    let mut attempts = site.attempts(&keys::thread(address.news));
-    loop {
-        attempts.next().await?;
+    site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;
         if stored.news_deleted {
             return Err(Refusal::NewsDeleted.into());
@@ -367,10 +370,9 @@ pub async fn edit_comment(
         stored.comment.may_edit(viewer, now, site.rules.limits.comment_edit_seconds)?;
         body.as_str().clone_into(&mut stored.comment.body);
         let batch = replacement(address, &stored.json, &stored.comment);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(stored.comment);
-        }
-    }
+        Ok(Decision::commit(batch, stored.comment))
+    })
+    .await
 }
 
 /// Deletes a comment. Deleting it again changes nothing.
@@ -383,12 +385,10 @@ pub async fn delete_comment(
     viewer: &User,
     address: CommentAddress,
 ) -> Result<Comment, Error> {
-    let mut attempts = site.attempts(&keys::thread(address.news));
-    loop {
-        attempts.next().await?;
+    site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;
         if stored.comment.deleted && (viewer.flags.admin || viewer.id == stored.comment.user_id) {
-            return Ok(stored.comment);
+            return Ok(Decision::Done(stored.comment));
         }
         stored.comment.may_delete(viewer, now, site.rules.limits.comment_edit_seconds)?;
         stored.comment.deleted = true;
@@ -397,10 +397,9 @@ pub async fn delete_comment(
             batch.field_at_least(keys::news(address.news), "comments", 1);
             batch.increment_field(keys::news(address.news), "comments", -1);
         }
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(stored.comment);
-        }
-    }
+        Ok(Decision::commit(batch, stored.comment))
+    })
+    .await
 }
 
 #[cfg(test)]

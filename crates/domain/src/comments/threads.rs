@@ -117,8 +117,8 @@ fn without_bare_deleted(arranged: Vec<(usize, Comment)>) -> Vec<(usize, Comment)
     kept
 }
 
-fn comments_of(hash: &Hash) -> Vec<Comment> {
-    hash.0.iter().filter_map(|(field, json)| Comment::from_field(field, json)).collect()
+fn comments_of(news: NewsId, hash: &Hash) -> Vec<Comment> {
+    hash.0.iter().filter_map(|(field, json)| Comment::read(news, field, json)).collect()
 }
 
 /// An item with all its comments. Rounds: 2.
@@ -146,7 +146,7 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
     let summary = SummariesRead::ask(&visit.shared(), &mut query, news);
     let own = OwnVotesRead::ask(site.caches.of(), visit, &mut query, [id].into_iter());
     let comments = comments.map(|hash| {
-        let arranged = answers.take_tracked(hash).map(|hash| arrange(comments_of(&hash)));
+        let arranged = answers.take_tracked(hash).map(|hash| arrange(comments_of(id, &hash)));
         let authors = arranged.peek().iter().map(|(_, comment)| comment.user_id);
         let names = UserNamesRead::ask(&visit.shared(), &mut query, authors);
         (arranged, names)
@@ -256,7 +256,7 @@ pub async fn of_user(
         .filter_map(|(address, title, json)| {
             let title = title_of(answers.take(title));
             let json = answers.take(json).into_iter().flatten().next()?;
-            let comment = Comment::from_field(&address.comment.to_string(), &json)?;
+            let comment = Comment::read(address.news, &address.comment.to_string(), &json)?;
             (!comment.deleted).then(|| UserComment {
                 news_id: address.news,
                 title,
@@ -301,7 +301,7 @@ pub async fn replies(visit: &mut Visit, viewer: &users::User, count: u64) -> Res
     let threads: HashMap<NewsId, _> = reads
         .into_iter()
         .map(|(id, title, thread)| {
-            let arranged = arrange(comments_of(&answers.take(thread)));
+            let arranged = arrange(comments_of(id, &answers.take(thread)));
             (id, (title_of(answers.take(title)), arranged))
         })
         .collect();

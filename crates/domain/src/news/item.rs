@@ -2,6 +2,7 @@
 
 use crate::accounts::users;
 use crate::error::Refusal;
+use crate::fields;
 use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
@@ -10,7 +11,6 @@ use crate::values::ranking;
 use crate::values::rules::RankingRules;
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
-use std::str::FromStr;
 use std::sync::OnceLock;
 use tidings_keyspace::{Answers, Handle, Hash, Query};
 
@@ -69,26 +69,25 @@ impl News {
 
     /// Reads an item from its [`News::FIELDS`]; `None` when there is no news item.
     pub(crate) fn from_fields(fields: Vec<Option<String>>) -> Option<Self> {
-        fn number<N: FromStr>(text: Option<&str>) -> Option<N> {
-            text?.parse().ok()
-        }
         let fields: [Option<String>; 12] = fields.try_into().ok()?;
         let [id, title, url, user_id, ctime, up, down, comments, del, tweet_id, topics, rank] = fields;
+        let id = fields::read(id.as_deref(), || "a news item".to_owned(), "id")?;
+        let key = || keys::news(id);
         Some(Self {
-            id: id?.parse().ok()?,
+            id,
             title: title.unwrap_or_default(),
             url: url.unwrap_or_default(),
-            user_id: user_id?.parse().ok()?,
-            ctime: Timestamp(number(ctime.as_deref()).unwrap_or(0)),
-            up: number(up.as_deref()).unwrap_or(0),
-            down: number(down.as_deref()).unwrap_or(0),
-            comments: number::<i64>(comments.as_deref()).map_or(0, |count| u64::try_from(count).unwrap_or(0)),
+            user_id: fields::read(user_id.as_deref(), key, "user_id")?,
+            ctime: Timestamp(fields::read(ctime.as_deref(), key, "ctime").unwrap_or(0)),
+            up: fields::read(up.as_deref(), key, "up").unwrap_or(0),
+            down: fields::read(down.as_deref(), key, "down").unwrap_or(0),
+            comments: fields::count(comments.as_deref(), key, "comments"),
             deleted: del.is_some(),
-            tweet_id: number(tweet_id.as_deref()),
+            tweet_id: fields::read(tweet_id.as_deref(), key, "tweet_id"),
             topics: topics.as_deref().map(Topics::from_stored).unwrap_or_default(),
             stored_topics: topics,
             link: OnceLock::new(),
-            stored_rank: number(rank.as_deref()),
+            stored_rank: fields::read(rank.as_deref(), key, "rank"),
             stored_votes: [up, down],
         })
     }
@@ -187,7 +186,7 @@ impl VoteRead {
     }
 
     pub(crate) fn take(self, answers: &mut Answers) -> Option<Direction> {
-        let [up, down] = self.0.map(|voted| answers.take(voted).first().copied().flatten().is_some());
+        let [up, down] = self.0.map(|voted| fields::only(answers.take(voted)).is_some());
         match (up, down) {
             (true, _) => Some(Direction::Up),
             (false, true) => Some(Direction::Down),

@@ -210,8 +210,8 @@ impl SiteScoresRead {
 
     fn take(self, answers: &mut Answers) -> HashMap<NewsId, Tracked<Score>> {
         let mut scores = HashMap::new();
-        for (read, items) in self.0.into_values() {
-            let score = read.take(answers).map(Score::of);
+        for (host, (read, items)) in self.0 {
+            let score = read.take(answers, host).map(Score::of);
             scores.extend(items.into_iter().map(|news| (news, score.clone())));
         }
         scores

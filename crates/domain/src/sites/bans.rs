@@ -9,12 +9,14 @@
 //! again when all votes count again.
 
 use super::CastVote;
-use super::cast_vote::parse_vote;
+use super::cast_vote::read_vote;
 use super::settings::{demand_administrator, note};
 use super::tally::Tally;
-use super::voting::{IS_BANNED, is_banned};
+use super::voting::{IS_BANNED, a_voter, is_banned};
 use crate::accounts::users::User;
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
@@ -95,9 +97,7 @@ async fn begin(
 ) -> Result<(), Error> {
     demand_administrator(viewer)?;
     let key = keys::voter(voter);
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    site.act(&key, || async {
         let mut query = Query::new();
         let hash = query.hash(&key);
         let count = query.sorted_count(keys::voter_votes(voter));
@@ -113,7 +113,7 @@ async fn begin(
                 Direction::Back => !is_banned(&hash) && moved(&hash) == 0,
             };
         if is_done || moving == Some(direction) {
-            return Ok(());
+            return Ok(Decision::Done(()));
         }
         let mut batch = Batch::new();
         for field in [IS_BANNED, MOVING, MOVED] {
@@ -129,14 +129,13 @@ async fn begin(
             Direction::Back => "unban",
         };
         note(&mut batch, now, viewer, what, [("user_id", Value::from(voter.to_string()))].into_iter())?;
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(());
-        }
-    }
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
 }
 
 fn moved(voter: &Hash) -> u64 {
-    voter.get(MOVED).and_then(|moved| moved.parse().ok()).unwrap_or(0)
+    fields::read(voter.get(MOVED), a_voter, MOVED).unwrap_or(0)
 }
 
 /// Moves votes until none is left to move. Somebody else may do the same.
@@ -225,7 +224,10 @@ async fn read_votes(
     let mut answers = site.store.query(query).await?;
     let votes = reads
         .into_iter()
-        .filter_map(|(host, vote)| Some((host, parse_vote(answers.take(vote).into_iter().next().flatten())?)))
+        .filter_map(|(host, vote)| {
+            let vote = read_vote(&host, fields::only(answers.take(vote)).as_deref())?;
+            Some((host, vote))
+        })
         .collect();
     Ok((passed, votes))
 }

@@ -2,6 +2,7 @@
 
 use crate::accounts::visit::Visit;
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::day::{parse_moment, written};
@@ -78,12 +79,14 @@ pub async fn own_votes(
     let reads: Vec<_> =
         hosts.iter().map(|host| query.hash_fields(keys::link_votes(host), [voter.as_str()])).collect();
     let mut answers = visit.run(query).await?;
-    Ok(reads.into_iter().map(|read| parse_vote(answers.take(read).into_iter().next().flatten())).collect())
+    let vote = |(read, host)| read_vote(host, fields::only(answers.take(read)).as_deref());
+    Ok(reads.into_iter().zip(hosts).map(vote).collect())
 }
 
-/// A stored vote; one that cannot be read counts as none.
-pub(super) fn parse_vote(stored: Option<String>) -> Option<CastVote> {
-    stored.and_then(|text| text.parse().ok())
+/// A stored vote on a host; one that cannot be read counts as none. The log does not name
+/// the field: it is the voter, who is a secret.
+pub(super) fn read_vote(host: &Hostname, stored: Option<&str>) -> Option<CastVote> {
+    fields::read_string(stored, || keys::link_votes(host))
 }
 
 #[cfg(test)]

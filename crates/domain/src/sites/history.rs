@@ -29,6 +29,7 @@ pub struct History {
 
 /// A history on its way.
 pub(crate) struct HistoryRead {
+    host: Hostname,
     totals: TotalsRead,
     days: Vec<(Day, FiguresRead)>,
 }
@@ -40,7 +41,7 @@ impl HistoryRead {
             let keys = [keys::day_links_sum(day), keys::day_links_count(day)];
             (day, FiguresRead::ask(query, keys, std::iter::once(host.as_str())))
         });
-        Self { totals, days: days.collect() }
+        Self { host: host.clone(), totals, days: days.collect() }
     }
 
     pub(crate) fn take(self, answers: &mut Answers) -> History {
@@ -49,7 +50,7 @@ impl HistoryRead {
             totals: figures.take(answers).next().unwrap_or_default(),
         });
         let days = days.collect();
-        History { totals: self.totals.take(answers), days }
+        History { totals: self.totals.take(answers, &self.host), days }
     }
 }
 

@@ -1,12 +1,13 @@
 //! What administrators look at when votes on sites look wrong.
 
 use super::CastVote;
-use super::cast_vote::parse_vote;
+use super::cast_vote::read_vote;
 use super::settings::demand_administrator;
 use super::tally::whole;
 use super::voting::is_banned;
 use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -90,7 +91,7 @@ pub async fn voter_votes(
         .collect();
     let mut answers = site.store.query(query).await?;
     let votes = reads.into_iter().filter_map(|(host, vote)| {
-        let vote = parse_vote(answers.take(vote).into_iter().next().flatten())?;
+        let vote = read_vote(&host, fields::only(answers.take(vote)).as_deref())?;
         Some(VoterVote { host, vote })
     });
     Ok(votes.collect())

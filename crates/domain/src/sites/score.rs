@@ -3,6 +3,7 @@
 use super::tally::Totals;
 use crate::accounts::visit::Visit;
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use crate::values::hostname::{HashPrefix, Hostname};
 use tidings_keyspace::{Answers, Handle, Query, Tracked, TrackedHandle};
@@ -66,8 +67,9 @@ impl TotalsRead {
         Self(query.hash_fields(keys::link(host), TOTALS))
     }
 
-    pub(crate) fn take(self, answers: &mut Answers) -> Totals {
-        totals(&answers.take(self.0))
+    /// Takes what was found; `host` is the one that was asked for.
+    pub(crate) fn take(self, answers: &mut Answers, host: &Hostname) -> Totals {
+        totals(answers.take(self.0), host)
     }
 
     /// The same, for a value that is made of it.
@@ -80,15 +82,17 @@ impl TotalsRead {
 pub(crate) struct TrackedTotalsRead(TrackedHandle<Vec<Option<String>>>);
 
 impl TrackedTotalsRead {
-    pub(crate) fn take(self, answers: &mut Answers) -> Tracked<Totals> {
-        answers.take_tracked(self.0).map(|fields| totals(&fields))
+    pub(crate) fn take(self, answers: &mut Answers, host: Hostname) -> Tracked<Totals> {
+        answers.take_tracked(self.0).map(|fields| totals(fields, &host))
     }
 }
 
-fn totals(fields: &[Option<String>]) -> Totals {
-    let number =
-        |at: usize| -> i64 { fields.get(at).and_then(|field| field.as_deref()?.parse().ok()).unwrap_or(0) };
-    Totals { sum: number(0), count: number(1) }
+fn totals(found: Vec<Option<String>>, host: &Hostname) -> Totals {
+    let [sum, count] = fields::each(found);
+    let number = |value: Option<String>, field| -> i64 {
+        fields::read(value.as_deref(), || keys::link(host), field).unwrap_or(0)
+    };
+    Totals { sum: number(sum, TOTALS[0]), count: number(count, TOTALS[1]) }
 }
 
 /// The scores of some hosts, in the order asked. Rounds: 1.
@@ -99,7 +103,8 @@ pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>,
     let mut query = Query::new();
     let reads: Vec<_> = hosts.iter().map(|host| TotalsRead::ask(&mut query, host)).collect();
     let mut answers = visit.run(query).await?;
-    Ok(reads.into_iter().map(|read| Score::of(read.take(&mut answers))).collect())
+    let scores = reads.into_iter().zip(hosts).map(|(read, host)| Score::of(read.take(&mut answers, host)));
+    Ok(scores.collect())
 }
 
 /// The hosts that have a score and whose hash begins so, with their scores, by

@@ -4,6 +4,7 @@
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -41,15 +42,15 @@ impl SettingsRead {
     }
 
     pub(super) fn take(self, answers: &mut Answers) -> StoredSettings {
-        let mut fields = answers.take(self.0).into_iter();
-        let (is_disabled, maximum) = (fields.next().flatten(), fields.next().flatten());
+        let [is_disabled, maximum] = fields::each(answers.take(self.0));
         StoredSettings { is_disabled, maximum }
     }
 }
 
 impl StoredSettings {
     pub(super) fn maximum(&self) -> u64 {
-        self.maximum.as_deref().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_MAXIMUM)
+        let maximum = self.maximum.as_deref();
+        fields::read(maximum, || keys::SETTINGS.to_owned(), MAXIMUM).unwrap_or(DEFAULT_MAXIMUM)
     }
 }
 

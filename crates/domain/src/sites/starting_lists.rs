@@ -5,11 +5,13 @@
 //! the same or in a newer version: what is stored is brought to what it says.
 //! Their UUIDs are drawn at random, since whoever knows one can vote with it.
 
-use super::cast_vote::parse_vote;
+use super::cast_vote::read_vote;
 use super::tally::Tally;
 use super::voting::{IS_BANNED, write_vote, write_voter};
 use super::{CastVote, Verdict};
+use crate::action::Decision;
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
@@ -51,7 +53,10 @@ impl StartingVoters {
             (1..=MAX_IMPORTED_SITE_VOTES).map(|number| number.to_string()),
         );
         let known = site.store.query(query).await?.take(known);
-        let mut voters: Vec<VoterId> = known.into_iter().map_while(|voter| voter?.parse().ok()).collect();
+        let voter = |(number, voter): (u64, Option<String>)| {
+            fields::read(voter.as_deref(), || keys::IMPORTED_VOTERS.to_owned(), &number.to_string())
+        };
+        let mut voters: Vec<VoterId> = (1..).zip(known).map_while(voter).collect();
         let mut batch = Batch::new();
         for number in (1..=wanted).skip(voters.len()) {
             let voter = VoterId::random()?;
@@ -73,17 +78,14 @@ impl StartingVoters {
     /// # Errors
     /// When the store fails.
     pub async fn import(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<u64, Error> {
-        let mut attempts = site.attempts(&keys::link_votes(&listed.host));
-        loop {
-            attempts.next().await?;
+        site.act(&keys::link_votes(&listed.host), || async {
             let (batch, changed) = self.decide(site, time, listed).await?;
             if changed == 0 {
-                return Ok(0);
+                return Ok(Decision::Done(0));
             }
-            if let Applied::Yes(_) = site.apply(batch).await? {
-                return Ok(changed);
-            }
-        }
+            Ok(Decision::commit(batch, changed))
+        })
+        .await
     }
 
     async fn decide(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<(Batch, u64), Error> {
@@ -99,7 +101,7 @@ impl StartingVoters {
         let mut tally = Tally::default();
         let mut changed = 0;
         for (((number, voter), stored), banned) in (1_u64..).zip(&self.0).zip(stored).zip(banned) {
-            let old = parse_vote(stored.clone());
+            let old = read_vote(&listed.host, stored.as_deref());
             let wanted = (number <= listed.voters()).then_some(verdict);
             let is_banned = answers.take(banned) != [Some("0".to_owned())];
             if is_banned || old.map(|vote| vote.verdict) == wanted {

@@ -1,13 +1,15 @@
 //! Voting on a site: casting, changing and taking back.
 
-use super::cast_vote::parse_vote;
+use super::cast_vote::read_vote;
 use super::settings::SettingsRead;
 use super::tally::Tally;
 use super::{CastVote, Verdict};
 use crate::accounts::users::User;
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::day::Day;
 use crate::values::day::written;
@@ -73,25 +75,22 @@ pub async fn vote_as(
 /// Gives an account its voter.
 async fn bind_voter(site: &Site, user: &User) -> Result<VoterId, Error> {
     let key = keys::user(user.id);
-    let mut attempts = site.attempts(&key);
-    loop {
-        attempts.next().await?;
+    let bound = site.act(&key, || async {
         let voter = VoterId::random()?;
         let mut batch = Batch::new();
         batch.key_present(&key);
-        batch.field_absent(&key, VOTER);
+        let unbound = batch.field_absent(&key, VOTER);
         batch.set_field(&key, VOTER, voter.to_string());
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            return Ok(voter);
-        }
-        // Another request of the same user was first.
-        let mut query = Query::new();
-        let stored = query.hash_fields(&key, [VOTER]);
-        let stored = site.store.query(query).await?.take(stored).into_iter().next().flatten();
-        if let Some(voter) = stored.and_then(|voter| voter.parse().ok()) {
-            return Ok(voter);
-        }
+        Ok(Decision::commit(batch, Some(voter)).if_rejected_by(unbound, Ok(None)))
+    });
+    if let Some(voter) = bound.await? {
+        return Ok(voter);
     }
+    // Another request of the same user was first.
+    let mut query = Query::new();
+    let stored = query.hash_fields(&key, [VOTER]);
+    let stored = fields::only(site.store.query(query).await?.take(stored));
+    fields::read(stored.as_deref(), || key.clone(), VOTER).ok_or(Error::Busy)
 }
 
 /// The field of a user that binds the account to its voter.
@@ -122,22 +121,20 @@ struct Before {
 impl Action<'_> {
     async fn run(&self) -> Result<(), Error> {
         // What voters race for is their own vote, or their address's last place.
-        let mut attempts = self.site.attempts(&keys::new_voters(self.address));
-        loop {
-            attempts.next().await?;
+        let home = keys::new_voters(self.address);
+        let voted = self.site.act_counting(&home, || async {
             let before = self.read().await?;
-            let Some((batch, undone)) = self.decide(&before)? else {
-                return Ok(());
-            };
-            if let Applied::Yes(committed) = self.site.apply(batch).await? {
-                if let Some(undone) = undone
-                    && committed.counters.get(1) == Some(&0)
-                {
-                    self.forget_host(undone).await?;
-                }
-                return Ok(());
-            }
+            Ok(match self.decide(&before)? {
+                Some((batch, undone)) => Decision::commit(batch, undone),
+                None => Decision::Done(None),
+            })
+        });
+        if let (Some(undone), counters) = voted.await?
+            && counters.get(1) == Some(&0)
+        {
+            self.forget_host(undone).await?;
         }
+        Ok(())
     }
 
     async fn read(&self) -> Result<Before, Error> {
@@ -153,7 +150,7 @@ impl Action<'_> {
             voter: answers.take(voter),
             maximum: settings.maximum(),
             is_disabled: settings.is_disabled,
-            vote: answers.take(vote).into_iter().next().flatten(),
+            vote: fields::only(answers.take(vote)),
             new: NewHosts::from_hash(answers.take(new)),
             brought: answers.take(brought),
         })
@@ -163,7 +160,7 @@ impl Action<'_> {
     /// when there is nothing to do.
     fn decide(&self, before: &Before) -> Result<Option<(Batch, Option<CastVote>)>, Error> {
         let today = Day::of(self.now);
-        let old = parse_vote(before.vote.clone());
+        let old = read_vote(&self.ballot.host, before.vote.as_deref());
         let new = self.ballot.verdict.map(|verdict| CastVote { verdict, time: self.now });
         let is_new_host = old.is_none() && new.is_some();
         if is_banned(&before.voter) {
@@ -283,6 +280,11 @@ pub(super) fn is_banned(voter: &Hash) -> bool {
     super::settings::is_true(voter.get(IS_BANNED))
 }
 
+/// What the log calls the keys of a voter: they hold the UUID, which is a secret.
+pub(super) fn a_voter() -> String {
+    "a voter".to_owned()
+}
+
 /// Adds a new voter to a batch.
 pub(super) fn write_voter(batch: &mut Batch, voter: VoterId, now: Timestamp) {
     batch.set_fields(keys::voter(voter), [("created_at", written(now).as_str()), (IS_BANNED, "0")]);
@@ -313,7 +315,7 @@ impl NewHosts {
     }
 
     fn count(&self) -> u64 {
-        self.0.get(COUNT).and_then(|count| count.parse().ok()).unwrap_or(0)
+        fields::read(self.0.get(COUNT), a_voter, COUNT).unwrap_or(0)
     }
 
     fn count_on(&self, day: Day) -> u64 {

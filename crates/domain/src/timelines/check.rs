@@ -8,10 +8,12 @@
 
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
+use crate::fields;
+use crate::jobs::{self, Job};
 use crate::keys;
 use crate::report::Found;
 use crate::site::{Applied, Site};
-use crate::timelines::deliveries::{self, Job};
+use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
 use crate::timelines::homes::{self, Whole};
 use crate::timelines::tweets::{TIMELINE_VERSION, Tweet};
 use crate::values::clock::{Moment, Timestamp};
@@ -40,23 +42,24 @@ pub struct TimelineCheck<'a> {
 }
 
 impl<'a> TimelineCheck<'a> {
-    /// A check of all timelines. Without `repair` it writes nothing. With it,
-    /// jobs that wait are done first, and authors who have few followers now are
-    /// delivered again.
+    /// A check of all timelines. Without `repair` it writes nothing. With it, what
+    /// differs is mended, and authors who have few followers now are delivered again.
+    /// The caller has the jobs that wait finished first, with
+    /// `background::finish_waiting`: what a job will do yet is not mended here.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn begin(site: &'a Site, now: Moment, repair: bool) -> Result<Self, Error> {
-        if repair {
-            deliveries::finish_waiting(site, now).await?;
-        }
         let mut query = Query::new();
         let users = query.string(keys::USERS_COUNT);
         let tweets = query.string(keys::TWEET_IDS);
         let pulled = query.members(keys::PULLED_AUTHORS);
         let mut answers = site.store.query(query).await?;
-        let number = |text: Option<String>| text.and_then(|text| text.parse().ok()).unwrap_or(0);
-        let (users, tweets) = (number(answers.take(users)), number(answers.take(tweets)));
+        let number = |text: Option<String>, key: &str| {
+            fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
+        };
+        let users = number(answers.take(users), keys::USERS_COUNT);
+        let tweets = number(answers.take(tweets), keys::TWEET_IDS);
         let pulled = answers.take(pulled).iter().filter_map(|id| id.parse().ok()).collect();
         Ok(Self { site, now, repair, pulled, next_user: 1, users, next_tweet: 1, tweets })
     }
@@ -88,7 +91,7 @@ impl<'a> TimelineCheck<'a> {
         let mut answers = self.site.store.query(query).await?;
         let mut found = Found::default();
         for (tweet, listed) in listed {
-            let score = answers.take(listed).into_iter().next().flatten();
+            let score = fields::only(answers.take(listed));
             let differs = score != Some(tweet.created_at);
             found.count(differs, differs && self.repair && self.list_tweet(tweet).await?);
         }
@@ -190,7 +193,7 @@ impl<'a> TimelineCheck<'a> {
         let noted = query.scores(keys::MOST_FOLLOWED, [user.to_string()]);
         let mut answers = self.site.store.query(query).await?;
         let number = answers.take(number);
-        let noted = answers.take(noted).into_iter().next().flatten().unwrap_or(0.0);
+        let noted = fields::only(answers.take(noted)).unwrap_or(0.0);
         #[allow(clippy::cast_precision_loss)]
         let by = number as f64 - noted;
         let mut found = Found::default();
@@ -227,7 +230,7 @@ impl<'a> TimelineCheck<'a> {
                 .collect();
             let mut answers = self.site.store.query(query).await?;
             for (person, since, read) in reads {
-                if answers.take(read).into_iter().flatten().next().is_none() {
+                if fields::only(answers.take(read)).is_none() {
                     differ.push((person, since));
                 }
             }
@@ -277,15 +280,15 @@ impl<'a> TimelineCheck<'a> {
         let followings = query.sorted_range(keys::followings(user), Order::Ascending, 0, u64::MAX);
         let jobs = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX);
         let mut answers = self.site.store.query(query).await?;
-        let [id, seen, deactivated] = three(answers.take(fields));
-        let seen = seen.and_then(|seen| seen.parse().ok()).map(Timestamp);
+        let [id, seen, deactivated] = fields::each(answers.take(fields));
+        let seen = fields::read(seen.as_deref(), || keys::user(user), "seen_time").map(Timestamp);
         let rules = &self.site.rules.timelines;
         let is_away = seen.is_some_and(|seen| rules.is_inactive(seen, self.now.timestamp()));
         if id.is_none() || deactivated.is_some() || is_away {
             return Ok(None);
         }
         let jobs: HashSet<Job> =
-            answers.take(jobs).iter().filter_map(|(name, _)| name.parse().ok()).collect();
+            answers.take(jobs).into_iter().map(|(name, _)| Job::from_name(name)).collect();
         let followings = answers.take(followings);
         let followed = followings.iter().filter_map(|(id, _)| id.parse().ok()).chain([user]).collect();
 
@@ -294,7 +297,7 @@ impl<'a> TimelineCheck<'a> {
         let ids: Vec<TweetId> = stored.iter().map(|(id, _)| *id).collect();
         Ok(Some(Home {
             user,
-            floor: answers.take(floor).into_iter().next().flatten(),
+            floor: fields::only(answers.take(floor)),
             tweets: read_tweets(self.site, &ids).await?,
             stored,
             whole,
@@ -308,16 +311,16 @@ impl<'a> TimelineCheck<'a> {
         let Some(home) = self.read_home(user).await? else {
             return Ok(false);
         };
-        let job = Job::Rebuild(user);
+        let job = rebuild::job(user);
         let mut batch = Batch::new();
         for id in home.strangers() {
             batch.sorted_remove(keys::home_timeline(user), id.to_string());
         }
-        deliveries::add(&mut batch, job, self.now, user);
+        jobs::add(&mut batch, &job, self.now, user);
         if !self.apply(batch).await? {
             return Ok(false);
         }
-        match deliveries::work_on(self.site, self.now, job).await {
+        match jobs::work_on(self.site, self.now, &rebuild::KIND, &job).await {
             // The server may have done it.
             Ok(true) => Ok(true),
             Ok(false) | Err(Error::Busy) => {
@@ -339,7 +342,7 @@ impl<'a> TimelineCheck<'a> {
             let version = query.hash_fields(keys::user(*author), [TIMELINE_VERSION]);
             let followers = query.sorted_range(keys::followers(*author), Order::Ascending, 0, u64::MAX);
             let mut answers = self.site.store.query(query).await?;
-            let version = answers.take(version).into_iter().next().flatten();
+            let version = fields::only(answers.take(version));
             let followers = answers.take(followers);
             let is_few = u64::try_from(followers.len())
                 .is_ok_and(|followers| followers <= self.site.rules.timelines.pull_limit);
@@ -348,11 +351,11 @@ impl<'a> TimelineCheck<'a> {
             }
             let mut is_all = true;
             for follower in followers.iter().filter_map(|(id, _)| id.parse().ok()) {
-                let job = Job::Rebuild(follower);
+                let job = rebuild::job(follower);
                 let mut batch = Batch::new();
-                deliveries::add(&mut batch, job, self.now, follower);
+                jobs::add(&mut batch, &job, self.now, follower);
                 self.apply(batch).await?;
-                is_all &= deliveries::work_on(self.site, self.now, job).await?;
+                is_all &= jobs::work_on(self.site, self.now, &rebuild::KIND, &job).await?;
             }
             if !is_all {
                 continue;
@@ -392,10 +395,10 @@ impl Home {
     /// What is stored and does not belong there: what no job will take out.
     fn strangers(&self) -> impl Iterator<Item = TweetId> {
         self.stored.iter().map(|(id, _)| *id).filter(|id| match self.tweets.get(id) {
-            None => !self.jobs.contains(&Job::Sweep(*id)),
+            None => !self.jobs.contains(&sweep::job(*id)),
             Some(tweet) => {
                 !self.followed.contains(&tweet.user_id)
-                    && !self.jobs.contains(&Job::Clear(self.user, tweet.user_id))
+                    && !self.jobs.contains(&clear::job(self.user, tweet.user_id))
             }
         })
     }
@@ -404,7 +407,7 @@ impl Home {
         let stored: HashSet<TweetId> = self.stored.iter().map(|(id, _)| *id).collect();
         let above = |score: f64| self.floor.is_none_or(|floor| score > floor);
         self.whole.entries.iter().any(|(id, score)| {
-            above(*score) && !stored.contains(id) && !self.jobs.contains(&Job::Deliver(*id))
+            above(*score) && !stored.contains(id) && !self.jobs.contains(&deliver::job(*id))
         })
     }
 
@@ -424,9 +427,4 @@ async fn read_tweets(site: &Site, ids: &[TweetId]) -> Result<HashMap<TweetId, Tw
     let mut answers = site.store.query(query).await?;
     let tweet = |(id, read)| Some((id, Tweet::from_hash(id, &answers.take(read))?));
     Ok(reads.into_iter().filter_map(tweet).collect())
-}
-
-fn three(values: Vec<Option<String>>) -> [Option<String>; 3] {
-    let mut values = values.into_iter();
-    [values.next().flatten(), values.next().flatten(), values.next().flatten()]
 }

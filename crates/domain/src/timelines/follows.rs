@@ -3,10 +3,13 @@
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::{PeopleRead, PersonNames, User};
 use crate::accounts::visit::Visit;
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::jobs;
 use crate::keys;
 use crate::site::{Applied, Site};
-use crate::timelines::deliveries::{self, Job};
+use crate::timelines::home_jobs::clear;
 use crate::timelines::homes::add_to_home;
 use crate::timelines::merge::Merge;
 use crate::timelines::tweets::TIMELINE_VERSION;
@@ -36,9 +39,7 @@ pub async fn follow(site: &Site, now: Moment, follower: &User, name: &str) -> Re
     }
     let (follower_key, author_key) = (keys::user(follower.id), keys::user(author));
     let followings = keys::followings(follower.id);
-    let mut attempts = site.attempts(&author_key);
-    loop {
-        attempts.next().await?;
+    site.act(&author_key, || async {
         let mut query = Query::new();
         // The version before the tweets: what changes after it is noticed.
         let fields = query.hash_fields(&author_key, ["username", TIMELINE_VERSION]);
@@ -47,12 +48,11 @@ pub async fn follow(site: &Site, now: Moment, follower: &User, name: &str) -> Re
         let since = query.scores(&followings, [author.to_string()]);
         let count = query.sorted_count(&followings);
         let mut answers = site.store.query(query).await?;
-        let mut fields = answers.take(fields).into_iter();
-        let (Some(Some(_)), version) = (fields.next(), fields.next().flatten()) else {
+        let [Some(_), version] = fields::each(answers.take(fields)) else {
             return Err(Refusal::NoSuchUser.into());
         };
-        if answers.take(since).into_iter().flatten().next().is_some() {
-            return Ok(());
+        if fields::only(answers.take(since)).is_some() {
+            return Ok(Decision::Done(()));
         }
         if answers.take(count) >= MAX_FOLLOWINGS {
             return Err(Refusal::TooManyFollowings { limit: MAX_FOLLOWINGS }.into());
@@ -68,12 +68,9 @@ pub async fn follow(site: &Site, now: Moment, follower: &User, name: &str) -> Re
         batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), 1.0);
         note_followings_change(&mut batch, follower.id);
         backfill(&mut batch, site, follower.id, &answers.take(tweets));
-        match site.apply(batch).await? {
-            Applied::Yes(_) => return Ok(()),
-            Applied::No(check) if check == account_there => return Err(Refusal::SessionEnded.into()),
-            Applied::No(_) => {}
-        }
-    }
+        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    })
+    .await
 }
 
 /// Puts the newest tweets of somebody into a follower's home timeline. Where
@@ -98,18 +95,18 @@ fn backfill(batch: &mut Batch, site: &Site, follower: UserId, tweets: &[(String,
 /// [`Refusal::NoSuchUser`], or the store's.
 pub async fn unfollow(site: &Site, now: Moment, follower: &User, name: &str) -> Result<(), Error> {
     let author = user_named(site, name).await?;
-    let job = Job::Clear(follower.id, author);
+    let job = clear::job(follower.id, author);
     let mut batch = Batch::new();
     batch.sorted_member_present(keys::followings(follower.id), author.to_string());
     write_unfollow(&mut batch, follower.id, author);
     note_followings_change(&mut batch, follower.id);
     note_lost_follower(&mut batch, author);
-    deliveries::add(&mut batch, job, now, author);
+    jobs::add(&mut batch, &job, now, author);
     if let Applied::No(_) = site.apply(batch).await? {
         return Ok(());
     }
     // Nothing of theirs can be delivered any more: what is there now is all.
-    if let Err(error) = deliveries::work_on(site, now, job).await {
+    if let Err(error) = jobs::work_on(site, now, &clear::KIND, &job).await {
         // It is done, and what is left to do is noted.
         tracing::warn!(%job, %error, "unfollow not finished; a background job will finish it");
     }
@@ -138,7 +135,7 @@ async fn user_named(site: &Site, name: &str) -> Result<UserId, Error> {
     let mut query = Query::new();
     let id = query.string(keys::username_to_id(name));
     let id = site.store.query(query).await?.take(id);
-    let id = id.and_then(|id| id.parse().ok()).ok_or(Refusal::NoSuchUser)?;
+    let id = fields::read_string(id.as_deref(), || keys::username_to_id(name)).ok_or(Refusal::NoSuchUser)?;
     let mut query = Query::new();
     let people = PeopleRead::ask(&mut query, [id]);
     let is_there = people.take(&mut site.store.query(query).await?).get(id).is_some();

@@ -1,6 +1,7 @@
 //! Home timelines as they are stored: what writes them, and what they ought to be.
 
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::merge::Merge;
@@ -83,7 +84,7 @@ pub(crate) async fn recompute(site: &Site, reader: UserId, except: &HashSet<User
         .into_iter()
         .zip(there)
         .filter_map(|(entry, there)| {
-            let is_there = answers.take(there).into_iter().flatten().next().is_some();
+            let is_there = fields::only(answers.take(there)).is_some();
             is_there.then_some((TweetId(entry.id), entry.score))
         })
         .collect();

@@ -2,7 +2,7 @@
 //! people one follows.
 //!
 //! A home timeline is stored, so that reading it is cheap: tweets are delivered
-//! to it in the background ([`crate::timelines::deliveries`]). What is stored is not all:
+//! to it in the background (`timelines::home_jobs`). What is stored is not all:
 //!
 //! - It has the newest tweets only. Its *floor* (in `timeline:floors`) tells down to
 //!   which score it is complete. At the floor and below, a reader is shown what

@@ -1,11 +1,14 @@
 //! Tweets: posting and deleting them, and announcing news by them.
 
 use crate::accounts::users::DEACTIVATED;
-use crate::accounts::users::{PeopleRead, User, number};
+use crate::accounts::users::{PeopleRead, User};
+use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields::{self, Fields};
+use crate::jobs;
 use crate::keys;
-use crate::site::{Applied, Site};
-use crate::timelines::deliveries::{self, Job};
+use crate::site::Site;
+use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live;
 use crate::values::clock::Moment;
@@ -39,12 +42,13 @@ impl Tweet {
     /// Reads a tweet; `None` when the hash is absent or no tweet.
     #[must_use]
     pub fn from_hash(id: TweetId, hash: &Hash) -> Option<Self> {
+        let fields = Fields::new(hash, || keys::tweet(id));
         Some(Self {
             id,
-            text: hash.get("text")?.to_owned(),
-            created_at: number(hash, "created_at").filter(|time: &f64| time.is_finite()).unwrap_or(0.0),
-            user_id: hash.get("user_id")?.parse().ok()?,
-            news_id: number(hash, "news_id"),
+            text: fields.text("text")?.to_owned(),
+            created_at: fields.read("created_at").filter(|time: &f64| time.is_finite()).unwrap_or(0.0),
+            user_id: fields.read("user_id")?,
+            news_id: fields.read("news_id"),
         })
     }
 
@@ -78,9 +82,8 @@ fn mentioned_names(text: &str) -> Vec<String> {
 pub async fn post_tweet(site: &Site, now: Moment, author: &User, text: &TweetText) -> Result<TweetId, Error> {
     let names = mentioned_names(text.as_str());
     let mentioned = users_named(site, &names).await?;
-    let mut attempts = site.attempts(&keys::user_timeline(author.id));
-    loop {
-        attempts.next().await?;
+    let home = keys::user_timeline(author.id);
+    let posted = site.act(&home, || async {
         let new = NewTweet::draw(site, now, author.id).await?;
         let mut batch = Batch::new();
         let account_there = new.write(&mut batch, site, text.as_str(), None);
@@ -89,15 +92,11 @@ pub async fn post_tweet(site: &Site, now: Moment, author: &User, text: &TweetTex
             batch.sorted_add(keys::user_mentions(*user), new.id.to_string(), now.as_score());
             batch.sorted_trim(keys::user_mentions(*user), MENTIONS_SIZE);
         }
-        match site.apply(batch).await? {
-            Applied::Yes(_) => {
-                new.begin(site);
-                return Ok(new.id);
-            }
-            Applied::No(check) if check == account_there => return Err(Refusal::SessionEnded.into()),
-            Applied::No(_) => {}
-        }
-    }
+        Ok(Decision::commit(batch, new).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    });
+    let new = posted.await?;
+    new.begin(site);
+    Ok(new.id)
 }
 
 /// A tweet that is about to be written, with what was read for it.
@@ -154,7 +153,7 @@ impl NewTweet {
             batch.key_absent(keys::followers(self.author));
             batch.publish(live::CHANNEL, arrived.to_string());
         } else if self.is_delivered(site) {
-            deliveries::add(batch, Job::Deliver(self.id), self.now, self.author);
+            jobs::add(batch, &deliver::job(self.id), self.now, self.author);
         } else {
             batch.add_member(keys::PULLED_AUTHORS, self.author.to_string());
             batch.publish(live::CHANNEL, arrived.to_string());
@@ -165,7 +164,7 @@ impl NewTweet {
     /// Has the delivery begun, once the batch is applied.
     pub(crate) fn begin(&self, site: &Site) {
         if self.followers > 0 && self.is_delivered(site) {
-            site.deliveries.begin(Job::Deliver(self.id), self.now);
+            site.jobs.start_soon(deliver::job(self.id), self.now);
         }
     }
 
@@ -195,7 +194,11 @@ async fn ids_by_name(site: &Site, names: &[String]) -> Result<HashMap<String, Us
     let mut answers = site.store.query(query).await?;
     Ok(ids
         .into_iter()
-        .filter_map(|(name, id)| Some((name.clone(), answers.take(id)?.parse().ok()?)))
+        .filter_map(|(name, id)| {
+            let id = answers.take(id);
+            let id = fields::read_string(id.as_deref(), || keys::username_to_id(name))?;
+            Some((name.clone(), id))
+        })
         .collect())
 }
 
@@ -220,9 +223,8 @@ pub(crate) async fn forget_mentions(site: &Site, batch: &mut Batch, tweets: &[Tw
 /// # Errors
 /// [`Refusal::NoSuchTweet`], [`Refusal::NotYourTweet`], or the store's.
 pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) -> Result<(), Error> {
-    let mut attempts = site.attempts(&keys::tweet(id));
-    loop {
-        attempts.next().await?;
+    let key = keys::tweet(id);
+    let deleted = site.act(&key, || async {
         let mut query = Query::new();
         let read = TweetRead::ask(&mut query, id);
         let tweet = read.take(&mut site.store.query(query).await?).ok_or(Refusal::NoSuchTweet)?;
@@ -230,11 +232,10 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
         let removal = Removal::read(site, tweet).await?;
         let mut batch = Batch::new();
         removal.write(&mut batch, now);
-        if let Applied::Yes(_) = site.apply(batch).await? {
-            removal.begin(site, now);
-            return Ok(());
-        }
-    }
+        Ok(Decision::commit(batch, removal))
+    });
+    deleted.await?.begin(site, now);
+    Ok(())
 }
 
 /// A tweet on its way.
@@ -283,8 +284,8 @@ impl Removal {
             batch.sorted_remove(keys::user_mentions(*user), &member);
         }
         if self.has_followers {
-            deliveries::remove(batch, Job::Deliver(id));
-            deliveries::add(batch, Job::Sweep(id), now, author);
+            jobs::remove(batch, &deliver::job(id));
+            jobs::add(batch, &sweep::job(id), now, author);
         } else {
             // Only while that is so: a first follower must not get it.
             batch.key_absent(keys::followers(author));
@@ -294,7 +295,7 @@ impl Removal {
     /// Has the sweeping begun, once the batch is applied.
     pub(crate) fn begin(&self, site: &Site, now: Moment) {
         if self.has_followers {
-            site.deliveries.begin(Job::Sweep(self.tweet.id), now);
+            site.jobs.start_soon(sweep::job(self.tweet.id), now);
         }
     }
 }

@@ -13,11 +13,11 @@ use maud::{Markup, html};
 use std::time::Duration;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
+use tidings_domain::jobs::{self, JobStatus};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::lists;
 use tidings_domain::news::ranks;
 use tidings_domain::statistics::{self, Counts};
-use tidings_domain::timelines::deliveries::{self, DeliveryStatus};
 
 /// Stories in the table.
 const TOP: u64 = 30;
@@ -36,7 +36,7 @@ enum Recomputed {
 /// The page of administrators.
 struct AdminPage<'a> {
     counts: Counts,
-    deliveries: DeliveryStatus,
+    jobs: JobStatus,
     top: &'a [NewsLine],
     /// The outcome of a recomputation that was just requested.
     recomputed: Option<Recomputed>,
@@ -58,10 +58,10 @@ impl AdminPage<'_> {
                 div { dt { "users" } dd { (number(self.counts.users)) } }
                 div { dt { "stories submitted" } dd { (number(self.counts.news)) } }
                 div { dt { "stories listed" } dd { (number(self.counts.listed)) } }
-                div { dt { "jobs waiting" } dd { (number(self.deliveries.waiting)) } }
-                div { dt { "jobs done by this server" } dd { (number(self.deliveries.finished)) } }
-                @if self.deliveries.finished > 0 {
-                    div { dt { "the last job took" } dd { (number(self.deliveries.last_milliseconds)) " ms" } }
+                div { dt { "jobs waiting" } dd { (number(self.jobs.waiting)) } }
+                div { dt { "jobs done by this server" } dd { (number(self.jobs.finished)) } }
+                @if self.jobs.finished > 0 {
+                    div { dt { "the last job took" } dd { (number(self.jobs.last_milliseconds)) " ms" } }
                 }
             }
             form.form method="post" action="/admin/recompute" {
@@ -128,13 +128,13 @@ pub async fn admin(
         return Err(Refusal::AdministratorsOnly.into());
     }
     let counts = statistics::counts(&mut visit).await?;
-    let deliveries = deliveries::status(&app.site).await?;
+    let jobs = jobs::status(&app.site).await?;
     let top = lists::top(&mut visit, 0, TOP).await?.lines;
     let recomputed = match fields.text("recomputed") {
         "later" => Some(Recomputed::Later),
         items => items.parse().ok().map(Recomputed::Items),
     };
-    Ok(AdminPage { counts, deliveries, top: &top, recomputed }.render(&Frame::for_user(&app, &here, &user)))
+    Ok(AdminPage { counts, jobs, top: &top, recomputed }.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// POST /admin/recompute: apisecret. On a large site it continues after the response.
@@ -166,7 +166,7 @@ mod tests {
         let admin = user("1", "alice", "a");
         let top = [line(news("<b>", "http://a.com/", false), None)];
         let page = AdminPage {
-            deliveries: DeliveryStatus { waiting: 2, finished: 7, last_milliseconds: 15 },
+            jobs: JobStatus { waiting: 2, finished: 7, last_milliseconds: 15 },
             counts: Counts { users: 12, news: 345, listed: 340 },
             top: &top,
             recomputed: Some(Recomputed::Items(15_020)),

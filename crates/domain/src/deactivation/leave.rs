@@ -1,8 +1,10 @@
 //! Taking a deactivated account out of everything that it is in: whom it
 //! follows, who follows it, and its tweets.
 
-use super::{Current, Outcome};
+use crate::action::Decision;
 use crate::error::Error;
+use crate::fields;
+use crate::jobs::{Job, Kind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows;
 use crate::timelines::tweets::{self, TweetRead};
@@ -14,10 +16,21 @@ const PEOPLE: u64 = 20;
 /// Tweets that are deleted in one step.
 const TWEETS: u64 = 200;
 
+/// This kind of job.
+pub(crate) const KIND: Kind = Kind { name: "leave", step: |current| Box::pin(step(current)) };
+
+/// The job that takes a deactivated account out of everything.
+pub(crate) fn job(user: UserId) -> Job {
+    Job::new(KIND.name, user)
+}
+
 /// One step: some of those who are followed, or of the followers, or of the
 /// tweets, whichever there are left. The tweets are last: they tell whose they
 /// are, in the followers' timelines.
-pub(super) async fn step(current: &Current<'_>, user: UserId) -> Result<Outcome, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    let Some(user) = current.subject::<UserId>() else {
+        return Ok(current.pass_over());
+    };
     let site = current.site;
     let mut query = Query::new();
     let followings = query.sorted_range(keys::followings(user), Order::Ascending, 0, PEOPLE);
@@ -34,7 +47,7 @@ pub(super) async fn step(current: &Current<'_>, user: UserId) -> Result<Outcome,
             follows::write_unfollow(&mut batch, user, followed);
             follows::note_lost_follower(&mut batch, followed);
         }
-        return current.advance(batch, &[]).await;
+        return Ok(current.advance(batch, &[]));
     }
     if !followers.is_empty() {
         take_out_of_homes(current, &mut batch, &followers, user).await?;
@@ -43,7 +56,7 @@ pub(super) async fn step(current: &Current<'_>, user: UserId) -> Result<Outcome,
             follows::note_followings_change(&mut batch, follower);
         }
         follows::note_lost_follower(&mut batch, user);
-        return current.advance(batch, &[]).await;
+        return Ok(current.advance(batch, &[]));
     }
     if !tweets.is_empty() {
         let mut query = Query::new();
@@ -56,14 +69,14 @@ pub(super) async fn step(current: &Current<'_>, user: UserId) -> Result<Outcome,
             batch.sorted_remove(keys::user_timeline(user), tweet.to_string());
             batch.sorted_remove(keys::GLOBAL_TIMELINE, tweet.to_string());
         }
-        return current.advance(batch, &[]).await;
+        return Ok(current.advance(batch, &[]));
     }
     batch.delete(keys::home_timeline(user));
     batch.delete(keys::user_mentions(user));
     batch.sorted_remove(keys::HOME_FLOORS, user.to_string());
     batch.sorted_remove(keys::MOST_FOLLOWED, user.to_string());
     batch.remove_member(keys::PULLED_AUTHORS, user.to_string());
-    current.finish(batch).await
+    Ok(current.finish(batch))
 }
 
 fn ids<T: std::str::FromStr>(members: Vec<(String, f64)>) -> Vec<T> {
@@ -73,7 +86,7 @@ fn ids<T: std::str::FromStr>(members: Vec<(String, f64)>) -> Vec<T> {
 /// Takes the tweets of a user out of the home timelines of readers, and those
 /// that were deleted: their sweep does not come by there any more.
 async fn take_out_of_homes(
-    current: &Current<'_>,
+    current: &Step<'_>,
     batch: &mut Batch,
     readers: &[UserId],
     author: UserId,
@@ -95,7 +108,7 @@ async fn take_out_of_homes(
     }
     let mut answers = store.query(query).await?;
     for (home, tweet, user_id) in entries {
-        let user_id = answers.take(user_id).into_iter().next().flatten();
+        let user_id = fields::only(answers.take(user_id));
         if user_id.is_none_or(|id| id == author.to_string()) {
             batch.sorted_remove(home, tweet.to_string());
         }

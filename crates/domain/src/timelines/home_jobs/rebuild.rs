@@ -1,11 +1,14 @@
-//! Making the home timeline of a reader anew who has been away.
+//! Rebuilding the home timeline of a reader who has been away.
 //!
 //! Since the return, tweets are delivered again; what was missed lies below the
 //! floor that the return has set, where readers look at the authors' own
 //! timelines. This lowers the floor.
 
-use super::{Current, Outcome};
+use crate::accounts::presence;
+use crate::action::Decision;
 use crate::error::Error;
+use crate::fields;
+use crate::jobs::{Job, Kind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows::FOLLOWINGS_VERSION;
 use crate::timelines::homes::{self, add_to_home};
@@ -13,16 +16,27 @@ use crate::values::ids::UserId;
 use std::collections::HashSet;
 use tidings_keyspace::Query;
 
+/// This kind of job.
+pub(crate) const KIND: Kind = Kind { name: presence::REBUILD_HOME, step: |current| Box::pin(step(current)) };
+
+/// The job that rebuilds the home timeline of a reader.
+pub(crate) fn job(reader: UserId) -> Job {
+    Job::new(KIND.name, reader)
+}
+
 /// The only step: a home timeline is small.
-pub(super) async fn step(current: &Current<'_>, reader: UserId) -> Result<Outcome, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    let Some(reader) = current.subject::<UserId>() else {
+        return Ok(current.pass_over());
+    };
     let site = current.site;
     let mut query = Query::new();
     let version = query.hash_fields(keys::user(reader), [FOLLOWINGS_VERSION]);
-    let version = site.store.query(query).await?.take(version).into_iter().next().flatten();
+    let version = fields::only(site.store.query(query).await?.take(version));
     let whole = homes::recompute(site, reader, &HashSet::new()).await?;
     let mut batch = current.batch();
-    // Whom the reader has left or found meanwhile is seen at the next try; tweets
-    // that were deleted must not come back.
+    // If the reader has followed or left somebody meanwhile, the next attempt sees it.
+    // Tweets that were deleted must not come back.
     batch.field_unchanged(keys::user(reader), FOLLOWINGS_VERSION, version);
     for (tweet, _) in &whole.entries {
         batch.key_present(keys::tweet(*tweet));
@@ -32,5 +46,5 @@ pub(super) async fn step(current: &Current<'_>, reader: UserId) -> Result<Outcom
     for (tweet, score) in &whole.entries {
         add_to_home(&mut batch, &site.rules.timelines, reader, *tweet, *score);
     }
-    current.finish(batch).await
+    Ok(current.finish(batch))
 }

@@ -1,8 +1,11 @@
 //! Putting a tweet into the home timelines of its author's followers.
 
-use super::{Current, Outcome, followers};
+use super::followers;
 use crate::accounts::users::DEACTIVATED;
+use crate::action::Decision;
 use crate::error::Error;
+use crate::fields;
+use crate::jobs::{Job, Kind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows::FOLLOWERS_LOST;
 use crate::timelines::homes::add_to_home;
@@ -11,11 +14,22 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::{TweetId, UserId};
 use tidings_keyspace::Query;
 
+/// This kind of job.
+pub(crate) const KIND: Kind = Kind { name: "deliver", step: |current| Box::pin(step(current)) };
+
+/// The job that delivers a tweet.
+pub(crate) fn job(tweet: TweetId) -> Job {
+    Job::new(KIND.name, tweet)
+}
+
 /// One step: some followers.
-pub(super) async fn step(current: &Current<'_>, tweet: TweetId) -> Result<Outcome, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    let Some(tweet) = current.subject::<TweetId>() else {
+        return Ok(current.pass_over());
+    };
     let site = current.site;
     let Some(author) = current.author() else {
-        return current.finish(current.batch()).await;
+        return Ok(current.finish(current.batch()));
     };
     let mut query = Query::new();
     // Read before the followers: who leaves after that is noticed.
@@ -23,14 +37,14 @@ pub(super) async fn step(current: &Current<'_>, tweet: TweetId) -> Result<Outcom
     let created_at = query.hash_fields(keys::tweet(tweet), ["created_at"]);
     let read = followers::ask(current, &mut query, author);
     let mut answers = site.store.query(query).await?;
-    let mut author_fields = answers.take(author_fields).into_iter();
-    let (lost, deactivated) = (author_fields.next().flatten(), author_fields.next().flatten());
-    let created_at = answers.take(created_at).into_iter().next().flatten();
-    let score = created_at.and_then(|time| time.parse().ok()).filter(|score: &f64| score.is_finite());
+    let [lost, deactivated] = fields::each(answers.take(author_fields));
+    let created_at = fields::only(answers.take(created_at));
+    let score = fields::read(created_at.as_deref(), || keys::tweet(tweet), "created_at");
+    let score = score.filter(|score: &f64| score.is_finite());
     let chunk = read.take(&mut answers);
     let Some(score) = score.filter(|_| deactivated.is_none()) else {
         // There is nothing to deliver any more.
-        return current.finish(current.batch()).await;
+        return Ok(current.finish(current.batch()));
     };
 
     let mut batch = current.batch();
@@ -46,16 +60,16 @@ pub(super) async fn step(current: &Current<'_>, tweet: TweetId) -> Result<Outcom
         }
     }
     match chunk.next {
-        Some(next) => current.advance(batch, &next).await,
+        Some(next) => Ok(current.advance(batch, &next)),
         None => {
             batch.publish(live::CHANNEL, NewTweet { author, id: tweet, score }.to_string());
-            current.finish(batch).await
+            Ok(current.finish(batch))
         }
     }
 }
 
 /// Who has been here lately, or of whom it is not known.
-async fn activity(current: &Current<'_>, readers: &[UserId]) -> Result<Vec<(UserId, bool)>, Error> {
+async fn activity(current: &Step<'_>, readers: &[UserId]) -> Result<Vec<(UserId, bool)>, Error> {
     let rules = &current.site.rules.timelines;
     let now = current.now.timestamp();
     let mut query = Query::new();
@@ -66,8 +80,8 @@ async fn activity(current: &Current<'_>, readers: &[UserId]) -> Result<Vec<(User
     let mut answers = current.site.store.query(query).await?;
     let mut activity = Vec::with_capacity(readers.len());
     for (reader, seen) in reads {
-        let seen = answers.take(seen).into_iter().next().flatten();
-        let seen = seen.and_then(|seen| seen.parse().ok()).map(Timestamp);
+        let seen = fields::only(answers.take(seen));
+        let seen = fields::read(seen.as_deref(), || keys::user(reader), "seen_time").map(Timestamp);
         activity.push((reader, !seen.is_some_and(|seen| rules.is_inactive(seen, now))));
     }
     Ok(activity)

@@ -2,16 +2,29 @@
 //!
 //! Readers pass over it already: what has no tweet is not shown.
 
-use super::{Current, Outcome, followers};
+use super::followers;
+use crate::action::Decision;
 use crate::error::Error;
+use crate::jobs::{Job, Kind, Outcome, Step};
 use crate::keys;
 use crate::values::ids::TweetId;
 use tidings_keyspace::Query;
 
+/// This kind of job.
+pub(crate) const KIND: Kind = Kind { name: "sweep", step: |current| Box::pin(step(current)) };
+
+/// The job that takes a deleted tweet out of home timelines.
+pub(crate) fn job(tweet: TweetId) -> Job {
+    Job::new(KIND.name, tweet)
+}
+
 /// One step: some followers.
-pub(super) async fn step(current: &Current<'_>, tweet: TweetId) -> Result<Outcome, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    let Some(tweet) = current.subject::<TweetId>() else {
+        return Ok(current.pass_over());
+    };
     let Some(author) = current.author() else {
-        return current.finish(current.batch()).await;
+        return Ok(current.finish(current.batch()));
     };
     let mut query = Query::new();
     let read = followers::ask(current, &mut query, author);
@@ -22,7 +35,7 @@ pub(super) async fn step(current: &Current<'_>, tweet: TweetId) -> Result<Outcom
         batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
     }
     match chunk.next {
-        Some(next) => current.advance(batch, &next).await,
-        None => current.finish(batch).await,
+        Some(next) => Ok(current.advance(batch, &next)),
+        None => Ok(current.finish(batch)),
     }
 }

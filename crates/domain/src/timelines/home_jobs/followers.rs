@@ -4,8 +4,7 @@
 //! and how many of that score it has seen. Those who come later are at the end
 //! of the order, and those who leave do not move the others past it.
 
-use super::Current;
-use crate::accounts::users::number;
+use crate::jobs::Step;
 use crate::keys;
 use crate::values::ids::UserId;
 use crate::values::limits::DELIVERY_CHUNK;
@@ -31,10 +30,11 @@ pub(super) struct Followers {
 }
 
 /// Asks for the followers after those that the job has seen.
-pub(super) fn ask(current: &Current<'_>, query: &mut Query, author: UserId) -> FollowersRead {
-    let after = number::<f64>(&current.hash, AFTER_SCORE)
-        .map(|score| (score, current.hash.get(AFTER_MEMBER).unwrap_or_default().to_owned()));
-    let tied: u64 = number(&current.hash, AFTER_TIED).unwrap_or(0);
+pub(super) fn ask(current: &Step<'_>, query: &mut Query, author: UserId) -> FollowersRead {
+    let after = current
+        .field(AFTER_SCORE)
+        .map(|score: f64| (score, current.field::<String>(AFTER_MEMBER).unwrap_or_default()));
+    let tied: u64 = current.field(AFTER_TIED).unwrap_or(0);
     let least = after.as_ref().map_or(f64::NEG_INFINITY, |(score, _)| *score);
     let limit = u64::try_from(DELIVERY_CHUNK).unwrap_or(u64::MAX).saturating_add(tied);
     let bounds = (least, f64::INFINITY);

@@ -1,0 +1,320 @@
+//! Actions that others may race with: read, decide, commit one batch, and do it all
+//! again when a check of the batch did not hold.
+//!
+//! This is the only place with that loop. An action hands [`Site::act`] one attempt: a
+//! closure whose future reads what it needs and answers with a [`Decision`]. It is written
+//! `|| async { ... }` and not `async || { ... }`: the compiler cannot tell yet that the
+//! future of a generic `AsyncFn` is `Send`, which handlers and spawned tasks need.
+
+use crate::error::Error;
+use crate::site::{Applied, Site};
+use std::collections::hash_map::DefaultHasher;
+use std::fmt::Display;
+use std::hash::{Hash, Hasher};
+use tidings_keyspace::{Batch, CheckId};
+use tokio::sync::{Mutex, MutexGuard};
+
+/// Attempts before an action gives up as [`Error::Busy`].
+const ATTEMPTS: usize = 24;
+/// Locks that the keys of contended actions share.
+const LOCKS: usize = 64;
+
+/// What one attempt of an action has decided.
+#[must_use]
+pub(crate) enum Decision<T> {
+    /// There is nothing to write; this is the answer.
+    Done(T),
+    /// A batch is to be committed.
+    Commit(Commit<T>),
+}
+
+/// A batch to commit, and what its outcome means.
+pub(crate) struct Commit<T> {
+    batch: Batch,
+    answer: T,
+    rejections: Vec<(CheckId, Rejection<T>)>,
+}
+
+/// What it means that a particular check did not hold. Other checks mean that the
+/// action lost a race.
+enum Rejection<T> {
+    /// The action is over, with this answer or error.
+    Answer(Result<T, Error>),
+    /// A drawn id is in use: the counter is behind. The next attempt draws another.
+    IdInUse { counter: &'static str, id: String },
+}
+
+impl<T> Decision<T> {
+    /// Commits a batch; `answer` is the action's answer once it is applied.
+    pub(crate) const fn commit(batch: Batch, answer: T) -> Self {
+        Self::Commit(Commit { batch, answer, rejections: Vec::new() })
+    }
+
+    /// When `check` is the one that does not hold, the action ends with `answer` and
+    /// nothing is written. Without a check nothing changes.
+    pub(crate) fn if_rejected_by(self, check: impl Into<Option<CheckId>>, answer: Result<T, Error>) -> Self {
+        self.with_rejection(check.into(), Rejection::Answer(answer))
+    }
+
+    /// `check` says that an id drawn from `counter` is free. When it does not hold, that
+    /// is logged as an error, and the next attempt draws another id.
+    pub(crate) fn draws_unused(
+        self,
+        check: impl Into<Option<CheckId>>,
+        counter: &'static str,
+        id: impl Display,
+    ) -> Self {
+        self.with_rejection(check.into(), Rejection::IdInUse { counter, id: id.to_string() })
+    }
+
+    fn with_rejection(mut self, check: Option<CheckId>, rejection: Rejection<T>) -> Self {
+        if let (Self::Commit(commit), Some(check)) = (&mut self, check) {
+            commit.rejections.push((check, rejection));
+        }
+        self
+    }
+}
+
+impl Site {
+    /// Makes attempts until one of them is done or its batch is applied.
+    ///
+    /// `home` is the key that actions race for. The first attempt is optimistic, unless
+    /// others are taking turns already. After a conflict the actions of this server that
+    /// want the same home take turns, so that a crowd does not starve itself. An attempt
+    /// must not call [`Site::act`] itself: it may hold the turn that the inner action
+    /// waits for.
+    ///
+    /// Rounds: those of an attempt, and 1 for the commit; with each conflict as many again.
+    ///
+    /// # Errors
+    /// What an attempt answers, [`Error::Busy`] after 24 conflicts, or the store's.
+    pub(crate) async fn act<T, A>(&self, home: &str, attempt: impl Fn() -> A) -> Result<T, Error>
+    where
+        A: Future<Output = Result<Decision<T>, Error>>,
+    {
+        let (answer, _) = self.act_counting(home, attempt).await?;
+        Ok(answer)
+    }
+
+    /// The same, for those who want to know what the batch's increments came to: in their
+    /// order, and none when nothing was written.
+    ///
+    /// # Errors
+    /// As [`Site::act`].
+    pub(crate) async fn act_counting<T, A>(
+        &self,
+        home: &str,
+        attempt: impl Fn() -> A,
+    ) -> Result<(T, Vec<i64>), Error>
+    where
+        A: Future<Output = Result<Decision<T>, Error>>,
+    {
+        let attempts = Attempts { lock: self.turns.lock_of(home), turn: None, left: ATTEMPTS };
+        attempts.run(self, attempt).await
+    }
+
+    /// The same with a bound of its own and without taking turns: for what takes too long
+    /// to let others wait, and for what hardly anybody races for.
+    ///
+    /// # Errors
+    /// As [`Site::act`], but [`Error::Busy`] after `attempts` conflicts.
+    pub(crate) async fn act_without_turns<T, A>(
+        &self,
+        attempts: usize,
+        attempt: impl Fn() -> A,
+    ) -> Result<T, Error>
+    where
+        A: Future<Output = Result<Decision<T>, Error>>,
+    {
+        let attempts = Attempts { lock: None, turn: None, left: attempts };
+        let (answer, _) = attempts.run(self, attempt).await?;
+        Ok(answer)
+    }
+}
+
+/// The attempts that an action may still make.
+struct Attempts<'a> {
+    lock: Option<&'a Mutex<()>>,
+    turn: Option<MutexGuard<'a, ()>>,
+    left: usize,
+}
+
+impl Attempts<'_> {
+    async fn run<T, A>(mut self, site: &Site, attempt: impl Fn() -> A) -> Result<(T, Vec<i64>), Error>
+    where
+        A: Future<Output = Result<Decision<T>, Error>>,
+    {
+        let mut has_lost = false;
+        while self.left > 0 {
+            self.left -= 1;
+            self.wait_for_turn(has_lost).await;
+            let commit = match attempt().await? {
+                Decision::Done(answer) => return Ok((answer, Vec::new())),
+                Decision::Commit(commit) => commit,
+            };
+            let check = match site.apply(commit.batch).await? {
+                Applied::Yes(committed) => return Ok((commit.answer, committed.counters)),
+                Applied::No(check) => check,
+            };
+            match commit.rejections.into_iter().find(|(meant, _)| *meant == check) {
+                Some((_, Rejection::Answer(answer))) => return answer.map(|answer| (answer, Vec::new())),
+                Some((_, Rejection::IdInUse { counter, id })) => {
+                    tracing::error!(counter, id, "this id is in use: the counter is behind");
+                }
+                None => {}
+            }
+            has_lost = true;
+        }
+        Err(Error::Busy)
+    }
+
+    /// Takes the turn, if it is needed and not held yet.
+    async fn wait_for_turn(&mut self, has_lost: bool) {
+        if let Some(lock) = self.lock
+            && self.turn.is_none()
+            && (has_lost || lock.try_lock().is_err())
+        {
+            self.turn = Some(lock.lock().await);
+        }
+    }
+}
+
+/// Locks for the keys that actions of this server take turns at. Different keys share
+/// one now and then, which costs a wait and nothing else.
+pub(crate) struct Turns(Vec<Mutex<()>>);
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self((0..LOCKS).map(|_| Mutex::new(())).collect())
+    }
+}
+
+impl Turns {
+    fn lock_of(&self, key: &str) -> Option<&Mutex<()>> {
+        self.0.get(Self::position(key))
+    }
+
+    /// Waits for the turns at all of some keys.
+    pub(crate) async fn all(&self, keys: &[String]) -> Vec<MutexGuard<'_, ()>> {
+        let mut positions: Vec<usize> = keys.iter().map(|key| Self::position(key)).collect();
+        // Everybody takes the locks in the same order, and each once, so that no two wait
+        // for each other.
+        positions.sort_unstable();
+        positions.dedup();
+        let mut turns = Vec::with_capacity(positions.len());
+        for lock in positions.into_iter().filter_map(|position| self.0.get(position)) {
+            turns.push(lock.lock().await);
+        }
+        turns
+    }
+
+    fn position(key: &str) -> usize {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        usize::try_from(hasher.finish() % LOCKS as u64).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::error::Refusal;
+    use crate::passwords::PasswordWorker;
+    use crate::values::rules::Rules;
+    use std::cell::Cell;
+    use tidings_keyspace::{Query, Store};
+
+    async fn site() -> Site {
+        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
+    }
+
+    /// A batch whose only check never holds.
+    fn rejected_batch() -> (Batch, CheckId) {
+        let mut batch = Batch::new();
+        let check = batch.key_present("absent");
+        (batch, check)
+    }
+
+    #[tokio::test]
+    async fn an_action_that_always_loses_gives_up_as_busy() {
+        let site = site().await;
+        let made = Cell::new(0);
+        let acted = site.act("home", || async {
+            made.set(made.get() + 1);
+            Ok(Decision::commit(rejected_batch().0, ()))
+        });
+        assert!(matches!(acted.await, Err(Error::Busy)));
+        assert_eq!(made.get(), ATTEMPTS);
+
+        let made = Cell::new(0);
+        let acted = site.act_without_turns(3, || async {
+            made.set(made.get() + 1);
+            Ok(Decision::commit(rejected_batch().0, ()))
+        });
+        assert!(matches!(acted.await, Err(Error::Busy)));
+        assert_eq!(made.get(), 3);
+    }
+
+    #[tokio::test]
+    async fn a_check_with_a_meaning_of_its_own_ends_the_action() {
+        let site = site().await;
+        let refused = site.act("home", || async {
+            let (batch, check) = rejected_batch();
+            Ok(Decision::commit(batch, 1).if_rejected_by(check, Err(Refusal::SessionEnded.into())))
+        });
+        assert!(matches!(refused.await, Err(Error::Refused(Refusal::SessionEnded))));
+        let answered = site.act("home", || async {
+            let (batch, check) = rejected_batch();
+            Ok(Decision::commit(batch, 1).if_rejected_by(check, Ok(2)))
+        });
+        assert_eq!(answered.await.unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn an_id_in_use_is_drawn_again() {
+        let site = site().await;
+        let last_id = Cell::new(0);
+        let drawn = site.act("home", || async {
+            let id = last_id.get() + 1;
+            last_id.set(id);
+            let (batch, check) = if id == 3 { (Batch::new(), None) } else { some(rejected_batch()) };
+            Ok(Decision::commit(batch, id).draws_unused(check, "ids", id))
+        });
+        assert_eq!(drawn.await.unwrap(), 3);
+    }
+
+    fn some((batch, check): (Batch, CheckId)) -> (Batch, Option<CheckId>) {
+        (batch, Some(check))
+    }
+
+    #[tokio::test]
+    async fn actions_that_race_for_one_home_all_succeed() {
+        let site = site().await;
+        let increment = || {
+            site.act_counting("count", || async {
+                let mut query = Query::new();
+                let count = query.string("count");
+                let count = site.store.query(query).await?.take(count);
+                let mut batch = Batch::new();
+                match count {
+                    Some(count) => batch.string_equals("count", count),
+                    None => batch.key_absent("count"),
+                };
+                batch.increment("count", 1);
+                Ok(Decision::commit(batch, ()))
+            })
+        };
+        let counts = futures_util::future::join_all((0..100).map(|_| increment())).await;
+        let mut counts: Vec<i64> = counts.into_iter().map(|acted| acted.unwrap().1[0]).collect();
+        counts.sort_unstable();
+        assert_eq!(counts, (1..=100).collect::<Vec<i64>>());
+    }
+
+    #[tokio::test]
+    async fn an_action_with_nothing_to_write_writes_nothing() {
+        let site = site().await;
+        let (answer, counters) = site.act_counting("home", || async { Ok(Decision::Done(7)) }).await.unwrap();
+        assert_eq!((answer, counters), (7, Vec::new()));
+    }
+}

@@ -1,0 +1,167 @@
+//! Fields of stored hashes, and plain strings, read as what they mean.
+//!
+//! Other programs write to the same store, and imported data is as it is. A value that is
+//! there but cannot be read counts as absent, as documented for each field; here it is
+//! also logged, so that it is not silently a zero. The log names the key and the field and
+//! never the value, which may be a secret. Reading what is as it should be allocates
+//! nothing: the key is only put together for the log.
+
+use std::str::FromStr;
+use tidings_keyspace::Hash;
+
+/// A whole hash, to be read field by field. `key` names its key in the log.
+pub(crate) struct Fields<'a, K> {
+    hash: &'a Hash,
+    key: K,
+}
+
+impl<'a, K: Fn() -> String> Fields<'a, K> {
+    /// The fields of a hash.
+    pub(crate) const fn new(hash: &'a Hash, key: K) -> Self {
+        Self { hash, key }
+    }
+
+    /// A field as it is stored; `None` when it is absent.
+    pub(crate) fn text(&self, field: &str) -> Option<&'a str> {
+        self.hash.get(field)
+    }
+
+    /// A field as a `T`; `None` when it is absent or cannot be read.
+    pub(crate) fn read<T: FromStr>(&self, field: &str) -> Option<T> {
+        read(self.text(field), &self.key, field)
+    }
+
+    /// A field as a count; 0 when it is absent or cannot be read, or is negative.
+    pub(crate) fn count(&self, field: &str) -> u64 {
+        count(self.text(field), &self.key, field)
+    }
+}
+
+/// The value of a field as a `T`; `None` when it is absent or cannot be read.
+pub(crate) fn read<T: FromStr>(value: Option<&str>, key: impl FnOnce() -> String, field: &str) -> Option<T> {
+    let read = value?.parse().ok();
+    if read.is_none() {
+        report(&key(), Some(field));
+    }
+    read
+}
+
+/// The value of a field as a count; 0 when it is absent or cannot be read. A negative one
+/// is 0 as well: other programs have counted down too often.
+pub(crate) fn count(value: Option<&str>, key: impl FnOnce() -> String, field: &str) -> u64 {
+    read::<i64>(value, key, field).map_or(0, |count| u64::try_from(count).unwrap_or(0))
+}
+
+/// The string at a key as a `T`; `None` when it is absent or cannot be read.
+pub(crate) fn read_string<T: FromStr>(value: Option<&str>, key: impl FnOnce() -> String) -> Option<T> {
+    let read = value?.parse().ok();
+    if read.is_none() {
+        report(&key(), None);
+    }
+    read
+}
+
+/// What was read of the only field, or the only member, that was asked for.
+pub(crate) fn only<T>(values: Vec<Option<T>>) -> Option<T> {
+    values.into_iter().next().flatten()
+}
+
+/// What was read of as many fields as were asked for, in their order.
+pub(crate) fn each<T, const N: usize>(values: Vec<Option<T>>) -> [Option<T>; N] {
+    let mut values = values.into_iter();
+    std::array::from_fn(|_| values.next().flatten())
+}
+
+/// Logs that a stored value cannot be read, for those who read it by themselves.
+#[cold]
+pub(crate) fn report(key: &str, field: Option<&str>) {
+    tracing::warn!(key, field, "this stored value cannot be read; it counts as absent");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::{Debug, Write};
+    use std::sync::{Arc, Mutex};
+    use tracing::field::{Field, Visit};
+    use tracing::{Event, Metadata, Subscriber, span};
+
+    /// Keeps the fields of what is logged.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<String>>);
+
+    impl Visit for Log {
+        fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+            write!(self.0.lock().unwrap(), "{}={value:?} ", field.name()).unwrap();
+        }
+    }
+
+    impl Subscriber for Log {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+        fn event(&self, event: &Event<'_>) {
+            event.record(&mut self.clone());
+        }
+        fn enter(&self, _: &span::Id) {}
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    /// What is logged meanwhile.
+    fn logged(act: impl FnOnce()) -> String {
+        let log = Log::default();
+        tracing::subscriber::with_default(log.clone(), act);
+        log.0.lock().unwrap().clone()
+    }
+
+    fn hash() -> Hash {
+        let fields = [("up", "3"), ("down", "a secret"), ("comments", "-2"), ("replies", "")];
+        Hash(fields.map(|(field, value)| (field.to_owned(), value.to_owned())).to_vec())
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_read_is_logged_with_its_key_and_field_only() {
+        let log = logged(|| {
+            let hash = hash();
+            let fields = Fields::new(&hash, || "item:7".to_owned());
+            assert_eq!(fields.read::<i64>("down"), None);
+        });
+        assert!(log.contains("key=\"item:7\"") && log.contains("field=\"down\""), "{log}");
+        assert!(!log.contains("a secret"), "{log}");
+        let log = logged(|| {
+            let hash = hash();
+            assert_eq!(Fields::new(&hash, || "item:8".to_owned()).count("replies"), 0);
+        });
+        assert!(log.contains("key=\"item:8\"") && log.contains("field=\"replies\""), "{log}");
+        let log = logged(|| assert_eq!(read_string::<u64>(Some("x"), || "items".to_owned()), None));
+        assert!(log.contains("key=\"items\"") && !log.contains("field"), "{log}");
+    }
+
+    #[test]
+    fn what_can_be_read_and_what_is_absent_is_not_logged() {
+        let log = logged(|| {
+            let hash = hash();
+            let fields = Fields::new(&hash, || unreachable!("the key is for the log"));
+            assert_eq!(fields.read::<i64>("up"), Some(3));
+            assert_eq!(fields.count("up"), 3);
+            assert_eq!(fields.count("comments"), 0);
+            assert_eq!((fields.read::<i64>("rank"), fields.count("rank")), (None, 0));
+            assert_eq!(fields.text("down"), Some("a secret"));
+            assert_eq!(read_string::<u64>(Some("5"), || unreachable!("the key is for the log")), Some(5));
+        });
+        assert_eq!(log, "");
+    }
+
+    #[test]
+    fn answers_are_taken_apart() {
+        assert_eq!(only(vec![Some(1)]), Some(1));
+        assert_eq!((only(vec![None::<i64>]), only(Vec::<Option<i64>>::new())), (None, None));
+        assert_eq!(each(vec![Some(1), None, Some(3)]), [Some(1), None, Some(3)]);
+        assert_eq!(each(Vec::<Option<i64>>::new()), [None, None]);
+    }
+}

@@ -1,0 +1,418 @@
+//! Background jobs: work that an action leaves to be done after its answer.
+//!
+//! An action puts a `Job` into its own batch: a hash that tells how far the job is,
+//! and its name in the queue `timeline:jobs`. Any server of the store may do the next
+//! step of any job. A step reads, decides, and commits one batch that also moves the job
+//! on, under the check that nobody else has moved it meanwhile. So a step happens once,
+//! whoever does it and whoever is killed.
+//!
+//! The check would be enough. But servers that do the same work in vain are slow, so the
+//! server that has done a step of a longer job holds a lease on it for some seconds, and
+//! only jobs that nobody has begun for some seconds are taken over from others.
+//!
+//! What a job does is said by its `Kind`, in the wing that it belongs to;
+//! [`crate::background`] puts the kinds together.
+
+mod worker;
+
+pub(crate) use worker::run;
+
+use crate::action::Decision;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Moment;
+use crate::values::ids::UserId;
+use crate::values::secrets::random_token;
+use futures_util::future::BoxFuture;
+use std::fmt::{self, Display};
+use std::str::FromStr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tidings_keyspace::{Batch, EngineClock, Hash, Order, Query};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+/// Jobs of this server that may wait in its memory; further ones are found in the store
+/// like those of other servers.
+const WAITING_JOBS: usize = 4_096;
+/// How long the server that did a step is trusted to do the next.
+const LEASE: Duration = Duration::from_secs(10);
+/// Steps of a long job before others get their turn.
+const TURN_STEPS: usize = 17;
+/// Attempts at one step before the job is left for later.
+const STEP_ATTEMPTS: usize = 17;
+
+/// The field of a job that counts its steps. It makes each happen once.
+const STEP: &str = "step";
+/// The field of a job that tells whom it is about.
+const AUTHOR: &str = "author";
+
+/// A job: the name of its kind and what it is about, stored as `kind:subject`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Job(String);
+
+impl Job {
+    /// A job of a kind.
+    pub(crate) fn new(kind: &str, subject: impl Display) -> Self {
+        Self(format!("{kind}:{subject}"))
+    }
+
+    /// A job from its stored name, of whatever kind.
+    pub(crate) const fn from_name(name: String) -> Self {
+        Self(name)
+    }
+
+    fn kind(&self) -> &str {
+        self.0.split_once(':').map_or("", |(kind, _)| kind)
+    }
+
+    fn subject(&self) -> &str {
+        self.0.split_once(':').map_or("", |(_, subject)| subject)
+    }
+
+    fn kind_in<'a>(&self, kinds: &'a [Kind]) -> Option<&'a Kind> {
+        kinds.iter().find(|kind| kind.name == self.kind())
+    }
+}
+
+impl Display for Job {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A kind of job.
+pub(crate) struct Kind {
+    /// What the names of its jobs begin with.
+    pub(crate) name: &'static str,
+    /// Does the next step of a job, up to the batch that is to be committed.
+    pub(crate) step: for<'a> fn(&'a Step<'a>) -> Decided<'a>,
+}
+
+/// A step on its way to its decision.
+pub(crate) type Decided<'a> = BoxFuture<'a, Result<Decision<Outcome>, Error>>;
+
+/// What became of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The job is finished.
+    Done,
+    /// The job goes on.
+    More,
+    /// There is no such job any more, or another server works on it.
+    NotOurs,
+}
+
+/// A job as one of its steps finds it.
+pub(crate) struct Step<'a> {
+    pub(crate) site: &'a Site,
+    pub(crate) now: Moment,
+    job: &'a Job,
+    hash: Hash,
+}
+
+impl Step<'_> {
+    /// What the job is about, as a kind has written it.
+    pub(crate) fn subject<T: FromStr>(&self) -> Option<T> {
+        self.job.subject().parse().ok()
+    }
+
+    /// The user whom the job is about; for many kinds the one whose followers it goes
+    /// through.
+    pub(crate) fn author(&self) -> Option<UserId> {
+        self.field(AUTHOR)
+    }
+
+    /// A field that an earlier step has left.
+    pub(crate) fn field<T: FromStr>(&self, field: &str) -> Option<T> {
+        fields::read(self.hash.get(field), || keys::timeline_job(&self.job.0), field)
+    }
+
+    /// A batch that holds only while the job is where it was found.
+    pub(crate) fn batch(&self) -> Batch {
+        let mut batch = Batch::new();
+        let key = keys::timeline_job(&self.job.0);
+        batch.field_equals(key, STEP, self.hash.get(STEP).unwrap_or_default());
+        batch
+    }
+
+    /// Ends the job with a batch.
+    pub(crate) fn finish(&self, mut batch: Batch) -> Decision<Outcome> {
+        remove(&mut batch, self.job);
+        Decision::commit(batch, Outcome::Done)
+    }
+
+    /// Moves the job on with a batch; `fields` tell where the next step begins.
+    pub(crate) fn advance(&self, mut batch: Batch, fields: &[(&str, String)]) -> Decision<Outcome> {
+        let key = keys::timeline_job(&self.job.0);
+        batch.increment_field(&key, STEP, 1);
+        if !fields.is_empty() {
+            batch.set_fields(&key, fields.iter().map(|(field, value)| (*field, value.as_str())));
+        }
+        batch.set_expiring(keys::timeline_lease(&self.job.0), &self.site.jobs.server, LEASE);
+        Decision::commit(batch, Outcome::More)
+    }
+
+    /// Leaves a job alone whose subject its kind cannot read.
+    pub(crate) fn pass_over(&self) -> Decision<Outcome> {
+        tracing::warn!(job = %self.job, "this job is about nothing that its kind knows; it is passed over");
+        Decision::Done(Outcome::NotOurs)
+    }
+}
+
+/// Adds a new job to the batch of the action that causes it. Once the batch is applied,
+/// the action calls [`Jobs::start_soon`] or [`work_on`].
+pub(crate) fn add(batch: &mut Batch, job: &Job, now: Moment, author: UserId) {
+    let first = first_step(now).to_string();
+    batch.set_fields(keys::timeline_job(&job.0), [(STEP, first), (AUTHOR, author.to_string())]);
+    batch.sorted_add(keys::TIMELINE_JOBS, &job.0, now.as_score());
+}
+
+/// Where a job begins to count: at a number that no job of the same name had before, so
+/// that a step of an earlier one is no step of this.
+fn first_step(now: Moment) -> u64 {
+    let random = random_token().unwrap_or_default();
+    let random = random.get(..10).and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    random.unwrap_or(now.0)
+}
+
+/// Adds the removal of a job to a batch, whether it is done or there is no need for it.
+pub(crate) fn remove(batch: &mut Batch, job: &Job) {
+    batch.delete(keys::timeline_job(&job.0));
+    batch.delete(keys::timeline_lease(&job.0));
+    batch.sorted_remove(keys::TIMELINE_JOBS, &job.0);
+}
+
+/// Works on a job until it is finished or another server's. Answers whether it was
+/// finished here. Rounds: for each step 2, and those of its kind.
+///
+/// # Errors
+/// [`Error::Busy`] when others get in the way of a step too often, or the store's. The
+/// job stays in the queue then.
+pub(crate) async fn work_on(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Result<bool, Error> {
+    loop {
+        match do_some_steps(site, now, kind, job).await? {
+            Outcome::Done => return Ok(true),
+            Outcome::More => {}
+            Outcome::NotOurs => return Ok(false),
+        }
+    }
+}
+
+/// Does some steps of a job: a long one lets others in between.
+async fn do_some_steps(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Result<Outcome, Error> {
+    for _ in 0..TURN_STEPS {
+        let outcome = do_step(site, now, kind, job).await?;
+        if outcome != Outcome::More {
+            return Ok(outcome);
+        }
+    }
+    Ok(Outcome::More)
+}
+
+/// Does the next step of a job.
+async fn do_step(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Result<Outcome, Error> {
+    site.act_without_turns(STEP_ATTEMPTS, || async {
+        let mut query = Query::new();
+        let hash = query.hash(keys::timeline_job(&job.0));
+        let lease = query.string(keys::timeline_lease(&job.0));
+        let mut answers = site.store.query(query).await?;
+        let (hash, lease) = (answers.take(hash), answers.take(lease));
+        // An embedded store has one server: the lease of another is from an earlier process.
+        let is_leased = site.store.is_shared() && lease.is_some_and(|server| server != site.jobs.server);
+        if hash.is_empty() || is_leased {
+            return Ok(Decision::Done(Outcome::NotOurs));
+        }
+        (kind.step)(&Step { site, now, job, hash }).await
+    })
+    .await
+}
+
+/// Does all jobs that wait, except those that another server works on. Unknown kinds of
+/// jobs stay in the queue.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[Kind]) -> Result<(), Error> {
+    let mut query = Query::new();
+    let waiting = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX);
+    for (name, _) in site.store.query(query).await?.take(waiting) {
+        let job = Job::from_name(name);
+        let Some(kind) = job.kind_in(kinds) else {
+            warn_of_unknown_kind(&job);
+            continue;
+        };
+        match work_on(site, now, kind, &job).await {
+            Err(Error::Busy) => {
+                tracing::warn!(%job, "a background job conflicts with others; it is left for later")
+            }
+            outcome => drop(outcome?),
+        }
+    }
+    Ok(())
+}
+
+fn warn_of_unknown_kind(job: &Job) {
+    tracing::warn!(%job, "no such kind of job; it is passed over");
+}
+
+/// What this server knows of the jobs that its own actions have caused.
+pub struct Jobs {
+    /// By what name this server holds leases.
+    server: String,
+    waiting: Sender<(Job, Moment)>,
+    /// Until the worker takes it.
+    receiver: Mutex<Option<Receiver<(Job, Moment)>>>,
+    finished: AtomicU64,
+    last_milliseconds: AtomicU64,
+}
+
+impl Default for Jobs {
+    fn default() -> Self {
+        let (waiting, receiver) = channel(WAITING_JOBS);
+        Self {
+            server: random_token().unwrap_or_else(|_| std::process::id().to_string()),
+            waiting,
+            receiver: Mutex::new(Some(receiver)),
+            finished: AtomicU64::new(0),
+            last_milliseconds: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Jobs {
+    /// Hands a job to this server's worker that was added at `now`. When too many wait
+    /// already, the worker finds it in the store later.
+    pub(crate) fn start_soon(&self, job: Job, now: Moment) {
+        if let Err(refused) = self.waiting.try_send((job, now)) {
+            tracing::debug!(job = %refused.into_inner().0, "many jobs wait");
+        }
+    }
+
+    fn note_finished(&self, job: &Job, begun: Moment, clock: &EngineClock) {
+        let milliseconds = clock.now_ms().saturating_sub(begun.0);
+        self.finished.fetch_add(1, Ordering::Relaxed);
+        self.last_milliseconds.store(milliseconds, Ordering::Relaxed);
+        tracing::debug!(%job, milliseconds, "finished");
+    }
+}
+
+/// How the background jobs go, for the operator.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JobStatus {
+    /// Jobs that are not finished, of all servers.
+    pub waiting: u64,
+    /// Jobs that this server has finished since it started.
+    pub finished: u64,
+    /// How long the last of them took, from the action to its last step.
+    pub last_milliseconds: u64,
+}
+
+/// How the background jobs go. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn status(site: &Site) -> Result<JobStatus, Error> {
+    let mut query = Query::new();
+    let waiting = query.sorted_count(keys::TIMELINE_JOBS);
+    let waiting = site.store.query(query).await?.take(waiting);
+    Ok(JobStatus {
+        waiting,
+        finished: site.jobs.finished.load(Ordering::Relaxed),
+        last_milliseconds: site.jobs.last_milliseconds.load(Ordering::Relaxed),
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::passwords::PasswordWorker;
+    use crate::values::rules::Rules;
+    use tidings_keyspace::Store;
+
+    const NOW: Moment = Moment(1_800_000_000_000);
+    const DONE: &str = "done";
+
+    /// Has as many steps as its subject says, and counts them all under one key.
+    const COUNTING: Kind = Kind { name: "count", step: |current| Box::pin(count(current)) };
+
+    async fn count(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+        let Some(to) = current.subject::<u64>() else {
+            return Ok(current.pass_over());
+        };
+        let mut batch = current.batch();
+        batch.increment(DONE, 1);
+        let counted = current.field("counted").unwrap_or(0) + 1;
+        if counted == to {
+            return Ok(current.finish(batch));
+        }
+        Ok(current.advance(batch, &[("counted", counted.to_string())]))
+    }
+
+    async fn site_with_jobs(names: &[&str]) -> Site {
+        let store = Store::in_memory().await.unwrap();
+        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let mut batch = Batch::new();
+        for name in names {
+            add(&mut batch, &Job::from_name((*name).to_owned()), NOW, UserId(1));
+        }
+        site.store.commit(batch).await.unwrap();
+        site
+    }
+
+    async fn steps_done(site: &Site) -> Option<String> {
+        let mut query = Query::new();
+        let done = query.string(DONE);
+        site.store.query(query).await.unwrap().take(done)
+    }
+
+    #[test]
+    fn a_job_is_its_kind_and_what_it_is_about() {
+        let job = Job::new("clear", "3:9");
+        assert_eq!((job.kind(), job.subject(), job.to_string().as_str()), ("clear", "3:9", "clear:3:9"));
+        assert_eq!(Job::from_name("clear:3:9".to_owned()), job);
+        for name in ["", "count", "counts:1", ":1"] {
+            assert!(Job::from_name(name.to_owned()).kind_in(&[COUNTING]).is_none(), "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn each_step_of_a_waiting_job_is_done_once() {
+        let site = site_with_jobs(&["count:3", "count:40"]).await;
+        finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
+        assert_eq!(steps_done(&site).await.as_deref(), Some("43"));
+        assert_eq!(status(&site).await.unwrap().waiting, 0);
+        finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
+        assert_eq!(steps_done(&site).await.as_deref(), Some("43"));
+    }
+
+    #[tokio::test]
+    async fn a_job_that_nobody_can_read_stays_and_keeps_nothing_back() {
+        let site = site_with_jobs(&["count:x", "other:1", "count:2"]).await;
+        finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
+        assert_eq!(steps_done(&site).await.as_deref(), Some("2"));
+        assert_eq!(status(&site).await.unwrap().waiting, 2);
+    }
+
+    #[tokio::test]
+    async fn a_step_that_always_conflicts_is_left_in_the_queue() {
+        let conflicting = Kind {
+            name: "conflict",
+            step: |current| {
+                Box::pin(async {
+                    let mut batch = current.batch();
+                    batch.key_present("absent");
+                    Ok(current.finish(batch))
+                })
+            },
+        };
+        let site = site_with_jobs(&["conflict:1"]).await;
+        let job = Job::new("conflict", 1);
+        assert!(matches!(work_on(&site, NOW, &conflicting, &job).await, Err(Error::Busy)));
+        finish_waiting(&site, NOW, &[conflicting]).await.unwrap();
+        assert_eq!(status(&site).await.unwrap().waiting, 1);
+    }
+}

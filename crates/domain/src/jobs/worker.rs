@@ -1,0 +1,158 @@
+//! The worker of a server: it does the jobs that the server's own actions have caused,
+//! and takes over those that no server works on.
+
+use super::{Job, Kind, Outcome, do_some_steps, warn_of_unknown_kind};
+use crate::error::Error;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Moment;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Query, Store};
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::Receiver;
+
+/// Jobs that a server works on at the same time.
+const CONCURRENT_JOBS: usize = 4;
+/// How often the store is looked through for jobs that nobody works on.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How many waiting jobs are looked at then.
+const LOOK_AT: u64 = 256;
+/// How long the server whose action added a job is trusted to begin it.
+const FRESH_MS: u64 = 5_000;
+
+/// Works on jobs until it is dropped. Started once for a site; started again it does
+/// nothing. Rounds: 2 every two seconds, and those of the jobs.
+pub(crate) async fn run(site: Arc<Site>, clock: EngineClock, kinds: &'static [Kind]) {
+    let receiver = site.jobs.receiver.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some(mut receiver) = receiver else { return };
+    let worker = Worker {
+        store: site.store.counted_apart(),
+        site,
+        clock,
+        kinds,
+        places: Arc::new(Semaphore::new(CONCURRENT_JOBS)),
+        at_work: Arc::default(),
+        tasks: tokio::task::JoinSet::new(),
+    };
+    worker.run(&mut receiver).await;
+}
+
+/// Puts a job that failed behind the others. Where the store is away, it stays where it
+/// was.
+async fn queue_again(site: &Site, job: &Job, now: Moment) {
+    let mut batch = Batch::new();
+    batch.key_present(keys::timeline_job(&job.0));
+    batch.sorted_add(keys::TIMELINE_JOBS, &job.0, now.as_score());
+    if let Err(error) = site.apply(batch).await {
+        tracing::debug!(%job, %error, "not queued again");
+    }
+}
+
+struct Worker {
+    site: Arc<Site>,
+    /// Where jobs are looked for.
+    store: Store,
+    clock: EngineClock,
+    kinds: &'static [Kind],
+    places: Arc<Semaphore>,
+    /// Jobs that this server works on at the moment.
+    at_work: Arc<Mutex<HashSet<Job>>>,
+    /// The tasks end with the worker.
+    tasks: tokio::task::JoinSet<()>,
+}
+
+impl Worker {
+    async fn run(mut self, receiver: &mut Receiver<(Job, Moment)>) {
+        let mut looks = tokio::time::interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                Some((job, begun)) = receiver.recv() => self.start(job, begun).await,
+                _ = looks.tick() => {
+                    if self.look().await {
+                        looks.reset_immediately();
+                    }
+                }
+            }
+            while self.tasks.try_join_next().is_some() {}
+        }
+    }
+
+    /// Starts to work on a job when there is a place.
+    async fn start(&mut self, job: Job, begun: Moment) {
+        let Some(kind) = job.kind_in(self.kinds) else { return warn_of_unknown_kind(&job) };
+        let Ok(place) = self.places.clone().acquire_owned().await else { return };
+        if !self.at_work.lock().unwrap_or_else(PoisonError::into_inner).insert(job.clone()) {
+            return;
+        }
+        let (site, clock, at_work) = (self.site.clone(), self.clock.clone(), self.at_work.clone());
+        self.tasks.spawn(async move {
+            let outcome = do_some_steps(&site, Moment::now(&clock), kind, &job).await;
+            at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&job);
+            match outcome {
+                Ok(Outcome::Done) => site.jobs.note_finished(&job, begun, &clock),
+                Ok(Outcome::More) => site.jobs.start_soon(job, begun),
+                Ok(Outcome::NotOurs) => {}
+                Err(error) => {
+                    tracing::warn!(%job, %error, "a background job failed; it is left for later");
+                    queue_again(&site, &job, Moment::now(&clock)).await;
+                }
+            }
+            drop(place);
+        });
+    }
+
+    /// Looks through the store for jobs that nobody works on. Answers whether there may
+    /// be many more.
+    async fn look(&mut self) -> bool {
+        match self.abandoned().await {
+            Ok(jobs) => {
+                let many = u64::try_from(jobs.len()).is_ok_and(|jobs| jobs > LOOK_AT / 2);
+                for (job, begun) in jobs {
+                    self.start(job, begun).await;
+                }
+                many
+            }
+            Err(error) => {
+                // Requests report it; the next look may succeed.
+                tracing::debug!(%error, "cannot look for jobs");
+                false
+            }
+        }
+    }
+
+    async fn abandoned(&self) -> Result<Vec<(Job, Moment)>, Error> {
+        let mut query = Query::new();
+        let waiting = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, LOOK_AT);
+        let waiting = self.store.query(query).await?.take(waiting);
+        let mut query = Query::new();
+        let leases: Vec<_> =
+            waiting.iter().map(|(name, _)| query.expiry(keys::timeline_lease(name))).collect();
+        let mut answers = self.store.query(query).await?;
+        let is_shared = self.site.store.is_shared();
+        let now = Moment::now(&self.clock);
+        let mut jobs = Vec::new();
+        for ((name, score), lease) in waiting.into_iter().zip(leases) {
+            let job = Job::from_name(name);
+            let is_leased = answers.take(lease) != Expiry::Absent;
+            let begun = moment_of(score);
+            let is_fresh = now.0.saturating_sub(begun.0) < FRESH_MS;
+            let at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner).contains(&job);
+            if job.kind_in(self.kinds).is_none() {
+                warn_of_unknown_kind(&job);
+            } else if !at_work && !(is_shared && (is_leased || is_fresh)) {
+                jobs.push((job, begun));
+            }
+        }
+        Ok(jobs)
+    }
+}
+
+/// The moment that a score in seconds means.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn moment_of(score: f64) -> Moment {
+    // Out of range saturates; not a number becomes 0.
+    Moment((score * 1000.0).round() as u64)
+}

@@ -1,0 +1,92 @@
+//! Taking the tweets of somebody who is not followed any more out of a reader's
+//! home timeline.
+
+use crate::action::Decision;
+use crate::error::Error;
+use crate::fields;
+use crate::jobs::{Job, Kind, Outcome, Step};
+use crate::keys;
+use crate::timelines::follows::FOLLOWINGS_VERSION;
+use crate::timelines::homes::read_home;
+use crate::values::ids::{NotAnId, UserId};
+use std::fmt;
+use std::str::FromStr;
+use tidings_keyspace::Query;
+
+/// This kind of job.
+pub(crate) const KIND: Kind = Kind { name: "clear", step: |current| Box::pin(step(current)) };
+
+/// The job that takes the tweets of `author` out of the home timeline of `reader`, who
+/// does not follow them any more.
+pub(crate) fn job(reader: UserId, author: UserId) -> Job {
+    Job::new(KIND.name, Unfollowed { reader, author })
+}
+
+/// What such a job is about.
+struct Unfollowed {
+    reader: UserId,
+    author: UserId,
+}
+
+impl fmt::Display for Unfollowed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.reader, self.author)
+    }
+}
+
+impl FromStr for Unfollowed {
+    type Err = NotAnId;
+
+    fn from_str(subject: &str) -> Result<Self, NotAnId> {
+        let (reader, author) = subject.split_once(':').ok_or(NotAnId)?;
+        Ok(Self { reader: reader.parse()?, author: author.parse()? })
+    }
+}
+
+/// The only step: a home timeline is small.
+async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    let Some(Unfollowed { reader, author }) = current.subject() else {
+        return Ok(current.pass_over());
+    };
+    let store = &current.site.store;
+    let mut query = Query::new();
+    // Before everything else: whoever is followed or left after that is noticed.
+    let version = query.hash_fields(keys::user(reader), [FOLLOWINGS_VERSION]);
+    let followed = query.scores(keys::followings(reader), [author.to_string()]);
+    let mut answers = store.query(query).await?;
+    let version = fields::only(answers.take(version));
+    let is_followed = fields::only(answers.take(followed)).is_some();
+
+    let mut batch = current.batch();
+    batch.field_unchanged(keys::user(reader), FOLLOWINGS_VERSION, version);
+    let entries = read_home(current.site, reader).await?;
+    let mut query = Query::new();
+    let authors: Vec<_> =
+        entries.iter().map(|(tweet, _)| query.hash_fields(keys::tweet(*tweet), ["user_id"])).collect();
+    let mut answers = store.query(query).await?;
+    for ((tweet, _), handle) in entries.iter().zip(authors) {
+        let user_id = fields::only(answers.take(handle));
+        // What was deleted goes as well: the sweep has not come by here. Of who is
+        // followed again everything else belongs there.
+        if user_id.is_none_or(|id| id == author.to_string() && !is_followed) {
+            batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
+        }
+    }
+    Ok(current.finish(batch))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_names_who_does_not_follow_whom() {
+        assert_eq!(job(UserId(3), UserId(9)).to_string(), "clear:3:9");
+        let Unfollowed { reader, author } = "3:9".parse().unwrap();
+        assert_eq!((reader, author), (UserId(3), UserId(9)));
+        for subject in ["", "3", "3:", ":9", "3:x"] {
+            assert!(subject.parse::<Unfollowed>().is_err(), "{subject}");
+        }
+    }
+}
