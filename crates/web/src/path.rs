@@ -33,7 +33,7 @@ impl TryFrom<String> for AtName {
 }
 
 /// The farthest that a list can be paged to: more than any list has.
-const FARTHEST: u64 = 1_000_000_000;
+pub const FARTHEST: u64 = 1_000_000_000;
 
 /// How many lines of a list come before the page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
