@@ -41,6 +41,7 @@ mod load_figures;
 mod malformed;
 mod malformed_forms;
 mod news;
+mod openapi;
 mod original;
 mod outage;
 mod pages;

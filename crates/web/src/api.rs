@@ -10,13 +10,22 @@ pub mod news;
 pub mod sites;
 pub mod timelines;
 
-use axum::Json;
-use serde_json::{Map, Value};
+use serde::Serialize;
+use utoipa::ToSchema;
 
-/// An answer that all is well, with further members.
-fn ok<const N: usize>(members: [(&str, Value); N]) -> Json<Value> {
-    let mut answer = Map::new();
-    answer.insert("status".to_owned(), Value::from("ok"));
-    answer.extend(members.map(|(name, value)| (name.to_owned(), value)));
-    Json(Value::Object(answer))
+/// The status of every answer that is not a failure.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+pub enum Status {
+    /// Done.
+    #[serde(rename = "ok")]
+    Ok,
 }
+
+/// An answer that it is done, with nothing else to tell.
+#[derive(Serialize, ToSchema)]
+pub struct Done {
+    status: Status,
+}
+
+/// It is done.
+const DONE: Done = Done { status: Status::Ok };

@@ -7,6 +7,7 @@
 
 use super::App;
 use super::form::Malformed;
+use super::openapi::values;
 use super::{pages, reputation};
 use axum::Json;
 use axum::extract::{Request, State};
@@ -15,6 +16,7 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::FutureExt;
+use serde::Serialize;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +24,7 @@ use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::KeyspaceError;
+use utoipa::ToSchema;
 
 /// Why a request was not answered as asked.
 #[derive(Debug, Clone)]
@@ -276,7 +279,7 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
         Face::Page => (failure.status(), pages::error_page(&app.settings.site, failure.status(), &message))
             .into_response(),
         Face::Api => {
-            let body = serde_json::json!({"status": "err", "error": message});
+            let body = ErrorAnswer { status: ErrorStatus::Err, error: message };
             (failure.api_status(), Json(body)).into_response()
         }
         Face::Documented => reputation::documented_failure(&failure, &message),
@@ -286,6 +289,23 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
         answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
     }
     answer
+}
+
+/// A failure: `{"status": "err", ...}`.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Error)]
+pub struct ErrorAnswer {
+    status: ErrorStatus,
+    /// A sentence to show to a person.
+    #[schema(value_type = values::Message)]
+    error: String,
+}
+
+/// The status of a failure.
+#[derive(Serialize, ToSchema)]
+enum ErrorStatus {
+    #[serde(rename = "err")]
+    Err,
 }
 
 /// How an address answers.

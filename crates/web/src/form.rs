@@ -40,6 +40,35 @@ pub enum Malformed {
     NotJson(String),
 }
 
+/// A form or a query string as typed values.
+///
+/// The order in which the fields are read decides which of several mistakes is
+/// reported. Fields of other names are ignored.
+pub trait FromFields: Sized {
+    /// Reads the fields.
+    ///
+    /// # Errors
+    /// A failure that names the first field that is missing or wrong.
+    fn from_fields(fields: &Fields) -> Result<Self, Failure>;
+}
+
+/// No fields at all.
+impl FromFields for () {
+    fn from_fields(_: &Fields) -> Result<Self, Failure> {
+        Ok(())
+    }
+}
+
+/// The fields of one form that two types describe.
+impl<A: FromFields, B: FromFields> FromFields for (A, B) {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok((A::from_fields(fields)?, B::from_fields(fields)?))
+    }
+}
+
+/// A form or a query string that is read into a `T`.
+pub struct Form<T>(pub T);
+
 impl Fields {
     /// Reads an `application/x-www-form-urlencoded` text.
     ///
@@ -63,6 +92,14 @@ impl Fields {
             fields.push((name, value));
         }
         Ok(Self(fields))
+    }
+
+    /// The fields as typed values.
+    ///
+    /// # Errors
+    /// A failure that names the field that is missing or wrong.
+    pub fn read<T: FromFields>(&self) -> Result<T, Failure> {
+        T::from_fields(self)
     }
 
     /// A field's value, if the field came.

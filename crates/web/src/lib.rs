@@ -12,6 +12,7 @@ pub mod cors;
 pub mod error;
 pub mod feeds;
 pub mod form;
+pub mod forms;
 pub mod headers;
 pub mod identicon;
 pub mod json;

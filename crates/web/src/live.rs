@@ -7,8 +7,8 @@
 
 use super::App;
 use super::error::Failure;
-use super::form::Fields;
-use super::paging::cursor;
+use super::form::Form;
+use super::paging::SinceQuery;
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -245,8 +245,12 @@ impl Counter {
 /// when there is none. An event `new` tells how many are newer, first at once
 /// and then whenever the number changes; 100 stands for 100 and more. Who is
 /// not logged in gets no content, at which browsers stop asking.
-pub async fn events(State(app): State<App>, mut visit: Visit, fields: Fields) -> Result<Response, Failure> {
-    let since = cursor(&fields, "since")?.unwrap_or(Cursor { score: 0.0, id: 0 });
+pub async fn events(
+    State(app): State<App>,
+    mut visit: Visit,
+    Form(query): Form<SinceQuery>,
+) -> Result<Response, Failure> {
+    let since = query.since.unwrap_or(Cursor { score: 0.0, id: 0 });
     let Some(reader) = visit.viewer().await?.map(|viewer| viewer.id) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };

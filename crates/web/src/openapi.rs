@@ -1,188 +1,105 @@
 //! The description of the whole HTTP API in OpenAPI 3.1, for programs.
 //!
-//! Each file of the API describes its calls beside their handlers, in a
-//! constant `CALLS`; this file lists these constants and writes them down as
-//! OpenAPI has it. A test compares the outcome with the table of routes.
+//! Each handler describes its call, and the types of forms and answers describe
+//! their fields; [`values`] describes single values. What all calls have in
+//! common is added here: the failures, the secret of forms, the tags, and the
+//! lengths of arrays. A test compares the calls with the table of routes, and
+//! another one the live answers with the document.
 //!
-//! To add a call: an entry in the `CALLS` of its file. To add a file: its
-//! `CALLS` in `families`.
+//! To add a call: `#[utoipa::path]` at its handler, and the handler in `paths`
+//! of [`Document`].
 
+pub mod values;
+
+use super::error::ErrorAnswer;
+use super::reputation::{CodedError, DeployedError};
 use super::{api, reputation};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::sync::LazyLock;
+use tidings_domain::values::limits;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::request_body::RequestBody;
+use utoipa::openapi::response::Response;
+use utoipa::openapi::schema::{Object, OneOf, Schema, Type};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
+use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Required};
+use utoipa::{Modify, ToSchema};
 
-/// A call of the API.
-pub struct Call {
-    /// GET or POST.
-    pub method: Method,
-    /// The address, as in the table of routes.
-    pub path: &'static str,
-    /// What it does, in a sentence.
-    pub summary: &'static str,
-    /// What it wants to know about who asks.
-    pub needs: Needs,
-    /// What is sent, beside what the session needs.
-    pub inputs: &'static [Input],
-    /// What comes back.
-    pub answer: Answer,
-}
+/// The content type of forms.
+pub const FORM: &str = "application/x-www-form-urlencoded";
+const JSON: &str = "application/json";
 
-/// The methods that calls have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// GET.
-    Get,
-    /// POST.
-    Post,
-}
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "Tidings",
+        description = "Described for people in docs/api.md.",
+        license(name = "MIT OR Apache-2.0"),
+    ),
+    servers((url = "/")),
+    paths(
+        api::accounts::create_account,
+        api::accounts::log_in,
+        api::accounts::log_in_by_get,
+        api::accounts::log_out,
+        api::accounts::reset_password,
+        api::accounts::reset_password_by_get,
+        api::accounts::update_profile,
+        api::news::submit,
+        api::news::delete,
+        api::news::vote,
+        api::news::list,
+        api::articles::all,
+        api::articles::of_topics,
+        api::articles::topics,
+        api::articles::rename,
+        api::articles::merge,
+        api::comments::post,
+        api::comments::vote,
+        api::comments::thread,
+        api::timelines::tweet,
+        api::timelines::delete,
+        api::timelines::follow,
+        api::timelines::unfollow,
+        api::timelines::home,
+        api::timelines::everyone,
+        api::timelines::of_user,
+        api::timelines::followers,
+        api::timelines::followings,
+        api::sites::vote,
+        api::sites::own,
+        api::sites::history,
+        api::sites::leaderboard,
+        api::sites::prefix,
+        api::sites::voter,
+        api::sites::voter_votes,
+        api::sites::top_voters,
+        api::sites::ban,
+        api::sites::unban,
+        api::sites::settings,
+        reputation::scores,
+        reputation::vote,
+        reputation::deployed_scores,
+        reputation::deployed_vote,
+        document,
+    ),
+    components(schemas(ErrorAnswer, CodedError, DeployedError)),
+    modifiers(&Common),
+)]
+struct Document;
 
-/// What a call wants to know about who asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
-    /// Nothing; with a session the answer may tell more.
-    Nothing,
-    /// The cookie `auth`.
-    Session,
-    /// The cookie `auth`, and the field `apisecret` of the form.
-    Secret,
-}
-
-/// One thing that is sent.
-pub struct Input {
-    name: &'static str,
-    place: Place,
-    shape: Shape,
-    required: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Path,
-    Query,
-    Form,
-    Json,
-}
-
-impl Input {
-    /// A variable part of the address.
-    #[must_use]
-    pub const fn path(name: &'static str, shape: Shape) -> Self {
-        Self { name, place: Place::Path, shape, required: true }
-    }
-
-    /// A parameter in the query string.
-    #[must_use]
-    pub const fn query(name: &'static str, shape: Shape) -> Self {
-        Self { name, place: Place::Query, shape, required: true }
-    }
-
-    /// A field of a form.
-    #[must_use]
-    pub const fn form(name: &'static str, shape: Shape) -> Self {
-        Self { name, place: Place::Form, shape, required: true }
-    }
-
-    /// A member of a JSON body.
-    #[must_use]
-    pub const fn json(name: &'static str, shape: Shape) -> Self {
-        Self { name, place: Place::Json, shape, required: true }
-    }
-
-    /// The same, and it need not come.
-    #[must_use]
-    pub const fn optional(mut self) -> Self {
-        self.required = false;
-        self
-    }
-}
-
-/// What a value looks like.
-pub enum Shape {
-    /// A text of so many characters.
-    Text {
-        /// The fewest.
-        least: u64,
-        /// The most.
-        most: u64,
-    },
-    /// A text that follows a regular expression, and an example.
-    Pattern(&'static str, &'static str),
-    /// One of some texts.
-    Choice(&'static [&'static str]),
-    /// The name of a web site.
-    Host,
-    /// A UUID.
-    Uuid,
-    /// A time as a text, `2023-02-02T09:36:03Z`.
-    Time,
-    /// A day, `2023-02-02`.
-    Date,
-    /// A whole number from the first to the second.
-    Whole(i64, i64),
-    /// A whole number.
-    Number,
-    /// A number that may have a fraction.
-    Decimal,
-    /// True or false.
-    Flag,
-    /// This or null.
-    OrNull(&'static Shape),
-    /// An array of up to so many.
-    List(&'static Shape, u64),
-    /// An object with these members; those marked `false` may be missing.
-    Object(&'static [(&'static str, Shape, bool)]),
-    /// A comment with the comments below it.
-    Comment,
-}
-
-/// What comes back.
-pub enum Answer {
-    /// `{"status": "ok", ...}` with these members, or `{"status": "err", ...}`.
-    Ours(&'static [(&'static str, Shape)]),
-    /// As [`Answer::Ours`], and the second members may be missing.
-    Partly(&'static [(&'static str, Shape)], &'static [(&'static str, Shape)]),
-    /// As [`Answer::Ours`], and 304 for who has it already.
-    Kept(&'static [(&'static str, Shape)]),
-    /// What a call of browser extensions answers with 200 (204 without a
-    /// shape), and an error with a code.
-    Documented(Option<Shape>),
-    /// What a call of the original extension answers with 200 (an empty body
-    /// without a shape); anything else is 500.
-    Deployed(Option<Shape>),
-    /// A document of this type.
-    Document(&'static str),
-}
-
-const CALLS: &[Call] = &[Call {
-    method: Method::Get,
-    path: "/api/openapi.json",
-    summary: "This description.",
-    needs: Needs::Nothing,
-    inputs: &[],
-    answer: Answer::Document("application/json"),
-}];
-
-/// The calls of each file, with the file's name for people.
-fn families() -> [(&'static str, &'static [Call]); 8] {
-    [
-        ("Accounts", api::accounts::CALLS),
-        ("News", api::news::CALLS),
-        ("Articles and topics", api::articles::CALLS),
-        ("Comments", api::comments::CALLS),
-        ("Tweets and timelines", api::timelines::CALLS),
-        ("Sites", api::sites::CALLS),
-        ("Browser extensions", reputation::CALLS),
-        ("About", CALLS),
-    ]
-}
-
-/// GET /api/openapi.json.
+/// This description.
+#[utoipa::path(
+    get,
+    path = "/api/openapi.json",
+    responses((status = 200, description = "The document", content_type = JSON)),
+)]
 pub async fn document() -> impl IntoResponse {
     static TEXT: LazyLock<String> = LazyLock::new(|| description().to_string());
     const HEADERS: [(HeaderName, HeaderValue); 3] = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::CONTENT_TYPE, HeaderValue::from_static(JSON)),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600")),
         (header::VARY, HeaderValue::from_static("accept-encoding")),
     ];
@@ -192,281 +109,262 @@ pub async fn document() -> impl IntoResponse {
 /// The whole description.
 #[must_use]
 pub fn description() -> Value {
-    let mut paths = Map::new();
-    for (family, calls) in families() {
-        for call in calls {
-            let methods = paths.entry(call.path).or_insert_with(|| json!({}));
-            methods[call.method.name()] = call.described(family);
-        }
-    }
-    json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Tidings",
-            "version": env!("CARGO_PKG_VERSION"),
-            "description": "Described for people in docs/api.md.",
-            "license": {"name": "MIT OR Apache-2.0"},
-        },
-        "servers": [{"url": "/"}],
-        "paths": paths,
-        "components": {
-            "schemas": {"Comment": comment(), "Error": error(), "CodedError": coded_error()},
-            "responses": {
-                "Error": answered("A failure", &json!({"$ref": "#/components/schemas/Error"})),
-                "CodedError": answered("A failure", &json!({"$ref": "#/components/schemas/CodedError"})),
-            },
-            "securitySchemes": {"session": {"type": "apiKey", "in": "cookie", "name": "auth"}},
-        },
-    })
+    serde_json::to_value(<Document as utoipa::OpenApi>::openapi()).unwrap_or_default()
 }
 
-impl Method {
-    const fn name(self) -> &'static str {
+/// What all calls, or all of one kind, have in common.
+struct Common;
+
+impl Modify for Common {
+    fn modify(&self, document: &mut OpenApi) {
+        let components = document.components.get_or_insert_default();
+        values::register(components);
+        limit_arrays(components);
+        let session = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("auth")));
+        components.add_security_scheme("session", session);
+        for kind in [Failures::Ours, Failures::Documented, Failures::Deployed] {
+            let answer = kind.answer();
+            components.responses.insert(answer.to_owned(), answered("A failure", answer).into());
+        }
+        for (path, item) in &mut document.paths.paths {
+            let calls = [("get", item.get.as_mut()), ("post", item.post.as_mut())];
+            for (method, call) in calls.into_iter().filter_map(|(method, call)| Some((method, call?))) {
+                complete(method, path, call);
+            }
+        }
+    }
+}
+
+/// The longest arrays: a type, a field of it, and the most items.
+const LONGEST_ARRAYS: &[(&str, &str, u64)] = &[
+    ("NewsList", "news", limits::MAX_API_NEWS),
+    ("Articles", "articles", limits::ARTICLES_PER_PAGE),
+    ("ArticleEntry", "topics", limits::MAX_TOPICS as u64),
+    ("TopicList", "topics", limits::MAX_LISTED_TOPICS),
+    ("CommentTree", "comments", limits::MAX_COMMENTS_PER_THREAD),
+    ("Comment", "replies", limits::MAX_COMMENTS_PER_THREAD),
+    ("Timeline", "tweets", limits::MAX_PAGE as u64),
+    ("People", "users", limits::MAX_PAGE as u64),
+    ("OwnVotes", "votes", limits::MAX_LINKS as u64),
+    ("SiteHistory", "days", limits::MAX_HISTORY_DAYS),
+    ("Leaderboard", "sites", limits::LEADERBOARD as u64),
+    ("VoterVotes", "votes", limits::MAX_VOTER_VOTES),
+    ("TopVoters", "voters", limits::TOP_VOTERS),
+    ("OwnVotesQuestion", "links", limits::MAX_LINKS as u64),
+];
+
+/// Sets the lengths of arrays, which attributes take as literals only.
+fn limit_arrays(components: &mut Components) {
+    for (name, field, most) in LONGEST_ARRAYS {
+        limit_array(components.schemas.get_mut(*name).and_then(|schema| member(schema, field)), *most);
+    }
+}
+
+/// A field of an object.
+fn member<'a>(object: &'a mut RefOr<Schema>, field: &str) -> Option<&'a mut RefOr<Schema>> {
+    match object {
+        RefOr::T(Schema::Object(object)) => object.properties.get_mut(field),
+        _ => None,
+    }
+}
+
+fn limit_array(array: Option<&mut RefOr<Schema>>, most: u64) {
+    if let Some(RefOr::T(Schema::Array(array))) = array {
+        array.max_items = usize::try_from(most).ok();
+    }
+}
+
+/// How a call tells a failure.
+#[derive(Clone, Copy)]
+enum Failures {
+    /// A rule of the site that refuses comes with HTTP 200.
+    Ours,
+    /// With a code.
+    Documented,
+    /// Always with HTTP 500.
+    Deployed,
+}
+
+impl Failures {
+    fn of(path: &str) -> Self {
+        match path {
+            path if path.starts_with("/api/") => Self::Ours,
+            path if path.starts_with("/v1/") => Self::Deployed,
+            _ => Self::Documented,
+        }
+    }
+
+    /// The name of the answer's schema.
+    const fn answer(self) -> &'static str {
         match self {
-            Self::Get => "get",
-            Self::Post => "post",
+            Self::Ours => "Error",
+            Self::Documented => "CodedError",
+            Self::Deployed => "DeployedError",
+        }
+    }
+
+    /// The HTTP statuses, beside 200, that it may have.
+    const fn statuses(self) -> &'static [&'static str] {
+        match self {
+            Self::Ours => &["400", "404", "405", "413", "500", "503"],
+            Self::Documented => &["400", "403", "405", "413", "429", "500", "503"],
+            Self::Deployed => &["500"],
         }
     }
 }
 
-impl Call {
-    fn described(&self, family: &str) -> Value {
-        let operation_id = format!("{}{}", self.method.name(), self.path.replace(['/', '{', '}', '.'], "_"));
-        let mut call = json!({
-            "operationId": operation_id,
-            "tags": [family],
-            "summary": self.summary,
-            "responses": self.answer.described(),
-        });
-        let parameters: Vec<Value> = self.inputs.iter().filter_map(Input::as_parameter).collect();
-        if !parameters.is_empty() {
-            call["parameters"] = parameters.into();
-        }
-        if let Some(body) = self.body() {
-            call["requestBody"] = body;
-        }
-        if self.needs != Needs::Nothing {
-            call["security"] = json!([{"session": []}]);
-        }
-        call
+/// Adds to a call what it has in common with others.
+fn complete(method: &str, path: &str, call: &mut Operation) {
+    call.operation_id = Some(format!("{method}{}", path.replace(['/', '{', '}', '.'], "_")));
+    call.tags = Some(vec![tag(path).to_owned()]);
+    let failures = Failures::of(path);
+    if let Some(RefOr::T(done)) = call.responses.responses.get_mut("200") {
+        describe_done(done, failures);
     }
-
-    fn body(&self) -> Option<Value> {
-        let of = |place: Place| self.inputs.iter().filter(move |input| input.place == place);
-        const SECRET: &[Input] = &[Input::form("apisecret", TOKEN)];
-        let secret = SECRET.iter().filter(|_| self.needs == Needs::Secret);
-        let form = object(of(Place::Form).chain(secret).map(Input::as_member));
-        let json = object(of(Place::Json).map(Input::as_member));
-        [("application/x-www-form-urlencoded", form), ("application/json", json)]
-            .into_iter()
-            .find(|(_, schema)| schema["properties"] != json!({}))
-            .map(|(kind, schema)| json!({"required": true, "content": {kind: {"schema": schema}}}))
+    for status in failures.statuses() {
+        let failure = Ref::from_response_name(failures.answer());
+        call.responses.responses.insert((*status).to_owned(), failure.into());
+    }
+    if method == "post" && call.security.is_some() {
+        add_apisecret(call);
+    }
+    if let "/scores" | "/v1/scores" = path {
+        limit_links(call);
     }
 }
 
-/// A secret of a session.
-pub const TOKEN: Shape = Shape::Pattern("^[0-9a-f]{40}$", "371ffee6dd19851234e3dc458f14af7732abc1a4");
-
-impl Input {
-    const fn as_member(&self) -> (&'static str, &Shape, bool) {
-        (self.name, &self.shape, self.required)
-    }
-
-    fn as_parameter(&self) -> Option<Value> {
-        let place = match self.place {
-            Place::Path => "path",
-            Place::Query => "query",
-            Place::Form | Place::Json => return None,
-        };
-        let mut parameter = json!({"name": self.name, "in": place, "required": self.required});
-        match &self.shape {
+/// Sets how many sites one question and its answer may have.
+fn limit_links(call: &mut Operation) {
+    let most = limits::MAX_LINKS as u64;
+    for parameter in call.parameters.iter_mut().flatten() {
+        let RefOr::T(parameter) = parameter else { continue };
+        limit_array(parameter.schema.as_mut(), most);
+        if let Some(links) = parameter.schema.as_mut().and_then(|question| member(question, "links")) {
+            limit_array(Some(links), most);
             // A structure in a query string is JSON.
-            Shape::Object(_) => {
-                parameter["content"] = json!({"application/json": {"schema": self.shape.described()}});
-            }
-            shape => parameter["schema"] = shape.described(),
+            parameter.content.insert(JSON.to_owned(), Content::new(parameter.schema.take()).into());
         }
-        if matches!(self.shape, Shape::List(..)) {
-            parameter["style"] = "form".into();
-            parameter["explode"] = false.into();
-        }
-        Some(parameter)
+    }
+    if let Some(RefOr::T(done)) = call.responses.responses.get_mut("200")
+        && let Some(RefOr::T(content)) = done.content.get_mut(JSON)
+    {
+        limit_array(content.schema.as_mut(), most);
     }
 }
 
-impl Shape {
-    fn described(&self) -> Value {
-        match self {
-            Self::Text { least, most } => json!({"type": "string", "minLength": least, "maxLength": most}),
-            Self::Pattern(pattern, example) => {
-                json!({"type": "string", "pattern": pattern, "examples": [example]})
-            }
-            Self::Choice(texts) => json!({"type": "string", "enum": texts}),
-            Self::Host => json!({"type": "string", "format": "idn-hostname", "examples": ["example.com"]}),
-            Self::Uuid => json!({"type": "string", "format": "uuid"}),
-            Self::Time => json!({"type": "string", "format": "date-time"}),
-            Self::Date => json!({"type": "string", "format": "date"}),
-            Self::Whole(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
-            Self::Number => json!({"type": "integer"}),
-            Self::Decimal => json!({"type": "number"}),
-            Self::Flag => json!({"type": "boolean"}),
-            Self::OrNull(shape) => json!({"anyOf": [shape.described(), {"type": "null"}]}),
-            Self::List(shape, most) => {
-                json!({"type": "array", "items": shape.described(), "maxItems": most})
-            }
-            Self::Object(members) => {
-                object(members.iter().map(|(name, shape, required)| (*name, shape, *required)))
-            }
-            Self::Comment => json!({"$ref": "#/components/schemas/Comment"}),
-        }
+/// The chapter of the description that a call belongs to.
+fn tag(path: &str) -> &'static str {
+    let name = path.trim_start_matches("/api/").split('/').next().unwrap_or_default();
+    match name {
+        "create_account" | "login" | "logout" | "reset-password" | "updateprofile" => "Accounts",
+        "submit" | "delnews" | "votenews" | "getnews" => "News",
+        "articles" | "topic" | "topics" | "renametopic" | "mergetopic" => "Articles and topics",
+        "postcomment" | "votecomment" | "getcomments" => "Comments",
+        "sites" => "Sites",
+        "openapi.json" => "About",
+        _ if path.starts_with("/api/") => "Tweets and timelines",
+        _ => "Browser extensions",
     }
 }
 
-fn object<'a>(members: impl Iterator<Item = (&'a str, &'a Shape, bool)>) -> Value {
-    let (mut properties, mut required) = (Map::new(), Vec::new());
-    for (name, shape, is_required) in members {
-        properties.insert(name.to_owned(), shape.described());
-        if is_required {
-            required.push(name);
-        }
+/// Says of an answer with HTTP 200 what else it may be.
+fn describe_done(done: &mut Response, failures: Failures) {
+    let may_be_refusal = matches!(failures, Failures::Ours);
+    if done.description.is_empty() {
+        done.description =
+            if may_be_refusal { "Done, or a rule of the site says no" } else { "Done" }.to_owned();
     }
-    json!({"type": "object", "properties": properties, "required": required})
-}
-
-impl Answer {
-    fn described(&self) -> Value {
-        match self {
-            Self::Ours(members) => ours(members, &[]),
-            Self::Partly(members, optional) => ours(members, optional),
-            Self::Kept(members) => {
-                let mut answers = ours(members, &[]);
-                answers["304"] = json!({"description": "Nothing has changed"});
-                answers
-            }
-            Self::Documented(shape) => {
-                let mut answers = coded_failures();
-                match shape {
-                    Some(shape) => answers["200"] = answered("Done", &shape.described()),
-                    None => answers["204"] = json!({"description": "Done"}),
-                }
-                answers
-            }
-            Self::Deployed(shape) => {
-                let failed = object([("error", &LINE, true)].into_iter());
-                let done = match shape {
-                    Some(shape) => answered("Done", &shape.described()),
-                    None => json!({"description": "Done, with an empty body"}),
-                };
-                json!({"200": done, "500": answered("Any failure", &failed)})
-            }
-            Self::Document(kind) => {
-                let mut answers = failures();
-                answers["200"] = json!({"description": "The document", "content": {*kind: {}}});
-                answers
-            }
+    for content in done.content.values_mut().filter(|_| may_be_refusal) {
+        if let RefOr::T(content) = content
+            && let Some(schema) = content.schema.take()
+        {
+            let refusal = Ref::from_schema_name(failures.answer());
+            content.schema = Some(OneOf::builder().item(schema).item(refusal).into());
         }
     }
 }
 
-const LINE: Shape = Shape::Text { least: 1, most: 1_000 };
-
-fn answered(description: &str, schema: &Value) -> Value {
-    json!({"description": description, "content": {"application/json": {"schema": schema}}})
+/// Adds the secret of the session to the form of a call.
+fn add_apisecret(call: &mut Operation) {
+    let empty = || {
+        let fields: Schema = Object::with_type(Type::Object).into();
+        let form = Content::new(Some(fields));
+        RequestBody::builder().content(FORM, form).required(Some(Required::True)).build().into()
+    };
+    if let RefOr::T(body) = call.request_body.get_or_insert_with(empty)
+        && let Some(RefOr::T(form)) = body.content.get_mut(FORM)
+        && let Some(RefOr::T(Schema::Object(fields))) = &mut form.schema
+    {
+        let secret = Ref::from_schema_name(values::Secret::name());
+        fields.properties.insert("apisecret".to_owned(), secret.into());
+        fields.required.push("apisecret".to_owned());
+    }
 }
 
-/// The answers of our own calls: a rule that says no comes with 200 too.
-fn ours(members: &[(&'static str, Shape)], optional: &[(&'static str, Shape)]) -> Value {
-    let status = (STATUS, &Shape::Choice(&["ok"]), true);
-    let members = members.iter().map(|(name, shape)| (*name, shape, true));
-    let optional = optional.iter().map(|(name, shape)| (*name, shape, false));
-    let done = object(std::iter::once(status).chain(members).chain(optional));
-    let schema = json!({"oneOf": [done, {"$ref": "#/components/schemas/Error"}]});
-    let mut answers = failures();
-    answers["200"] = answered("Done, or a rule of the site says no", &schema);
-    answers
-}
-
-const STATUS: &str = "status";
-
-fn failures() -> Value {
-    let statuses = ["400", "404", "405", "413", "500", "503"];
-    let failure = json!({"$ref": "#/components/responses/Error"});
-    statuses.into_iter().map(|status| (status.to_owned(), failure.clone())).collect::<Map<_, _>>().into()
-}
-
-fn coded_failures() -> Value {
-    let statuses = ["400", "403", "405", "413", "429", "500", "503"];
-    let failure = json!({"$ref": "#/components/responses/CodedError"});
-    statuses.into_iter().map(|status| (status.to_owned(), failure.clone())).collect::<Map<_, _>>().into()
-}
-
-fn error() -> Value {
-    let status = (STATUS, &Shape::Choice(&["err"]), true);
-    object([status, ("error", &LINE, true)].into_iter())
-}
-
-fn coded_error() -> Value {
-    const CODES: &[&str] = &[
-        "invalid",
-        "banned",
-        "voting_disabled",
-        "too_many_votes",
-        "too_many_voters",
-        "method_not_allowed",
-        "internal",
-        "unavailable",
-    ];
-    object([("error", &Shape::Choice(CODES), true), ("message", &LINE, true)].into_iter())
-}
-
-fn comment() -> Value {
-    use Shape::{Choice, Flag, List, Number, OrNull, Text};
-    let text = Text { least: 1, most: 4_096 };
-    object(
-        [
-            ("id", &Number, true),
-            ("username", &OrNull(&LINE), true),
-            ("ctime", &Number, true),
-            ("body", &text, false),
-            ("deleted", &Flag, false),
-            ("up", &Number, true),
-            ("down", &Number, true),
-            ("voted", &OrNull(&Choice(&["up", "down"])), true),
-            ("replies", &List(&Shape::Comment, 2_000), true),
-        ]
-        .into_iter(),
-    )
+/// A JSON answer of a type.
+fn answered(description: &str, schema: &str) -> Response {
+    let schema = Ref::from_schema_name(schema);
+    Response::builder().description(description).content(JSON, Content::new(Some(schema))).build()
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn the_description_tells_fields_secrets_and_answers() {
         let description = description();
         let vote = &description["paths"]["/api/votenews"]["post"];
-        let form = &vote["requestBody"]["content"]["application/x-www-form-urlencoded"]["schema"];
+        let form = &vote["requestBody"]["content"][FORM]["schema"];
         assert_eq!(form["required"], json!(["news_id", "vote_type", "apisecret"]));
         assert_eq!(vote["security"], json!([{"session": []}]));
         let scores = &description["paths"]["/scores"]["get"];
         assert_eq!(scores["parameters"][0]["explode"], false);
-        assert_eq!(scores["responses"]["200"]["content"]["application/json"]["schema"]["type"], "array");
+        assert_eq!(scores["responses"]["200"]["content"][JSON]["schema"]["type"], "array");
         let own = &description["paths"]["/api/sites/own"]["post"]["requestBody"]["content"];
-        assert!(own["application/json"]["schema"]["properties"]["links"].is_object(), "{own}");
+        assert_eq!(own[JSON]["schema"]["$ref"], "#/components/schemas/OwnVotesQuestion");
+    }
+
+    #[test]
+    fn arrays_have_their_longest_length() {
+        let description = description();
+        for (name, field, most) in LONGEST_ARRAYS {
+            let array = &description["components"]["schemas"][name]["properties"][field];
+            assert_eq!(array["maxItems"], json!(most), "{name}.{field}: {array}");
+        }
+        for path in ["/scores", "/v1/scores"] {
+            let call = description["paths"][path]["get"].to_string();
+            assert_eq!(call.matches(r#""maxItems":100"#).count(), 2, "{call}");
+        }
     }
 
     #[test]
     fn every_call_has_its_variables_and_a_summary() {
-        for (family, calls) in families() {
-            for call in calls {
-                let variables = call.path.matches('{').count();
-                let described: Vec<&Input> =
-                    call.inputs.iter().filter(|input| input.place == Place::Path).collect();
-                assert_eq!(described.len(), variables, "{family} {}", call.path);
-                assert!(described.iter().all(|input| call.path.contains(&format!("{{{}}}", input.name))));
-                assert!(call.summary.ends_with('.'), "{}", call.path);
+        for (path, calls) in description()["paths"].as_object().unwrap() {
+            for (method, call) in calls.as_object().unwrap() {
+                let parameters = call["parameters"].as_array().into_iter().flatten();
+                let variables: Vec<String> = parameters
+                    .filter(|parameter| parameter["in"] == "path")
+                    .map(|parameter| format!("{{{}}}", parameter["name"].as_str().unwrap()))
+                    .collect();
+                assert_eq!(variables.len(), path.matches('{').count(), "{method} {path}");
+                assert!(variables.iter().all(|variable| path.contains(variable)), "{method} {path}");
+                assert!(call["summary"].as_str().is_some_and(|text| text.ends_with('.')), "{method} {path}");
             }
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let description = description();
+        let text = description.to_string();
+        let references: Vec<&str> =
+            text.split(r#""$ref":"#).skip(1).filter_map(|rest| rest.split('"').nth(1)).collect();
+        assert!(references.len() > 100, "only {} references were found", references.len());
+        for reference in references {
+            assert!(description.pointer(&reference[1..]).is_some(), "{reference} leads nowhere");
         }
     }
 }

@@ -1,42 +1,82 @@
 //! The requested part of a list ordered by time, parsed strictly.
 
 use super::error::Failure;
-use super::form::Fields;
+use super::form::{Fields, FromFields};
+use super::openapi::values;
 use tidings_domain::values::cursor::{Cursor, Window};
 use tidings_domain::values::limits::MAX_PAGE;
+use utoipa::IntoParams;
 
 /// Entries on a page, and by default in a response of the API.
 pub const PAGE: usize = 50;
 
-/// The optional fields `before`, `since` and `count` of an API call.
-///
-/// # Errors
-/// A failure that names the field.
-pub fn window(fields: &Fields) -> Result<Window, Failure> {
-    let count = match fields.get("count") {
-        None => PAGE,
-        Some(text) => {
-            text.parse().ok().filter(|count| (1..=MAX_PAGE).contains(count) && is_plain(text)).ok_or(
-                Failure::Field { name: "count", expected: "it must be a whole number from 1 to 100" },
-            )?
-        }
-    };
-    Ok(Window { before: cursor(fields, "before")?, since: cursor(fields, "since")?, count })
+/// The part of a list that a call of the API asks for.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct WindowQuery {
+    /// The most entries to return; 50 when it is missing.
+    #[param(value_type = values::PageSize, required = false)]
+    pub count: usize,
+    /// Only older entries than this.
+    #[param(value_type = values::Cursor, required = false)]
+    pub before: Option<Cursor>,
+    /// Only newer entries than this.
+    #[param(value_type = values::Cursor, required = false)]
+    pub since: Option<Cursor>,
 }
 
-/// The optional field `before` of a page.
-///
-/// # Errors
-/// A failure that names the field.
-pub fn page_window(fields: &Fields) -> Result<Window, Failure> {
-    Ok(Window { before: cursor(fields, "before")?, since: None, count: PAGE })
+impl FromFields for WindowQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        let count = match fields.get("count") {
+            None => PAGE,
+            Some(text) => {
+                text.parse().ok().filter(|count| (1..=MAX_PAGE).contains(count) && is_plain(text)).ok_or(
+                    Failure::Field { name: "count", expected: "it must be a whole number from 1 to 100" },
+                )?
+            }
+        };
+        Ok(Self { count, before: cursor(fields, "before")?, since: cursor(fields, "since")? })
+    }
 }
 
-/// A cursor in an optional field.
-///
-/// # Errors
-/// A failure that names the field.
-pub fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, Failure> {
+impl From<WindowQuery> for Window {
+    fn from(WindowQuery { count, before, since }: WindowQuery) -> Self {
+        Self { before, since, count }
+    }
+}
+
+/// The part of a list that a page shows.
+pub struct PageQuery {
+    /// Only older entries than this.
+    pub before: Option<Cursor>,
+}
+
+impl FromFields for PageQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { before: cursor(fields, "before")? })
+    }
+}
+
+impl From<PageQuery> for Window {
+    fn from(PageQuery { before }: PageQuery) -> Self {
+        Self { before, since: None, count: PAGE }
+    }
+}
+
+/// Which tweets a page has already.
+pub struct SinceQuery {
+    /// The newest of them.
+    pub since: Option<Cursor>,
+}
+
+impl FromFields for SinceQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { since: cursor(fields, "since")? })
+    }
+}
+
+/// A cursor in a field, which may be missing.
+fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, Failure> {
     fields.parsed_if_there(name, "it must be a cursor like 1401267618.123-45")
 }
 
@@ -51,7 +91,7 @@ mod tests {
     use super::*;
 
     fn read(query: &str) -> Result<Window, Failure> {
-        window(&Fields::parse(query.as_bytes()).unwrap())
+        Ok(Fields::parse(query.as_bytes()).unwrap().read::<WindowQuery>()?.into())
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl TryFrom<String> for AtName {
 }
 
 /// The last position in a list that can be asked for: more than any list has.
-const FARTHEST: u64 = 1_000_000_000;
+pub const FARTHEST: u64 = 1_000_000_000;
 
 /// The number of entries in a list before the page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]

@@ -2,78 +2,126 @@
 //! documented (`/scores`, `/vote`), and as the original extension makes them
 //! (`/v1/...`). What an existing client could notice is as it was.
 
-use super::api::sites::{SCORE, SCORED};
+use super::App;
+use super::api::sites::SiteScore;
 use super::error::Failure;
+use super::forms::sites::{WRONG_VOTE, verdict};
 use super::json::{self, hostname};
-use super::openapi::{Answer, Call, Input, Method, Needs, Shape};
+use super::openapi::values;
 use super::viewer::ClientAddress;
-use super::{App, actions};
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::sites::{self, Ballot, Score};
+use tidings_domain::sites::{self, Ballot, Score, Verdict};
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::MAX_LINKS;
+use tidings_domain::values::voter_id::VoterId;
+use utoipa::ToSchema;
 
-/// What this file answers.
-pub const CALLS: &[Call] = &[
-    Call {
-        method: Method::Get,
-        path: "/scores",
-        summary: "The scores of some sites.",
-        needs: Needs::Nothing,
-        inputs: &[Input::query("for", Shape::List(&Shape::Host, 100))],
-        answer: Answer::Documented(Some(Shape::List(&SCORED, 100))),
-    },
-    Call {
-        method: Method::Post,
-        path: "/vote",
-        summary: "Votes on a site, changes the vote, or takes it back with 0.",
-        needs: Needs::Nothing,
-        inputs: &[
-            Input::json("link", Shape::Host),
-            Input::json("vote", Shape::Whole(-1, 1)),
-            Input::json("user_id", Shape::Uuid),
-        ],
-        answer: Answer::Documented(None),
-    },
-    Call {
-        method: Method::Get,
-        path: "/v1/scores",
-        summary: "The scores of some sites, as the original extension asks.",
-        needs: Needs::Nothing,
-        inputs: &[Input::query("from", Shape::Object(&[("links", Shape::List(&LINK, 100), true)]))],
-        answer: Answer::Deployed(Some(Shape::List(
-            &Shape::Object(&[("link", LINK, true), ("score", SCORE, true)]),
-            100,
-        ))),
-    },
-    Call {
-        method: Method::Post,
-        path: "/v1/vote",
-        summary: "Votes on a site, as the original extension does.",
-        needs: Needs::Nothing,
-        inputs: &[
-            Input::json("link", LINK),
-            Input::json("value", Shape::Whole(-1, 1)),
-            Input::json("user_id", Shape::Uuid),
-        ],
-        answer: Answer::Deployed(None),
-    },
-];
+/// A vote as the documented call takes it.
+#[derive(ToSchema)]
+struct VoteBody {
+    /// The site.
+    #[schema(value_type = values::Host)]
+    link: Hostname,
+    /// The vote; 0 takes it back.
+    #[schema(value_type = values::VoteNumber, required = true)]
+    vote: Option<Verdict>,
+    /// The voter.
+    #[schema(value_type = values::Uuid)]
+    user_id: VoterId,
+}
 
-const LINK: Shape = Shape::Object(&[("hostname", Shape::Host, true)]);
+/// Sites as the original extension names them, as JSON in a query string.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only a description: an entry is read differently from other hosts")]
+struct DeployedQuestion {
+    /// The sites.
+    links: Vec<DeployedLink>,
+}
+
+/// A site as the original extension names it.
+#[derive(Serialize, ToSchema)]
+struct DeployedLink {
+    /// The name, as it was sent.
+    #[schema(value_type = values::Host)]
+    hostname: String,
+}
+
+/// A site with its score, for the original extension.
+#[derive(Serialize, ToSchema)]
+pub struct DeployedScore {
+    link: DeployedLink,
+    #[schema(value_type = values::ScoreName)]
+    score: &'static str,
+}
+
+/// A vote as the original extension sends it.
+#[derive(ToSchema)]
+struct DeployedVoteBody {
+    /// The site.
+    #[schema(value_type = DeployedLink)]
+    link: Hostname,
+    /// The vote: 1 or -1.
+    #[schema(value_type = values::VoteNumber)]
+    value: Verdict,
+    /// The voter.
+    #[schema(value_type = values::Uuid)]
+    user_id: VoterId,
+}
+
+/// A failure of a documented call.
+#[derive(Serialize, ToSchema)]
+pub struct CodedError {
+    error: ErrorCode,
+    /// A sentence to show to a person.
+    #[schema(value_type = values::Message)]
+    message: String,
+}
+
+/// The kinds of failures of documented calls.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ErrorCode {
+    Invalid,
+    Banned,
+    VotingDisabled,
+    TooManyVotes,
+    TooManyVoters,
+    MethodNotAllowed,
+    Internal,
+    Unavailable,
+}
+
+/// A failure of a call of the original extension.
+#[derive(Serialize, ToSchema)]
+pub struct DeployedError {
+    /// A sentence; three of them are fixed.
+    #[schema(value_type = values::Message)]
+    error: String,
+}
 
 const NUMBER_OF_LINKS: &str = "it must name 1 to 100 hosts";
 
-/// GET /scores: for, a JSON array of hosts, or hosts separated by commas;
-/// may be repeated.
-pub async fn scores(State(app): State<App>, RawQuery(query): RawQuery) -> Result<Json<Value>, Failure> {
+/// The scores of some sites.
+///
+/// `for` is a JSON array of hosts, or hosts separated by commas; it may be repeated.
+#[utoipa::path(
+    get,
+    path = "/scores",
+    params(("for" = Vec<values::Host>, Query, style = Form, explode = false)),
+    responses((status = 200, body = Vec<SiteScore>)),
+)]
+pub async fn scores(
+    State(app): State<App>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Vec<SiteScore>>, Failure> {
     let asked = parameters(query.as_deref(), "for")
         .map(|value| listed_hosts(&value))
         .collect::<Result<Vec<_>, Failure>>()?
@@ -84,28 +132,45 @@ pub async fn scores(State(app): State<App>, RawQuery(query): RawQuery) -> Result
     let hosts: Vec<Hostname> = asked.iter().map(|host| hostname(host)).collect::<Result<_, _>>()?;
     let scores = sites::scores(&mut nobody(&app), &hosts).await?;
     let answer = hosts.iter().zip(scores);
-    Ok(Json(answer.map(|(host, score)| json!({"link": host.as_str(), "score": score.name()})).collect()))
+    Ok(Json(answer.map(|(host, score)| SiteScore::new(host, score)).collect()))
 }
 
-/// POST /vote: JSON with link, vote (1, -1 or 0) and user_id.
+/// Votes on a site, changes the vote, or takes it back with 0.
+#[utoipa::path(
+    post,
+    path = "/vote",
+    request_body = inline(VoteBody),
+    responses((status = 204, description = "Done")),
+)]
 pub async fn vote(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     json::Json(body): json::Json,
 ) -> Result<StatusCode, Failure> {
-    let host = hostname(json::text(&body, "link")?)?;
-    let verdict = json::member(&body, "vote")?.as_i64();
-    let verdict = verdict.map_or(Err(actions::WRONG_VOTE), actions::verdict)?;
-    let voter = json::voter(&body, "user_id")?;
+    let VoteBody { link: host, vote: verdict, user_id: voter } = VoteBody::from_json(&body)?;
     sites::vote(&app.site, app.now(), address, voter, &Ballot { host, verdict }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// GET /v1/scores: from, JSON as `{"links": [{"hostname": "a.com"}]}`.
+impl VoteBody {
+    fn from_json(body: &Value) -> Result<Self, Failure> {
+        let link = hostname(json::text(body, "link")?)?;
+        let vote = json::member(body, "vote")?.as_i64().map_or(Err(WRONG_VOTE), verdict)?;
+        Ok(Self { link, vote, user_id: json::voter(body, "user_id")? })
+    }
+}
+
+/// The scores of some sites, as the original extension asks.
+#[utoipa::path(
+    get,
+    path = "/v1/scores",
+    params(("from" = inline(DeployedQuestion), Query)),
+    responses((status = 200, body = Vec<DeployedScore>)),
+)]
 pub async fn deployed_scores(
     State(app): State<App>,
     RawQuery(query): RawQuery,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<Vec<DeployedScore>>, Failure> {
     const LINKS: Failure = Failure::Field { name: "links", expected: NUMBER_OF_LINKS };
     let from = parameters(query.as_deref(), "from").next();
     let from = from.ok_or(Failure::Field { name: "from", expected: "it is missing" })?;
@@ -122,7 +187,7 @@ pub async fn deployed_scores(
     let mut scores = sites::scores(&mut nobody(&app), &asked).await?.into_iter();
     let answer = names.iter().zip(&hosts).map(|(name, host)| {
         let score = host.as_ref().and_then(|_| scores.next()).unwrap_or(Score::NoScore);
-        json!({"link": {"hostname": name}, "score": score.name()})
+        DeployedScore { link: DeployedLink { hostname: (*name).to_owned() }, score: score.name() }
     });
     Ok(Json(answer.collect()))
 }
@@ -138,20 +203,31 @@ fn scorable(name: &str) -> Result<Option<Hostname>, Failure> {
     }
 }
 
-/// POST /v1/vote: JSON with link (an object with a hostname), value (1 or -1)
-/// and user_id.
+/// Votes on a site, as the original extension does.
+#[utoipa::path(
+    post,
+    path = "/v1/vote",
+    request_body = inline(DeployedVoteBody),
+    responses((status = 200, description = "Done, with an empty body")),
+)]
 pub async fn deployed_vote(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     json::Json(body): json::Json,
 ) -> Result<Response, Failure> {
-    const VALUE: Failure = Failure::Field { name: "value", expected: "it must be 1 or -1" };
-    let host = hostname(json::text(json::member(&body, "link")?, "hostname")?)?;
-    let value = json::member(&body, "value")?.as_i64().filter(|value| *value != 0);
-    let verdict = value.map_or(Err(VALUE), |value| actions::verdict(value).map_err(|_| VALUE))?;
-    let voter = json::voter(&body, "user_id")?;
-    sites::vote(&app.site, app.now(), address, voter, &Ballot { host, verdict }).await?;
+    let DeployedVoteBody { link: host, value, user_id: voter } = DeployedVoteBody::from_json(&body)?;
+    let ballot = Ballot { host, verdict: Some(value) };
+    sites::vote(&app.site, app.now(), address, voter, &ballot).await?;
     Ok(([(header::CONTENT_TYPE, JSON)], "").into_response())
+}
+
+impl DeployedVoteBody {
+    fn from_json(body: &Value) -> Result<Self, Failure> {
+        const VALUE: Failure = Failure::Field { name: "value", expected: "it must be 1 or -1" };
+        let link = hostname(json::text(json::member(body, "link")?, "hostname")?)?;
+        let value = json::member(body, "value")?.as_i64().and_then(|value| verdict(value).ok().flatten());
+        Ok(Self { link, value: value.ok_or(VALUE)?, user_id: json::voter(body, "user_id")? })
+    }
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -186,23 +262,23 @@ pub fn documented_failure(failure: &Failure, message: &str) -> Response {
     };
     let code = match failure {
         Failure::Domain(error) => match &**error {
-            Error::Refused(Refusal::VoterBanned) => "banned",
-            Error::Refused(Refusal::VotingDisabled) => "voting_disabled",
-            Error::Refused(Refusal::TooManyVotes { .. }) => "too_many_votes",
-            Error::Refused(Refusal::TooManyVoters) => "too_many_voters",
+            Error::Refused(Refusal::VoterBanned) => ErrorCode::Banned,
+            Error::Refused(Refusal::VotingDisabled) => ErrorCode::VotingDisabled,
+            Error::Refused(Refusal::TooManyVotes { .. }) => ErrorCode::TooManyVotes,
+            Error::Refused(Refusal::TooManyVoters) => ErrorCode::TooManyVoters,
             _ => code_of(status),
         },
         _ => code_of(status),
     };
-    (status, Json(json!({"error": code, "message": message}))).into_response()
+    (status, Json(CodedError { error: code, message: message.to_owned() })).into_response()
 }
 
-fn code_of(status: StatusCode) -> &'static str {
+fn code_of(status: StatusCode) -> ErrorCode {
     match status {
-        StatusCode::METHOD_NOT_ALLOWED => "method_not_allowed",
-        StatusCode::SERVICE_UNAVAILABLE => "unavailable",
-        status if status.is_client_error() => "invalid",
-        _ => "internal",
+        StatusCode::METHOD_NOT_ALLOWED => ErrorCode::MethodNotAllowed,
+        StatusCode::SERVICE_UNAVAILABLE => ErrorCode::Unavailable,
+        status if status.is_client_error() => ErrorCode::Invalid,
+        _ => ErrorCode::Internal,
     }
 }
 
@@ -219,5 +295,5 @@ pub fn deployed_failure(failure: &Failure, message: &str) -> Response {
         },
         _ => message,
     };
-    (StatusCode::INTERNAL_SERVER_ERROR, Json(json!({"error": text}))).into_response()
+    (StatusCode::INTERNAL_SERVER_ERROR, Json(DeployedError { error: text.to_owned() })).into_response()
 }

@@ -157,9 +157,12 @@ fn file_routes() -> Router<App> {
 fn api_routes() -> Router<App> {
     Router::new()
         .route("/api/create_account", post(api::accounts::create_account))
-        .route("/api/login", get(api::accounts::log_in).post(api::accounts::log_in))
+        .route("/api/login", get(api::accounts::log_in_by_get).post(api::accounts::log_in))
         .route("/api/logout", post(api::accounts::log_out))
-        .route("/api/reset-password", get(api::accounts::reset_password).post(api::accounts::reset_password))
+        .route(
+            "/api/reset-password",
+            get(api::accounts::reset_password_by_get).post(api::accounts::reset_password),
+        )
         .route("/api/updateprofile", post(api::accounts::update_profile))
         .route("/api/submit", post(api::news::submit))
         .route("/api/delnews", post(api::news::delete))

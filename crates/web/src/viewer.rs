@@ -4,7 +4,7 @@ use super::App;
 use super::address::client_address;
 use super::cookies;
 use super::error::Failure;
-use super::form::{Fields, Malformed};
+use super::form::{Fields, Form, FromFields, Malformed};
 use super::json;
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -41,7 +41,25 @@ impl FromRequestParts<App> for SignedIn {
 }
 
 /// A form sent by a user who is logged in, from a page of their own session.
-pub struct SignedForm {
+pub struct SignedForm<T> {
+    /// The user.
+    pub user: User,
+    /// What was sent.
+    pub form: T,
+}
+
+impl<T: FromFields> FromRequest<App> for SignedForm<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
+        let SignedFields { user, fields, .. } = SignedFields::from_request(request, app).await?;
+        Ok(Self { user, form: fields.read()? })
+    }
+}
+
+/// As [`SignedForm`], with the fields as they were typed, for a page that shows
+/// them again when they are refused.
+pub struct SignedFields {
     /// The visit.
     pub visit: Visit,
     /// The user.
@@ -50,7 +68,7 @@ pub struct SignedForm {
     pub fields: Fields,
 }
 
-impl FromRequest<App> for SignedForm {
+impl FromRequest<App> for SignedFields {
     type Rejection = Failure;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
@@ -62,6 +80,14 @@ impl FromRequest<App> for SignedForm {
             return Err(Failure::WrongSecret);
         }
         Ok(Self { visit, user, fields })
+    }
+}
+
+impl<T: FromFields> FromRequest<App> for Form<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
+        Ok(Self(Fields::from_request(request, app).await?.read()?))
     }
 }
 

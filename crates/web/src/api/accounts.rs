@@ -1,133 +1,136 @@
 //! Accounts and sessions.
 
-use super::ok;
+use super::{DONE, Done, Status};
 use crate::error::Failure;
-use crate::form::Fields;
-use crate::openapi::{Answer, Call, Input, Method, Needs, Shape, TOKEN};
+use crate::form::Form;
+use crate::forms::accounts::{Credentials, ProfileForm, Registration, ResetRequest};
+use crate::openapi::{FORM, values};
 use crate::viewer::{ClientAddress, SignedForm};
 use crate::{App, actions, cookies};
 use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use serde_json::Value;
+use serde::Serialize;
 use tidings_domain::accounts::account;
 use tidings_domain::accounts::sessions::{self, Session};
+use utoipa::ToSchema;
 
-/// What this file answers.
-pub const CALLS: &[Call] = &[
-    Call {
-        method: Method::Post,
-        path: "/api/create_account",
-        summary: "Creates an account and logs it in.",
-        needs: Needs::Nothing,
-        inputs: CREDENTIALS,
-        answer: SECRETS,
-    },
-    Call {
-        method: Method::Post,
-        path: "/api/login",
-        summary: "Logs in.",
-        needs: Needs::Nothing,
-        inputs: CREDENTIALS,
-        answer: SECRETS,
-    },
-    Call {
-        method: Method::Get,
-        path: "/api/login",
-        summary: "Logs in; prefer POST.",
-        needs: Needs::Nothing,
-        inputs: &[Input::query("username", NAME), Input::query("password", PASSWORD)],
-        answer: SECRETS,
-    },
-    Call {
-        method: Method::Post,
-        path: "/api/logout",
-        summary: "Ends the session everywhere.",
-        needs: Needs::Secret,
-        inputs: &[],
-        answer: Answer::Ours(&[]),
-    },
-    Call {
-        method: Method::Post,
-        path: "/api/reset-password",
-        summary: "Mails a link for setting a new password.",
-        needs: Needs::Nothing,
-        inputs: &[Input::form("username", NAME), Input::form("email", EMAIL)],
-        answer: Answer::Ours(&[]),
-    },
-    Call {
-        method: Method::Get,
-        path: "/api/reset-password",
-        summary: "Mails a link for setting a new password; prefer POST.",
-        needs: Needs::Nothing,
-        inputs: &[Input::query("username", NAME), Input::query("email", EMAIL)],
-        answer: Answer::Ours(&[]),
-    },
-    Call {
-        method: Method::Post,
-        path: "/api/updateprofile",
-        summary: "Changes what users say about themselves, the e-mail address and the password.",
-        needs: Needs::Secret,
-        inputs: &[
-            Input::form("about", Shape::Text { least: 0, most: 4_096 }),
-            Input::form("email", EMAIL),
-            Input::form("password", Shape::Text { least: 0, most: 1_024 }).optional(),
-            Input::form("fullname", Shape::Text { least: 0, most: 50 }).optional(),
-            Input::form("tweet_news", Shape::Choice(&["1", "0"])).optional(),
-        ],
-        answer: Answer::Ours(&[]),
-    },
-];
-
-/// A username.
-pub(super) const NAME: Shape = Shape::Pattern("^[A-Za-z][A-Za-z0-9_-]{1,31}$", "alice");
-const PASSWORD: Shape = Shape::Text { least: 8, most: 1_024 };
-const EMAIL: Shape = Shape::Text { least: 0, most: 255 };
-const CREDENTIALS: &[Input] = &[Input::form("username", NAME), Input::form("password", PASSWORD)];
-const SECRETS: Answer = Answer::Ours(&[("auth", TOKEN), ("apisecret", TOKEN)]);
-
-fn session_members(session: Session) -> Json<Value> {
-    ok([("auth", session.auth.into()), ("apisecret", session.apisecret.into())])
+/// The secrets of a session.
+#[derive(Serialize, ToSchema)]
+pub struct Secrets {
+    status: Status,
+    /// The session, to be sent as the cookie `auth`.
+    #[schema(value_type = values::Secret)]
+    auth: String,
+    /// The field that every form needs.
+    #[schema(value_type = values::Secret)]
+    apisecret: String,
 }
 
-/// POST /api/create_account: username, password.
+impl From<Session> for Secrets {
+    fn from(Session { auth, apisecret, .. }: Session) -> Self {
+        Self { status: Status::Ok, auth, apisecret }
+    }
+}
+
+/// Creates an account and logs it in.
+#[utoipa::path(
+    post,
+    path = "/api/create_account",
+    request_body(content = inline(Registration), content_type = FORM),
+    responses((status = 200, body = Secrets)),
+)]
 pub async fn create_account(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
-    fields: Fields,
-) -> Result<Json<Value>, Failure> {
-    Ok(session_members(actions::open_account(&app, &fields, address).await?))
+    Form(form): Form<Registration>,
+) -> Result<Json<Secrets>, Failure> {
+    Ok(Json(actions::open_account(&app, &form, address).await?.into()))
 }
 
-/// GET or POST /api/login: username, password.
+/// Logs in.
+#[utoipa::path(
+    post,
+    path = "/api/login",
+    request_body(content = inline(Credentials), content_type = FORM),
+    responses((status = 200, body = Secrets)),
+)]
 pub async fn log_in(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
-    fields: Fields,
-) -> Result<Json<Value>, Failure> {
-    Ok(session_members(actions::open_session(&app, &fields, address).await?))
+    Form(form): Form<Credentials>,
+) -> Result<Json<Secrets>, Failure> {
+    Ok(Json(actions::open_session(&app, &form, address).await?.into()))
 }
 
-/// POST /api/logout: apisecret.
-pub async fn log_out(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
+/// Logs in; prefer POST.
+#[utoipa::path(get, path = "/api/login", params(Credentials), responses((status = 200, body = Secrets)))]
+pub async fn log_in_by_get(
+    app: State<App>,
+    address: ClientAddress,
+    query: Form<Credentials>,
+) -> Result<Json<Secrets>, Failure> {
+    log_in(app, address, query).await
+}
+
+/// Ends the session everywhere.
+#[utoipa::path(
+    post,
+    path = "/api/logout",
+    responses((status = 200, body = Done)),
+    security(("session" = [])),
+)]
+pub async fn log_out(State(app): State<App>, form: SignedForm<()>) -> Result<Json<Done>, Failure> {
     sessions::log_out(&app.site, form.user.id).await?;
-    Ok(ok([]))
+    Ok(Json(DONE))
 }
 
-/// GET or POST /api/reset-password: username, email.
-pub async fn reset_password(State(app): State<App>, fields: Fields) -> Result<Json<Value>, Failure> {
-    let (username, email) = (fields.required("username")?, fields.required("email")?);
-    actions::send_reset_link(&app, username, email).await?;
-    Ok(ok([]))
+/// Mails a link for setting a new password.
+#[utoipa::path(
+    post,
+    path = "/api/reset-password",
+    request_body(content = inline(ResetRequest), content_type = FORM),
+    responses((status = 200, body = Done)),
+)]
+pub async fn reset_password(
+    State(app): State<App>,
+    Form(form): Form<ResetRequest>,
+) -> Result<Json<Done>, Failure> {
+    actions::send_reset_link(&app, &form).await?;
+    Ok(Json(DONE))
 }
 
-/// POST /api/updateprofile: about, email, password (may be empty), apisecret.
-/// With a new password the answer carries the cookie of the new session.
-pub async fn update_profile(State(app): State<App>, form: SignedForm) -> Result<Response, Failure> {
-    let change = actions::profile_change(&form.fields)?;
-    let session = account::update_profile(&app.site, &form.user, &change).await?;
-    let mut response = ok([]).into_response();
+/// Mails a link for setting a new password; prefer POST.
+#[utoipa::path(
+    get,
+    path = "/api/reset-password",
+    params(ResetRequest),
+    responses((status = 200, body = Done)),
+)]
+pub async fn reset_password_by_get(
+    app: State<App>,
+    query: Form<ResetRequest>,
+) -> Result<Json<Done>, Failure> {
+    reset_password(app, query).await
+}
+
+/// Changes what users say about themselves, the e-mail address and the password.
+///
+/// With a new password the answer sets the cookie of the new session.
+#[utoipa::path(
+    post,
+    path = "/api/updateprofile",
+    request_body(content = inline(ProfileForm), content_type = FORM),
+    responses((status = 200, body = Done)),
+    security(("session" = [])),
+)]
+pub async fn update_profile(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<ProfileForm>,
+) -> Result<Response, Failure> {
+    let session = account::update_profile(&app.site, &user, &form.into()).await?;
+    let mut response = Json(DONE).into_response();
     if let Some(session) = session {
         response.headers_mut().insert(header::SET_COOKIE, cookies::session_cookie(&app, &session.auth));
     }

@@ -1,119 +1,124 @@
 //! Articles and topics: listing, renaming, merging.
 
-use super::ok;
+use super::Status;
 use crate::error::Failure;
-use crate::openapi::{Answer, Call, Input, Method, Needs, Shape};
+use crate::forms::topics::{MergeForm, RenameForm};
+use crate::openapi::{FORM, values};
 use crate::path::PathOf;
 use crate::viewer::SignedForm;
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleLine, ArticleOrder, ArticlePage, PageNumber};
 use tidings_domain::articles::topic_moves::Move;
 use tidings_domain::articles::topics;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::topic::Topic;
 use tidings_domain::values::topic::TopicChoice;
+use utoipa::ToSchema;
 
-/// What this file answers.
-pub const CALLS: &[Call] = &[
-    Call {
-        method: Method::Get,
-        path: "/api/articles/{order}/{page}",
-        summary: "Articles, the best or the newest first.",
-        needs: Needs::Nothing,
-        inputs: &[Input::path("order", ORDER), Input::path("page", PAGE)],
-        answer: ARTICLES,
-    },
-    Call {
-        method: Method::Get,
-        path: "/api/topic/{name}/{order}/{page}",
-        summary: "Articles of a topic, or of several.",
-        needs: Needs::Nothing,
-        inputs: &[
-            Input::path("name", Shape::Pattern("^[a-z0-9-]{2,30}([+,][a-z0-9-]{2,30}){0,4}$", "rust")),
-            Input::path("order", ORDER),
-            Input::path("page", PAGE),
-        ],
-        answer: ARTICLES,
-    },
-    Call {
-        method: Method::Get,
-        path: "/api/topics",
-        summary: "All topics, those with the most articles first.",
-        needs: Needs::Nothing,
-        inputs: &[],
-        answer: Answer::Ours(&[(
-            "topics",
-            Shape::List(
-                &Shape::Object(&[("name", TOPIC, true), ("articles", Shape::Number, true)]),
-                1_000_000,
-            ),
-        )]),
-    },
-    Call {
-        method: Method::Post,
-        path: "/api/renametopic",
-        summary: "Renames a topic, for administrators.",
-        needs: Needs::Secret,
-        inputs: &[Input::form("topic", TOPIC), Input::form("name", TOPIC)],
-        answer: MOVED,
-    },
-    Call {
-        method: Method::Post,
-        path: "/api/mergetopic",
-        summary: "Merges a topic into another, for administrators.",
-        needs: Needs::Secret,
-        inputs: &[Input::form("topic", TOPIC), Input::form("into", TOPIC)],
-        answer: MOVED,
-    },
-];
+/// A page of a list of articles.
+#[derive(Serialize, ToSchema)]
+pub struct Articles {
+    status: Status,
+    articles: Vec<ArticleEntry>,
+    /// The number of articles in the whole list.
+    count: u64,
+}
 
-const ORDER: Shape = Shape::Choice(&["score", "time"]);
-const PAGE: Shape = Shape::Whole(1, 1_000_000);
-const TOPIC: Shape = Shape::Pattern("^[a-z0-9-]{2,30}$", "rust");
-const MOVED: Answer = Answer::Partly(&[("finished", Shape::Flag)], &[("articles", Shape::Number)]);
-const ARTICLES: Answer = Answer::Ours(&[
-    (
-        "articles",
-        Shape::List(
-            &Shape::Object(&[
-                ("id", Shape::Number, true),
-                ("title", Shape::Text { least: 0, most: 300 }, true),
-                ("link", Shape::Text { least: 0, most: 4_200 }, true),
-                ("poster", Shape::Text { least: 1, most: 30 }, true),
-                ("time", Shape::Number, true),
-                ("votes", Shape::Number, true),
-                ("score", Shape::Decimal, true),
-                ("topics", Shape::List(&TOPIC, 5), true),
-            ]),
-            25,
-        ),
-    ),
-    ("count", Shape::Number),
-]);
+/// An article in a list.
+#[derive(Serialize, ToSchema)]
+struct ArticleEntry {
+    #[schema(value_type = u64)]
+    id: NewsId,
+    #[schema(value_type = values::StoredTitle)]
+    title: String,
+    /// The address of the article.
+    #[schema(value_type = values::StoredUrl)]
+    link: String,
+    /// The author, as `user:<user id>`.
+    #[schema(value_type = values::Poster)]
+    poster: String,
+    /// The time of submission.
+    #[schema(value_type = u64)]
+    time: Timestamp,
+    /// The votes that count.
+    votes: i64,
+    /// The score, which orders the list by score.
+    #[schema(value_type = f64)]
+    #[serde(serialize_with = "whole_if_possible")]
+    score: f64,
+    #[schema(value_type = Vec<values::TopicName>)]
+    topics: Vec<String>,
+}
 
-/// GET /api/articles/:order/:page.
+/// All topics.
+#[derive(Serialize, ToSchema)]
+pub struct TopicList {
+    status: Status,
+    topics: Vec<TopicEntry>,
+}
+
+/// A topic in a list.
+#[derive(Serialize, ToSchema)]
+struct TopicEntry {
+    #[schema(value_type = values::TopicName)]
+    name: String,
+    /// The number of its articles.
+    articles: u64,
+}
+
+/// What became of renaming or merging a topic.
+#[derive(Serialize, ToSchema)]
+pub struct TopicMoved {
+    status: Status,
+    /// Whether all articles were moved; otherwise it goes on in the background.
+    finished: bool,
+    /// The number of articles that were moved, when it is finished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, required = false)]
+    articles: Option<u64>,
+}
+
+/// Articles, the best or the newest first.
+#[utoipa::path(
+    get,
+    path = "/api/articles/{order}/{page}",
+    params(("order" = inline(values::ArticleOrder), Path), ("page" = inline(values::PageNumber), Path)),
+    responses((status = 200, body = Articles)),
+)]
 pub async fn all(
     PathOf((order, page)): PathOf<(String, String)>,
     mut visit: Visit,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<Articles>, Failure> {
     let (order, page) = (order_of(&order)?, page_of(&page)?);
-    Ok(answer(&lists::all(&mut visit, order, page).await?))
+    Ok(Json(lists::all(&mut visit, order, page).await?.into()))
 }
 
-/// GET /api/topic/:name/:order/:page.
+/// Articles of a topic, or of several.
+#[utoipa::path(
+    get,
+    path = "/api/topic/{name}/{order}/{page}",
+    params(
+        ("name" = inline(values::TopicChoice), Path),
+        ("order" = inline(values::ArticleOrder), Path),
+        ("page" = inline(values::PageNumber), Path),
+    ),
+    responses((status = 200, body = Articles)),
+)]
 pub async fn of_topics(
     PathOf((name, order, page)): PathOf<(String, String, String)>,
     mut visit: Visit,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<Articles>, Failure> {
     let topics: TopicChoice = name.parse().map_err(|_| Failure::Field {
         name: "name",
         expected: "it must be a topic, or at most 5 joined by + (all of them) or by commas (any of them)",
     })?;
     let (order, page) = (order_of(&order)?, page_of(&page)?);
-    Ok(answer(&lists::of_topics(&mut visit, &topics, order, page).await?))
+    Ok(Json(lists::of_topics(&mut visit, &topics, order, page).await?.into()))
 }
 
 fn order_of(text: &str) -> Result<ArticleOrder, Failure> {
@@ -128,69 +133,92 @@ fn page_of(text: &str) -> Result<PageNumber, Failure> {
     text.parse().map_err(|_| Failure::Field { name: "page", expected: "it must be a whole number from 1 on" })
 }
 
-fn answer(page: &ArticlePage) -> Json<Value> {
-    let articles: Vec<Value> = page.lines.iter().map(article).collect();
-    ok([("articles", articles.into()), ("count", page.total.into())])
+impl From<ArticlePage> for Articles {
+    fn from(page: ArticlePage) -> Self {
+        let articles = page.lines.into_iter().map(ArticleEntry::from).collect();
+        Self { status: Status::Ok, articles, count: page.total }
+    }
 }
 
-fn article(line: &ArticleLine) -> Value {
-    let ArticleLine { line, article, score } = line;
-    let topics: Vec<&str> = line.news.topics.iter().map(Topic::as_str).collect();
-    json!({
-        "id": line.news.id,
-        "title": article.title,
-        "link": article.link,
-        "poster": article.poster,
-        "time": article.time,
-        "votes": article.votes,
-        "score": score_value(*score),
-        "topics": topics,
-    })
+impl From<ArticleLine> for ArticleEntry {
+    fn from(ArticleLine { line, article, score }: ArticleLine) -> Self {
+        Self {
+            id: line.news.id,
+            title: article.title,
+            link: article.link,
+            poster: article.poster,
+            time: article.time,
+            votes: article.votes,
+            score,
+            topics: line.news.topics.iter().map(Topic::to_string).collect(),
+        }
+    }
 }
 
-/// A score as a number without a fraction, which it has none of unless another
-/// program gave it one.
-fn score_value(score: f64) -> Value {
-    score.to_string().parse::<i64>().map_or_else(|_| score.into(), Value::from)
+/// Writes a score as a number without a fraction, which it has none of unless
+/// another program gave it one.
+fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    match score.to_string().parse::<i64>() {
+        Ok(whole) => serializer.serialize_i64(whole),
+        Err(_) => serializer.serialize_f64(*score),
+    }
 }
 
-/// GET /api/topics.
-pub async fn topics(mut visit: Visit) -> Result<Json<Value>, Failure> {
+/// All topics, those with the most articles first.
+#[utoipa::path(get, path = "/api/topics", responses((status = 200, body = TopicList)))]
+pub async fn topics(mut visit: Visit) -> Result<Json<TopicList>, Failure> {
     let overview = topics::all(&mut visit).await?;
-    let lines: Vec<Value> = overview
-        .topics
-        .iter()
-        .map(|line| json!({ "name": line.topic.as_str(), "articles": line.articles }))
-        .collect();
-    Ok(ok([("topics", lines.into())]))
+    let entry =
+        |line: &topics::TopicLine| TopicEntry { name: line.topic.to_string(), articles: line.articles };
+    Ok(Json(TopicList { status: Status::Ok, topics: overview.topics.iter().map(entry).collect() }))
 }
 
-/// POST /api/renametopic: topic, name, apisecret.
-pub async fn rename(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    moved(&app, form, Move::Rename).await
+/// Renames a topic, for administrators.
+#[utoipa::path(
+    post,
+    path = "/api/renametopic",
+    request_body(content = inline(RenameForm), content_type = FORM),
+    responses((status = 200, body = TopicMoved)),
+    security(("session" = [])),
+)]
+pub async fn rename(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<RenameForm>,
+) -> Result<Json<TopicMoved>, Failure> {
+    Ok(Json(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?.into()))
 }
 
-/// POST /api/mergetopic: topic, into, apisecret.
-pub async fn merge(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    moved(&app, form, Move::Merge).await
+/// Merges a topic into another, for administrators.
+#[utoipa::path(
+    post,
+    path = "/api/mergetopic",
+    request_body(content = inline(MergeForm), content_type = FORM),
+    responses((status = 200, body = TopicMoved)),
+    security(("session" = [])),
+)]
+pub async fn merge(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<MergeForm>,
+) -> Result<Json<TopicMoved>, Failure> {
+    Ok(Json(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?.into()))
 }
 
-async fn moved(app: &App, form: SignedForm, kind: Move) -> Result<Json<Value>, Failure> {
-    let moved = actions::move_topic(app, form, kind).await?;
-    Ok(match moved.articles {
-        Some(articles) => ok([("finished", true.into()), ("articles", articles.into())]),
-        None => ok([("finished", false.into())]),
-    })
+impl From<actions::Moved> for TopicMoved {
+    fn from(moved: actions::Moved) -> Self {
+        Self { status: Status::Ok, finished: moved.articles.is_some(), articles: moved.articles }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{json, value};
 
     #[test]
     fn scores_are_whole_numbers_where_they_can_be() {
-        assert_eq!(score_value(1_800_000_432.0).to_string(), "1800000432");
-        assert_eq!(score_value(0.5).to_string(), "0.5");
-        assert_eq!(score_value(1e300), json!(1e300));
+        let written = |score: f64| whole_if_possible(&score, value::Serializer).ok();
+        assert_eq!(written(1_800_000_432.0), Some(json!(1_800_000_432)));
+        assert_eq!(written(0.5), Some(json!(0.5)));
+        assert_eq!(written(1e300), Some(json!(1e300)));
     }
 }

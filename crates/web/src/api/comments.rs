@@ -1,9 +1,10 @@
 //! Comments: writing, voting, reading a thread.
 
-use super::news::{ID, ID_OR_NONE, VOTE, vote_name};
-use super::ok;
+use super::Status;
 use crate::error::Failure;
-use crate::openapi::{Answer, Call, Input, Method, Needs, Shape};
+use crate::forms::comments::{CommentForm, CommentVoteForm};
+use crate::forms::news::Vote;
+use crate::openapi::{FORM, values};
 use crate::path::PathOf;
 use crate::viewer::SignedForm;
 use crate::{App, actions};
@@ -11,79 +12,155 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use serde::Serialize;
+use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::threads::{self, Thread};
-use tidings_domain::values::ids::{NewsId, UserId};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::{CommentId, NewsId, UserId};
+use utoipa::ToSchema;
 
-/// What this file answers.
-pub const CALLS: &[Call] = &[
-    Call {
-        method: Method::Post,
-        path: "/api/postcomment",
-        summary: "Writes, edits or deletes a comment.",
-        needs: Needs::Secret,
-        inputs: &[
-            Input::form("news_id", ID),
-            Input::form("comment_id", ID_OR_NONE),
-            Input::form("parent_id", ID_OR_NONE).optional(),
-            Input::form("comment", Shape::Text { least: 0, most: 4_096 }),
-        ],
-        answer: Answer::Ours(&[
-            ("op", Shape::Choice(&["insert", "update", "delete"])),
-            ("comment_id", Shape::Number),
-            ("parent_id", Shape::Number),
-            ("news_id", Shape::Number),
-        ]),
-    },
-    Call {
-        method: Method::Post,
-        path: "/api/votecomment",
-        summary: "Votes on a comment.",
-        needs: Needs::Secret,
-        inputs: &[Input::form("comment_id", ADDRESS), Input::form("vote_type", VOTE)],
-        answer: Answer::Ours(&[("comment_id", ADDRESS)]),
-    },
-    Call {
-        method: Method::Get,
-        path: "/api/getcomments/{news_id}",
-        summary: "The comments of an item, as a tree.",
-        needs: Needs::Nothing,
-        inputs: &[Input::path("news_id", ID)],
-        answer: Answer::Ours(&[("comments", Shape::List(&Shape::Comment, 2_000))]),
-    },
-];
-
-const ADDRESS: Shape = Shape::Pattern("^[1-9][0-9]{0,14}-[1-9][0-9]{0,14}$", "1-1");
-
-/// POST /api/postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret.
-pub async fn post(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    let posted = actions::post_or_edit(&app, &form).await?;
-    Ok(ok([
-        ("op", posted.op.into()),
-        ("comment_id", posted.address.comment.0.into()),
-        ("parent_id", posted.parent.map_or_else(|| Value::from(-1), |parent| parent.0.into())),
-        ("news_id", posted.address.news.0.into()),
-    ]))
+/// A comment that was written, changed or deleted.
+#[derive(Serialize, ToSchema)]
+pub struct CommentPosted {
+    status: Status,
+    /// What was done.
+    op: CommentChange,
+    /// The comment.
+    #[schema(value_type = u64)]
+    comment_id: CommentId,
+    /// The comment that it replies to; -1 for none.
+    #[schema(value_type = i64)]
+    parent_id: ParentId,
+    /// The story.
+    #[schema(value_type = u64)]
+    news_id: NewsId,
 }
 
-/// POST /api/votecomment: comment_id as `<news>-<comment>`, vote_type, apisecret.
-pub async fn vote(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    let address = actions::vote_comment(&app, &form).await?;
-    Ok(ok([("comment_id", address.to_string().into())]))
+/// What was done to a comment.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CommentChange {
+    /// It was written.
+    Insert,
+    /// It was changed.
+    Update,
+    /// It was deleted.
+    Delete,
 }
 
-/// GET /api/getcomments/:news_id.
+/// The id of a comment, or -1 for none.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ParentId {
+    Comment(CommentId),
+    None(i8),
+}
+
+/// A comment that was voted on.
+#[derive(Serialize, ToSchema)]
+pub struct CommentVoted {
+    status: Status,
+    /// The comment, as it was sent.
+    #[schema(value_type = values::CommentAddress)]
+    comment_id: String,
+}
+
+/// The comments of a story. [`tree`] writes this.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "a thread may be too deep for a serializer, which is recursive")]
+pub struct CommentTree {
+    status: Status,
+    comments: Vec<Comment<'static>>,
+}
+
+/// A comment with the comments below it.
+#[derive(Serialize, ToSchema)]
+struct Comment<'a> {
+    /// The number within the story.
+    #[schema(value_type = u64)]
+    id: CommentId,
+    /// The time of writing.
+    #[schema(value_type = u64)]
+    ctime: Timestamp,
+    /// The author; null when the account is gone.
+    #[schema(value_type = Option<values::StoredUsername>, required = true)]
+    username: Option<&'a str>,
+    /// The number of votes up.
+    up: usize,
+    /// The number of votes down.
+    down: usize,
+    /// The caller's own vote.
+    #[schema(required = true)]
+    voted: Option<Vote>,
+    /// The text; missing in a deleted comment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = values::StoredComment, required = false)]
+    body: Option<&'a str>,
+    /// True in a deleted comment, which is there because of its replies; otherwise missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    deleted: Option<bool>,
+    /// The comments below it. They are written one by one.
+    #[schema(value_type = Vec<Comment<'static>>, no_recursion)]
+    replies: [(); 0],
+}
+
+/// Writes, edits or deletes a comment.
+#[utoipa::path(
+    post,
+    path = "/api/postcomment",
+    request_body(content = inline(CommentForm), content_type = FORM),
+    responses((status = 200, body = CommentPosted)),
+    security(("session" = [])),
+)]
+pub async fn post(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<CommentForm>,
+) -> Result<Json<CommentPosted>, Failure> {
+    let posted = actions::post_or_edit(&app, &user, &form).await?;
+    Ok(Json(CommentPosted {
+        status: Status::Ok,
+        op: posted.op,
+        comment_id: posted.address.comment,
+        parent_id: posted.parent.map_or(ParentId::None(-1), ParentId::Comment),
+        news_id: posted.address.news,
+    }))
+}
+
+/// Votes on a comment.
+#[utoipa::path(
+    post,
+    path = "/api/votecomment",
+    request_body(content = inline(CommentVoteForm), content_type = FORM),
+    responses((status = 200, body = CommentVoted)),
+    security(("session" = [])),
+)]
+pub async fn vote(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<CommentVoteForm>,
+) -> Result<Json<CommentVoted>, Failure> {
+    actions::vote_comment(&app, &user, &form).await?;
+    Ok(Json(CommentVoted { status: Status::Ok, comment_id: form.comment_id.to_string() }))
+}
+
+/// The comments of an item, as a tree.
+#[utoipa::path(
+    get,
+    path = "/api/getcomments/{news_id}",
+    params(("news_id" = inline(values::Id), Path)),
+    responses((status = 200, body = CommentTree)),
+)]
 pub async fn thread(PathOf(id): PathOf<NewsId>, mut visit: Visit) -> Result<Response, Failure> {
     let thread = threads::get(&mut visit, id).await?;
-    let body = format!(r#"{{"status":"ok","comments":{}}}"#, tree(&thread, visit.viewer_id()));
+    let body = format!(r#"{{"status":"ok","comments":{}}}"#, tree(&thread, visit.viewer_id())?);
     let json = HeaderValue::from_static("application/json");
     Ok(([(header::CONTENT_TYPE, json)], body).into_response())
 }
 
 /// The comments as nested JSON. Written without recursion, since a thread may
 /// be deeper than a stack.
-fn tree(thread: &Thread, viewer: Option<UserId>) -> String {
+fn tree(thread: &Thread, viewer: Option<UserId>) -> Result<String, Error> {
     let mut json = String::from("[");
     let mut open = 0_usize;
     for (index, line) in thread.lines.iter().enumerate() {
@@ -96,27 +173,25 @@ fn tree(thread: &Thread, viewer: Option<UserId>) -> String {
             json.push(',');
         }
         let comment = &line.comment;
-        let mut members = json!({
-            "id": comment.id.0,
-            "ctime": comment.ctime,
-            "username": line.username.as_deref(),
-            "up": comment.up.len(),
-            "down": comment.down.len(),
-            "voted": viewer.and_then(|viewer| comment.vote_of(viewer)).map(vote_name),
-        });
-        if comment.deleted {
-            members["deleted"] = true.into();
-        } else {
-            members["body"] = comment.body.as_str().into();
-        }
-        let members = members.to_string();
-        json.push_str(members.strip_suffix('}').unwrap_or(&members));
-        json.push_str(r#","replies":["#);
+        let written = serde_json::to_string(&Comment {
+            id: comment.id,
+            ctime: comment.ctime,
+            username: line.username.as_deref(),
+            up: comment.up.len(),
+            down: comment.down.len(),
+            voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(Vote::from),
+            body: (!comment.deleted).then_some(&comment.body),
+            deleted: comment.deleted.then_some(true),
+            replies: [],
+        })
+        .map_err(|error| Error::Internal(error.to_string()))?;
+        // The array of replies stays open for those that follow.
+        json.push_str(written.strip_suffix("]}").unwrap_or(&written));
         open += 1;
     }
     for _ in 0..open {
         json.push_str("]}");
     }
     json.push(']');
-    json
+    Ok(json)
 }

@@ -1,109 +1,141 @@
 //! News: submitting, voting, listing.
 
-use super::ok;
+use super::{DONE, Done, Status};
 use crate::error::Failure;
-use crate::openapi::{Answer, Call, Input, Method, Needs, Shape};
+use crate::forms::news::{NewsForm, NewsVoteForm, SubmissionForm, Vote};
+use crate::openapi::{FORM, values};
 use crate::path::{PathOf, Start};
 use crate::viewer::SignedForm;
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
-use serde_json::{Value, json};
+use serde::Serialize;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::news::item::Direction;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::news::lists;
 use tidings_domain::submissions;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits;
+use utoipa::ToSchema;
 
-/// What this file answers.
-pub const CALLS: &[Call] = &[
-    Call {
-        method: Method::Post,
-        path: "/api/submit",
-        summary: "Submits an item, or edits one.",
-        needs: Needs::Secret,
-        inputs: &[
-            Input::form("news_id", ID_OR_NONE),
-            Input::form("title", Shape::Text { least: 1, most: 80 }),
-            Input::form("url", Shape::Text { least: 0, most: 2_048 }).optional(),
-            Input::form("text", Shape::Text { least: 0, most: 4_096 }).optional(),
-            Input::form("topics", Shape::Text { least: 0, most: 200 }).optional(),
-        ],
-        answer: Answer::Ours(&[("news_id", Shape::Number)]),
-    },
-    Call {
-        method: Method::Post,
-        path: "/api/delnews",
-        summary: "Deletes an item.",
-        needs: Needs::Secret,
-        inputs: &[Input::form("news_id", ID)],
-        answer: Answer::Ours(&[("news_id", Shape::Number)]),
-    },
-    Call {
-        method: Method::Post,
-        path: "/api/votenews",
-        summary: "Votes on an item.",
-        needs: Needs::Secret,
-        inputs: &[Input::form("news_id", ID), Input::form("vote_type", VOTE)],
-        answer: Answer::Ours(&[]),
-    },
-    Call {
-        method: Method::Get,
-        path: "/api/getnews/{sort}/{start}/{count}",
-        summary: "Lists items.",
-        needs: Needs::Nothing,
-        inputs: &[
-            Input::path("sort", Shape::Choice(&["latest", "top"])),
-            Input::path("start", Shape::Whole(0, 1_000_000_000)),
-            Input::path("count", Shape::Whole(1, 32)),
-        ],
-        answer: Answer::Ours(&[("news", Shape::List(&ITEM, limits::MAX_API_NEWS)), ("count", Shape::Number)]),
-    },
-];
-
-/// An id as a field.
-pub(super) const ID: Shape = Shape::Pattern("^[1-9][0-9]{0,14}$", "1");
-/// An id as a field, or -1.
-pub(super) const ID_OR_NONE: Shape = Shape::Pattern("^([1-9][0-9]{0,14}|-1)$", "-1");
-/// A vote as a field.
-pub(super) const VOTE: Shape = Shape::Choice(&["up", "down"]);
-const ITEM: Shape = Shape::Object(&[
-    ("id", Shape::Number, true),
-    ("title", Shape::Text { least: 0, most: 300 }, true),
-    ("url", Shape::Text { least: 0, most: 4_200 }, true),
-    ("username", Shape::OrNull(&Shape::Text { least: 1, most: 64 }), true),
-    ("ctime", Shape::Number, true),
-    ("up", Shape::Number, true),
-    ("down", Shape::Number, true),
-    ("comments", Shape::Number, true),
-    ("voted", VOTE, false),
-]);
-
-/// POST /api/submit: title, url, text, news_id (-1 = new), apisecret.
-pub async fn submit(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    let id = actions::submit_or_edit(&app, &form).await?;
-    Ok(ok([("news_id", id.0.into())]))
+/// A story that was submitted or changed.
+#[derive(Serialize, ToSchema)]
+pub struct Submitted {
+    status: Status,
+    /// The story.
+    #[schema(value_type = u64)]
+    news_id: NewsId,
 }
 
-/// POST /api/delnews: news_id, apisecret.
-pub async fn delete(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    let id = actions::news_id(&form.fields)?;
-    submissions::delete_news(&app.site, app.moment(), &form.user, id).await?;
-    Ok(ok([("news_id", (-1).into())]))
+/// A story that was deleted.
+#[derive(Serialize, ToSchema)]
+pub struct NewsDeleted {
+    status: Status,
+    /// Always -1.
+    news_id: i64,
 }
 
-/// POST /api/votenews: news_id, vote_type, apisecret.
-pub async fn vote(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    actions::vote_news(&app, &form).await?;
-    Ok(ok([]))
+/// A part of a list of stories.
+#[derive(Serialize, ToSchema)]
+pub struct NewsList {
+    status: Status,
+    news: Vec<NewsEntry>,
+    /// The number of stories in the whole list.
+    count: u64,
 }
 
-/// GET /api/getnews/:sort/:start/:count.
+/// A story in a list.
+#[derive(Serialize, ToSchema)]
+struct NewsEntry {
+    #[schema(value_type = u64)]
+    id: NewsId,
+    #[schema(value_type = values::StoredTitle)]
+    title: String,
+    /// The link, or `text://` and the text.
+    #[schema(value_type = values::StoredUrl)]
+    url: String,
+    /// The time of submission.
+    #[schema(value_type = u64)]
+    ctime: Timestamp,
+    /// The number of votes up.
+    up: i64,
+    /// The number of votes down.
+    down: i64,
+    /// The number of comments.
+    comments: u64,
+    /// The author; null when the account is gone.
+    #[schema(value_type = Option<values::StoredUsername>, required = true)]
+    username: Option<String>,
+    /// The caller's own vote, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vote, required = false)]
+    voted: Option<Vote>,
+}
+
+/// Submits an item, or edits one.
+#[utoipa::path(
+    post,
+    path = "/api/submit",
+    request_body(content = inline(SubmissionForm), content_type = FORM),
+    responses((status = 200, body = Submitted)),
+    security(("session" = [])),
+)]
+pub async fn submit(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<SubmissionForm>,
+) -> Result<Json<Submitted>, Failure> {
+    let news_id = actions::submit_or_edit(&app, &user, form).await?;
+    Ok(Json(Submitted { status: Status::Ok, news_id }))
+}
+
+/// Deletes an item.
+#[utoipa::path(
+    post,
+    path = "/api/delnews",
+    request_body(content = inline(NewsForm), content_type = FORM),
+    responses((status = 200, body = NewsDeleted)),
+    security(("session" = [])),
+)]
+pub async fn delete(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<NewsForm>,
+) -> Result<Json<NewsDeleted>, Failure> {
+    submissions::delete_news(&app.site, app.moment(), &user, form.news_id).await?;
+    Ok(Json(NewsDeleted { status: Status::Ok, news_id: -1 }))
+}
+
+/// Votes on an item.
+#[utoipa::path(
+    post,
+    path = "/api/votenews",
+    request_body(content = inline(NewsVoteForm), content_type = FORM),
+    responses((status = 200, body = Done)),
+    security(("session" = [])),
+)]
+pub async fn vote(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<NewsVoteForm>,
+) -> Result<Json<Done>, Failure> {
+    actions::vote_news(&app, &user, &form).await?;
+    Ok(Json(DONE))
+}
+
+/// Lists items.
+#[utoipa::path(
+    get,
+    path = "/api/getnews/{sort}/{start}/{count}",
+    params(
+        ("sort" = inline(values::NewsOrder), Path),
+        ("start" = inline(values::Start), Path),
+        ("count" = inline(values::NewsCount), Path),
+    ),
+    responses((status = 200, body = NewsList)),
+)]
 pub async fn list(
     PathOf((sort, start, count)): PathOf<(String, String, String)>,
     mut visit: Visit,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<NewsList>, Failure> {
     let start = Start::try_from(start)
         .map_err(|_| Failure::Field { name: "start", expected: "it must be a whole number from 0 on" })?;
     let count = count
@@ -116,32 +148,22 @@ pub async fn list(
         "top" => lists::top(&mut visit, start.0, count).await?,
         _ => return Err(Failure::Field { name: "sort", expected: "it must be latest or top" }),
     };
-    let items: Vec<Value> = page.lines.iter().map(|line| item(line, visit.viewer_id().is_some())).collect();
-    Ok(ok([("news", items.into()), ("count", page.total.into())]))
+    let has_viewer = visit.viewer_id().is_some();
+    let news = page.lines.iter().map(|line| entry(line, has_viewer)).collect();
+    Ok(Json(NewsList { status: Status::Ok, news, count: page.total }))
 }
 
-fn item(line: &NewsLine, with_vote: bool) -> Value {
-    let (news, username, my_vote) = (&line.news, &line.username, &line.my_vote);
-    let mut item = json!({
-        "id": news.id,
-        "title": news.title,
-        "url": news.url,
-        "ctime": news.ctime,
-        "up": news.up,
-        "down": news.down,
-        "comments": news.comments,
-        "username": username.as_deref(),
-    });
-    if with_vote && let Some(vote) = my_vote {
-        item["voted"] = vote_name(*vote).into();
-    }
-    item
-}
-
-/// A vote as the API writes it.
-pub(super) const fn vote_name(vote: Direction) -> &'static str {
-    match vote {
-        Direction::Up => "up",
-        Direction::Down => "down",
+fn entry(line: &NewsLine, with_vote: bool) -> NewsEntry {
+    let (news, username) = (&line.news, &line.username);
+    NewsEntry {
+        id: news.id,
+        title: news.title.clone(),
+        url: news.url.clone(),
+        ctime: news.ctime,
+        up: news.up,
+        down: news.down,
+        comments: news.comments,
+        username: username.as_deref().map(str::to_owned),
+        voted: line.my_vote.filter(|_| with_vote).map(Vote::from),
     }
 }

@@ -1,238 +1,262 @@
 //! Tweets, timelines, and who follows whom.
 
-use super::accounts::NAME;
-use super::news::ID;
-use super::ok;
+use super::{DONE, Done, Status};
 use crate::error::Failure;
-use crate::form::Fields;
-use crate::openapi::{Answer, Call, Input, Method, Needs, Shape};
-use crate::paging::window;
+use crate::form::Form;
+use crate::forms::timelines::{FollowForm, TweetDeletion, TweetForm};
+use crate::openapi::{FORM, values};
+use crate::paging::WindowQuery;
 use crate::path::PathOf;
 use crate::viewer::SignedForm;
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
-use serde_json::{Value, json};
+use serde::Serialize;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::timelines::follows::{self, PeoplePage, Side};
+use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::lines::TweetLine;
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::tweets;
-use tidings_domain::values::ids::TweetId;
+use tidings_domain::values::ids::{NewsId, TweetId};
+use utoipa::ToSchema;
 
-/// What this file answers.
-pub const CALLS: &[Call] = &[
-    Call {
-        method: Method::Post,
-        path: "/api/tweet",
-        summary: "Posts a tweet.",
-        needs: Needs::Secret,
-        inputs: &[Input::form("text", Shape::Text { least: 1, most: 4_096 })],
-        answer: Answer::Ours(&[("tweet_id", Shape::Number)]),
-    },
-    Call {
-        method: Method::Post,
-        path: "/api/deltweet",
-        summary: "Deletes a tweet.",
-        needs: Needs::Secret,
-        inputs: &[Input::form("tweet_id", ID)],
-        answer: Answer::Ours(&[]),
-    },
-    Call {
-        method: Method::Post,
-        path: "/api/follow",
-        summary: "Follows a user.",
-        needs: Needs::Secret,
-        inputs: &[Input::form("username", NAME)],
-        answer: Answer::Ours(&[]),
-    },
-    Call {
-        method: Method::Post,
-        path: "/api/unfollow",
-        summary: "Follows a user no more.",
-        needs: Needs::Secret,
-        inputs: &[Input::form("username", NAME)],
-        answer: Answer::Ours(&[]),
-    },
-    Call {
-        method: Method::Get,
-        path: "/api/timeline/home",
-        summary: "Tweets of those whom the caller follows, and the caller's own.",
-        needs: Needs::Session,
-        inputs: &[COUNT, BEFORE, SINCE],
-        answer: TWEETS,
-    },
-    Call {
-        method: Method::Get,
-        path: "/api/timeline/everyone",
-        summary: "The newest tweets of all users.",
-        needs: Needs::Nothing,
-        inputs: &[COUNT, BEFORE, SINCE],
-        answer: TWEETS,
-    },
-    Call {
-        method: Method::Get,
-        path: "/api/timeline/user/{name}",
-        summary: "A user's tweets.",
-        needs: Needs::Nothing,
-        inputs: &[Input::path("name", NAME), COUNT, BEFORE, SINCE],
-        answer: TWEETS,
-    },
-    Call {
-        method: Method::Get,
-        path: "/api/followers/{name}",
-        summary: "Who follows a user.",
-        needs: Needs::Nothing,
-        inputs: &[Input::path("name", NAME), COUNT, BEFORE],
-        answer: PEOPLE,
-    },
-    Call {
-        method: Method::Get,
-        path: "/api/followings/{name}",
-        summary: "Whom a user follows.",
-        needs: Needs::Nothing,
-        inputs: &[Input::path("name", NAME), COUNT, BEFORE],
-        answer: PEOPLE,
-    },
-];
-
-const COUNT: Input = Input::query("count", Shape::Whole(1, 100)).optional();
-const BEFORE: Input = Input::query("before", CURSOR).optional();
-const SINCE: Input = Input::query("since", CURSOR).optional();
-const CURSOR: Shape = Shape::Pattern("^[0-9]{1,12}(\\.[0-9]{1,3})?-[1-9][0-9]{0,14}$", "1401267618.123-45");
-const TEXT: Shape = Shape::Text { least: 0, most: 4_096 };
-const TWEETS: Answer = Answer::Ours(&[
-    (
-        "tweets",
-        Shape::List(
-            &Shape::Object(&[
-                ("id", Shape::Number, true),
-                ("text", TEXT, true),
-                ("created_at", Shape::Decimal, true),
-                ("username", TEXT, true),
-                ("fullname", TEXT, true),
-                ("cursor", CURSOR, true),
-                ("news_id", Shape::Number, false),
-            ]),
-            100,
-        ),
-    ),
-    ("next", Shape::OrNull(&CURSOR)),
-]);
-const PEOPLE: Answer = Answer::Ours(&[
-    ("count", Shape::Number),
-    ("users", Shape::List(&Shape::Object(&[("username", TEXT, true), ("fullname", TEXT, true)]), 100)),
-    ("next", Shape::OrNull(&CURSOR)),
-]);
-
-/// POST /api/tweet: text, apisecret.
-pub async fn tweet(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    let id = actions::post_tweet(&app, &form).await?;
-    Ok(ok([("tweet_id", id.0.into())]))
+/// A tweet that was posted.
+#[derive(Serialize, ToSchema)]
+pub struct Tweeted {
+    status: Status,
+    /// The tweet.
+    #[schema(value_type = u64)]
+    tweet_id: TweetId,
 }
 
-/// POST /api/deltweet: tweet_id, apisecret.
-pub async fn delete(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    let id: TweetId = form.fields.parsed("tweet_id", "it must be the number of a tweet")?;
-    tweets::delete_tweet(&app.site, app.moment(), &form.user, id).await?;
-    Ok(ok([]))
+/// A part of a timeline, newest first.
+#[derive(Serialize, ToSchema)]
+pub struct Timeline {
+    status: Status,
+    tweets: Vec<TweetEntry>,
+    /// The value of `before` that gets the rest; null at the end.
+    #[schema(value_type = Option<values::Cursor>, required = true)]
+    next: Option<String>,
 }
 
-/// POST /api/follow: username, apisecret.
-pub async fn follow(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    actions::follow(&app, &form).await?;
-    Ok(ok([]))
+/// A tweet in a timeline.
+#[derive(Serialize, ToSchema)]
+struct TweetEntry {
+    #[schema(value_type = u64)]
+    id: TweetId,
+    /// The text, or the title of the story that the tweet announces.
+    #[schema(value_type = values::StoredTweet)]
+    text: String,
+    /// The time of writing, with a fraction of up to three digits.
+    created_at: f64,
+    /// The author.
+    #[schema(value_type = values::StoredUsername)]
+    username: String,
+    /// The author's full name; may be empty.
+    #[schema(value_type = values::StoredFullName)]
+    fullname: String,
+    /// The position in timelines.
+    #[schema(value_type = values::Cursor)]
+    cursor: String,
+    /// The story that the tweet announces; otherwise missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, required = false)]
+    news_id: Option<NewsId>,
 }
 
-/// POST /api/unfollow: username, apisecret.
-pub async fn unfollow(State(app): State<App>, form: SignedForm) -> Result<Json<Value>, Failure> {
-    actions::unfollow(&app, &form).await?;
-    Ok(ok([]))
+/// A part of a list of users, latest first.
+#[derive(Serialize, ToSchema)]
+pub struct People {
+    status: Status,
+    /// The number of users in the whole list.
+    count: u64,
+    users: Vec<PersonEntry>,
+    /// The value of `before` that gets the rest; null at the end.
+    #[schema(value_type = Option<values::Cursor>, required = true)]
+    next: Option<String>,
 }
 
-/// GET /api/timeline/home: count, before, since.
-pub async fn home(mut visit: Visit, fields: Fields) -> Result<Json<Value>, Failure> {
-    let window = window(&fields)?;
+/// A user in a list.
+#[derive(Serialize, ToSchema)]
+struct PersonEntry {
+    #[schema(value_type = values::StoredUsername)]
+    username: String,
+    /// The full name; may be empty.
+    #[schema(value_type = values::StoredFullName)]
+    fullname: String,
+}
+
+/// Posts a tweet.
+#[utoipa::path(
+    post,
+    path = "/api/tweet",
+    request_body(content = inline(TweetForm), content_type = FORM),
+    responses((status = 200, body = Tweeted)),
+    security(("session" = [])),
+)]
+pub async fn tweet(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<TweetForm>,
+) -> Result<Json<Tweeted>, Failure> {
+    let tweet_id = actions::post_tweet(&app, &user, &form).await?;
+    Ok(Json(Tweeted { status: Status::Ok, tweet_id }))
+}
+
+/// Deletes a tweet.
+#[utoipa::path(
+    post,
+    path = "/api/deltweet",
+    request_body(content = inline(TweetDeletion), content_type = FORM),
+    responses((status = 200, body = Done)),
+    security(("session" = [])),
+)]
+pub async fn delete(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<TweetDeletion>,
+) -> Result<Json<Done>, Failure> {
+    tweets::delete_tweet(&app.site, app.moment(), &user, form.tweet_id).await?;
+    Ok(Json(DONE))
+}
+
+/// Follows a user.
+#[utoipa::path(
+    post,
+    path = "/api/follow",
+    request_body(content = inline(FollowForm), content_type = FORM),
+    responses((status = 200, body = Done)),
+    security(("session" = [])),
+)]
+pub async fn follow(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<FollowForm>,
+) -> Result<Json<Done>, Failure> {
+    actions::follow(&app, &user, &form).await?;
+    Ok(Json(DONE))
+}
+
+/// Follows a user no more.
+#[utoipa::path(
+    post,
+    path = "/api/unfollow",
+    request_body(content = inline(FollowForm), content_type = FORM),
+    responses((status = 200, body = Done)),
+    security(("session" = [])),
+)]
+pub async fn unfollow(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<FollowForm>,
+) -> Result<Json<Done>, Failure> {
+    actions::unfollow(&app, &user, &form).await?;
+    Ok(Json(DONE))
+}
+
+/// Tweets of those whom the caller follows, and the caller's own.
+#[utoipa::path(
+    get,
+    path = "/api/timeline/home",
+    params(WindowQuery),
+    responses((status = 200, body = Timeline)),
+    security(("session" = [])),
+)]
+pub async fn home(mut visit: Visit, Form(query): Form<WindowQuery>) -> Result<Json<Timeline>, Failure> {
     if !visit.has_token() {
         return Err(Failure::LoginRequired);
     }
-    let page = reading::home(&mut visit, &window).await?.ok_or(Failure::LoginRequired)?;
-    Ok(timeline(&page))
+    let page = reading::home(&mut visit, &query.into()).await?.ok_or(Failure::LoginRequired)?;
+    Ok(Json(page.into()))
 }
 
-/// GET /api/timeline/everyone: count, before, since.
-pub async fn everyone(mut visit: Visit, fields: Fields) -> Result<Json<Value>, Failure> {
-    Ok(timeline(&reading::everyone(&mut visit, &window(&fields)?).await?))
+/// The newest tweets of all users.
+#[utoipa::path(
+    get,
+    path = "/api/timeline/everyone",
+    params(WindowQuery),
+    responses((status = 200, body = Timeline)),
+)]
+pub async fn everyone(mut visit: Visit, Form(query): Form<WindowQuery>) -> Result<Json<Timeline>, Failure> {
+    Ok(Json(reading::everyone(&mut visit, &query.into()).await?.into()))
 }
 
-/// GET /api/timeline/user/:name: count, before, since.
+/// A user's tweets.
+#[utoipa::path(
+    get,
+    path = "/api/timeline/user/{name}",
+    params(("name" = inline(values::Username), Path), WindowQuery),
+    responses((status = 200, body = Timeline)),
+)]
 pub async fn of_user(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
-    fields: Fields,
-) -> Result<Json<Value>, Failure> {
-    let window = window(&fields)?;
+    Form(query): Form<WindowQuery>,
+) -> Result<Json<Timeline>, Failure> {
     let user = users::profile(&mut visit, &name).await.map_err(actions::unknown_name)?.user.clone();
-    Ok(timeline(&reading::of_user(&mut visit, user.id, &window).await?))
+    Ok(Json(reading::of_user(&mut visit, user.id, &query.into()).await?.into()))
 }
 
-/// GET /api/followers/:name: count, before.
+/// Who follows a user.
+#[utoipa::path(
+    get,
+    path = "/api/followers/{name}",
+    params(("name" = inline(values::Username), Path), WindowQuery),
+    responses((status = 200, body = People)),
+)]
 pub async fn followers(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
-    fields: Fields,
-) -> Result<Json<Value>, Failure> {
-    people_on(Side::Followers, &name, &mut visit, &fields).await
+    Form(query): Form<WindowQuery>,
+) -> Result<Json<People>, Failure> {
+    let people = follows::people(&mut visit, &name, Side::Followers, &query.into()).await;
+    Ok(Json(people.map_err(actions::unknown_name)?.into()))
 }
 
-/// GET /api/followings/:name: count, before.
+/// Whom a user follows.
+#[utoipa::path(
+    get,
+    path = "/api/followings/{name}",
+    params(("name" = inline(values::Username), Path), WindowQuery),
+    responses((status = 200, body = People)),
+)]
 pub async fn followings(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
-    fields: Fields,
-) -> Result<Json<Value>, Failure> {
-    people_on(Side::Followings, &name, &mut visit, &fields).await
+    Form(query): Form<WindowQuery>,
+) -> Result<Json<People>, Failure> {
+    let people = follows::people(&mut visit, &name, Side::Followings, &query.into()).await;
+    Ok(Json(people.map_err(actions::unknown_name)?.into()))
 }
 
-async fn people_on(
-    side: Side,
-    name: &str,
-    visit: &mut Visit,
-    fields: &Fields,
-) -> Result<Json<Value>, Failure> {
-    let window = window(fields)?;
-    Ok(people(&follows::people(visit, name, side, &window).await.map_err(actions::unknown_name)?))
-}
-
-fn timeline(page: &TweetPage) -> Json<Value> {
-    let tweets: Vec<Value> = page.lines.iter().map(item).collect();
-    let next = page.next.map(|next| next.to_string());
-    ok([("tweets", tweets.into()), ("next", next.into())])
-}
-
-fn item(line: &TweetLine) -> Value {
-    let (tweet, cursor, username, fullname) = (&line.tweet, &line.cursor, &line.username, &line.fullname);
-    let mut item = json!({
-        "id": tweet.id,
-        "text": tweet.text,
-        "created_at": tweet.created_at,
-        "username": &**username,
-        "fullname": &**fullname,
-        "cursor": cursor.to_string(),
-    });
-    if let Some(news) = tweet.news_id {
-        item["news_id"] = news.0.into();
+impl From<TweetPage> for Timeline {
+    fn from(page: TweetPage) -> Self {
+        let next = page.next.map(|next| next.to_string());
+        Self { status: Status::Ok, tweets: page.lines.iter().map(TweetEntry::from).collect(), next }
     }
-    item
 }
 
-fn people(page: &PeoplePage) -> Json<Value> {
-    let users: Vec<Value> = page
-        .people
-        .iter()
-        .map(|person| json!({"username": person.username, "fullname": person.fullname}))
-        .collect();
-    let next = page.next.map(|next| next.to_string());
-    ok([("count", page.count.into()), ("users", users.into()), ("next", next.into())])
+impl From<&TweetLine> for TweetEntry {
+    fn from(line: &TweetLine) -> Self {
+        let tweet = &line.tweet;
+        Self {
+            id: tweet.id,
+            text: tweet.text.clone(),
+            created_at: tweet.created_at,
+            username: line.username.clone(),
+            fullname: line.fullname.clone(),
+            cursor: line.cursor.to_string(),
+            news_id: tweet.news_id,
+        }
+    }
+}
+
+impl From<PeoplePage> for People {
+    fn from(page: PeoplePage) -> Self {
+        let users = page.people.into_iter().map(PersonEntry::from).collect();
+        Self { status: Status::Ok, count: page.count, users, next: page.next.map(|next| next.to_string()) }
+    }
+}
+
+impl From<Person> for PersonEntry {
+    fn from(Person { username, fullname, .. }: Person) -> Self {
+        Self { username, fullname }
+    }
 }

@@ -4,7 +4,7 @@ use super::layout::Frame;
 use super::parts::{age, author, counted, number, title_link};
 use crate::App;
 use crate::error::Failure;
-use crate::form::Fields;
+use crate::form::{Fields, Form, FromFields};
 use crate::local_path::LocalPath;
 use crate::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
@@ -117,12 +117,28 @@ impl AdminPage<'_> {
     }
 }
 
+/// What the page of administrators is asked for.
+pub struct AdminQuery {
+    /// What became of recomputing the ranks, if the page is asked for after that.
+    recomputed: Option<Recomputed>,
+}
+
+impl FromFields for AdminQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        let recomputed = match fields.text("recomputed") {
+            "later" => Some(Recomputed::Later),
+            items => items.parse().ok().map(Recomputed::Items),
+        };
+        Ok(Self { recomputed })
+    }
+}
+
 /// GET /admin.
 pub async fn admin(
     State(app): State<App>,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
-    fields: Fields,
+    Form(query): Form<AdminQuery>,
 ) -> Result<Markup, Failure> {
     if !user.flags.admin {
         return Err(Refusal::AdministratorsOnly.into());
@@ -130,15 +146,12 @@ pub async fn admin(
     let counts = statistics::counts(&mut visit).await?;
     let jobs = jobs::status(&app.site).await?;
     let top = lists::top(&mut visit, 0, TOP).await?.lines;
-    let recomputed = match fields.text("recomputed") {
-        "later" => Some(Recomputed::Later),
-        items => items.parse().ok().map(Recomputed::Items),
-    };
-    Ok(AdminPage { counts, jobs, top: &top, recomputed }.render(&Frame::for_user(&app, &here, &user)))
+    let page = AdminPage { counts, jobs, top: &top, recomputed: query.recomputed };
+    Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// POST /admin/recompute: apisecret. On a large site it continues after the response.
-pub async fn recompute(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<Redirect, Failure> {
     let (site, now) = (app.site.clone(), app.now());
     let recomputing = tokio::spawn(async move {
         let recomputed = ranks::recompute_ranks(&site, now, &form.user).await;

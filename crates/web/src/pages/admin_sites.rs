@@ -5,6 +5,7 @@ use super::layout::Frame;
 use super::parts::{number, site_address};
 use crate::error::Failure;
 use crate::form::Fields;
+use crate::forms::sites::{PeriodQuery, VoterForm, VotingSettingsForm};
 use crate::local_path::LocalPath;
 use crate::viewer::{SignedForm, SignedIn};
 use crate::{App, actions};
@@ -14,7 +15,6 @@ use maud::{Markup, html};
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::sites::{self, AuditLine, DailyVoter, VoterDetails, VoterVote, VotingSettings};
-use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::Day;
 use tidings_domain::values::day::written;
 use tidings_domain::values::voter_id::VoterId;
@@ -246,8 +246,7 @@ pub async fn page(
             .map_err(|_| Failure::Field { name: "day", expected: "it must be a date like 2023-02-02" })?,
     };
     let voters = sites::top_voters(&app.site, &user, day).await?;
-    let from = actions::moment(&fields, "from")?.unwrap_or_default();
-    let to = actions::moment(&fields, "to")?.unwrap_or(Timestamp(u64::MAX));
+    let PeriodQuery { from, to } = fields.read()?;
     let (mut suspect, mut is_unknown) = (None, false);
     if !fields.text("voter").is_empty() {
         let voter = fields.parsed("voter", "it must be a UUID")?;
@@ -274,26 +273,33 @@ pub async fn page(
 }
 
 /// POST /admin/sites/ban: user_id, apisecret.
-pub async fn ban(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+pub async fn ban(State(app): State<App>, form: SignedForm<VoterForm>) -> Result<Redirect, Failure> {
     move_votes(&app, form, true).await
 }
 
 /// POST /admin/sites/unban: user_id, apisecret.
-pub async fn unban(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
+pub async fn unban(State(app): State<App>, form: SignedForm<VoterForm>) -> Result<Redirect, Failure> {
     move_votes(&app, form, false).await
 }
 
-async fn move_votes(app: &App, form: SignedForm, is_ban: bool) -> Result<Redirect, Failure> {
-    let voter: VoterId = form.fields.parsed("user_id", "it must be a UUID")?;
-    let is_done = actions::ban_voter(app, form, is_ban).await?;
+async fn move_votes(
+    app: &App,
+    SignedForm { user, form }: SignedForm<VoterForm>,
+    is_ban: bool,
+) -> Result<Redirect, Failure> {
+    let is_done = actions::ban_voter(app, user, &form, is_ban).await?;
+    let voter = form.user_id;
     let goes_on = if is_done { "" } else { "&goes_on=1" };
     Ok(Redirect::to(&format!("/admin/sites?voter={voter}{goes_on}#voter")))
 }
 
 /// POST /admin/sites/settings: voting_is_disabled,
 /// maximum_votes_per_user_per_day, apisecret.
-pub async fn change_settings(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
-    actions::change_voting_settings(&app, &form).await?;
+pub async fn change_settings(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<VotingSettingsForm>,
+) -> Result<Redirect, Failure> {
+    actions::change_voting_settings(&app, &user, form).await?;
     Ok(Redirect::to("/admin/sites"))
 }
 
@@ -302,6 +308,7 @@ mod tests {
     use super::super::test_support::{framed, user};
     use super::*;
     use tidings_domain::sites::{CastVote, Verdict};
+    use tidings_domain::values::clock::Timestamp;
     use tidings_domain::values::hostname::Hostname;
 
     #[test]

@@ -5,7 +5,7 @@ use super::parts::{empty_list, page_links};
 use super::topics::{admin_forms, choice_address};
 use crate::App;
 use crate::error::Failure;
-use crate::form::Fields;
+use crate::form::{Fields, Form, FromFields};
 use crate::local_path::LocalPath;
 use crate::pages::parts::{Standing, news_item};
 use crate::path::PathOf;
@@ -107,9 +107,30 @@ pub fn feed_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String
     format!("{}/atom", list_address(topics, order))
 }
 
+/// Which page of a list is asked for.
+pub struct PageNumberQuery {
+    /// Its number; the first page when it is missing.
+    page: PageNumber,
+}
+
+impl FromFields for PageNumberQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        let page = match fields.get("page") {
+            Some(page) => page.parse().map_err(|_| Failure::NotFound)?,
+            None => PageNumber::FIRST,
+        };
+        Ok(Self { page })
+    }
+}
+
 /// GET /best?page=N.
-pub async fn best(app: State<App>, visit: Visit, here: LocalPath, fields: Fields) -> Result<Markup, Failure> {
-    show(app, visit, here, fields, None, ArticleOrder::Score).await
+pub async fn best(
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+    query: Form<PageNumberQuery>,
+) -> Result<Markup, Failure> {
+    show(app, visit, here, query, None, ArticleOrder::Score).await
 }
 
 /// GET /best/new?page=N.
@@ -117,9 +138,9 @@ pub async fn newest(
     app: State<App>,
     visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    query: Form<PageNumberQuery>,
 ) -> Result<Markup, Failure> {
-    show(app, visit, here, fields, None, ArticleOrder::Time).await
+    show(app, visit, here, query, None, ArticleOrder::Time).await
 }
 
 /// GET /topic/:name?page=N.
@@ -128,9 +149,9 @@ pub async fn best_of_topics(
     app: State<App>,
     visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    query: Form<PageNumberQuery>,
 ) -> Result<Markup, Failure> {
-    show(app, visit, here, fields, Some(topics), ArticleOrder::Score).await
+    show(app, visit, here, query, Some(topics), ArticleOrder::Score).await
 }
 
 /// GET /topic/:name/new?page=N.
@@ -139,23 +160,20 @@ pub async fn newest_of_topics(
     app: State<App>,
     visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    query: Form<PageNumberQuery>,
 ) -> Result<Markup, Failure> {
-    show(app, visit, here, fields, Some(topics), ArticleOrder::Time).await
+    show(app, visit, here, query, Some(topics), ArticleOrder::Time).await
 }
 
 async fn show(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    Form(query): Form<PageNumberQuery>,
     topics: Option<TopicChoice>,
     order: ArticleOrder,
 ) -> Result<Markup, Failure> {
-    let number = match fields.get("page") {
-        Some(page) => page.parse().map_err(|_| Failure::NotFound)?,
-        None => PageNumber::FIRST,
-    };
+    let PageNumberQuery { page: number } = query;
     let page = match &topics {
         Some(topics) => lists::of_topics(&mut visit, topics, order, number).await?,
         None => lists::all(&mut visit, order, number).await?,

@@ -7,11 +7,13 @@ use super::thread::{Place, comment_item, thread_link, title_link};
 use super::tweets::tweet_list;
 use super::user_address;
 use crate::App;
-use crate::actions::{id_or_none, news_id, post_or_edit};
+use crate::actions::{Posted, post_or_edit};
 use crate::error::Failure;
+use crate::forms::id_or_none;
+use crate::forms::news::NewsForm;
 use crate::local_path::LocalPath;
 use crate::path::{PathOf, Start};
-use crate::viewer::{SignedForm, SignedIn};
+use crate::viewer::{SignedFields, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -204,8 +206,8 @@ pub async fn edit(
 }
 
 /// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret.
-pub async fn post(State(app): State<App>, mut form: SignedForm) -> Result<Response, Failure> {
-    let failure = match post_or_edit(&app, &form).await {
+pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Response, Failure> {
+    let failure = match try_post(&app, &form).await {
         Ok(posted) => {
             let CommentAddress { news, comment } = posted.address;
             let thread = news_address(news);
@@ -214,7 +216,7 @@ pub async fn post(State(app): State<App>, mut form: SignedForm) -> Result<Respon
         Err(failure) => failure,
     };
     let refused = Refused::from_failure(failure.clone())?;
-    let news = news_id(&form.fields)?;
+    let NewsForm { news_id: news } = form.fields.read()?;
     let thread = threads::get(&mut form.visit, news).await?;
     let (text, message) = (form.fields.text("comment"), Some(refused.message.as_str()));
     // Buttons on the page lead back to the page with the form.
@@ -230,6 +232,10 @@ pub async fn post(State(app): State<App>, mut form: SignedForm) -> Result<Respon
     };
     // If the form cannot be shown again, respond with the first failure.
     page.map(|page| refused.answer(page)).map_err(|_| failure)
+}
+
+async fn try_post(app: &App, form: &SignedFields) -> Result<Posted, Failure> {
+    post_or_edit(app, &form.user, &form.fields.read()?).await
 }
 
 /// A user's comments, each with its story.

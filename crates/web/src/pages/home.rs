@@ -8,10 +8,10 @@ use super::tweets::{older, tweet_list};
 use crate::App;
 use crate::actions;
 use crate::error::Failure;
-use crate::form::Fields;
+use crate::form::Form;
 use crate::local_path::LocalPath;
-use crate::paging::{PAGE, page_window};
-use crate::viewer::SignedForm;
+use crate::paging::{PAGE, PageQuery};
+use crate::viewer::SignedFields;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -161,15 +161,15 @@ pub async fn home(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    Form(query): Form<PageQuery>,
 ) -> Result<Markup, Failure> {
-    show_home(&app, &mut visit, &here, &page_window(&fields)?, ("", None)).await
+    show_home(&app, &mut visit, &here, &query.into(), ("", None)).await
 }
 
 /// POST /tweet: text, apisecret.
-pub async fn tweet(State(app): State<App>, mut form: SignedForm) -> Result<Response, Failure> {
-    match actions::post_tweet(&app, &form).await {
-        Ok(_) => Ok(Redirect::to("/home").into_response()),
+pub async fn tweet(State(app): State<App>, mut form: SignedFields) -> Result<Response, Failure> {
+    match try_tweet(&app, &form).await {
+        Ok(()) => Ok(Redirect::to("/home").into_response()),
         Err(failure) => {
             let refused = Refused::from_failure(failure)?;
             // Buttons on the page lead back to where the form can be had again.
@@ -181,14 +181,19 @@ pub async fn tweet(State(app): State<App>, mut form: SignedForm) -> Result<Respo
     }
 }
 
+async fn try_tweet(app: &App, form: &SignedFields) -> Result<(), Failure> {
+    actions::post_tweet(app, &form.user, &form.fields.read()?).await?;
+    Ok(())
+}
+
 /// GET /everyone: before, a cursor.
 pub async fn everyone(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    Form(query): Form<PageQuery>,
 ) -> Result<Markup, Failure> {
-    let page = reading::everyone(&mut visit, &page_window(&fields)?).await?;
+    let page = reading::everyone(&mut visit, &query.into()).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1.hidden[frame.viewer.is_some()] { "Everyone's tweets" }

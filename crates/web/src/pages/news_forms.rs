@@ -5,12 +5,13 @@ use super::layout::Frame;
 use super::parts::{alert, news_address};
 use super::thread::thread_link;
 use crate::App;
-use crate::actions::{news_id, submit_or_edit};
+use crate::actions::submit_or_edit;
 use crate::error::Failure;
-use crate::form::Fields;
+use crate::form::{Fields, Form, FromFields};
+use crate::forms;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
-use crate::viewer::{SignedForm, SignedIn};
+use crate::viewer::{SignedFields, SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -128,21 +129,36 @@ fn bookmarklet_script(form: &str) -> String {
     )
 }
 
+/// What the bookmarklet fills into the form; either may be empty.
+pub struct BookmarkletQuery {
+    title: String,
+    url: String,
+}
+
+impl FromFields for BookmarkletQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { title: fields.text("t").to_owned(), url: fields.text("u").to_owned() })
+    }
+}
+
 /// GET /submit, filled with `u` and `t` by the bookmarklet.
 pub async fn submit_form(
     State(app): State<App>,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
-    fields: Fields,
+    Form(query): Form<BookmarkletQuery>,
 ) -> Result<Markup, Failure> {
     let offered = offered(&mut visit).await?;
-    let form =
-        NewsForm { title: fields.text("t"), url: fields.text("u"), offered: &offered, ..NewsForm::default() };
+    let form = NewsForm { title: &query.title, url: &query.url, offered: &offered, ..NewsForm::default() };
     Ok(form.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// POST /submit: title, url, text, topics, news_id (-1), apisecret.
-pub async fn submit(State(app): State<App>, here: LocalPath, form: SignedForm) -> Result<Response, Failure> {
+pub async fn submit(
+    State(app): State<App>,
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, Failure> {
     let edited = form.fields.text("news_id").parse().ok();
     send(&app, &here, form, edited).await
 }
@@ -152,9 +168,9 @@ pub async fn edit(
     PathOf(id): PathOf<NewsId>,
     State(app): State<App>,
     here: LocalPath,
-    form: SignedForm,
+    form: SignedFields,
 ) -> Result<Response, Failure> {
-    if news_id(&form.fields)? != id {
+    if form.fields.read::<forms::news::NewsForm>()?.news_id != id {
         return Err(Failure::Field { name: "news_id", expected: "it must be the number in the address" });
     }
     send(&app, &here, form, Some(id)).await
@@ -163,10 +179,10 @@ pub async fn edit(
 async fn send(
     app: &App,
     here: &LocalPath,
-    mut form: SignedForm,
+    mut form: SignedFields,
     edited: Option<NewsId>,
 ) -> Result<Response, Failure> {
-    match submit_or_edit(app, &form).await {
+    match try_send(app, &form).await {
         Ok(id) => Ok(Redirect::to(&news_address(id)).into_response()),
         Err(failure) => {
             let refused = Refused::from_failure(failure)?;
@@ -178,6 +194,10 @@ async fn send(
             Ok(refused.answer(filled.render(&Frame::for_user(app, here, &form.user))))
         }
     }
+}
+
+async fn try_send(app: &App, form: &SignedFields) -> Result<NewsId, Failure> {
+    submit_or_edit(app, &form.user, form.fields.read()?).await
 }
 
 /// The story, if the viewer may change it.
@@ -238,7 +258,7 @@ pub async fn delete_form(
 pub async fn delete(
     PathOf(id): PathOf<NewsId>,
     State(app): State<App>,
-    form: SignedForm,
+    form: SignedForm<()>,
 ) -> Result<Redirect, Failure> {
     submissions::delete_news(&app.site, app.moment(), &form.user, id).await?;
     Ok(Redirect::to("/"))

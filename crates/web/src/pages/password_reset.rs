@@ -7,6 +7,7 @@ use crate::App;
 use crate::actions::send_reset_link;
 use crate::error::Failure;
 use crate::form::Fields;
+use crate::forms::accounts::NewPasswordForm;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use crate::viewer::SameSite;
@@ -14,11 +15,9 @@ use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use tidings_domain::Error;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::PASSWORD_MIN;
-use tidings_domain::values::text::NewPassword;
 
 const HEADING: &str = "Reset your password";
 
@@ -96,7 +95,7 @@ pub async fn request(
 }
 
 async fn try_request(app: &App, fields: &Fields) -> Result<(), Failure> {
-    send_reset_link(app, fields.required("username")?, fields.required("email")?).await
+    send_reset_link(app, &fields.read()?).await
 }
 
 /// The address of these pages is a secret: browsers must not send it anywhere.
@@ -164,7 +163,7 @@ pub async fn set_password(
 }
 
 async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(), Failure> {
-    let password = NewPassword::parse(fields.required("password")?).map_err(Error::from)?;
+    let NewPasswordForm { password } = fields.read()?;
     Ok(password_reset::set_new_password(&app.site, token, &password).await?)
 }
 

@@ -8,9 +8,10 @@ use super::tweets::{older, person_link};
 use crate::App;
 use crate::actions;
 use crate::error::Failure;
-use crate::form::Fields;
+use crate::form::{Fields, Form, FromFields};
+use crate::forms::timelines::FollowForm;
 use crate::local_path::LocalPath;
-use crate::paging::page_window;
+use crate::paging::PageQuery;
 use crate::path::{AtName, PathOf};
 use crate::viewer::SignedForm;
 use axum::extract::State;
@@ -164,9 +165,9 @@ async fn people_of(
     here: &LocalPath,
     name: &str,
     side: Side,
-    fields: &Fields,
+    query: PageQuery,
 ) -> Result<Markup, Failure> {
-    let page = follows::people(&mut visit, name, side, &page_window(fields)?).await?;
+    let page = follows::people(&mut visit, name, side, &query.into()).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     Ok(PeopleOf { name, side, page: &page }.render(&frame))
 }
@@ -177,9 +178,9 @@ pub async fn followers(
     State(app): State<App>,
     visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    Form(query): Form<PageQuery>,
 ) -> Result<Markup, Failure> {
-    people_of(&app, visit, &here, &name, Side::Followers, &fields).await
+    people_of(&app, visit, &here, &name, Side::Followers, query).await
 }
 
 /// GET /@:name/followings.
@@ -188,27 +189,48 @@ pub async fn followings(
     State(app): State<App>,
     visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    Form(query): Form<PageQuery>,
 ) -> Result<Markup, Failure> {
-    people_of(&app, visit, &here, &name, Side::Followings, &fields).await
+    people_of(&app, visit, &here, &name, Side::Followings, query).await
 }
 
-/// Where a button leads back to: where it was, or to whom it was about.
-fn back(fields: &Fields) -> Redirect {
-    match fields.text("next") {
-        "" => Redirect::to(&profile_address(fields.text("username"), "")),
-        next => Redirect::to(LocalPath::parse(next).as_str()),
+/// Where a button of this page's forms leads back to.
+pub struct Back {
+    /// Where the button was, if the form says it.
+    next: Option<LocalPath>,
+}
+
+impl FromFields for Back {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        let next = fields.get("next").filter(|next| !next.is_empty());
+        Ok(Self { next: next.map(LocalPath::parse) })
+    }
+}
+
+impl Back {
+    /// To where the button was, or to whom it was about.
+    fn redirect(&self, form: &FollowForm) -> Redirect {
+        match &self.next {
+            None => Redirect::to(&profile_address(&form.username, "")),
+            Some(next) => Redirect::to(next.as_str()),
+        }
     }
 }
 
 /// POST /follow: username, apisecret, next.
-pub async fn follow(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
-    actions::follow(&app, &form).await?;
-    Ok(back(&form.fields))
+pub async fn follow(
+    State(app): State<App>,
+    SignedForm { user, form: (form, back) }: SignedForm<(FollowForm, Back)>,
+) -> Result<Redirect, Failure> {
+    actions::follow(&app, &user, &form).await?;
+    Ok(back.redirect(&form))
 }
 
 /// POST /unfollow: username, apisecret, next.
-pub async fn unfollow(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
-    actions::unfollow(&app, &form).await?;
-    Ok(back(&form.fields))
+pub async fn unfollow(
+    State(app): State<App>,
+    SignedForm { user, form: (form, back) }: SignedForm<(FollowForm, Back)>,
+) -> Result<Redirect, Failure> {
+    actions::unfollow(&app, &user, &form).await?;
+    Ok(back.redirect(&form))
 }

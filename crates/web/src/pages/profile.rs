@@ -10,12 +10,13 @@ use super::{profile_address, user_address};
 use crate::App;
 use crate::autolink::autolink;
 use crate::error::Failure;
-use crate::form::Fields;
+use crate::form::Form;
+use crate::forms::accounts::Saved;
 use crate::identicon::{gravatar_url, identicon};
 use crate::local_path::LocalPath;
-use crate::paging::{PAGE, page_window};
+use crate::paging::{PAGE, PageQuery};
 use crate::path::{AtName, PathOf};
-use crate::viewer::SignedForm;
+use crate::viewer::SignedFields;
 use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
@@ -152,9 +153,9 @@ pub async fn profile(
     State(app): State<App>,
     visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    Form(query): Form<(PageQuery, Saved)>,
 ) -> Result<Markup, Failure> {
-    show(&app, visit, &here, &name, &fields, true).await
+    show(&app, visit, &here, &name, query, true).await
 }
 
 /// GET /@:name.
@@ -163,9 +164,9 @@ pub async fn at(
     State(app): State<App>,
     visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    Form(query): Form<(PageQuery, Saved)>,
 ) -> Result<Markup, Failure> {
-    show(&app, visit, &here, &name, &fields, false).await
+    show(&app, visit, &here, &name, query, false).await
 }
 
 async fn show(
@@ -173,16 +174,14 @@ async fn show(
     mut visit: Visit,
     here: &LocalPath,
     name: &str,
-    fields: &Fields,
+    (query, Saved { saved }): (PageQuery, Saved),
     with_form: bool,
 ) -> Result<Markup, Failure> {
-    let window = page_window(fields)?;
     let profile = users::profile(&mut visit, name).await?;
-    let tweets = reading::of_user(&mut visit, profile.user.id, &window).await?;
+    let tweets = reading::of_user(&mut visit, profile.user.id, &query.into()).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
     let form = with_form.then_some(ProfileForm { about: &user.about, email: &user.email, more: None });
-    let saved = fields.get("saved").is_some();
     Ok(ProfilePage { profile: &profile, tweets: &tweets, form, message: None, saved }.render(&frame))
 }
 
@@ -196,7 +195,7 @@ pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> Failure {
 pub async fn change(
     State(app): State<App>,
     here: LocalPath,
-    mut form: SignedForm,
+    mut form: SignedFields,
 ) -> Result<Response, Failure> {
     match save(&app, &form, &user_address("user", &form.user.username, "?saved")).await {
         Ok(answer) => Ok(answer),

@@ -8,7 +8,8 @@ use crate::App;
 use crate::actions::{open_account, open_session};
 use crate::cookies;
 use crate::error::Failure;
-use crate::form::Fields;
+use crate::form::{Fields, Form};
+use crate::forms::Next;
 use crate::local_path::LocalPath;
 use crate::viewer::{ClientAddress, SameSite, SignedForm};
 use axum::extract::State;
@@ -94,11 +95,10 @@ async fn form(
     mut visit: Visit,
     here: &LocalPath,
     purpose: Purpose,
-    fields: &Fields,
+    next: &LocalPath,
 ) -> Result<Markup, Failure> {
-    let next = LocalPath::parse(fields.text("next"));
     let frame = Frame::of(app, &mut visit, here).await?;
-    Ok(CredentialsForm { purpose, username: "", next: &next, message: None }.render(&frame))
+    Ok(CredentialsForm { purpose, username: "", next, message: None }.render(&frame))
 }
 
 /// Leads on with the new session, or back to the form.
@@ -109,7 +109,7 @@ fn enter(
     fields: &Fields,
     outcome: Result<Session, Failure>,
 ) -> Result<Response, Failure> {
-    let next = LocalPath::parse(fields.text("next"));
+    let Next { next } = fields.read()?;
     match outcome {
         Ok(session) => {
             let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, &session.auth))];
@@ -130,9 +130,9 @@ pub async fn login_form(
     State(app): State<App>,
     visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    Form(Next { next }): Form<Next>,
 ) -> Result<Markup, Failure> {
-    form(&app, visit, &here, Purpose::LogIn, &fields).await
+    form(&app, visit, &here, Purpose::LogIn, &next).await
 }
 
 /// POST /login: username, password, next.
@@ -143,7 +143,10 @@ pub async fn log_in(
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, Failure> {
-    let outcome = open_session(&app, &fields, address).await;
+    let outcome = match fields.read() {
+        Ok(credentials) => open_session(&app, &credentials, address).await,
+        Err(failure) => Err(failure),
+    };
     enter(&app, &here, Purpose::LogIn, &fields, outcome)
 }
 
@@ -152,9 +155,9 @@ pub async fn register_form(
     State(app): State<App>,
     visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    Form(Next { next }): Form<Next>,
 ) -> Result<Markup, Failure> {
-    form(&app, visit, &here, Purpose::Register, &fields).await
+    form(&app, visit, &here, Purpose::Register, &next).await
 }
 
 /// POST /register: username, password, next.
@@ -165,7 +168,10 @@ pub async fn register(
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, Failure> {
-    let outcome = open_account(&app, &fields, address).await;
+    let outcome = match fields.read() {
+        Ok(registration) => open_account(&app, &registration, address).await,
+        Err(failure) => Err(failure),
+    };
     enter(&app, &here, Purpose::Register, &fields, outcome)
 }
 
@@ -192,7 +198,7 @@ pub async fn logout_form(
 }
 
 /// POST /logout: apisecret.
-pub async fn log_out(State(app): State<App>, form: SignedForm) -> Result<Response, Failure> {
+pub async fn log_out(State(app): State<App>, form: SignedForm<()>) -> Result<Response, Failure> {
     sessions::log_out(&app.site, form.user.id).await?;
     let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
     Ok((cookie, Redirect::to("/")).into_response())

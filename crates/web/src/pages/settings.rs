@@ -5,12 +5,12 @@ use super::layout::Frame;
 use super::parts::alert;
 use super::profile_address;
 use crate::App;
-use crate::actions::profile_change;
 use crate::cookies;
 use crate::error::Failure;
-use crate::form::Fields;
+use crate::form::{Fields, Form};
+use crate::forms::accounts::{self, Saved};
 use crate::local_path::LocalPath;
-use crate::viewer::{ClientAddress, SignedForm, SignedIn};
+use crate::viewer::{ClientAddress, SignedFields, SignedForm, SignedIn};
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -145,17 +145,16 @@ pub async fn settings(
     State(app): State<App>,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
-    fields: Fields,
+    Form(Saved { saved }): Form<Saved>,
 ) -> Result<Markup, Failure> {
     let form = ProfileForm::of(&user);
-    let saved = fields.get("saved").is_some();
     let page = SettingsPage { form, username: &user.username, message: None, saved };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// Saves the form and redirects to the page that confirms it.
-pub(super) async fn save(app: &App, form: &SignedForm, saved: &str) -> Result<Response, Failure> {
-    let change = profile_change(&form.fields)?;
+pub(super) async fn save(app: &App, form: &SignedFields, saved: &str) -> Result<Response, Failure> {
+    let change = form.fields.read::<accounts::ProfileForm>()?.into();
     let session = account::update_profile(&app.site, &form.user, &change).await?;
     let mut answer = Redirect::to(saved).into_response();
     if let Some(session) = session {
@@ -166,7 +165,11 @@ pub(super) async fn save(app: &App, form: &SignedForm, saved: &str) -> Result<Re
 
 /// POST /settings: fullname, about, email, password (may be empty), tweet_news,
 /// tweet_news_shown, apisecret.
-pub async fn change(State(app): State<App>, here: LocalPath, form: SignedForm) -> Result<Response, Failure> {
+pub async fn change(
+    State(app): State<App>,
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, Failure> {
     match save(&app, &form, "/settings?saved").await {
         Ok(answer) => Ok(answer),
         Err(failure) => {
@@ -226,17 +229,16 @@ pub async fn deactivate(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     here: LocalPath,
-    form: SignedForm,
+    SignedForm { user, form }: SignedForm<accounts::PasswordForm>,
 ) -> Result<Response, Failure> {
-    let password = form.fields.required("password")?;
-    match deactivation::deactivate(&app.site, app.moment(), &form.user, password, address).await {
+    match deactivation::deactivate(&app.site, app.moment(), &user, &form.password, address).await {
         Ok(()) => {
             let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
             Ok((cookie, Redirect::to("/")).into_response())
         }
         Err(error) => {
             let refused = Refused::from_failure(error.into())?;
-            let frame = Frame::for_user(&app, &here, &form.user);
+            let frame = Frame::for_user(&app, &here, &user);
             Ok(refused.answer(deactivate_page(&frame, Some(&refused.message))))
         }
     }

@@ -5,7 +5,9 @@ use super::layout::Frame;
 use super::login_address;
 use super::parts::{alert, news_list, number, site_address, site_badge};
 use crate::error::{Failure, sentence};
-use crate::form::Fields;
+use crate::form::{Fields, Form, FromFields};
+use crate::forms::Next;
+use crate::forms::sites::SiteVoteForm;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use crate::viewer::{ClientAddress, SignedForm};
@@ -139,15 +141,26 @@ impl BoardPage<'_> {
     }
 }
 
+/// The site that somebody looks for.
+pub struct SiteQuery {
+    /// The host as it was typed, or nothing.
+    host: String,
+}
+
+impl FromFields for SiteQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { host: fields.text("host").to_owned() })
+    }
+}
+
 /// GET /sites: the best of all time; with host leads to that site.
 pub async fn sites(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    Form(SiteQuery { host: sought }): Form<SiteQuery>,
 ) -> Result<Response, Failure> {
-    let sought = fields.text("host");
-    let not_found = match (sought, find_host(sought)) {
+    let not_found = match (sought.as_str(), find_host(&sought)) {
         ("", _) => None,
         (_, Ok(host)) => return Ok(Redirect::to(&site_address(&host)).into_response()),
         (_, Err(reason)) => Some(reason),
@@ -156,7 +169,7 @@ pub async fn sites(
     let lines = sites::leaderboard(&mut visit, board, span).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let status = if not_found.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    let not_found = not_found.as_deref().map(|reason| (sought, reason));
+    let not_found = not_found.as_deref().map(|reason| (sought.as_str(), reason));
     Ok((status, BoardPage { board, span, lines: &lines, not_found }.render(&frame)).into_response())
 }
 
@@ -266,10 +279,10 @@ pub async fn site(
 pub async fn vote(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
-    form: SignedForm,
+    SignedForm { user, form: (form, back) }: SignedForm<(SiteVoteForm, Next)>,
 ) -> Result<Redirect, Failure> {
-    actions::vote_site(&app, address, &form).await?;
-    Ok(Redirect::to(LocalPath::parse(form.fields.text("next")).as_str()))
+    actions::vote_site(&app, address, &user, form).await?;
+    Ok(Redirect::to(back.next.as_str()))
 }
 
 #[cfg(test)]

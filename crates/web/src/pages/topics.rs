@@ -5,7 +5,8 @@ use super::parts::{counted, empty_list};
 use crate::App;
 use crate::actions;
 use crate::error::Failure;
-use crate::form::Fields;
+use crate::form::{Fields, Form, FromFields};
+use crate::forms::topics::{MergeForm, RenameForm};
 use crate::local_path::LocalPath;
 use crate::viewer::SignedForm;
 use axum::extract::State;
@@ -118,34 +119,52 @@ pub fn admin_forms(frame: &Frame<'_>, topic: &Topic) -> Markup {
     }
 }
 
+/// What the page of topics is asked for.
+pub struct TopicsQuery {
+    /// Whether a topic was just renamed or merged, and that still goes on.
+    moving: bool,
+}
+
+impl FromFields for TopicsQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { moving: fields.get("moving").is_some() })
+    }
+}
+
 /// GET /topics.
 pub async fn topics(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-    fields: Fields,
+    Form(query): Form<TopicsQuery>,
 ) -> Result<Markup, Failure> {
     let overview = topics::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(TopicsPage { overview: &overview, moving: fields.get("moving").is_some() }.render(&frame))
+    Ok(TopicsPage { overview: &overview, moving: query.moving }.render(&frame))
 }
 
 /// POST /renametopic: topic, name, apisecret.
-pub async fn rename(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
-    moved(&app, form, Move::Rename).await
+pub async fn rename(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<RenameForm>,
+) -> Result<Redirect, Failure> {
+    Ok(lead_on(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?))
 }
 
 /// POST /mergetopic: topic, into, apisecret.
-pub async fn merge(State(app): State<App>, form: SignedForm) -> Result<Redirect, Failure> {
-    moved(&app, form, Move::Merge).await
+pub async fn merge(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<MergeForm>,
+) -> Result<Redirect, Failure> {
+    Ok(lead_on(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?))
 }
 
-async fn moved(app: &App, form: SignedForm, kind: Move) -> Result<Redirect, Failure> {
-    let moved = actions::move_topic(app, form, kind).await?;
-    Ok(Redirect::to(&match moved.articles {
+/// Leads to the topic that has the articles now, or says that it still goes on.
+fn lead_on(moved: actions::Moved) -> Redirect {
+    Redirect::to(&match moved.articles {
         Some(_) => choice_address(&moved.to.into()),
         None => "/topics?moving=yes".to_owned(),
-    }))
+    })
 }
 
 #[cfg(test)]

@@ -219,7 +219,7 @@ pub async fn delete_form(
 pub async fn delete(
     PathOf(id): PathOf<TweetId>,
     State(app): State<App>,
-    form: SignedForm,
+    form: SignedForm<()>,
 ) -> Result<Redirect, Failure> {
     tweets::delete_tweet(&app.site, app.moment(), &form.user, id).await?;
     Ok(Redirect::to("/home"))

@@ -1,0 +1,39 @@
+//! The forms and queries of the site as typed values. The page and the API
+//! call of one action read the same type.
+//!
+//! The documentation of a field is also its description in the OpenAPI
+//! document.
+
+pub mod accounts;
+pub mod comments;
+pub mod news;
+pub mod sites;
+pub mod timelines;
+pub mod topics;
+
+use crate::error::Failure;
+use crate::form::{Fields, FromFields};
+use crate::local_path::LocalPath;
+
+/// A field that is an id, or -1 for none.
+///
+/// # Errors
+/// A failure that names the field.
+pub fn id_or_none<T: std::str::FromStr>(fields: &Fields, name: &'static str) -> Result<Option<T>, Failure> {
+    match fields.required(name)? {
+        "-1" => Ok(None),
+        _ => fields.parsed(name, "it must be a number, or -1 for none").map(Some),
+    }
+}
+
+/// Where a form leads to when it is done: a field of pages only.
+pub struct Next {
+    /// The page, or the front page.
+    pub next: LocalPath,
+}
+
+impl FromFields for Next {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { next: LocalPath::parse(fields.text("next")) })
+    }
+}

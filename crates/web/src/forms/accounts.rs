@@ -1,0 +1,164 @@
+//! Accounts, sessions and profiles.
+
+use crate::error::Failure;
+use crate::form::{Fields, FromFields};
+use crate::openapi::values;
+use tidings_domain::Error;
+use tidings_domain::accounts::account::ProfileChange;
+use tidings_domain::values::text::{About, Email, FullName, NewPassword, Username};
+use utoipa::{IntoParams, ToSchema};
+
+/// A new account.
+#[derive(ToSchema)]
+pub struct Registration {
+    /// The name, which nobody has in upper or lower case.
+    #[schema(value_type = values::Username)]
+    pub username: Username,
+    /// The password.
+    #[schema(value_type = values::Password)]
+    pub password: NewPassword,
+}
+
+impl FromFields for Registration {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self {
+            username: Username::parse(fields.required("username")?).map_err(Error::from)?,
+            password: NewPassword::parse(fields.required("password")?).map_err(Error::from)?,
+        })
+    }
+}
+
+/// Who logs in. Accounts of older sites may have names and passwords that new
+/// ones may not have, so these are plain texts.
+#[derive(ToSchema, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Credentials {
+    /// The name, in upper or lower case.
+    #[schema(value_type = values::Username)]
+    #[param(value_type = values::Username)]
+    pub username: String,
+    /// The password.
+    #[schema(value_type = values::Password)]
+    #[param(value_type = values::Password)]
+    pub password: String,
+}
+
+impl FromFields for Credentials {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        let (username, password) = (fields.required("username")?, fields.required("password")?);
+        Ok(Self { username: username.to_owned(), password: password.to_owned() })
+    }
+}
+
+/// Who wants a link for setting a new password.
+#[derive(ToSchema, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ResetRequest {
+    /// The name.
+    #[schema(value_type = values::Username)]
+    #[param(value_type = values::Username)]
+    pub username: String,
+    /// The address in the user's profile.
+    #[schema(value_type = values::Email)]
+    #[param(value_type = values::Email)]
+    pub email: String,
+}
+
+impl FromFields for ResetRequest {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        let (username, email) = (fields.required("username")?, fields.required("email")?);
+        Ok(Self { username: username.to_owned(), email: email.to_owned() })
+    }
+}
+
+/// What users change about themselves.
+#[derive(ToSchema)]
+pub struct ProfileForm {
+    /// What users say about themselves.
+    #[schema(value_type = values::About)]
+    pub about: About,
+    /// The e-mail address; empty for none.
+    #[schema(value_type = values::Email, required = true)]
+    pub email: Option<Email>,
+    /// A new password; empty or missing to keep the old one.
+    #[schema(value_type = values::PasswordOrNone, required = false)]
+    pub password: Option<NewPassword>,
+    /// The full name; missing to keep the old one.
+    #[schema(value_type = values::FullName, required = false)]
+    pub fullname: Option<FullName>,
+    /// Whether a tweet announces what the user submits; missing to leave it
+    /// as it is.
+    #[schema(value_type = values::Switch, required = false)]
+    pub tweet_news: Option<bool>,
+}
+
+impl FromFields for ProfileForm {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        let password = fields.text("password");
+        Ok(Self {
+            about: About::parse(fields.required("about")?).map_err(Error::from)?,
+            email: Email::parse_optional(fields.required("email")?).map_err(Error::from)?,
+            password: match password {
+                "" => None,
+                password => Some(NewPassword::parse(password).map_err(Error::from)?),
+            },
+            fullname: fields.get("fullname").map(FullName::parse).transpose().map_err(Error::from)?,
+            tweet_news: tweet_news(fields)?,
+        })
+    }
+}
+
+/// Whether submissions are to be announced, if it is said. A form with a box
+/// to tick says so with the field `tweet_news_shown`, since a browser does not
+/// send an empty box.
+fn tweet_news(fields: &Fields) -> Result<Option<bool>, Failure> {
+    match fields.get("tweet_news") {
+        Some("1") => Ok(Some(true)),
+        Some("0") => Ok(Some(false)),
+        Some(_) => Err(Failure::Field { name: "tweet_news", expected: "it must be 0 or 1" }),
+        None => Ok(fields.get("tweet_news_shown").map(|_| false)),
+    }
+}
+
+impl From<ProfileForm> for ProfileChange {
+    fn from(form: ProfileForm) -> Self {
+        let ProfileForm { about, email, password, fullname, tweet_news } = form;
+        Self { about, email, password, fullname, tweet_news }
+    }
+}
+
+/// Whether a page is asked for after its form was saved.
+pub struct Saved {
+    /// Whether it was.
+    pub saved: bool,
+}
+
+impl FromFields for Saved {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { saved: fields.get("saved").is_some() })
+    }
+}
+
+/// A new password.
+pub struct NewPasswordForm {
+    /// The password.
+    pub password: NewPassword,
+}
+
+impl FromFields for NewPasswordForm {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { password: NewPassword::parse(fields.required("password")?).map_err(Error::from)? })
+    }
+}
+
+/// The user's password, to confirm what cannot be undone.
+pub struct PasswordForm {
+    /// The password.
+    pub password: String,
+}
+
+impl FromFields for PasswordForm {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { password: fields.required("password")?.to_owned() })
+    }
+}

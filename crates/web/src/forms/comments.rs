@@ -1,0 +1,59 @@
+//! Comments: writing, editing, deleting, voting.
+
+use super::id_or_none;
+use super::news::{NewsForm, Vote, vote_type};
+use crate::error::Failure;
+use crate::form::{Fields, FromFields};
+use crate::openapi::values;
+use tidings_domain::news::item::Direction;
+use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+use utoipa::ToSchema;
+
+/// A comment to write, edit or delete. What the text may be depends on which of
+/// these it is, so here it is as it was typed.
+#[derive(ToSchema)]
+pub struct CommentForm {
+    /// The story.
+    #[schema(value_type = values::Id)]
+    pub news_id: NewsId,
+    /// The comment to edit; `-1` for a new one.
+    #[schema(value_type = values::IdOrNone, required = true)]
+    pub comment_id: Option<CommentId>,
+    /// The comment that a new one replies to; `-1` for the story itself. It
+    /// does not count when a comment is edited.
+    #[schema(value_type = values::IdOrNone, required = false)]
+    pub parent_id: Option<CommentId>,
+    /// The text; empty when editing to delete the comment.
+    #[schema(value_type = values::CommentText)]
+    pub comment: String,
+}
+
+impl FromFields for CommentForm {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        let news_id = NewsForm::from_fields(fields)?.news_id;
+        let comment_id = id_or_none(fields, "comment_id")?;
+        let comment = fields.required("comment")?.to_owned();
+        let parent_id = if comment_id.is_none() { id_or_none(fields, "parent_id")? } else { None };
+        Ok(Self { news_id, comment_id, parent_id, comment })
+    }
+}
+
+/// A vote on a comment.
+#[derive(ToSchema)]
+pub struct CommentVoteForm {
+    /// The comment.
+    #[schema(value_type = values::CommentAddress)]
+    pub comment_id: CommentAddress,
+    /// The vote.
+    #[schema(value_type = Vote)]
+    pub vote_type: Direction,
+}
+
+impl FromFields for CommentVoteForm {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self {
+            comment_id: fields.parsed("comment_id", "it must be two numbers, <news id>-<comment id>")?,
+            vote_type: vote_type(fields)?,
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! Stories: submitting, deleting, voting.
+
+use super::id_or_none;
+use crate::error::Failure;
+use crate::form::{Fields, FromFields};
+use crate::openapi::values;
+use serde::Serialize;
+use tidings_domain::Error;
+use tidings_domain::news::item::Direction;
+use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::topic::Topics;
+use utoipa::ToSchema;
+
+/// A story to submit, or to edit. Title, URL and text are read together, as a
+/// [`tidings_domain::submissions::Submission`].
+#[derive(ToSchema)]
+pub struct SubmissionForm {
+    /// The story to edit; `-1` for a new one.
+    #[schema(value_type = values::IdOrNone, required = true)]
+    pub news_id: Option<NewsId>,
+    /// The title.
+    #[schema(value_type = values::Title)]
+    pub title: String,
+    /// The link; empty or missing for a text.
+    #[schema(value_type = values::Url, required = false)]
+    pub url: String,
+    /// The text; next to a URL it becomes the first comment.
+    #[schema(value_type = values::NewsText, required = false)]
+    pub text: String,
+    /// What it is about; missing to keep the topics of an edited story.
+    #[schema(value_type = values::TopicNames, required = false)]
+    pub topics: Option<Topics>,
+}
+
+impl FromFields for SubmissionForm {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self {
+            news_id: id_or_none(fields, "news_id")?,
+            topics: fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?,
+            title: fields.required("title")?.to_owned(),
+            url: fields.text("url").to_owned(),
+            text: fields.text("text").to_owned(),
+        })
+    }
+}
+
+/// A story.
+#[derive(ToSchema)]
+pub struct NewsForm {
+    /// The story.
+    #[schema(value_type = values::Id)]
+    pub news_id: NewsId,
+}
+
+impl FromFields for NewsForm {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { news_id: fields.parsed("news_id", "it must be the number of a story")? })
+    }
+}
+
+/// A vote on a story.
+#[derive(ToSchema)]
+pub struct NewsVoteForm {
+    /// The story.
+    #[schema(value_type = values::Id)]
+    pub news_id: NewsId,
+    /// The vote.
+    #[schema(value_type = Vote)]
+    pub vote_type: Direction,
+}
+
+impl FromFields for NewsVoteForm {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { news_id: NewsForm::from_fields(fields)?.news_id, vote_type: vote_type(fields)? })
+    }
+}
+
+/// A vote as the API reads and writes it.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Vote {
+    /// In favour.
+    Up,
+    /// Against.
+    Down,
+}
+
+impl From<Direction> for Vote {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Up => Self::Up,
+            Direction::Down => Self::Down,
+        }
+    }
+}
+
+/// The field `vote_type`.
+pub(super) fn vote_type(fields: &Fields) -> Result<Direction, Failure> {
+    match fields.required("vote_type")? {
+        "up" => Ok(Direction::Up),
+        "down" => Ok(Direction::Down),
+        _ => Err(Failure::Field { name: "vote_type", expected: "it must be up or down" }),
+    }
+}

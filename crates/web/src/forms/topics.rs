@@ -1,0 +1,46 @@
+//! Topics: renaming and merging.
+
+use crate::error::Failure;
+use crate::form::{Fields, FromFields};
+use crate::openapi::values;
+use tidings_domain::Error;
+use tidings_domain::values::topic::Topic;
+use utoipa::ToSchema;
+
+/// A new name for a topic.
+#[derive(ToSchema)]
+pub struct RenameForm {
+    /// The topic.
+    #[schema(value_type = values::TopicName)]
+    pub topic: Topic,
+    /// The new name.
+    #[schema(value_type = values::TopicName)]
+    pub name: Topic,
+}
+
+impl FromFields for RenameForm {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { topic: topic(fields, "topic")?, name: topic(fields, "name")? })
+    }
+}
+
+/// A topic to merge into another.
+#[derive(ToSchema)]
+pub struct MergeForm {
+    /// The topic that goes.
+    #[schema(value_type = values::TopicName)]
+    pub topic: Topic,
+    /// The topic that gets its articles.
+    #[schema(value_type = values::TopicName)]
+    pub into: Topic,
+}
+
+impl FromFields for MergeForm {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        Ok(Self { topic: topic(fields, "topic")?, into: topic(fields, "into")? })
+    }
+}
+
+fn topic(fields: &Fields, name: &'static str) -> Result<Topic, Failure> {
+    Ok(Topic::parse(name, fields.required(name)?).map_err(Error::from)?)
+}

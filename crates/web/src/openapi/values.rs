@@ -1,0 +1,164 @@
+//! How single values look in requests and answers: their patterns, formats
+//! and maxima. Fields and parameters name these types with `value_type`.
+
+use tidings_domain::sites::{Board, Score, Span};
+use tidings_domain::values::limits;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::{Components, RefOr};
+use utoipa::{PartialSchema, ToSchema};
+
+/// Declares a type for each value, with its schema, and `register`, which
+/// puts all of them into the components of a document.
+macro_rules! values {
+    ($($(#[$attribute:meta])* $name:ident = $schema:expr;)*) => {
+        $(
+            $(#[$attribute])*
+            pub enum $name {}
+
+            impl PartialSchema for $name {
+                fn schema() -> RefOr<Schema> {
+                    RefOr::T(Schema::Object($schema.build()))
+                }
+            }
+
+            impl ToSchema for $name {}
+        )*
+
+        /// Adds the schemas of all values to a document.
+        pub fn register(components: &mut Components) {
+            $(components.schemas.insert($name::name().into_owned(), $name::schema());)*
+        }
+    };
+}
+
+values! {
+    /// A username that an account may be created with.
+    Username = pattern(
+        format!("^[A-Za-z][A-Za-z0-9_-]{{{},{}}}$", limits::USERNAME_MIN - 1, limits::USERNAME_MAX - 1),
+        "alice",
+    );
+    /// A username in an answer: accounts of older sites may have longer ones.
+    StoredUsername = text(1, limits::LONGEST_STORED_USERNAME);
+    /// A password.
+    Password = text(limits::PASSWORD_MIN, limits::PASSWORD_MAX_BYTES);
+    /// A new password, or nothing to keep the old one.
+    PasswordOrNone = text(0, limits::PASSWORD_MAX_BYTES);
+    /// An e-mail address, or nothing.
+    Email = text(0, limits::MAX_EMAIL);
+    /// What users say about themselves.
+    About = text(0, limits::MAX_ABOUT);
+    /// A user's full name; may be empty.
+    FullName = text(0, limits::MAX_FULL_NAME);
+    /// A secret of a session.
+    Secret = pattern("^[0-9a-f]{40}$".to_owned(), "371ffee6dd19851234e3dc458f14af7732abc1a4");
+    /// An id.
+    Id = pattern(format!("^{ID}$"), "1");
+    /// An id, or -1 for none.
+    IdOrNone = pattern(format!("^({ID}|-1)$"), "-1");
+    /// A comment: the id of the story and the id within its thread.
+    CommentAddress = pattern(format!("^{ID}-{ID}$"), "1-1");
+    /// The title of a story.
+    Title = text(1, limits::MAX_TITLE);
+    /// The URL of a story; may be empty.
+    Url = text(0, limits::MAX_URL);
+    /// The text of a story; may be empty.
+    NewsText = text(0, limits::MAX_TEXT);
+    /// The title of a story in an answer: older sites may have longer ones.
+    StoredTitle = text(0, 300);
+    /// The author of an article, as `user:<user id>`.
+    Poster = text(1, 30);
+    /// The URL of a story in an answer, or `text://` and its text.
+    StoredUrl = text(0, 4_200);
+    /// Names of topics, separated by commas.
+    TopicNames = text(0, 200);
+    /// The name of a topic.
+    TopicName = pattern(format!("^{}$", topic()), "rust");
+    /// A topic, or several joined by `+` (all of them) or by commas (any of them).
+    TopicChoice = pattern(format!("^{0}([+,]{0}){{0,{1}}}$", topic(), limits::MAX_TOPICS - 1), "rust");
+    /// A comment; empty to delete it.
+    CommentText = text(0, limits::MAX_COMMENT);
+    /// The text of a comment that is not deleted.
+    StoredComment = text(1, limits::MAX_COMMENT);
+    /// The text of a tweet.
+    TweetText = text(1, limits::MAX_TWEET_BYTES);
+    /// The text of a tweet in an answer, or the title of the story that it announces.
+    StoredTweet = text(0, limits::MAX_TWEET_BYTES);
+    /// The full name of a user in an answer; may be empty.
+    StoredFullName = text(0, limits::MAX_TEXT);
+    /// A position in a timeline: the time and the id.
+    Cursor = pattern(format!("^[0-9]{{1,12}}(\\.[0-9]{{1,3}})?-{ID}$"), "1401267618.123-45");
+    /// The most entries to return.
+    PageSize = whole(1, limits::MAX_PAGE as u64);
+    /// The number of a page.
+    PageNumber = whole(1, 1_000_000);
+    /// How many entries of a list come before the page.
+    Start = whole(0, crate::path::FARTHEST);
+    /// The most stories to return.
+    NewsCount = whole(1, limits::MAX_API_NEWS);
+    /// The order of stories.
+    NewsOrder = choice(["latest", "top"]);
+    /// The order of articles.
+    ArticleOrder = choice(["score", "time"]);
+    /// Whether something is so, in a form.
+    Switch = choice(["1", "0"]);
+    /// A vote on a site in a form; `0` takes it back.
+    SiteVote = choice(["1", "-1", "0"]);
+    /// A vote on a site as a number; 0 is none.
+    VoteNumber = whole(-1, 1);
+    /// The name of a web site.
+    Host = format("idn-hostname").examples(["example.com"]);
+    /// A UUID.
+    Uuid = format("uuid");
+    /// A time, as in `2023-02-02T09:36:03Z`.
+    Time = format("date-time");
+    /// A day, as in `2023-02-02`.
+    Date = format("date");
+    /// What a site's votes say about it.
+    ScoreName = choice([Score::Good, Score::Bad, Score::Controversial, Score::NoScore].map(Score::name));
+    /// A leaderboard.
+    BoardName = choice(Board::ALL.map(Board::name));
+    /// The time that a leaderboard covers.
+    SpanName = choice(Span::ALL.map(Span::name));
+    /// The number of days of a history.
+    HistoryDays = whole(1, limits::MAX_HISTORY_DAYS);
+    /// The first digits of a SHA-256.
+    HashPrefix = pattern("^[0-9A-Fa-f]{4,8}$".to_owned(), "a379");
+    /// Votes a day on sites that are new to the voter.
+    DailyVotes = whole(0, limits::MAX_DAILY_VOTES);
+    /// A sentence to show to a person.
+    Message = text(1, 1_000);
+}
+
+/// An id in a pattern.
+const ID: &str = "[1-9][0-9]{0,14}";
+
+/// A topic in a pattern.
+fn topic() -> String {
+    format!("[a-z0-9-]{{{},{}}}", limits::TOPIC_MIN, limits::TOPIC_MAX)
+}
+
+fn string() -> ObjectBuilder {
+    Object::builder().schema_type(Type::String)
+}
+
+/// A text of so many characters.
+fn text(least: usize, most: usize) -> ObjectBuilder {
+    string().min_length(Some(least)).max_length(Some(most))
+}
+
+fn pattern(pattern: String, example: &str) -> ObjectBuilder {
+    string().pattern(Some(pattern)).examples([example])
+}
+
+fn choice<const N: usize>(texts: [&'static str; N]) -> ObjectBuilder {
+    string().enum_values(Some(texts))
+}
+
+fn format(name: &str) -> ObjectBuilder {
+    string().format(Some(SchemaFormat::Custom(name.to_owned())))
+}
+
+/// A whole number from `least` to `most`.
+fn whole(least: i64, most: u64) -> ObjectBuilder {
+    Object::builder().schema_type(Type::Integer).minimum(Some(least)).maximum(Some(most))
+}

@@ -1,0 +1,399 @@
+//! The live answers, held against the OpenAPI document: every call is asked,
+//! with what it takes and with what it refuses.
+
+use std::collections::BTreeSet;
+
+use jsonschema::Validator;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::client::{Answer, Client, Fields, PASSWORD, ok};
+use crate::server::{Engine, Server};
+use crate::smtp_server::SmtpServer;
+
+const VOTER: &str = "beda0000-0822-4342-0990-b92d94d9489a";
+
+/// A call: the method in lower case and the address with its variables.
+type Call = (&'static str, String);
+
+/// What is sent: the rest of an address, the fields of a form, or JSON.
+enum Sent<'a> {
+    Address(&'a str),
+    Form(Fields<'a>),
+    Json(Value),
+}
+use Sent::{Address, Form, Json};
+
+/// The document, in which objects have no members that it does not name.
+struct Document(Value);
+
+impl Document {
+    async fn of(client: &Client) -> Self {
+        let mut document = client.get("/api/openapi.json").await.json();
+        close(&mut document["paths"]);
+        close(&mut document["components"]);
+        Self(document)
+    }
+
+    fn calls(&self) -> BTreeSet<Call> {
+        let mut calls = BTreeSet::new();
+        for (path, item) in self.0["paths"].as_object().unwrap() {
+            let methods = ["get", "post"].into_iter().filter(|method| item.get(method).is_some());
+            calls.extend(methods.map(|method| (method, path.clone())));
+        }
+        calls
+    }
+
+    fn call(&self, (method, path): &Call) -> &Value {
+        &self.0["paths"][path][method]
+    }
+
+    /// The object itself, or what it refers to.
+    fn resolved<'a>(&'a self, object: &'a Value) -> &'a Value {
+        match object["$ref"].as_str() {
+            Some(reference) => self.0.pointer(reference.strip_prefix('#').unwrap()).unwrap(),
+            None => object,
+        }
+    }
+
+    fn validator(&self, schema: &Value) -> Validator {
+        let schema = json!({"allOf": [schema], "components": self.0["components"]});
+        jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap()
+    }
+
+    /// What is wrong with an answer.
+    fn faults(&self, call: &Call, status: StatusCode, body: &[u8]) -> Vec<String> {
+        let Some(response) = self.call(call)["responses"].get(status.as_str()) else {
+            return vec![format!("the status {status} is not described")];
+        };
+        match self.resolved(response)["content"]["application/json"].get("schema") {
+            None if call.1 == "/api/openapi.json" || body.is_empty() => Vec::new(),
+            None => vec!["a body is not described".to_owned()],
+            Some(schema) => match serde_json::from_slice(body) {
+                Ok(json) => {
+                    self.validator(schema).iter_errors(&json).map(|error| error.to_string()).collect()
+                }
+                Err(error) => vec![format!("the body is not JSON: {error}")],
+            },
+        }
+    }
+
+    /// Checks that the document describes all fields of a form, and demands no
+    /// other.
+    #[track_caller]
+    fn check_form(&self, call: &Call, sent: &BTreeSet<&str>) {
+        let body = self.resolved(&self.call(call)["requestBody"]);
+        let form = &body["content"]["application/x-www-form-urlencoded"]["schema"];
+        let described: BTreeSet<&str> =
+            form["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        let demanded: BTreeSet<&str> =
+            form["required"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        assert!(sent.is_subset(&described), "{call:?}: of {sent:?} only {described:?} are described");
+        assert!(demanded.is_subset(sent), "{call:?}: of {demanded:?} only {sent:?} were sent");
+    }
+
+    /// Whether the document says that a call takes anything that could be wrong.
+    fn takes_input(&self, call: &Call) -> bool {
+        let described = self.call(call);
+        described.get("parameters").is_some()
+            || described.get("requestBody").is_some()
+            || described.get("security").is_some()
+    }
+}
+
+/// Forbids members that are not named, in all schemas of objects below.
+fn close(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            if object.get("properties").is_some_and(Value::is_object) {
+                object.insert("additionalProperties".to_owned(), false.into());
+            }
+            object.values_mut().for_each(close);
+        }
+        Value::Array(values) => values.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+/// Asks calls, and notes which were answered and which refused.
+struct Asker {
+    document: Document,
+    answered: BTreeSet<Call>,
+    refused: BTreeSet<Call>,
+}
+
+impl Asker {
+    async fn send(&self, client: &Client, call: &Call, sent: &Sent<'_>) -> Answer {
+        let answer = match sent {
+            Address(address) => {
+                assert_eq!(call.0, "get");
+                client.get(address).await
+            }
+            Form(fields) => client.post(&call.1, fields).await,
+            Json(body) => client.post_bytes(&call.1, "text/plain", body.to_string().into_bytes()).await,
+        };
+        let body = String::from_utf8_lossy(&answer.body);
+        let faults = self.document.faults(call, answer.status, &answer.body);
+        assert!(faults.is_empty(), "{call:?} answers {} with {body}: {faults:#?}", answer.status);
+        answer
+    }
+
+    /// Asks what is answered.
+    async fn good(&mut self, client: &Client, method: &'static str, path: &str, sent: Sent<'_>) -> Value {
+        let call = (method, path.to_owned());
+        match &sent {
+            Address(address) => assert!(matches(path, address), "{address} is no {path}"),
+            Form(fields) => {
+                let secret = client.apisecret.as_ref().map(|_| "apisecret");
+                let names = fields.iter().map(|(name, _)| *name).chain(secret).collect();
+                self.document.check_form(&call, &names);
+            }
+            Json(_) => {}
+        }
+        let answer = self.send(client, &call, &sent).await;
+        assert!(answer.status.is_success(), "{call:?}: {answer:?}");
+        self.answered.insert(call);
+        if answer.body.is_empty() {
+            return Value::Null;
+        }
+        let json = answer.json();
+        assert_ne!(json["status"], "err", "{method} {path}: {json}");
+        json
+    }
+
+    /// Asks what is refused.
+    async fn bad(&mut self, client: &Client, method: &'static str, path: &str, sent: Sent<'_>) {
+        let call = (method, path.to_owned());
+        let answer = self.send(client, &call, &sent).await;
+        let json = answer.json();
+        assert!(json["status"] == "err" || !answer.status.is_success(), "{call:?}: {json}");
+        self.refused.insert(call);
+    }
+
+    /// Sends a form as somebody who may, and with other fields that are refused.
+    async fn form(&mut self, client: &Client, path: &str, good: Fields<'_>, bad: Fields<'_>) -> Value {
+        self.bad(client, "post", path, Form(bad)).await;
+        self.good(client, "post", path, Form(good)).await
+    }
+
+    /// Gets an address, and another one that is refused.
+    async fn get(&mut self, client: &Client, path: &str, good: &str, bad: &str) -> Value {
+        self.bad(client, "get", path, Address(bad)).await;
+        self.good(client, "get", path, Address(good)).await
+    }
+
+    /// Sends JSON, and other JSON that is refused.
+    async fn json(&mut self, client: &Client, path: &str, good: Value, bad: Value) -> Value {
+        self.bad(client, "post", path, Json(bad)).await;
+        self.good(client, "post", path, Json(good)).await
+    }
+}
+
+/// Whether an address is one of a call's.
+fn matches(path: &str, address: &str) -> bool {
+    let address = address.split('?').next().unwrap_or_default();
+    let parts: Vec<&str> = path.split('/').collect();
+    let asked: Vec<&str> = address.split('/').collect();
+    parts.len() == asked.len()
+        && parts.iter().zip(asked).all(|(part, asked)| part.starts_with('{') || *part == asked)
+}
+
+async fn ask_about_accounts(asker: &mut Asker, visitor: &Client) {
+    let account = [("username", "carol"), ("password", PASSWORD)];
+    let wrong = [("username", "carol"), ("password", "wrong password")];
+    asker.form(visitor, "/api/create_account", &account, &[("username", "-"), ("password", PASSWORD)]).await;
+    asker.form(visitor, "/api/login", &account, &wrong).await;
+    let address = "/api/login?username=carol&password=correct+horse";
+    asker.get(visitor, "/api/login", address, "/api/login?username=carol").await;
+    let carol = visitor.log_in("carol", PASSWORD).await;
+    let profile = [
+        ("about", "I read."),
+        ("email", "carol@example.org"),
+        ("password", ""),
+        ("fullname", "Carol C."),
+        ("tweet_news", "1"),
+    ];
+    asker.form(&carol, "/api/updateprofile", &profile, &[("about", ""), ("email", "no address")]).await;
+    let reset = [("username", "carol"), ("email", "carol@example.org")];
+    asker.form(visitor, "/api/reset-password", &reset, &[("username", "carol")]).await;
+    let address = "/api/reset-password?username=carol&email=carol%40example.org";
+    asker.get(visitor, "/api/reset-password", address, "/api/reset-password").await;
+    asker.form(&carol, "/api/logout", &[], &[("apisecret", "wrong")]).await;
+}
+
+async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client) {
+    let link = [
+        ("news_id", "-1"),
+        ("title", "The Rust Book"),
+        ("url", "https://doc.rust-lang.org/book/"),
+        ("text", "Chapter 4 is the one to read."),
+        ("topics", "rust,go"),
+    ];
+    asker.form(alice, "/api/submit", &link, &[("news_id", "-1"), ("title", "")]).await;
+    let text = [("news_id", "-1"), ("title", "A text"), ("text", "The text")];
+    asker.good(alice, "post", "/api/submit", Form(&text)).await;
+    let vote = [("news_id", "1"), ("vote_type", "up")];
+    asker.form(bob, "/api/votenews", &vote, &[("news_id", "1"), ("vote_type", "sideways")]).await;
+    let path = "/api/getnews/{sort}/{start}/{count}";
+    for client in [bob, &bob.with_secrets(None, None)] {
+        asker.get(client, path, "/api/getnews/latest/0/32", "/api/getnews/latest/0/33").await;
+    }
+    let listed = asker.good(bob, "get", path, Address("/api/getnews/top/0/1")).await;
+    assert_eq!(listed["news"][0]["voted"], "up", "{listed}");
+
+    asker.get(bob, "/api/articles/{order}/{page}", "/api/articles/score/1", "/api/articles/score/0").await;
+    let path = "/api/topic/{name}/{order}/{page}";
+    asker.get(bob, path, "/api/topic/rust/time/1", "/api/topic/-/time/1").await;
+    asker.good(bob, "get", "/api/topics", Address("/api/topics")).await;
+    let rename = [("topic", "rust"), ("name", "rustlang")];
+    asker.form(alice, "/api/renametopic", &rename, &[("topic", "rust"), ("name", "rust")]).await;
+    let merge = [("topic", "go"), ("into", "rustlang")];
+    asker.form(alice, "/api/mergetopic", &merge, &[("topic", "go")]).await;
+}
+
+async fn ask_about_comments(asker: &mut Asker, alice: &Client, bob: &Client) {
+    let post = |comment, parent, text| {
+        [("news_id", "2"), ("comment_id", comment), ("parent_id", parent), ("comment", text)]
+    };
+    for sent in
+        [post("-1", "-1", "Top"), post("-1", "1", "Reply"), post("2", "-1", "Reply!"), post("1", "1", "")]
+    {
+        asker.form(bob, "/api/postcomment", &sent, &post("-1", "1", "")).await;
+    }
+    let vote = [("comment_id", "2-2"), ("vote_type", "down")];
+    asker.form(alice, "/api/votecomment", &vote, &[("comment_id", "2"), ("vote_type", "down")]).await;
+    let path = "/api/getcomments/{news_id}";
+    let thread = asker.get(alice, path, "/api/getcomments/2", "/api/getcomments/0").await;
+    let top = &thread["comments"][0];
+    assert_eq!((&top["deleted"], &top["replies"][0]["voted"]), (&json!(true), &json!("down")), "{thread}");
+}
+
+async fn ask_about_timelines(asker: &mut Asker, alice: &Client, bob: &Client) {
+    let visitor = bob.with_secrets(None, None);
+    let text = [("text", "Hello @bob")];
+    let tweet = asker.form(alice, "/api/tweet", &text, &[("text", "")]).await["tweet_id"].to_string();
+    let (follow, nobody) = ([("username", "alice")], [("username", "nobody")]);
+    asker.form(bob, "/api/follow", &follow, &nobody).await;
+    asker.bad(&visitor, "get", "/api/timeline/home", Address("/api/timeline/home")).await;
+    let path = "/api/timeline/home";
+    let home = asker.get(bob, path, "/api/timeline/home?count=2", "/api/timeline/home?count=0").await;
+    assert!(home["next"].is_string() && home["tweets"][1]["news_id"].is_u64(), "{home}");
+    let path = "/api/timeline/everyone";
+    asker.get(&visitor, path, path, "/api/timeline/everyone?before=now").await;
+    let path = "/api/timeline/user/{name}";
+    asker.get(&visitor, path, "/api/timeline/user/alice?count=1", "/api/timeline/user/nobody").await;
+    let path = "/api/followers/{name}";
+    asker.get(&visitor, path, "/api/followers/alice?count=100", "/api/followers/alice?count=101").await;
+    let path = "/api/followings/{name}";
+    asker.get(&visitor, path, "/api/followings/bob", "/api/followings/nobody").await;
+    asker.form(bob, "/api/unfollow", &follow, &nobody).await;
+    asker
+        .form(alice, "/api/deltweet", &[("tweet_id", &tweet)], &[("tweet_id", &tweet), ("apisecret", "")])
+        .await;
+}
+
+async fn ask_about_sites(asker: &mut Asker, alice: &Client, visitor: &Client) {
+    let vote = |link: &str| json!({"link": link, "vote": 1, "user_id": VOTER});
+    asker.json(visitor, "/vote", vote("example.com"), vote("localhost")).await;
+    let scores = "/scores?for=example.com,example.org";
+    asker.get(visitor, "/scores", scores, "/scores").await;
+    let from = "/v1/scores?from=%7B%22links%22%3A%5B%7B%22hostname%22%3A%22Example.com%22%7D%5D%7D";
+    asker.get(visitor, "/v1/scores", from, "/v1/scores?from=%7B%7D").await;
+    let vote = |value: i64| json!({"link": {"hostname": "example.org"}, "value": value, "user_id": VOTER});
+    asker.json(visitor, "/v1/vote", vote(-1), vote(0)).await;
+
+    let vote = [("link", "example.com"), ("vote", "1")];
+    asker.form(alice, "/api/sites/vote", &vote, &[("link", "example.com"), ("vote", "2")]).await;
+    let links = |links: &[&str]| json!({"user_id": VOTER, "links": links});
+    asker.json(visitor, "/api/sites/own", links(&["example.com", "example.net"]), links(&[])).await;
+    let path = "/api/sites/history/{host}";
+    let history = "/api/sites/history/example.com?days=7";
+    asker.get(visitor, path, history, "/api/sites/history/example.com?days=0").await;
+    let path = "/api/sites/leaderboard/{list}/{span}";
+    let best = "/api/sites/leaderboard/best/week";
+    asker.get(visitor, path, best, "/api/sites/leaderboard/best/year").await;
+
+    let path = "/api/sites/prefix/{hex}";
+    let address = format!("/api/sites/prefix/{}", &hex::encode(Sha256::digest("example.com"))[..4]);
+    asker.get(visitor, path, &address, "/api/sites/prefix/xyz").await;
+    let unchanged = visitor.clone().with_header("if-none-match", "*");
+    let answer = asker.send(&unchanged, &("get", path.to_owned()), &Address(&address)).await;
+    assert_eq!(answer.status, StatusCode::NOT_MODIFIED);
+}
+
+async fn ask_about_voters(asker: &mut Asker, alice: &Client, bob: &Client) {
+    let path = "/api/sites/admin/voter/{uuid}";
+    let voter = format!("/api/sites/admin/voter/{VOTER}");
+    asker.bad(bob, "get", path, Address(&voter)).await;
+    asker.get(alice, path, &voter, "/api/sites/admin/voter/1").await;
+    let (path, votes) = ("/api/sites/admin/voter/{uuid}/votes", format!("{voter}/votes"));
+    let period = format!("{votes}?from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z");
+    let listed = asker.get(alice, path, &period, &format!("{votes}?from=now")).await;
+    assert_eq!(listed["votes"].as_array().map(Vec::len), Some(2), "{listed}");
+    let path = "/api/sites/admin/top_voters/{date}";
+    let day = "/api/sites/admin/top_voters/2027-01-15";
+    let voters = asker.get(alice, path, day, "/api/sites/admin/top_voters/today").await;
+    assert_ne!(voters["voters"], json!([]));
+    for path in ["/api/sites/admin/ban", "/api/sites/admin/unban"] {
+        asker.form(alice, path, &[("user_id", VOTER)], &[("user_id", "1")]).await;
+    }
+    let settings = [("voting_is_disabled", "0"), ("maximum_votes_per_user_per_day", "20")];
+    asker.form(alice, "/api/sites/admin/settings", &settings, &[("voting_is_disabled", "perhaps")]).await;
+}
+
+#[tokio::test]
+async fn every_answer_is_as_the_document_says() {
+    let relay = SmtpServer::start().await;
+    let mail = [("mail.relay", &*relay.relay()), ("mail.from", "news@example.com")];
+    let server = Server::start(Engine::Memory, &mail).await;
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let visitor = server.visitor();
+    server.set_field(&format!("user:{}", alice.user_id), "flags", "a").await;
+    server.set_karma(&alice, 100).await;
+    let document = Document::of(&visitor).await;
+    let mut asker = Asker { document, answered: BTreeSet::new(), refused: BTreeSet::new() };
+
+    ask_about_accounts(&mut asker, &visitor).await;
+    ask_about_news(&mut asker, &alice, &bob).await;
+    ask_about_comments(&mut asker, &alice, &bob).await;
+    ask_about_timelines(&mut asker, &alice, &bob).await;
+    ask_about_sites(&mut asker, &alice, &visitor).await;
+    ask_about_voters(&mut asker, &alice, &bob).await;
+    asker.form(&alice, "/api/delnews", &[("news_id", "1")], &[("news_id", "0")]).await;
+    asker.good(&visitor, "get", "/api/openapi.json", Address("/api/openapi.json")).await;
+
+    let calls = asker.document.calls();
+    assert!(calls.len() > 40, "only {} calls are described", calls.len());
+    let not_asked: Vec<&Call> = calls.difference(&asker.answered).collect();
+    assert!(not_asked.is_empty(), "not asked: {not_asked:?}");
+    let refusable = calls.iter().filter(|call| asker.document.takes_input(call));
+    let not_refused: Vec<&Call> = refusable.filter(|call| !asker.refused.contains(call)).collect();
+    assert!(not_refused.is_empty(), "not asked for what they refuse: {not_refused:?}");
+}
+
+#[tokio::test]
+async fn an_answer_with_more_or_less_than_the_document_says_is_noticed() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    alice.submit_text("A text", "The text").await;
+    let document = Document::of(&alice).await;
+    let call = ("get", "/api/getnews/{sort}/{start}/{count}".to_owned());
+    let answer = ok(alice.api_get("/api/getnews/latest/0/1").await);
+    let faults = |answer: &Value| document.faults(&call, StatusCode::OK, answer.to_string().as_bytes());
+    assert_eq!(faults(&answer), Vec::<String>::new());
+
+    let spoiled = |spoil: &dyn Fn(&mut Value)| {
+        let mut spoiled = answer.clone();
+        spoil(&mut spoiled);
+        assert!(!faults(&spoiled).is_empty(), "{spoiled} is not noticed");
+    };
+    spoiled(&|answer| answer["more"] = 1.into());
+    spoiled(&|answer| answer["news"][0]["more"] = 1.into());
+    spoiled(&|answer| drop(answer["news"][0].as_object_mut().unwrap().remove("title")));
+    spoiled(&|answer| drop(answer.as_object_mut().unwrap().remove("status")));
+    spoiled(&|answer| answer["news"][0]["up"] = "1".into());
+    spoiled(&|answer| answer["news"][0]["title"] = Value::Null);
+    spoiled(&|answer| answer["news"] = vec![answer["news"][0].clone(); 33].into());
+    assert!(!document.faults(&call, StatusCode::IM_A_TEAPOT, b"").is_empty());
+}
