@@ -208,6 +208,16 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_follows_a_thousand_people_is_suggested_somebody_else_as_who_follows_one_more() {
+        for followings in [999, 1_000, 1_001] {
+            let last = followings + 1;
+            // Somebody new, and the one who was followed first.
+            let follows = [(1, (2..=last).collect()), (last, vec![1_150, 2])];
+            assert_eq!(suggested(&follows, 3).await, [(1_150, 1, 1)], "{followings}");
+        }
+    }
+
+    #[tokio::test]
     async fn the_first_accounts_are_suggested_while_hardly_anybody_follows() {
         assert_eq!(suggested(&[], 3).await, [(2, 0, 0), (3, 0, 0), (4, 0, 0)]);
     }
