@@ -30,6 +30,7 @@ mod concurrency;
 mod crash;
 mod dataset;
 mod deliveries;
+mod edges;
 mod escaping;
 mod feeds;
 mod forms;
