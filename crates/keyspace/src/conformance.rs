@@ -19,8 +19,8 @@ mod sorted;
 mod whole;
 mod writes;
 
-use super::redis_server::RedisServer;
 use super::*;
+use tidings_testing_redis::RedisServer;
 
 /// The time to live of keys that are to expire within a test.
 const SHORT: Duration = Duration::from_millis(30);
