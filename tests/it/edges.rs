@@ -1,16 +1,18 @@
 //! Both sides of the numbers at which the site goes about something in another way:
 //! much at once is done in chunks, and very much is not kept in memory.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tidings_domain::articles::repair::NewsWalk;
 use tidings_domain::report::Found;
 use tidings_domain::timelines::check::TimelineCheck;
 use tidings_domain::timelines::deliveries;
+use tidings_keyspace::{Batch, Store, StoreOptions};
 
 use crate::client::{Client, PASSWORD, ok};
 use crate::consistency;
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, dump};
 
 /// Writes so many items with wrong ranks and without articles, the way an import by
 /// other means may leave them.
@@ -205,5 +207,62 @@ async fn all_jobs_that_were_left_are_found_also_more_than_are_looked_at_at_once(
             assert!(Instant::now() < deadline, "jobs are left of {count}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+}
+
+#[tokio::test]
+async fn a_tweet_is_found_below_many_that_cannot_be_shown() {
+    // A page of one tweet looks at two entries up to eight times, and then leaves the
+    // rest to the next page.
+    for gone in [0, 1, 14, 15, 16, 17, 50] {
+        let server = Server::start(Engine::Memory, &[]).await;
+        let tweet = server.member("alice").await.tweet("Still here").await;
+        server
+            .write(|batch| {
+                for number in 1..=gone {
+                    batch.sorted_add(
+                        "global_timeline",
+                        (1_000 + number).to_string(),
+                        1e10 + f64::from(number),
+                    );
+                }
+            })
+            .await;
+        let (mut path, mut pages) = ("/api/timeline/everyone?count=1".to_owned(), 1);
+        loop {
+            let page = ok(server.visitor().api_get(&path).await);
+            if let Some(found) = page["tweets"].as_array().unwrap().first() {
+                assert_eq!(found["id"], tweet);
+                break;
+            }
+            let next = page["next"].as_str().unwrap_or_else(|| panic!("{gone} hide a tweet"));
+            path = format!("/api/timeline/everyone?count=1&before={next}");
+            pages += 1;
+        }
+        assert_eq!(pages, if gone < 16 { 1 } else { gone / 16 + 1 }, "{gone}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_is_copied_however_many_pages_of_keys_it_has() {
+    for keys in [199, 200, 201, 450] {
+        let folder = tempfile::tempdir().unwrap();
+        let url = |name: &str| format!("redb:{}", folder.path().join(name).display());
+        let from = Store::open(&url("from"), &StoreOptions::default()).await.unwrap();
+        let mut batch = Batch::new();
+        for key in 0..keys {
+            batch.set(format!("key:{key}"), key.to_string());
+        }
+        from.commit(batch).await.unwrap();
+        let expected = dump(&from).await;
+        from.close().await;
+        let copied = Command::new(env!("CARGO_BIN_EXE_tidings"))
+            .args(["copy", &url("from"), &url("to")])
+            .output()
+            .unwrap();
+        assert!(copied.status.success(), "{copied:?}");
+        let to = Store::open(&url("to"), &StoreOptions::default()).await.unwrap();
+        assert_eq!(dump(&to).await, expected, "{keys}");
+        to.close().await;
     }
 }
