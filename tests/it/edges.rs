@@ -1,5 +1,5 @@
-//! Both sides of the numbers at which the site goes about something in another way:
-//! much at once is done in chunks, and very much is not kept in memory.
+//! Both sides of the numbers at which the site does something in another way: long
+//! lists are worked on in chunks, and very long ones are not kept in memory.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use crate::client::{Client, PASSWORD, ok};
 use crate::consistency;
 use crate::server::{Engine, Server, dump};
 
-/// Writes so many items with wrong ranks and without articles, the way an import by
-/// other means may leave them.
+/// Writes `count` items with wrong ranks and without articles, as another program may
+/// leave them.
 async fn write_news(server: &Server, count: u64) {
     server
         .write(|batch| {
@@ -66,7 +66,7 @@ async fn own_votes_are_shown_on_items_with_as_many_votes_as_are_kept_and_with_on
                 .await;
             let carol = server.member("carol").await;
             let own = async |client: &Client| client.news(news).await["voted"].clone();
-            // Each look may find something else kept.
+            // The first look reads the votes, the later ones may find them kept.
             for _ in 0..3 {
                 assert_eq!(own(&alice).await, direction, "{votes} {direction}");
                 assert_eq!(own(&bob).await, "up", "{votes} {direction}");
@@ -83,7 +83,7 @@ async fn own_votes_are_shown_on_items_with_as_many_votes_as_are_kept_and_with_on
                 assert_eq!(own(&alice).await, direction, "{votes} {direction}, one more");
             }
         }
-        // Of very many votes the own one is looked up.
+        // Where there are too many votes to keep, the viewer's own is looked up.
         assert_eq!(rounds[1], rounds[0] + 1, "{direction}: {rounds:?}");
     }
 }
@@ -120,7 +120,7 @@ async fn all_articles_are_checked_however_many_chunks_they_are() {
     }
 }
 
-/// Checks all timelines; tells how many entries differ.
+/// Checks all timelines and returns how many entries differ.
 async fn timelines_that_differ(server: &Server, repair: bool) -> u64 {
     let mut check = TimelineCheck::begin(&server.app.site, server.app.moment(), repair).await.unwrap();
     let mut found = Found::default();

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_follows_a_thousand_people_is_suggested_somebody_else_as_who_follows_one_more() {
+    async fn who_is_followed_is_not_suggested_at_1_000_followings_nor_at_1_001() {
         for followings in [999, 1_000, 1_001] {
             let last = followings + 1;
             // Somebody new, and the one who was followed first.

@@ -79,8 +79,8 @@ pub(super) async fn batches_are_seen_whole(subject: Subject) {
 }
 
 pub(super) async fn more_batches_at_once_than_any_queue_holds_are_all_applied(subject: Subject) {
-    // The embedded engine queues 1,024 batches and applies 256 at once; of Redis as many
-    // requests wait.
+    // The embedded engine queues 1,024 batches and applies at most 256 together. The
+    // client of Redis queues 1,024 requests.
     const BATCHES: i64 = 1_500;
     let mut tasks = JoinSet::new();
     for _ in 0..BATCHES {

@@ -436,7 +436,7 @@ pub(super) async fn many_members_are_selected(subject: Subject) {
         .await;
     for (sets, within, count) in [
         (&["by2"][..], Within::All, 1_000),
-        // The embedded engine reads all scores from one candidate in eight on.
+        // The embedded engine reads all scores when at least one in eight is a candidate.
         (&["by8"], Within::All, 250),
         (&["by9"], Within::All, 223),
         (&["by2", "by3"], Within::All, 334),

@@ -270,8 +270,8 @@ pub(super) async fn a_small_hash_that_grows_keeps_everything(subject: Subject) {
 }
 
 pub(super) async fn a_hash_keeps_everything_at_every_size(subject: Subject) {
-    // The embedded engine stores hashes up to 2,048 bytes in one way, and larger ones
-    // in another: with 13 bytes beside the value, and 10 for a second field.
+    // The embedded engine stores hashes of up to 2,048 bytes in one row. The first field
+    // takes 13 bytes beside its value, the second 10 in all.
     for length in 2_020..2_040_usize {
         let value = "v".repeat(length);
         subject.write(|batch| batch.set_field("hash", "first", &*value)).await;
