@@ -5,14 +5,11 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "../crates/keyspace/src/redis_server.rs"]
-mod redis_server;
-
 use divan::Bencher;
-use redis_server::RedisServer;
 use std::sync::{LazyLock, Mutex};
 use tempfile::TempDir;
 use tidings_keyspace::{Batch, Order, Query, Store, StoreOptions};
+use tidings_testing::redis_server::RedisServer;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 

@@ -6,9 +6,6 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod dataset;
-
-use dataset::{Plan, Random, Size, words};
 use divan::{Bencher, black_box};
 use maud::Render;
 use std::sync::LazyLock;
@@ -27,6 +24,7 @@ use tidings_domain::values::rules::RankingRules;
 use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::urls::NewsUrl;
 use tidings_keyspace::Hash;
+use tidings_testing::dataset::{self, Plan, Random, Size, words};
 use tidings_web::autolink::autolink;
 use tidings_web::local_path::LocalPath;
 use tidings_web::pages::fragments::LinkTarget;

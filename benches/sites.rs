@@ -7,12 +7,6 @@
 //! loopback, so both cores are shared with it. Needs `redis-server`.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
-mod load;
-#[path = "../crates/keyspace/src/redis_server.rs"]
-mod redis_server;
-
-use load::{Connection, fetch, load, serve_bare};
-use redis_server::RedisServer;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,6 +18,8 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::voter_id::VoterId;
 use tidings_keyspace::{EngineClock, Store, StoreOptions};
+use tidings_testing::load::{Connection, fetch, load, serve_bare};
+use tidings_testing::redis_server::RedisServer;
 use tidings_web::AppParts;
 use tokio::net::TcpListener;
 

@@ -4,10 +4,6 @@
 //! `cargo bench --bench timelines`; the Redis figures need a `redis-server`.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
-#[path = "../crates/keyspace/src/redis_server.rs"]
-mod redis_server;
-
-use redis_server::RedisServer;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::accounts::users::User;
@@ -21,6 +17,7 @@ use tidings_domain::values::clock::Moment;
 use tidings_domain::values::rules::{Rules, TimelineRules};
 use tidings_domain::values::text::TweetText;
 use tidings_keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
+use tidings_testing::redis_server::RedisServer;
 use tokio::task::JoinSet;
 
 /// Followers of the authors whose tweets are timed.

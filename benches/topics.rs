@@ -5,11 +5,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "../crates/keyspace/src/redis_server.rs"]
-mod redis_server;
-
 use divan::Bencher;
-use redis_server::RedisServer;
 use std::sync::{Arc, LazyLock, Mutex};
 use tempfile::TempDir;
 use tidings_domain::accounts::visit::Visit;
@@ -19,6 +15,7 @@ use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::rules::Rules;
 use tidings_keyspace::{Batch, Store, StoreOptions};
+use tidings_testing::redis_server::RedisServer;
 use tokio::runtime::Runtime;
 
 const ARTICLES: u64 = 100_000;

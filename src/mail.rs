@@ -107,14 +107,10 @@ fn tls_for(relay: &Relay) -> Result<Tls, MailError> {
 }
 
 #[cfg(test)]
-#[path = "../tests/it/smtp_server.rs"]
-mod smtp_server;
-
-#[cfg(test)]
 mod tests {
-    use super::smtp_server::SmtpServer;
     use super::*;
     use crate::config::{Config, Flags};
+    use tidings_testing::smtp_server::SmtpServer;
 
     fn mailer(variables: &[(&str, &str)]) -> Option<Mailer> {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

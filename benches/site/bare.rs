@@ -1,7 +1,6 @@
 //! The bare route that every figure is compared with: axum, and nothing but
 //! giving answers of the site again.
 
-use super::load::Sample;
 use super::requests::Request;
 use axum::Router;
 use axum::body::Body;
@@ -11,6 +10,7 @@ use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tidings_testing::load::Sample;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 

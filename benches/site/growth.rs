@@ -3,17 +3,17 @@
 //! The rows of the table, under the same load; and pages that nobody has asked
 //! for yet, one after another.
 
-use super::dataset::{self, Plan, people};
-use super::load::{Connection, fetch};
 use super::options::{Engine, Options};
 use super::requests::{Request, write_list};
 use super::rows::{self, MIX};
 use super::run::{Pace, load};
 use super::server::Server;
 use super::store::Filled;
-use super::wrk::{Measured, median, medians};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+use tidings_testing::dataset::{self, Plan, people};
+use tidings_testing::load::{Connection, fetch};
+use tidings_testing::wrk::{Measured, median, medians};
 
 /// Pages of a kind that are asked for the first time.
 const DIFFERENT: u64 = 750;

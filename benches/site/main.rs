@@ -9,15 +9,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod bare;
-#[path = "../dataset/mod.rs"]
-mod dataset;
 mod document;
 mod growth;
-#[path = "../load/mod.rs"]
-mod load;
 mod options;
-#[path = "../../crates/keyspace/src/redis_server.rs"]
-mod redis_server;
 mod report;
 mod requests;
 mod rounds;
@@ -27,13 +21,13 @@ mod server;
 mod soak;
 mod store;
 mod votes;
-mod wrk;
 
 use clap::Parser;
 use growth::Growth;
 use options::{Engine, Options};
 use report::Results;
 use store::Filled;
+use tidings_testing::wrk;
 
 #[tokio::main]
 async fn main() {

@@ -6,8 +6,8 @@ use super::rows::MIX;
 use super::run::{Figures, PageFigures};
 use super::soak::Minute;
 use super::votes::{Times, Votes};
-use super::wrk::median;
 use std::time::Duration;
+use tidings_testing::wrk::median;
 
 const START: Duration = Duration::from_millis(200);
 const RESIDENT_MEBIBYTES: f64 = 200.0;

@@ -1,8 +1,8 @@
 //! Requests: as a list for `wrk`, or one by one for a connection.
 
-use super::dataset::people;
 use std::fmt::Write;
 use std::path::Path;
+use tidings_testing::dataset::people;
 
 /// A request.
 #[derive(Debug, Clone)]

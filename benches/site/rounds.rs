@@ -1,6 +1,5 @@
 //! How often a page asks the store when nothing has been kept from before.
 
-use super::load::fetch;
 use super::requests::Request;
 use super::server::settings;
 use std::net::Ipv4Addr;
@@ -9,6 +8,7 @@ use tidings::config::{Config, Flags};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_keyspace::{EngineClock, Store, StoreOptions};
+use tidings_testing::load::fetch;
 use tidings_web::AppParts;
 use tokio::net::TcpListener;
 

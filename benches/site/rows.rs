@@ -1,11 +1,11 @@
 //! What is measured: one row for each kind of page, and the mix of all.
 
-use super::dataset::{Plan, Random, host, people};
 use super::requests::Request;
 use std::collections::HashSet;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ranking;
 use tidings_domain::values::rules::RankingRules;
+use tidings_testing::dataset::{Plan, Random, host, people};
 
 /// Sessions that logged-in rows rotate over.
 const SESSIONS: u64 = 500;

@@ -1,7 +1,6 @@
 //! One engine from the filling of its store to the last figure.
 
 use super::bare::Bare;
-use super::load::fetch;
 use super::options::{Engine, Options};
 use super::requests::{Request, write_list};
 use super::rounds;
@@ -9,10 +8,11 @@ use super::rows::{MIX, Row, rows};
 use super::server::{Memory, Server};
 use super::store::Filled;
 use super::votes::{self, Votes};
-use super::wrk::{self, Load, Measured, median, medians};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
+use tidings_testing::load::fetch;
+use tidings_testing::wrk::{self, Load, Measured, median, medians};
 
 /// How often a server is started, to see how long that takes.
 const STARTS: usize = 3;
@@ -176,7 +176,7 @@ pub async fn check_votes(address: SocketAddr, requests: &[Request], sent: u64) {
 }
 
 /// Answers to some of the requests of a row. They must be what they ought to be.
-async fn samples(address: SocketAddr, row: &Row) -> Vec<(&Request, super::load::Sample)> {
+async fn samples(address: SocketAddr, row: &Row) -> Vec<(&Request, tidings_testing::load::Sample)> {
     let mut samples = Vec::new();
     for (number, request) in row.requests.iter().take(row.samples.max(CHECKED)).enumerate() {
         let sample = fetch(address, &request.text()).await;

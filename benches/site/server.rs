@@ -1,11 +1,11 @@
 //! The program itself, serving in a process of its own.
 
-use super::load::Connection;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use tidings_testing::load::Connection;
 
 /// Settings that do not limit the load.
 const SETTINGS: &[(&str, &str)] = &[

@@ -1,14 +1,14 @@
 //! The stores that are measured, filled.
 
-use super::dataset::{self, Plan, Size};
 use super::options::{Engine, Options};
-use super::redis_server::RedisServer;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::{EngineClock, Store, StoreOptions};
+use tidings_testing::dataset::{self, Plan, Size};
+use tidings_testing::redis_server::RedisServer;
 
 /// Memory of the embedded engine while a store is filled.
 const FILLING_CACHE_BYTES: usize = 512 * 1024 * 1024;

@@ -5,15 +5,15 @@
 //! (4 ms and 0.2 ms, on a virtual machine): measured apart, a vote seemed to take
 //! less than the flush that is part of it.
 
-use super::load::Connection;
 use super::requests::{Request, write_list};
 use super::rows::VOTERS;
 use super::server::Server;
 use super::store::Filled;
-use super::wrk::{self, Load};
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::time::{Duration, Instant};
+use tidings_testing::load::Connection;
+use tidings_testing::wrk::{self, Load};
 
 /// How long many vote at the same time.
 const CROWD: Duration = Duration::from_secs(5);

@@ -7,22 +7,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-mod axe;
-mod browser;
-mod chromedriver;
-mod showcase;
+// The harness, under the names that the files of this test know.
+use tidings_testing::{axe, browser, client, server, smtp_server};
 
-#[path = "../it/client.rs"]
-#[allow(dead_code)]
-mod client;
-#[path = "../../crates/keyspace/src/redis_server.rs"]
-mod redis_server;
-#[path = "../it/server.rs"]
-#[allow(dead_code)]
-mod server;
-#[path = "../it/smtp_server.rs"]
-#[allow(dead_code)]
-mod smtp_server;
+mod showcase;
 
 mod accessibility;
 mod accounts;

@@ -10,25 +10,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+// The harness, under the names that the files of this test know.
+use tidings_testing::{axe, browser, client, server};
+
 mod extension;
 mod result_pages;
-
-#[path = "../browser/axe.rs"]
-#[allow(dead_code)]
-mod axe;
-#[path = "../browser/browser.rs"]
-#[allow(dead_code)]
-mod browser;
-#[path = "../browser/chromedriver.rs"]
-mod chromedriver;
-#[path = "../it/client.rs"]
-#[allow(dead_code)]
-mod client;
-#[path = "../../crates/keyspace/src/redis_server.rs"]
-mod redis_server;
-#[path = "../it/server.rs"]
-#[allow(dead_code)]
-mod server;
 
 mod firefox;
 mod marks;

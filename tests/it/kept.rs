@@ -331,28 +331,3 @@ async fn a_browser_that_has_the_page_is_told_so() {
         assert_eq!(head.bytes().await.unwrap().len(), 0);
     }
 }
-
-#[tokio::test]
-async fn an_item_with_more_votes_than_are_kept_shows_own_votes() {
-    let server = Server::start(Engine::Memory, &[]).await;
-    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-    let news = alice.submit_text("Very popular", "text").await;
-    let voters = (100..1_200_u64).map(|voter| (voter.to_string(), 1.0));
-    server
-        .write(|batch| {
-            for (voter, time) in voters {
-                batch.sorted_add(format!("news.up:{news}"), voter, time);
-            }
-        })
-        .await;
-    server.set_karma(&bob, 100).await;
-    let pressed = async |client: &Client| text(client.get("/").await).contains(PRESSED);
-    // The author has voted; each look may find something else kept.
-    for _ in 0..3 {
-        assert_eq!((pressed(&alice).await, pressed(&bob).await), (true, false));
-    }
-    ok(bob.vote(news, "down").await);
-    for _ in 0..3 {
-        assert_eq!((pressed(&alice).await, pressed(&bob).await), (true, true));
-    }
-}

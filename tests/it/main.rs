@@ -7,19 +7,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-#[path = "../../benches/dataset/mod.rs"]
-mod bench_dataset;
-mod client;
+// The harness, under the names that the files of this test know.
+use tidings_testing::{client, dataset as bench_dataset, html, redis_server, server, smtp_server, wrk};
+
 mod community;
 mod consistency;
-mod html;
 mod redis_commands;
-#[path = "../../crates/keyspace/src/redis_server.rs"]
-mod redis_server;
-mod server;
-mod smtp_server;
-#[path = "../../benches/site/wrk.rs"]
-mod wrk;
 
 mod accounts;
 mod api_shapes;
@@ -30,6 +23,7 @@ mod concurrency;
 mod crash;
 mod dataset;
 mod deliveries;
+mod edges;
 mod escaping;
 mod feeds;
 mod forms;

@@ -19,8 +19,8 @@ mod sorted;
 mod whole;
 mod writes;
 
-use super::redis_server::RedisServer;
 use super::*;
+use tidings_testing_redis::RedisServer;
 
 /// The time to live of keys that are to expire within a test.
 const SHORT: Duration = Duration::from_millis(30);
@@ -227,6 +227,7 @@ rules! {
         a_field_can_be_deleted_and_counted_anew
         a_key_can_be_deleted_and_written_as_another_type
         a_small_hash_that_grows_keeps_everything
+        a_hash_keeps_everything_at_every_size
         strange_texts_are_stored_as_they_are
         a_batch_without_operations_passes
         next_id_gives_each_number_once
@@ -272,6 +273,7 @@ rules! {
     concurrency:
         concurrent_increments_are_all_kept
         one_of_many_rivals_wins
+        more_batches_at_once_than_any_queue_holds_are_all_applied
         batches_are_seen_whole;
     events:
         messages_reach_all_who_listen_on_the_channel
@@ -289,5 +291,6 @@ rules! {
         restore_replaces_keys_whole
         scan_walks_over_many_keys
         large_collections_are_copied
+        collections_are_copied_whatever_their_length
         keys_are_counted;
 }

@@ -18,8 +18,6 @@ mod redis;
 
 #[cfg(test)]
 mod conformance;
-#[cfg(test)]
-mod redis_server;
 
 pub use batch::{Batch, Bound, CheckId, CommitError, Committed, Selection, Within, Write};
 pub use events::{Notice, Subscription};

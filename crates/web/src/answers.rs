@@ -185,3 +185,54 @@ fn shared_headers(mut headers: HeaderMap, body: &[u8]) -> HeaderMap {
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
     headers
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::AppParts;
+    use crate::pages::test_support::settings;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+    use tidings_domain::passwords::PasswordWorker;
+    use tidings_domain::site::Site;
+    use tidings_domain::values::rules::Rules;
+    use tidings_keyspace::{EngineClock, Query, Store};
+
+    /// How often an answer of so many bytes is made for two requests with such an
+    /// `Accept-Encoding`.
+    async fn made(length: usize, encoding: &str) -> usize {
+        let store = Store::in_memory().await.unwrap();
+        let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
+        let clock = EngineClock::Manual(Arc::new(AtomicU64::new(1_000_000)));
+        let parts = AppParts { site, settings: settings(), mailer: None, clock, live: Arc::default() };
+        let app = App::from(parts);
+        let mut made = 0;
+        for _ in 0..2 {
+            let request = Request::builder().uri("/").header(header::ACCEPT_ENCODING, encoding);
+            let response = answer_cached(&app, request.body(()).unwrap(), async |_| {
+                made += 1;
+                let mut query = Query::new();
+                query.string("read");
+                app.site.store.query(query).await.unwrap();
+                same_for_all("a".repeat(length).into_response()).await
+            })
+            .await;
+            assert_eq!(to_bytes(response.into_body(), usize::MAX).await.unwrap().len(), length);
+        }
+        made
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_cached_up_to_a_mebibyte() {
+        assert_eq!(made(0, "gzip").await, 1);
+        assert_eq!(made(LARGEST, "gzip").await, 1);
+        assert_eq!(made(LARGEST + 1, "gzip").await, 2);
+    }
+
+    #[tokio::test]
+    async fn a_request_whose_encodings_are_too_long_is_answered_anew() {
+        assert_eq!(made(10, &"a".repeat(LONGEST_ENCODING)).await, 1);
+        assert_eq!(made(10, &"a".repeat(LONGEST_ENCODING + 1)).await, 2);
+    }
+}

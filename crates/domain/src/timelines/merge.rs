@@ -135,6 +135,48 @@ mod tests {
         prop::option::of((0..7_u32, 1..120_u64).prop_map(|(score, id)| Cursor { score: score.into(), id }))
     }
 
+    /// What the site merges from some lists, and the newest of all their entries.
+    async fn merged(
+        lists: Vec<Vec<(u64, u32)>>,
+        window: Window,
+        floor: Option<f64>,
+    ) -> (Vec<Cursor>, Vec<Cursor>) {
+        let store = Store::in_memory().await.unwrap();
+        let mut batch = Batch::new();
+        // An entry has the same score wherever it is.
+        let mut scores = std::collections::BTreeMap::new();
+        for (number, list) in lists.iter().enumerate() {
+            for (id, score) in list {
+                let score = *scores.entry(*id).or_insert(*score);
+                batch.sorted_add(number.to_string(), id.to_string(), score.into());
+            }
+            batch.sorted_add(number.to_string(), "nonsense", 3.0);
+        }
+        store.commit(batch).await.unwrap();
+
+        let keys = (0..lists.len()).map(|number| number.to_string()).collect();
+        let mut merge = Merge::new(keys, window, floor, f64::INFINITY);
+        while !merge.is_done() {
+            let mut query = Query::new();
+            let asked = merge.ask(&mut query);
+            merge.take(asked, &mut store.query(query).await.unwrap());
+        }
+
+        let all = scores.iter().map(|(id, score)| Cursor { score: (*score).into(), id: *id });
+        let mut expected: Vec<Cursor> =
+            all.filter(|entry| window.has(entry) && floor.is_none_or(|floor| entry.score > floor)).collect();
+        expected.sort_by(|entry, other| other.order(entry));
+        expected.truncate(window.count);
+        (merge.into_entries(), expected)
+    }
+
+    #[track_caller]
+    fn check(lists: Vec<Vec<(u64, u32)>>, window: Window, floor: Option<u32>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (merged, expected) = runtime.block_on(merged(lists, window, floor.map(f64::from)));
+        assert_eq!(merged, expected);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
@@ -146,40 +188,27 @@ mod tests {
             count in 0..40_usize,
             floor in prop::option::of(0..7_u32),
         ) {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let store = Store::in_memory().await.unwrap();
-                let mut batch = Batch::new();
-                // An entry has the same score wherever it is.
-                let mut scores = std::collections::BTreeMap::new();
-                for (number, list) in lists.iter().enumerate() {
-                    for (id, score) in list {
-                        let score = *scores.entry(*id).or_insert(*score);
-                        batch.sorted_add(number.to_string(), id.to_string(), score.into());
-                    }
-                    batch.sorted_add(number.to_string(), "nonsense", 3.0);
-                }
-                store.commit(batch).await.unwrap();
-                let window = Window { before, since, count };
-                let floor = floor.map(f64::from);
-
-                let keys = (0..lists.len()).map(|number| number.to_string()).collect();
-                let mut merge = Merge::new(keys, window, floor, f64::INFINITY);
-                while !merge.is_done() {
-                    let mut query = Query::new();
-                    let asked = merge.ask(&mut query);
-                    merge.take(asked, &mut store.query(query).await.unwrap());
-                }
-
-                let all = scores.iter().map(|(id, score)| Cursor { score: (*score).into(), id: *id });
-                let mut expected: Vec<Cursor> = all
-                    .filter(|entry| window.has(entry) && floor.is_none_or(|floor| entry.score > floor))
-                    .collect();
-                expected.sort_by(|entry, other| other.order(entry));
-                expected.truncate(count);
-                prop_assert_eq!(merge.into_entries(), expected);
-                Ok(())
-            })?;
+            check(lists, Window { before, since, count }, floor);
         }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_merge_of_many_lists_is_the_sorted_whole(
+            lists in prop::collection::vec(entries(), MANY_LISTS - 1..MANY_LISTS + 3),
+            before in cursor(),
+            count in 0..100_usize,
+        ) {
+            check(lists, Window { before, since: None, count }, None);
+        }
+    }
+
+    #[test]
+    fn of_many_lists_less_is_read_than_of_few() {
+        assert_eq!(first_limit(50, MANY_LISTS), 50 + SLACK);
+        assert_eq!(first_limit(50, MANY_LISTS + 1), 4 + SLACK);
+        assert_eq!(first_limit(1, MANY_LISTS + 1), 1 + SLACK);
     }
 }

@@ -214,6 +214,16 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_is_followed_is_not_suggested_at_1_000_followings_nor_at_1_001() {
+        for followings in [999, 1_000, 1_001] {
+            let last = followings + 1;
+            // Somebody new, and the one who was followed first.
+            let follows = [(1, (2..=last).collect()), (last, vec![1_150, 2])];
+            assert_eq!(suggested(&follows, 3).await, [(1_150, 1, 1)], "{followings}");
+        }
+    }
+
+    #[tokio::test]
     async fn the_first_accounts_are_suggested_while_hardly_anybody_follows() {
         assert_eq!(suggested(&[], 3).await, [(2, 0, 0), (3, 0, 0), (4, 0, 0)]);
     }

@@ -48,8 +48,8 @@ pub const TOPIC_LIST_SECONDS: u64 = 60;
 pub const TOPIC_MOVE_CHUNK: usize = 100;
 /// News whose articles are checked in one round.
 pub const ARTICLE_CHECK_CHUNK: u64 = 200;
-/// Items read below a page of the top news by who refreshes the stored ranks, so that
-/// what has risen gets onto the page.
+/// Items that a refresh of the stored ranks reads below the page, so that those which
+/// have risen get onto it.
 pub const TOP_READ_AHEAD: u64 = 70;
 /// Draws for a random item before the latest stands in.
 pub const RANDOM_DRAWS: usize = 16;

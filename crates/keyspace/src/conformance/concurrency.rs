@@ -77,3 +77,21 @@ pub(super) async fn batches_are_seen_whole(subject: Subject) {
     }
     tasks.join_all().await;
 }
+
+pub(super) async fn more_batches_at_once_than_any_queue_holds_are_all_applied(subject: Subject) {
+    // The embedded engine queues 1,024 batches and applies at most 256 together. The
+    // client of Redis queues 1,024 requests.
+    const BATCHES: i64 = 1_500;
+    let mut tasks = JoinSet::new();
+    for _ in 0..BATCHES {
+        let store = subject.store.clone();
+        tasks.spawn(async move {
+            let mut batch = Batch::new();
+            batch.increment("counter", 1);
+            store.commit(batch).await.unwrap().counters
+        });
+    }
+    let mut counters: Vec<i64> = tasks.join_all().await.into_iter().flatten().collect();
+    counters.sort_unstable();
+    assert!(counters.into_iter().eq(1..=BATCHES));
+}

@@ -110,6 +110,21 @@ pub(super) async fn large_collections_are_copied(subject: Subject) {
     assert_same(&subject.dump().await, &entries);
 }
 
+pub(super) async fn collections_are_copied_whatever_their_length(subject: Subject) {
+    // Both engines restore at most 1,000 members at once.
+    for length in [999, 1_000, 1_001, 2_000, 2_001] {
+        let texts: Vec<String> = (0..length).map(|number| format!("{number:05}")).collect();
+        let entry = |key: &str, value| Entry { key: key.to_owned(), value, time_to_live: None };
+        let entries = vec![
+            entry("hash", Value::Hash(texts.iter().map(|text| (text.clone(), text.clone())).collect())),
+            entry("set", Value::Set(texts.clone())),
+            entry("sorted", Value::SortedSet(texts.iter().map(|text| (text.clone(), 1.0)).collect())),
+        ];
+        subject.store.restore(entries.clone()).await.unwrap();
+        assert_same(&subject.dump().await, &entries);
+    }
+}
+
 pub(super) async fn keys_are_counted(subject: Subject) {
     assert_eq!(subject.store.count_keys().await.unwrap(), 0);
     subject.write_one_of_each().await;

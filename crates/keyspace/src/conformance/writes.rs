@@ -269,6 +269,25 @@ pub(super) async fn a_small_hash_that_grows_keeps_everything(subject: Subject) {
     assert_eq!(subject.ask(|query| query.hash("hash")).await.get("large").map(str::len), Some(100_000));
 }
 
+pub(super) async fn a_hash_keeps_everything_at_every_size(subject: Subject) {
+    // The embedded engine stores hashes of up to 2,048 bytes in one row. The first field
+    // takes 13 bytes beside its value, the second 10 in all.
+    for length in 2_020..2_040_usize {
+        let value = "v".repeat(length);
+        subject.write(|batch| batch.set_field("hash", "first", &*value)).await;
+        let hash = subject.ask(|query| query.hash("hash")).await;
+        assert_eq!(hash.0, pairs(&[("first", &value)]), "{length}");
+        subject.write(|batch| batch.set_field("hash", "n", "1")).await;
+        assert_eq!(subject.write(|batch| batch.increment_field("hash", "n", 1)).await, [2], "{length}");
+        let fields = subject.ask(|query| query.hash_fields("hash", ["first", "n", "absent"])).await;
+        assert_eq!(fields, [Some(value), Some("2".to_owned()), None], "{length}");
+        subject.write(|batch| batch.delete_field("hash", "first")).await;
+        assert_eq!(subject.ask(|query| query.hash("hash")).await.0, pairs(&[("n", "2")]), "{length}");
+        subject.write(|batch| batch.delete("hash")).await;
+        assert_eq!(subject.dump().await, [], "{length}");
+    }
+}
+
 pub(super) async fn strange_texts_are_stored_as_they_are(subject: Subject) {
     for text in STRANGE_TEXTS {
         subject

@@ -4,12 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::check_info;
-use crate::redis_server::RedisServer;
 use crate::{
     Batch, CommitError, Committed, Entry, KeyspaceError, OpenError, Order, Query, ReadSet, Store,
     StoreOptions, Value,
 };
 use std::time::{Duration, Instant};
+use tidings_testing_redis::RedisServer;
 
 /// The time-out of the stores in these tests.
 const TIMEOUT: Duration = Duration::from_millis(400);

@@ -285,6 +285,22 @@ impl Medium for Last {
     }
 }
 
+#[test]
+fn the_longest_record_is_of_256_kibibytes_and_as_long_as_there_is_room() {
+    let record_of = |length: usize, room: usize| {
+        let writes = vec![Write::Set("k".to_owned(), "v".repeat(length), None)];
+        let group = [Logged { now: 1, writes: Cow::Owned(writes) }];
+        let journal = Journal::empty(Box::new(Last(Arc::default())), 4_096 + room, 1);
+        journal.record(&group).map(|record| record.len())
+    };
+    let beside = record_of(200_000, 1 << 20).unwrap() - 200_000;
+    let longest = (256 << 10) - beside;
+    assert_eq!(record_of(longest, 1 << 20), Some(256 << 10));
+    assert_eq!(record_of(longest + 1, 1 << 20), None);
+    assert_eq!(record_of(200_000, 200_000 + beside), Some(200_000 + beside));
+    assert_eq!(record_of(200_000, 200_000 + beside - 1), None);
+}
+
 proptest! {
     #[test]
     fn batches_come_back_from_a_record_as_they_were(

@@ -1,9 +1,10 @@
 //! A real `redis-server` for one test: on a free port, in a temporary folder,
 //! without persistence, gone when dropped.
 //!
-//! The integration tests include this file too, so it uses nothing of the crate.
+//! A crate of its own, so that the tests of the keyspace need not wait for the rest
+//! of the harness, which depends on the whole site.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code, unreachable_pub)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

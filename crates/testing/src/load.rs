@@ -1,6 +1,5 @@
 //! Just enough of a client to load a server over loopback, and a bare server to
 //! compare with: the benches of the site share it.
-#![allow(dead_code)] // Each uses a part of it.
 
 use axum::Router;
 use axum::body::Bytes;

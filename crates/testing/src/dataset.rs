@@ -7,10 +7,7 @@
     // The numbers here are far within what any of these types holds.
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    clippy::cast_possible_wrap,
-    // Each bench uses a part of it.
-    dead_code,
-    unused_imports
+    clippy::cast_possible_wrap
 )]
 
 pub mod comments;

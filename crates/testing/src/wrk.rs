@@ -1,7 +1,4 @@
 //! The program `wrk`, which makes the load: run, and read what it measured.
-//!
-//! The integration tests include this file too, to test what it reads.
-#![allow(dead_code)]
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -56,7 +53,7 @@ pub fn demand() -> Result<(), LoadError> {
 /// # Errors
 /// When an answer was not as it must be, or nothing was measured.
 pub async fn run(address: SocketAddr, load: Load<'_>) -> Result<Measured, LoadError> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/site/wrk.lua");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/wrk.lua");
     let mut command = Command::new("wrk");
     command
         .args(["--threads", &load.threads.to_string()])

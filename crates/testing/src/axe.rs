@@ -19,7 +19,8 @@ pub const RUN_AXE: &str = "
 
 /// The source of axe-core, to run on a page.
 pub fn axe_source() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/node_modules/axe-core/axe.min.js");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/browser/node_modules/axe-core/axe.min.js");
     fs::read_to_string(&path).unwrap_or_else(|error| {
         panic!("{}: {error}; run `npm ci --prefix tests/browser` (./check does)", path.display())
     })

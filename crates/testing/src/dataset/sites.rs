@@ -29,7 +29,7 @@ fn voter(number: u64) -> VoterId {
     let mut random = Random::of("voter", number);
     let mut bytes = [0; 16];
     for half in bytes.chunks_mut(8) {
-        half.copy_from_slice(&random.next().to_le_bytes());
+        half.copy_from_slice(&random.next_number().to_le_bytes());
     }
     VoterId::from_bytes(bytes)
 }

@@ -12,12 +12,12 @@ impl Random {
             (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
         });
         let mut random = Self(name ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        random.next();
+        random.next_number();
         random
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn next_number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -27,12 +27,12 @@ impl Random {
 
     /// A number from 0 up to below `end`, each as likely as any other.
     pub fn below(&mut self, end: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
+        ((u128::from(self.next_number()) * u128::from(end)) >> 64) as u64
     }
 
     /// A number from 0 up to below 1.
     pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        (self.next_number() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// A number from 0 up to below `end`, low ones more often: with a skew of 1

@@ -35,7 +35,7 @@ fn secret(kind: &str, id: u64) -> String {
     let mut random = Random::of(kind, id);
     let mut secret = String::new();
     for _ in 0..3 {
-        write!(secret, "{:016x}", random.next()).unwrap();
+        write!(secret, "{:016x}", random.next_number()).unwrap();
     }
     secret.truncate(40);
     secret

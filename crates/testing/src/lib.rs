@@ -1,0 +1,20 @@
+//! What the tests and benches share: servers to talk to, clients and browsers that
+//! talk, and the site that is measured. Only dev-dependencies lead here.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+pub use tidings_testing_redis as redis_server;
+
+pub mod server;
+pub mod smtp_server;
+
+pub mod client;
+pub mod html;
+
+pub mod axe;
+pub mod browser;
+pub mod chromedriver;
+
+pub mod dataset;
+pub mod load;
+pub mod wrk;

@@ -1,0 +1,268 @@
+//! Both sides of the numbers at which the site does something in another way: long
+//! lists are worked on in chunks, and very long ones are not kept in memory.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use tidings_domain::articles::repair::NewsWalk;
+use tidings_domain::background;
+use tidings_domain::report::Found;
+use tidings_domain::timelines::check::TimelineCheck;
+use tidings_keyspace::{Batch, Store, StoreOptions};
+
+use crate::client::{Client, PASSWORD, ok};
+use crate::consistency;
+use crate::server::{Engine, Server, dump};
+
+/// Writes `count` items with wrong ranks and without articles, as another program may
+/// leave them.
+async fn write_news(server: &Server, count: u64) {
+    server
+        .write(|batch| {
+            batch.set("news.count", count.to_string());
+            for id in 1..=count {
+                let (number, time) = (id.to_string(), server.now() - id);
+                let fields = [
+                    ("id", &*number),
+                    ("title", "An item"),
+                    ("url", "text://x"),
+                    ("user_id", "1"),
+                    ("ctime", &time.to_string()),
+                    ("up", "1"),
+                    ("down", "0"),
+                    ("comments", "0"),
+                    ("score", "1"),
+                    ("rank", "0"),
+                ];
+                batch.set_fields(format!("news:{id}"), fields);
+                batch.sorted_add("news.top", &*number, 0.0);
+                #[allow(clippy::cast_precision_loss)]
+                batch.sorted_add("news.cron", &*number, time as f64);
+                #[allow(clippy::cast_precision_loss)]
+                batch.sorted_add(format!("news.up:{id}"), "1", time as f64);
+            }
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn own_votes_are_shown_on_items_with_as_many_votes_as_are_kept_and_with_one_more() {
+    for direction in ["up", "down"] {
+        let mut rounds = Vec::new();
+        for votes in [4_000, 4_001] {
+            let server = Server::start(Engine::Memory, &[]).await;
+            let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+            let news = bob.submit_text("Very popular", "text").await;
+            server.set_karma(&alice, 100).await;
+            ok(alice.vote(news, direction).await);
+            let list = format!("news.{direction}:{news}");
+            let others = votes - u64::try_from(server.sorted(&list).await.len()).unwrap();
+            server
+                .write(|batch| {
+                    for voter in 100..100 + others {
+                        batch.sorted_add(&list, voter.to_string(), 1.0);
+                    }
+                })
+                .await;
+            let carol = server.member("carol").await;
+            let own = async |client: &Client| client.news(news).await["voted"].clone();
+            // The first look reads the votes, the later ones may find them kept.
+            for _ in 0..3 {
+                assert_eq!(own(&alice).await, direction, "{votes} {direction}");
+                assert_eq!(own(&bob).await, "up", "{votes} {direction}");
+                assert!(own(&carol).await.is_null(), "{votes} {direction}");
+            }
+            server.forget().await;
+            let before = server.store().rounds();
+            assert_eq!(own(&alice).await, direction);
+            rounds.push(server.store().rounds() - before);
+            server.set_karma(&carol, 100).await;
+            ok(carol.vote(news, direction).await);
+            for _ in 0..3 {
+                assert_eq!(own(&carol).await, direction, "{votes} {direction}, one more");
+                assert_eq!(own(&alice).await, direction, "{votes} {direction}, one more");
+            }
+        }
+        // Where there are too many votes to keep, the viewer's own is looked up.
+        assert_eq!(rounds[1], rounds[0] + 1, "{direction}: {rounds:?}");
+    }
+}
+
+#[tokio::test]
+async fn all_ranks_are_recomputed_however_many_chunks_they_are() {
+    for count in [199, 200, 201, 401] {
+        let server = Server::start(Engine::Memory, &[]).await;
+        let alice = server.member("alice").await;
+        server.set_field("user:1", "flags", "a").await;
+        write_news(&server, count).await;
+        let answer = alice.post("/admin/recompute", &[]).await;
+        assert_eq!(answer.status, 303);
+        let top = server.sorted("news.top").await;
+        assert_eq!(u64::try_from(top.len()).unwrap(), count);
+        assert!(top.iter().all(|(_, rank)| *rank > 0.0), "{count}: {:?}", top.first());
+    }
+}
+
+#[tokio::test]
+async fn all_articles_are_checked_however_many_chunks_they_are() {
+    for count in [199, 200, 201, 401] {
+        let server = Server::start(Engine::Memory, &[]).await;
+        server.member("alice").await;
+        write_news(&server, count).await;
+        for (repair, different) in [(false, count), (true, count), (false, 0)] {
+            let mut walk = NewsWalk::new(&server.app.site, server.app.now(), repair);
+            let mut found = Found::default();
+            while let Some(some) = walk.next().await.unwrap() {
+                found = found.and(some);
+            }
+            assert_eq!((found.checked, found.different), (count, different), "{count}");
+        }
+    }
+}
+
+/// Checks all timelines and returns how many entries differ.
+async fn timelines_that_differ(server: &Server, repair: bool) -> u64 {
+    let mut check = TimelineCheck::begin(&server.app.site, server.app.moment(), repair).await.unwrap();
+    let mut found = Found::default();
+    while let Some(some) = check.next_tweets().await.unwrap() {
+        found = found.and(some);
+    }
+    while let Some(some) = check.next_user().await.unwrap() {
+        found = found.and(some);
+    }
+    found.and(check.check_everyone().await.unwrap()).different
+}
+
+#[tokio::test]
+async fn the_check_of_timelines_goes_on_after_500_tweets_and_1_000_followers() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let author = server.member("author").await;
+    for number in 1..=501 {
+        author.tweet(&format!("Number {number}")).await;
+    }
+    server.member("followed").await;
+    for number in 0..1_001 {
+        server.member(&format!("reader-{number}")).await.follow("followed").await;
+    }
+    background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
+    assert_eq!(timelines_that_differ(&server, false).await, 0);
+    // In the last chunk, and in the first.
+    server
+        .write(|batch| {
+            batch.sorted_remove("user:1:user_timeline", "501");
+            batch.sorted_remove("user:1:user_timeline", "1");
+            batch.sorted_remove("user:1003:followings", "2");
+            batch.sorted_remove("user:3:followings", "2");
+        })
+        .await;
+    assert_eq!(timelines_that_differ(&server, false).await, 4);
+    timelines_that_differ(&server, true).await;
+    assert_eq!(timelines_that_differ(&server, false).await, 0);
+}
+
+#[tokio::test]
+async fn an_account_is_given_up_with_more_people_and_tweets_than_go_in_one_step() {
+    for (people, tweets) in [(20, 200), (21, 201)] {
+        let server = Server::start(Engine::Memory, &[]).await;
+        let leaver = server.register("leaver").await;
+        for number in 0..people {
+            let other = server.member(&format!("member-{number}")).await;
+            other.follow("leaver").await;
+            leaver.follow(&other.username).await;
+        }
+        for number in 0..tweets {
+            leaver.tweet(&format!("Number {number}")).await;
+        }
+        assert_eq!(leaver.post("/settings/deactivate", &[("password", PASSWORD)]).await.status, 303);
+        background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
+        let dump = server.dump().await;
+        consistency::check(&dump);
+        for tweet in 1..=tweets {
+            assert!(!dump.contains_key(&format!("tweet:{tweet}")), "tweet {tweet} of {tweets}");
+        }
+        for list in ["user:1:followers", "user:1:followings", "user:1:user_timeline", "global_timeline"] {
+            assert!(!dump.contains_key(list), "{list} after {people} {tweets}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn all_jobs_that_were_left_are_found_also_more_than_are_looked_at_at_once() {
+    for count in [256, 257, 600] {
+        let server = Server::start(Engine::Memory, &[]).await;
+        server
+            .write(|batch| {
+                for tweet in 1..=count {
+                    batch.sorted_add("timeline:jobs", format!("deliver:{tweet}"), 1.0);
+                    // Its tweet is gone: one step finishes it.
+                    batch.set_fields(
+                        format!("timeline:job:deliver:{tweet}"),
+                        [("author", "1"), ("step", "0")],
+                    );
+                }
+            })
+            .await;
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !server.sorted("timeline:jobs").await.is_empty() {
+            assert!(Instant::now() < deadline, "jobs are left of {count}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tweet_is_found_below_many_that_cannot_be_shown() {
+    // A page of one tweet looks at two entries up to eight times, and then leaves the
+    // rest to the next page.
+    for gone in [0, 1, 14, 15, 16, 17, 50] {
+        let server = Server::start(Engine::Memory, &[]).await;
+        let tweet = server.member("alice").await.tweet("Still here").await;
+        server
+            .write(|batch| {
+                for number in 1..=gone {
+                    batch.sorted_add(
+                        "global_timeline",
+                        (1_000 + number).to_string(),
+                        1e10 + f64::from(number),
+                    );
+                }
+            })
+            .await;
+        let (mut path, mut pages) = ("/api/timeline/everyone?count=1".to_owned(), 1);
+        loop {
+            let page = ok(server.visitor().api_get(&path).await);
+            if let Some(found) = page["tweets"].as_array().unwrap().first() {
+                assert_eq!(found["id"], tweet);
+                break;
+            }
+            let next = page["next"].as_str().unwrap_or_else(|| panic!("{gone} hide a tweet"));
+            path = format!("/api/timeline/everyone?count=1&before={next}");
+            pages += 1;
+        }
+        assert_eq!(pages, if gone < 16 { 1 } else { gone / 16 + 1 }, "{gone}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_is_copied_however_many_pages_of_keys_it_has() {
+    for keys in [199, 200, 201, 450] {
+        let folder = tempfile::tempdir().unwrap();
+        let url = |name: &str| format!("redb:{}", folder.path().join(name).display());
+        let from = Store::open(&url("from"), &StoreOptions::default()).await.unwrap();
+        let mut batch = Batch::new();
+        for key in 0..keys {
+            batch.set(format!("key:{key}"), key.to_string());
+        }
+        from.commit(batch).await.unwrap();
+        let expected = dump(&from).await;
+        from.close().await;
+        let copied = Command::new(env!("CARGO_BIN_EXE_tidings"))
+            .args(["copy", &url("from"), &url("to")])
+            .output()
+            .unwrap();
+        assert!(copied.status.success(), "{copied:?}");
+        let to = Store::open(&url("to"), &StoreOptions::default()).await.unwrap();
+        assert_eq!(dump(&to).await, expected, "{keys}");
+        to.close().await;
+    }
+}
