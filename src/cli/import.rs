@@ -58,13 +58,12 @@ impl Links {
     /// # Errors
     /// When the file cannot be read or lacks a column, or the store fails.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let zone =
-            match &self.time_zone {
-                Some(name) => Some(jiff::tz::TimeZone::get(name).with_context(|| {
-                    format!("there is no time zone {name:?}; name one like Europe/Berlin")
-                })?),
-                None => None,
-            };
+        let zone = match &self.time_zone {
+            Some(name) => {
+                Some(jiff::tz::TimeZone::get(name).with_context(|| format!("no time zone {name:?}"))?)
+            }
+            None => None,
+        };
         let read = rows::read(&self.file, zone.as_ref())?;
         for refused in &read.refused {
             eprintln!("line {}: {}", refused.line, refused.reason);
