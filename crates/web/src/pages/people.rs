@@ -55,7 +55,7 @@ fn person_anchor(id: UserId) -> String {
     format!("person-{id}")
 }
 
-/// One person in a list, with what is to be said about them.
+/// One person in a list, with a remark about them.
 fn person_item(frame: &Frame<'_>, person: &Person, about: Option<&str>) -> Markup {
     let anchor = person_anchor(person.id);
     html! {
@@ -77,7 +77,7 @@ fn reason(suggestion: &Suggestion) -> String {
     }
 }
 
-/// A few suggestions beside something else; nothing when there are none.
+/// A few suggestions next to other content; nothing if there are none.
 #[must_use]
 pub fn who_to_follow(frame: &Frame<'_>, suggestions: &[Suggestion]) -> Markup {
     html! {
@@ -193,7 +193,7 @@ pub async fn followings(
     people_of(&app, visit, &here, &name, Side::Followings, &fields).await
 }
 
-/// Where a button leads back to: where it was, or to whom it was about.
+/// Where a button leads back to: the page it was on, or the profile of the person.
 fn back(fields: &Fields) -> Redirect {
     match fields.text("next") {
         "" => Redirect::to(&profile_address(fields.text("username"), "")),
