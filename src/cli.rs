@@ -52,21 +52,17 @@ enum Command {
     /// Import stories or votes on sites.
     #[command(subcommand)]
     Import(Import),
-    /// Copy all data from one store to another.
     Copy(copy::Copy),
     /// Check derived data against its source, and repair it.
     #[command(subcommand)]
     Check(check::Check),
-    /// Manage accounts.
     #[command(subcommand)]
     User(user::User),
 }
 
 #[derive(Debug, Subcommand)]
 enum Import {
-    /// Import stories from a CSV file, with their authors and votes.
     Links(import::Links),
-    /// Import initial votes on sites from a CSV file.
     Sites(import::Sites),
 }
 

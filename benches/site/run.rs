@@ -22,8 +22,8 @@ const STARTS: usize = 3;
 const CHECKED: usize = 500;
 /// Votes of the mix that are looked at after it.
 const CHECKED_VOTES: usize = 100;
-/// What somebody is told who votes again.
-const VOTED_ALREADY: &str = "you have voted on this already";
+/// What the API answers to a repeated vote.
+const VOTED_ALREADY: &str = "You have already voted on this.";
 
 /// How long pages are measured.
 pub struct Pace {

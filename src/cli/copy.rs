@@ -5,7 +5,7 @@ use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::collections::HashMap;
-use tidings_domain::values::words::grouped;
+use tidings_domain::values::words::{counted, grouped};
 use tidings_keyspace::{Store, without_password};
 
 /// Keys read and written at a time.
@@ -50,10 +50,10 @@ impl Copy {
         from.close().await;
         copied.compare(present, found)?;
         println!(
-            "copied {} keys, {} of which expire; the target has {} keys",
-            grouped(copied.keys),
+            "copied {}, {} of which expire; the target has {}",
+            counted(copied.keys, "key", "keys"),
             grouped(copied.expiring),
-            grouped(found)
+            counted(found, "key", "keys")
         );
         Ok(())
     }

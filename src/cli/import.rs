@@ -23,7 +23,7 @@ use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{NewsId, UserId};
-use tidings_domain::values::words::grouped;
+use tidings_domain::values::words::{counted, grouped};
 use tidings_keyspace::{EngineClock, Query, Store};
 
 /// About how many writes a batch has. Bounds memory and the time the store is busy.
@@ -58,13 +58,12 @@ impl Links {
     /// # Errors
     /// When the file cannot be read or lacks a column, or the store fails.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let zone =
-            match &self.time_zone {
-                Some(name) => Some(jiff::tz::TimeZone::get(name).with_context(|| {
-                    format!("there is no time zone {name:?}; name one like Europe/Berlin")
-                })?),
-                None => None,
-            };
+        let zone = match &self.time_zone {
+            Some(name) => {
+                Some(jiff::tz::TimeZone::get(name).with_context(|| format!("no time zone {name:?}"))?)
+            }
+            None => None,
+        };
         let read = rows::read(&self.file, zone.as_ref())?;
         for refused in &read.refused {
             eprintln!("line {}: {}", refused.line, refused.reason);
@@ -75,18 +74,18 @@ impl Links {
         let imported = self.import(&site, read.rows).await;
         let Imported { new, known, votes } = imported?;
         println!(
-            "imported {} stories with {} votes; {} already existed; {} rows were refused",
-            grouped(new),
-            grouped(votes),
+            "imported {} with {}; {} already existed; {} refused",
+            counted(new, "story", "stories"),
+            counted(votes, "vote", "votes"),
             grouped(known),
-            grouped(read.refused.len() as u64)
+            counted(read.refused.len() as u64, "row was", "rows were")
         );
         if read.mended > 0 || read.renamed > 0 {
             println!(
-                "repaired the text of {} rows that was encoded twice; {} authors got another username, \
-                 because theirs is not valid here",
-                grouped(read.mended),
-                grouped(read.renamed)
+                "repaired text that was encoded twice in {}; {} got another username, because theirs \
+                 is not valid here",
+                counted(read.mended, "row", "rows"),
+                counted(read.renamed, "author", "authors")
             );
         }
         if !has_administrator(&store).await? {

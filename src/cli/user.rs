@@ -17,8 +17,10 @@ use tidings_domain::values::secrets::random_token;
 use tidings_domain::values::text::{NewPassword, Username};
 use tidings_keyspace::EngineClock;
 
-/// Manage accounts. Passwords are read from the terminal, or as one line from
-/// standard input. If it is empty, a password is generated and printed.
+/// Manage accounts.
+///
+/// Passwords are read from the terminal, or as one line from standard input. If the
+/// line is empty, a password is generated and printed.
 #[derive(Debug, Subcommand)]
 pub enum User {
     /// Create an account.

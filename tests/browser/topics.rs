@@ -105,5 +105,5 @@ async fn administrators_rename_and_merge_topics() {
     browser.arrive("/topic/rust").await;
     assert_eq!(browser.count("[data-item]").await, 2);
     browser.go("/topic/rustlang").await;
-    browser.wait_for_text(".trouble", "There is no topic rustlang.").await;
+    browser.wait_for_text(".trouble", "There is no topic \"rustlang\".").await;
 }

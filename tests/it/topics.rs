@@ -90,11 +90,11 @@ async fn a_new_topic_needs_karma() {
     each_engine(&[], async |server| {
         let (alice, bob) = people(&server).await;
         let told = refused(bob.try_submit_on("rust", "One").await);
-        assert!(told.contains("no topic rust yet") && told.contains("needs 10 karma"), "{told}");
+        assert!(told.contains("\"rust\" does not exist yet") && told.contains("needs 10 karma"), "{told}");
         alice.submit_on("rust", "One").await;
         let two = bob.submit_on("rust", "Two").await;
-        assert!(refused(bob.try_submit_on("rust,go", "Three").await).contains("no topic go yet"));
-        assert!(refused(bob.edit_topics(two, "rust,go").await).contains("no topic go yet"));
+        assert!(refused(bob.try_submit_on("rust,go", "Three").await).contains("\"go\" does not exist yet"));
+        assert!(refused(bob.edit_topics(two, "rust,go").await).contains("\"go\" does not exist yet"));
         server.set_karma(&bob, 10).await;
         bob.submit_on("rust,go", "Three").await;
         // What an item has it keeps, even where its author could not name it anew.
@@ -155,7 +155,7 @@ async fn topics_are_combined() {
         for unknown in ["none", "rust+none", "none,rust"] {
             assert_eq!(
                 refused(alice.api_get(&format!("/api/topic/{unknown}/score/1")).await),
-                "There is no topic none."
+                "There is no topic \"none\"."
             );
             complaint(&alice.get(&format!("/topic/{unknown}")).await, StatusCode::NOT_FOUND);
         }
@@ -325,11 +325,13 @@ async fn administrators_rename_and_merge_with_nothing_lost() {
             }
         };
         assert!(refused(rename(&bob, "go", "golang").await).contains("Only administrators"));
-        assert!(refused(rename(&alice, "go", "rust").await).contains("already is a topic rust"));
-        assert!(refused(rename(&alice, "none", "other").await).contains("There is no topic none."));
+        assert!(refused(rename(&alice, "go", "rust").await).contains("\"rust\" already exists"));
+        assert!(refused(rename(&alice, "none", "other").await).contains("There is no topic \"none\"."));
         assert!(refused(rename(&alice, "go", "go").await).contains("the same"));
         let merge = [("topic", "rustlang"), ("into", "none")];
-        assert!(refused(alice.api_post("/api/mergetopic", &merge).await).contains("There is no topic none."));
+        assert!(
+            refused(alice.api_post("/api/mergetopic", &merge).await).contains("There is no topic \"none\".")
+        );
 
         let answer = ok(rename(&alice, "go", "golang").await);
         assert_eq!((&answer["finished"], &answer["articles"]), (&Value::from(true), &Value::from(80)));
@@ -400,7 +402,7 @@ async fn an_interrupted_move_is_finished_by_asking_again() {
             (Move::Rename, "new", "newer"),
         ] {
             let moved = topic_moves::move_topic(site, &admin, kind, &topic(from), &topic(to)).await;
-            assert!(moved.unwrap_err().to_string().contains("topic old is still being moved to new"));
+            assert!(moved.unwrap_err().to_string().contains("topic \"old\" is still being moved to \"new\""));
         }
         let unfinished = page(&alice, "/topics").await;
         assert!(unfinished.content().contains("old to new"));

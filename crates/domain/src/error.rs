@@ -170,10 +170,10 @@ pub enum Refusal {
         limit: u64,
     },
     /// No topic of that name.
-    #[error("there is no topic {0}")]
+    #[error("there is no topic {0:?}")]
     NoSuchTopic(String),
     /// The topic is new, and the user does not have the karma to create one.
-    #[error("there is no topic {topic} yet, and creating a topic needs {} karma", grouped_signed(*.needed))]
+    #[error("the topic {topic:?} does not exist yet. Creating a topic needs {} karma", grouped_signed(*.needed))]
     NewTopicNeedsKarma {
         /// The topic.
         topic: String,
@@ -181,13 +181,13 @@ pub enum Refusal {
         needed: i64,
     },
     /// A topic cannot take the name of another.
-    #[error("there already is a topic {0}. Merge the two instead")]
+    #[error("the topic {0:?} already exists. Merge the two instead")]
     TopicExists(String),
     /// Both names of a move are the same.
     #[error("these are the same topic. Choose two different ones")]
     SameTopic,
     /// The topic is already being moved to another.
-    #[error("the topic {from} is still being moved to {to}. Finish that move first")]
+    #[error("the topic {from:?} is still being moved to {to:?}. Finish that move first")]
     TopicMoving {
         /// The topic that is being moved.
         from: String,
@@ -201,7 +201,7 @@ pub enum Refusal {
     #[error("voting on sites is currently disabled")]
     VotingDisabled,
     /// The voter has reached the daily limit of new sites.
-    #[error("you have voted on {} new sites today, which is the limit. Go on tomorrow", grouped(*.maximum))]
+    #[error("you have voted on {} new sites today, which is the limit. Continue tomorrow", grouped(*.maximum))]
     TooManyVotes {
         /// Votes a day on sites that are new to the voter.
         maximum: u64,

@@ -26,12 +26,12 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::KeyspaceError;
 use utoipa::ToSchema;
 
-/// Why a request was not answered as asked.
+/// Why a request failed.
 #[derive(Debug, Clone)]
 pub enum Failure {
     /// The domain said no, or failed.
     Domain(Arc<Error>),
-    /// A field is missing or is not what it must be.
+    /// A field is missing or wrong.
     Field {
         /// The field.
         name: &'static str,
@@ -95,13 +95,13 @@ pub fn mendable(failure: Failure) -> Result<String, Failure> {
     if mend { Ok(failure.message()) } else { Err(failure) }
 }
 
-/// Whether it is what was asked for that cannot be.
+/// Whether the request is at fault, so that the user can be told why.
 const fn is_for_the_user(error: &Error) -> bool {
     matches!(error, Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_))
 }
 
 impl Failure {
-    /// The status of the answer for a page.
+    /// The status of the response for a page.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         match self {
@@ -123,8 +123,8 @@ impl Failure {
         }
     }
 
-    /// The status of the answer for a program: a rule that says no is an
-    /// answer like any other there, HTTP 200, as the clients expect.
+    /// The status of the response for a program. A refusal by a rule is a normal
+    /// response there, HTTP 200, as the clients expect.
     fn api_status(&self) -> StatusCode {
         match self {
             Self::Domain(error) if is_for_the_user(error) => StatusCode::OK,
@@ -247,8 +247,8 @@ impl IntoResponse for Failure {
     }
 }
 
-/// The layer that turns failures into pages or JSON: those of handlers, panics,
-/// and taking too long.
+/// The layer that turns failures into pages or JSON: those of handlers, panics and
+/// timeouts.
 pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Response {
     let (method, address) = (request.method().clone(), request.uri().clone());
     let limit = app.settings.request_timeout;
@@ -308,7 +308,7 @@ enum ErrorStatus {
     Err,
 }
 
-/// How an address answers.
+/// The form in which an address reports failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Face {
     Page,
@@ -320,8 +320,8 @@ enum Face {
 }
 
 impl Face {
-    /// By the address alone: also what no handler has seen is answered so. The
-    /// calls of extensions are those of `router.rs`.
+    /// Decided by the address alone, so that it also works for requests that reached
+    /// no handler. The calls of extensions are those of `router.rs`.
     fn of(path: &str) -> Self {
         match path {
             "/scores" | "/vote" => Self::Documented,
@@ -332,8 +332,8 @@ impl Face {
     }
 }
 
-/// Whether this second has had no line about the store yet: while it is away
-/// every request fails, and the log needs to say so once.
+/// Whether nothing about the store has been logged in this second: while it is
+/// unavailable every request fails, and one log line is enough.
 fn is_news(now: Timestamp) -> bool {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.swap(now.0, Ordering::Relaxed) != now.0
@@ -344,7 +344,7 @@ fn loggable(path: &str) -> &str {
     if path.starts_with("/reset-password/") { "/reset-password/..." } else { path }
 }
 
-/// What joins an error page with its line in the log.
+/// The id that links an error page to its line in the log.
 fn request_id() -> String {
     tidings_domain::values::secrets::random_token()
         .map_or_else(|_| "unknown".to_owned(), |token| token.chars().take(12).collect())
@@ -368,7 +368,7 @@ mod tests {
     use tidings_keyspace::{EngineClock, Store};
     use tower_service::Service;
 
-    /// The status and the text that a handler which does not answer is answered with.
+    /// The status and body of the response when a handler panics or hangs.
     async fn answered(path: &'static str, seconds: u64) -> (StatusCode, String) {
         let store = Store::in_memory().await.unwrap();
         let settings = Settings { request_timeout: Duration::from_secs(seconds), ..settings() };

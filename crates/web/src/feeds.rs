@@ -30,7 +30,7 @@ use tidings_domain::values::topic::TopicChoice;
 const ITEMS: u64 = 30;
 /// Tweets in a feed.
 const TWEETS: usize = 30;
-/// Characters of a tweet that are its title.
+/// Characters of a tweet that become the title of its entry.
 const TITLE: usize = 80;
 
 const ATOM: &str = "application/atom+xml; charset=utf-8";
@@ -138,7 +138,7 @@ impl Xml {
         Self("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n".to_owned())
     }
 
-    /// Markup of our own, as it is.
+    /// Trusted markup, not escaped.
     fn raw(&mut self, markup: &str) {
         self.0.push_str(markup);
     }
@@ -233,7 +233,7 @@ fn rss_document(site: &SiteSettings, lines: &[NewsLine]) -> String {
     xml.0
 }
 
-/// What an Atom feed says of itself.
+/// What identifies an Atom feed.
 struct AtomFeed<'a> {
     title: &'a str,
     /// The address of the page with the same list.
@@ -289,7 +289,7 @@ fn title_of(text: &str) -> String {
     }
 }
 
-/// The tweets of a user who has been here since `joined`.
+/// The tweets of a user who joined at `joined`.
 fn tweets_document(site: &SiteSettings, username: &str, joined: Timestamp, lines: &[TweetLine]) -> String {
     let mut xml = Xml::new();
     xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");

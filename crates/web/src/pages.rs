@@ -34,7 +34,7 @@ use layout::bare_page;
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What stays as it is in a segment of a path.
+/// What is not encoded in a segment of a path.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The address of the login page, which leads back to `back` afterwards.
@@ -43,14 +43,14 @@ pub fn login_address(back: &str) -> String {
     format!("/login?next={}", utf8_percent_encode(back, NON_ALPHANUMERIC))
 }
 
-/// The address of a person, `/@<name>`, and what follows. Imported names may
+/// The address of a person, `/@<name>`, followed by `rest`. Imported names can
 /// have any character.
 #[must_use]
 pub fn profile_address(username: &str, rest: &str) -> String {
     format!("/@{}{rest}", utf8_percent_encode(username, SEGMENT))
 }
 
-/// Another page of a user: `/<family>/<name>` and what follows.
+/// Another page of a user: `/<family>/<name>`, followed by `rest`.
 #[must_use]
 pub fn user_address(family: &str, username: &str, rest: &str) -> String {
     format!("/{family}/{}{rest}", utf8_percent_encode(username, SEGMENT))

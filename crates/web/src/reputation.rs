@@ -1,6 +1,6 @@
-//! The two faces that browser extensions know: the calls as they were once
-//! documented (`/scores`, `/vote`), and as the original extension makes them
-//! (`/v1/...`). What an existing client could notice is as it was.
+//! The calls for browser extensions: as they were once documented (`/scores`,
+//! `/vote`), and as the original extension makes them (`/v1/...`). Existing clients
+//! must not notice any difference.
 
 use super::App;
 use super::api::sites::SiteScore;
@@ -192,9 +192,9 @@ pub async fn deployed_scores(
     Ok(Json(answer.collect()))
 }
 
-/// A host that may have a score. A result page of a search engine may have
-/// links to `localhost` or to addresses too: these have none, and the original
-/// took them.
+/// A host that can have a score. The result page of a search engine may also link to
+/// `localhost` or to IP addresses: these have no score, but the original accepted
+/// them.
 fn scorable(name: &str) -> Result<Option<Hostname>, Failure> {
     match Hostname::parse(name) {
         Ok(host) => Ok(Some(host)),
@@ -232,7 +232,7 @@ impl DeployedVoteBody {
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Somebody without a session: these calls do not look for one.
+/// A visit without a session: these calls ignore it.
 fn nobody(app: &App) -> Visit {
     Visit::new(app.site.clone(), app.now(), None)
 }
@@ -253,7 +253,7 @@ fn listed_hosts(value: &str) -> Result<Vec<String>, Failure> {
     Ok(value.split(',').map(str::to_owned).collect())
 }
 
-/// How the documented calls tell a failure: a code for programs and a message.
+/// How the documented calls report a failure: a code for programs and a message.
 #[must_use]
 pub fn documented_failure(failure: &Failure, message: &str) -> Response {
     let status = match failure.status() {
@@ -282,8 +282,8 @@ fn code_of(status: StatusCode) -> ErrorCode {
     }
 }
 
-/// How the calls of the original extension tell a failure: always 500, with
-/// the texts that it knows.
+/// How the calls of the original extension report a failure: always 500, with the
+/// texts that it knows.
 #[must_use]
 pub fn deployed_failure(failure: &Failure, message: &str) -> Response {
     let text = match failure {

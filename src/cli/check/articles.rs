@@ -14,11 +14,7 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::grouped;
 use tidings_keyspace::{EngineClock, Query};
 
-/// Compare articles and topics with the stories.
-///
-/// A database from Lamer News has no articles yet: --repair creates them. You can
-/// stop the command at any time and run it again. On Redis the site may keep
-/// running; on the embedded store, stop the server first.
+/// The options of `tidings check articles`.
 #[derive(Debug, Args)]
 pub struct Articles {
     /// Repair what differs.

@@ -14,10 +14,7 @@ use tidings_domain::values::clock::Moment;
 use tidings_domain::values::words::grouped;
 use tidings_keyspace::EngineClock;
 
-/// Compare timelines with the tweets and follows.
-///
-/// Without --repair, nothing is written. On Redis the site may keep running; on the
-/// embedded store, stop the server first.
+/// The options of `tidings check timelines`.
 #[derive(Debug, Args)]
 pub struct Timelines {
     /// Repair what differs.

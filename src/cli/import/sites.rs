@@ -17,7 +17,7 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::{Day, parse_moment};
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::MAX_IMPORTED_SITE_VOTES;
-use tidings_domain::values::words::grouped;
+use tidings_domain::values::words::counted;
 use tidings_keyspace::EngineClock;
 
 /// Import initial votes on sites from a CSV file.
@@ -61,11 +61,11 @@ impl Sites {
         };
         let (changed_sites, votes) = import(&site, now, time, &list.sites).await?;
         println!(
-            "changed {} votes on {} sites; {} sites were up to date; {} rows were refused",
-            grouped(votes),
-            grouped(changed_sites),
-            grouped(list.sites.len() as u64 - changed_sites),
-            grouped(list.refused.len() as u64)
+            "changed {} on {}; {} up to date; {} refused",
+            counted(votes, "vote", "votes"),
+            counted(changed_sites, "site", "sites"),
+            counted(list.sites.len() as u64 - changed_sites, "site was", "sites were"),
+            counted(list.refused.len() as u64, "row was", "rows were")
         );
         store.close().await;
         if list.sites.is_empty() && !list.refused.is_empty() {

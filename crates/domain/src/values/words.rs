@@ -25,11 +25,17 @@ pub fn grouped_signed(number: i64) -> String {
     format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
+/// "1 story", "15,020 stories".
+#[must_use]
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
 /// An exact span of time, in the largest unit that divides it: "90 seconds", "8 hours".
 #[must_use]
 pub fn span(seconds: u64) -> String {
     let (size, unit) = unit_of(seconds);
-    counted(seconds / size, unit)
+    of_unit(seconds / size, unit)
 }
 
 /// How often something happens once in such a span: "an hour", "every 3 hours".
@@ -47,12 +53,16 @@ pub fn every(seconds: u64) -> String {
 pub fn wait(seconds: u64) -> String {
     let (minutes, hours) = (seconds.div_ceil(MINUTE).max(1), seconds.div_ceil(HOUR));
     if minutes < 120 && !minutes.is_multiple_of(60) {
-        counted(minutes, "minute")
+        of_unit(minutes, "minute")
     } else if hours < 48 && !hours.is_multiple_of(24) {
-        counted(hours, "hour")
+        of_unit(hours, "hour")
     } else {
-        counted(seconds.div_ceil(DAY), "day")
+        of_unit(seconds.div_ceil(DAY), "day")
     }
+}
+
+fn of_unit(count: u64, unit: &str) -> String {
+    counted(count, unit, &format!("{unit}s"))
 }
 
 fn unit_of(seconds: u64) -> (u64, &'static str) {
@@ -60,10 +70,6 @@ fn unit_of(seconds: u64) -> (u64, &'static str) {
         .into_iter()
         .find(|(size, _)| seconds >= *size && seconds.is_multiple_of(*size))
         .unwrap_or((1, "second"))
-}
-
-fn counted(count: u64, unit: &str) -> String {
-    format!("{} {unit}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ impl ArticlesPage<'_> {
     }
 }
 
-/// Topics as a heading names them.
+/// Topics in the words of a heading.
 #[must_use]
 pub fn described(topics: &TopicChoice) -> String {
     let between = if topics.within() == Within::All { " and " } else { " or " };

@@ -25,7 +25,7 @@ pub fn votes_text(totals: Totals) -> String {
     )
 }
 
-/// The votes of each of some days, as bars. Nothing for days without votes.
+/// The votes of each day as bars, or a sentence if there are none.
 #[must_use]
 pub fn votes_per_day(days: &[DayOfVotes]) -> Markup {
     let voted: Vec<&DayOfVotes> = days.iter().filter(|day| day.totals.count > 0).collect();
@@ -109,7 +109,7 @@ fn table(voted: &[&DayOfVotes]) -> Markup {
 }
 
 /// The votes on a site as one bar, good ones first, as long as its share of
-/// `most`. The numbers are told beside it.
+/// `most`. The numbers are next to it.
 #[must_use]
 pub fn votes_bar(totals: Totals, most: i64) -> Markup {
     let unit = HEIGHT / number(most.max(1));
@@ -128,7 +128,7 @@ const fn number(votes: i64) -> f64 {
     votes as f64
 }
 
-/// A length as it is written.
+/// A length as text.
 fn decimal(length: f64) -> String {
     format!("{length:.2}")
 }

@@ -64,7 +64,7 @@ impl<'a> CommentForm<'a> {
                 (frame.secret_field())
                 div {
                     label for="comment" { (self.label) }
-                    // A line end right after the tag is dropped by browsers.
+                    // Browsers drop a line break right after the tag.
                     textarea.short[short] #comment name="comment" required[self.edited.is_none()] {
                         "\n" (self.text)
                     }

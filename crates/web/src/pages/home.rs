@@ -1,4 +1,4 @@
-//! The timelines: at home the tweets of those one follows, and those of everyone.
+//! The timelines: the tweets of the people a user follows, and everyone's.
 
 use super::Refused;
 use super::layout::Frame;
@@ -24,14 +24,14 @@ use tidings_domain::values::limits::MAX_TWEET;
 /// People suggested beside the home timeline.
 const SUGGESTIONS: usize = 3;
 
-/// The pages that are about whom one follows.
+/// The pages about following.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tab {
-    /// The tweets of those one follows.
+    /// The tweets of the people the viewer follows.
     Home,
     /// All tweets.
     Everyone,
-    /// Whom to follow.
+    /// People to follow.
     Suggestions,
 }
 
@@ -98,7 +98,7 @@ impl HomePage<'_> {
                 (frame.secret_field())
                 div {
                     label for="text" { "Your tweet" }
-                    // A line end right after the tag is dropped by browsers.
+                    // Browsers drop a line break right after the tag.
                     textarea #text name="text" required aria-describedby="text-hint" data-limit=(MAX_TWEET) {
                         "\n" (self.typed)
                     }
@@ -172,7 +172,7 @@ pub async fn tweet(State(app): State<App>, mut form: SignedFields) -> Result<Res
         Ok(()) => Ok(Redirect::to("/home").into_response()),
         Err(failure) => {
             let refused = Refused::from_failure(failure)?;
-            // Buttons on the page lead back to where the form can be had again.
+            // Buttons on the page lead back to the page with the form.
             let here = LocalPath::parse("/home");
             let typed = (form.fields.text("text"), Some(refused.message.as_str()));
             let page = show_home(&app, &mut form.visit, &here, &Window::newest(PAGE), typed).await?;

@@ -34,7 +34,7 @@ pub struct Frame<'a> {
     pub here: &'a LocalPath,
     /// Who is looking; `None` if they are not logged in.
     pub viewer: Option<&'a User>,
-    /// The buttons to vote, as they are on this page.
+    /// The vote buttons of this page.
     pub ballots: Ballots,
 }
 
@@ -50,8 +50,8 @@ impl<'a> Frame<'a> {
         Self { settings, rules, caches, now, here, viewer, ballots: Ballots::default() }
     }
 
-    /// The frame of a page for whoever visits. Called after the page's own
-    /// reads, in whose rounds the session has been read.
+    /// The frame of a page for any visitor. Call it after the page's own reads, which
+    /// also read the session in the same round trips.
     ///
     /// # Errors
     /// When the store fails.
@@ -97,7 +97,7 @@ impl<'a> Frame<'a> {
         self.page_with(title, &html! {}, content)
     }
 
-    /// A whole page with more in its head than every page has.
+    /// A whole page with additional elements in its head.
     #[must_use]
     pub fn page_with(&self, title: &str, more_head: &Markup, content: &dyn Render) -> Markup {
         let navigation = html! {
@@ -254,7 +254,7 @@ fn footer(is_admin: bool) -> Markup {
                     li { a href="/rss" { "RSS" } }
                     li { a href="/atom" { "Atom" } }
                     @if is_admin { li { a href="/admin" { "admin" } } }
-                    // The script takes the `hidden` away: without it there are no shortcuts.
+                    // The script removes `hidden`: without it there are no shortcuts.
                     li hidden { button type="button" data-help { "keyboard shortcuts" } }
                 }
             }

@@ -16,7 +16,7 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::ARTICLES_PER_PAGE;
-use tidings_domain::values::words::{grouped, grouped_signed};
+use tidings_domain::values::words::{self, grouped_signed};
 
 /// What links to other sites tell search engines and the other site.
 pub const OUTSIDE: &str = "nofollow ugc noopener";
@@ -88,7 +88,7 @@ pub fn number(number: impl TryInto<i64>) -> impl Render + Copy {
 /// "1 comment", "2 comments".
 #[must_use]
 pub fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+    words::counted(count, one, many)
 }
 
 /// How many votes up and down.

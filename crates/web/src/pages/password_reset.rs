@@ -21,7 +21,7 @@ use tidings_domain::values::limits::PASSWORD_MIN;
 
 const HEADING: &str = "Reset your password";
 
-/// The form that asks for the mail.
+/// The form that requests the mail.
 #[derive(Default)]
 struct RequestForm<'a> {
     username: &'a str,
@@ -148,7 +148,7 @@ pub async fn set_password(
     let frame = frame(&app, &here);
     let outcome = try_set_password(&app, &token, &fields).await;
     if let Err(failure) = outcome {
-        // Without a link that works there is no form to come back to.
+        // Without a valid link, the form cannot be shown again.
         password_reset::check_link(&app.site, &token).await?;
         let refused = Refused::from_failure(failure)?;
         let page = password_form(&frame, Some(&refused.message));

@@ -56,7 +56,7 @@ fn person_anchor(id: UserId) -> String {
     format!("person-{id}")
 }
 
-/// One person in a list, with what is to be said about them.
+/// One person in a list, with a remark about them.
 fn person_item(frame: &Frame<'_>, person: &Person, about: Option<&str>) -> Markup {
     let anchor = person_anchor(person.id);
     html! {
@@ -78,7 +78,7 @@ fn reason(suggestion: &Suggestion) -> String {
     }
 }
 
-/// A few suggestions beside something else; nothing when there are none.
+/// A few suggestions next to other content; nothing if there are none.
 #[must_use]
 pub fn who_to_follow(frame: &Frame<'_>, suggestions: &[Suggestion]) -> Markup {
     html! {

@@ -125,7 +125,7 @@ impl ProfilePage<'_> {
     }
 }
 
-/// What the page's head has more: its one address, and the feed.
+/// Additional elements for the head: the canonical address and the feed.
 fn head(username: &str) -> Markup {
     html! {
         link rel="canonical" href=(profile_address(username, ""));
@@ -134,7 +134,7 @@ fn head(username: &str) -> Markup {
     }
 }
 
-/// The user's picture; the name stands beside it.
+/// The user's picture. It has no alternative text, since the name is next to it.
 fn avatar(user: &User, gravatars: bool) -> Markup {
     html! {
         @if gravatars && !user.email.is_empty() {
@@ -185,8 +185,8 @@ async fn show(
     Ok(ProfilePage { profile: &profile, tweets: &tweets, form, message: None, saved }.render(&frame))
 }
 
-/// What an address of a person takes of other methods than GET: where no name
-/// is, nothing is.
+/// Answers other methods than GET at the address of a person. An address without an
+/// `@` does not exist.
 pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> Failure {
     Failure::MethodNotAllowed
 }

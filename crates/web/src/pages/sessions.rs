@@ -31,7 +31,7 @@ enum Purpose {
 struct CredentialsForm<'a> {
     purpose: Purpose,
     username: &'a str,
-    /// Where a login leads to.
+    /// Where to go after logging in.
     next: &'a LocalPath,
     message: Option<&'a str>,
 }
@@ -101,7 +101,7 @@ async fn form(
     Ok(CredentialsForm { purpose, username: "", next, message: None }.render(&frame))
 }
 
-/// Leads on with the new session, or back to the form.
+/// Redirects with the new session, or shows the form again.
 fn enter(
     app: &App,
     here: &LocalPath,

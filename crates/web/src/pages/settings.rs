@@ -28,7 +28,7 @@ pub(super) struct ProfileForm<'a> {
     pub more: Option<MoreSettings<'a>>,
 }
 
-/// The settings that the form on one's own old profile page does not have.
+/// The settings that are missing in the form of the old profile page.
 pub(super) struct MoreSettings<'a> {
     pub fullname: &'a str,
     pub tweet_news: bool,
@@ -107,7 +107,7 @@ fn full_name_field(fullname: &str) -> Markup {
 fn announce_field(tweet_news: bool) -> Markup {
     html! {
         div {
-            // A browser does not send an empty box: this says that there is one.
+            // Browsers do not send an unchecked box: this field says that there is one.
             input type="hidden" name="tweet_news_shown" value="1";
             label.choice for="tweet_news" {
                 input #tweet_news name="tweet_news" type="checkbox" value="1" checked[tweet_news];

@@ -252,7 +252,7 @@ fn signed(sum: i64) -> String {
     if sum > 0 { format!("+{}", grouped_signed(sum)) } else { grouped_signed(sum) }
 }
 
-/// What a score says, in a sentence.
+/// A score in words.
 const fn standing(score: Score) -> &'static str {
     match score {
         Score::Good => "People here trust this site.",

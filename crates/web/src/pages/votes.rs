@@ -1,4 +1,4 @@
-//! The forms that vote: as the API, and back to where the button was.
+//! The forms that vote. They do what the API does and lead back to the button.
 
 use crate::App;
 use crate::actions;
