@@ -157,7 +157,7 @@ impl Step<'_> {
 
     /// Leaves a job alone whose subject its kind cannot read.
     pub(crate) fn pass_over(&self) -> Decision<Outcome> {
-        tracing::warn!(job = %self.job, "this job is about nothing that its kind knows; it is passed over");
+        tracing::warn!(job = %self.job, "what this job is about cannot be read; it is passed over");
         Decision::Done(Outcome::NotOurs)
     }
 }

@@ -16,7 +16,7 @@ const PEOPLE: u64 = 20;
 /// Tweets that are deleted in one step.
 const TWEETS: u64 = 200;
 
-/// This kind of job.
+/// The jobs `leave:<user id>`.
 pub(crate) const KIND: Kind = Kind { name: "leave", step: |current| Box::pin(step(current)) };
 
 /// The job that takes a deactivated account out of everything.

@@ -14,7 +14,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::{TweetId, UserId};
 use tidings_keyspace::Query;
 
-/// This kind of job.
+/// The jobs `deliver:<tweet id>`.
 pub(crate) const KIND: Kind = Kind { name: "deliver", step: |current| Box::pin(step(current)) };
 
 /// The job that delivers a tweet.

@@ -16,7 +16,7 @@ use crate::values::ids::UserId;
 use std::collections::HashSet;
 use tidings_keyspace::Query;
 
-/// This kind of job.
+/// The jobs `rebuild:<user id>`.
 pub(crate) const KIND: Kind = Kind { name: presence::REBUILD_HOME, step: |current| Box::pin(step(current)) };
 
 /// The job that rebuilds the home timeline of a reader.

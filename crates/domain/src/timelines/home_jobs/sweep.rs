@@ -10,7 +10,7 @@ use crate::keys;
 use crate::values::ids::TweetId;
 use tidings_keyspace::Query;
 
-/// This kind of job.
+/// The jobs `sweep:<tweet id>`.
 pub(crate) const KIND: Kind = Kind { name: "sweep", step: |current| Box::pin(step(current)) };
 
 /// The job that takes a deleted tweet out of home timelines.
