@@ -63,7 +63,9 @@ pub async fn deactivate(
     match tokio::time::timeout(PATIENCE, jobs::work_on(site, now, &leave::KIND, &job)).await {
         Ok(Ok(_)) => {}
         // The account is gone whatever becomes of the rest, and the rest is noted.
-        Ok(Err(error)) => tracing::warn!(user = %user.id, %error, "left for the background"),
+        Ok(Err(error)) => {
+            tracing::warn!(user = %user.id, %error, "deactivation not finished; a background job will finish it")
+        }
         Err(_) => site.jobs.start_soon(job, now),
     }
     Ok(())

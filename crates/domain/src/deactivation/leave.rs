@@ -29,7 +29,7 @@ pub(crate) fn job(user: UserId) -> Job {
 /// are, in the followers' timelines.
 async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(user) = current.subject::<UserId>() else {
-        return Ok(current.pass_over());
+        return Ok(current.skip());
     };
     let site = current.site;
     let mut query = Query::new();

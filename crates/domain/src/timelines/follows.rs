@@ -108,7 +108,7 @@ pub async fn unfollow(site: &Site, now: Moment, follower: &User, name: &str) -> 
     // Nothing of theirs can be delivered any more: what is there now is all.
     if let Err(error) = jobs::work_on(site, now, &clear::KIND, &job).await {
         // It is done, and what is left to do is noted.
-        tracing::warn!(%job, %error, "left for the background");
+        tracing::warn!(%job, %error, "unfollow not finished; a background job will finish it");
     }
     Ok(())
 }

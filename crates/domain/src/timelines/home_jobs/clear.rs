@@ -46,7 +46,7 @@ impl FromStr for Unfollowed {
 /// The only step: a home timeline is small.
 async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(Unfollowed { reader, author }) = current.subject() else {
-        return Ok(current.pass_over());
+        return Ok(current.skip());
     };
     let store = &current.site.store;
     let mut query = Query::new();

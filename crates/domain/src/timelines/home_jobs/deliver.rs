@@ -25,7 +25,7 @@ pub(crate) fn job(tweet: TweetId) -> Job {
 /// One step: some followers.
 async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(tweet) = current.subject::<TweetId>() else {
-        return Ok(current.pass_over());
+        return Ok(current.skip());
     };
     let site = current.site;
     let Some(author) = current.author() else {

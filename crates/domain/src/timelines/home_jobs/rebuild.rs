@@ -27,7 +27,7 @@ pub(crate) fn job(reader: UserId) -> Job {
 /// The only step: a home timeline is small.
 async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(reader) = current.subject::<UserId>() else {
-        return Ok(current.pass_over());
+        return Ok(current.skip());
     };
     let site = current.site;
     let mut query = Query::new();
