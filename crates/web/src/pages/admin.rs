@@ -36,7 +36,7 @@ enum Recomputed {
 /// The page of administrators.
 struct AdminPage<'a> {
     counts: Counts,
-    deliveries: JobStatus,
+    jobs: JobStatus,
     top: &'a [NewsLine],
     /// What became of a recomputation that was just asked for.
     recomputed: Option<Recomputed>,
@@ -58,10 +58,10 @@ impl AdminPage<'_> {
                 div { dt { "users" } dd { (self.counts.users) } }
                 div { dt { "news submitted" } dd { (self.counts.news) } }
                 div { dt { "news listed" } dd { (self.counts.listed) } }
-                div { dt { "jobs waiting" } dd { (self.deliveries.waiting) } }
-                div { dt { "jobs done by this server" } dd { (self.deliveries.finished) } }
-                @if self.deliveries.finished > 0 {
-                    div { dt { "the last one took" } dd { (self.deliveries.last_milliseconds) " ms" } }
+                div { dt { "jobs waiting" } dd { (self.jobs.waiting) } }
+                div { dt { "jobs done by this server" } dd { (self.jobs.finished) } }
+                @if self.jobs.finished > 0 {
+                    div { dt { "the last one took" } dd { (self.jobs.last_milliseconds) " ms" } }
                 }
             }
             form.form method="post" action="/admin/recompute" {
@@ -127,13 +127,13 @@ pub async fn admin(
         return Err(Refusal::AdministratorsOnly.into());
     }
     let counts = statistics::counts(&mut visit).await?;
-    let deliveries = jobs::status(&app.site).await?;
+    let jobs = jobs::status(&app.site).await?;
     let top = lists::top(&mut visit, 0, TOP).await?.lines;
     let recomputed = match fields.text("recomputed") {
         "later" => Some(Recomputed::Later),
         items => items.parse().ok().map(Recomputed::Items),
     };
-    Ok(AdminPage { counts, deliveries, top: &top, recomputed }.render(&Frame::for_user(&app, &here, &user)))
+    Ok(AdminPage { counts, jobs, top: &top, recomputed }.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// POST /admin/recompute: apisecret. On a large site it goes on after the answer.
@@ -165,7 +165,7 @@ mod tests {
         let admin = user("1", "alice", "a");
         let top = [line(news("<b>", "http://a.com/", false), None)];
         let page = AdminPage {
-            deliveries: JobStatus { waiting: 2, finished: 7, last_milliseconds: 15 },
+            jobs: JobStatus { waiting: 2, finished: 7, last_milliseconds: 15 },
             counts: Counts { users: 12, news: 345, listed: 340 },
             top: &top,
             recomputed: Some(Recomputed::Items(340)),
