@@ -155,9 +155,9 @@ impl Step<'_> {
         Decision::commit(batch, Outcome::More)
     }
 
-    /// Leaves a job alone whose subject its kind cannot read.
-    pub(crate) fn pass_over(&self) -> Decision<Outcome> {
-        tracing::warn!(job = %self.job, "this job is about nothing that its kind knows; it is passed over");
+    /// Skips a job whose subject its kind cannot read. It stays in the queue.
+    pub(crate) fn skip(&self) -> Decision<Outcome> {
+        tracing::warn!(job = %self.job, "background job skipped: its subject cannot be read");
         Decision::Done(Outcome::NotOurs)
     }
 }
@@ -246,7 +246,7 @@ pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[Kind]) -> 
         };
         match work_on(site, now, kind, &job).await {
             Err(Error::Busy) => {
-                tracing::warn!(%job, "a background job conflicts with others; it is left for later")
+                tracing::warn!(%job, "background job kept losing to other writers; it will be retried")
             }
             outcome => drop(outcome?),
         }
@@ -255,7 +255,7 @@ pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[Kind]) -> 
 }
 
 fn warn_of_unknown_kind(job: &Job) {
-    tracing::warn!(%job, "no such kind of job; it is passed over");
+    tracing::warn!(%job, "unknown kind of background job skipped");
 }
 
 /// What this server knows of the jobs that its own actions have caused.
@@ -287,7 +287,7 @@ impl Jobs {
     /// already, the worker finds it in the store later.
     pub(crate) fn start_soon(&self, job: Job, now: Moment) {
         if let Err(refused) = self.waiting.try_send((job, now)) {
-            tracing::debug!(job = %refused.into_inner().0, "many jobs wait");
+            tracing::debug!(job = %refused.into_inner().0, "background job queue is full; the job will be found in the store");
         }
     }
 
@@ -295,7 +295,7 @@ impl Jobs {
         let milliseconds = clock.now_ms().saturating_sub(begun.0);
         self.finished.fetch_add(1, Ordering::Relaxed);
         self.last_milliseconds.store(milliseconds, Ordering::Relaxed);
-        tracing::debug!(%job, milliseconds, "finished");
+        tracing::debug!(%job, milliseconds, "background job finished");
     }
 }
 
@@ -341,7 +341,7 @@ mod tests {
 
     async fn count(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         let Some(to) = current.subject::<u64>() else {
-            return Ok(current.pass_over());
+            return Ok(current.skip());
         };
         let mut batch = current.batch();
         batch.increment(DONE, 1);

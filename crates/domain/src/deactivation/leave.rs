@@ -16,7 +16,7 @@ const PEOPLE: u64 = 20;
 /// Tweets that are deleted in one step.
 const TWEETS: u64 = 200;
 
-/// This kind of job.
+/// The jobs `leave:<user id>`.
 pub(crate) const KIND: Kind = Kind { name: "leave", step: |current| Box::pin(step(current)) };
 
 /// The job that takes a deactivated account out of everything.
@@ -29,7 +29,7 @@ pub(crate) fn job(user: UserId) -> Job {
 /// are, in the followers' timelines.
 async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(user) = current.subject::<UserId>() else {
-        return Ok(current.pass_over());
+        return Ok(current.skip());
     };
     let site = current.site;
     let mut query = Query::new();

@@ -46,7 +46,7 @@ async fn queue_again(site: &Site, job: &Job, now: Moment) {
     batch.key_present(keys::timeline_job(&job.0));
     batch.sorted_add(keys::TIMELINE_JOBS, &job.0, now.as_score());
     if let Err(error) = site.apply(batch).await {
-        tracing::debug!(%job, %error, "not queued again");
+        tracing::debug!(%job, %error, "background job not queued again");
     }
 }
 
@@ -96,7 +96,7 @@ impl Worker {
                 Ok(Outcome::More) => site.jobs.start_soon(job, begun),
                 Ok(Outcome::NotOurs) => {}
                 Err(error) => {
-                    tracing::warn!(%job, %error, "a background job failed; it is left for later");
+                    tracing::warn!(%job, %error, "background job failed; it will be retried");
                     queue_again(&site, &job, Moment::now(&clock)).await;
                 }
             }
@@ -117,7 +117,7 @@ impl Worker {
             }
             Err(error) => {
                 // Requests report it; the next look may succeed.
-                tracing::debug!(%error, "cannot look for jobs");
+                tracing::debug!(%error, "cannot look for background jobs");
                 false
             }
         }

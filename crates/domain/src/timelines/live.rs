@@ -77,7 +77,7 @@ pub async fn followers_among(site: &Site, author: UserId, readers: &[UserId]) ->
 }
 
 /// How many tweets of a reader's home timeline are newer than an entry; the
-/// largest page counts as all. Rounds: as [`timelines::home`].
+/// largest page counts as all. Rounds: as [`super::reading::home`].
 ///
 /// # Errors
 /// When the store fails.

@@ -1,6 +1,6 @@
 //! The rules of a site that its operator can change, with their defaults.
 //!
-//! `docs/ranking.md` and `docs/operating.md` explain them. [`crate::config`] fills them from the
+//! `docs/ranking.md` and `docs/operating.md` explain them. The program fills them from the
 //! settings of the same names.
 
 use crate::values::clock::Timestamp;

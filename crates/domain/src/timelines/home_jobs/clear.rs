@@ -13,7 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 use tidings_keyspace::Query;
 
-/// This kind of job.
+/// The jobs `clear:<reader>:<author>`.
 pub(crate) const KIND: Kind = Kind { name: "clear", step: |current| Box::pin(step(current)) };
 
 /// The job that takes the tweets of `author` out of the home timeline of `reader`, who
@@ -46,7 +46,7 @@ impl FromStr for Unfollowed {
 /// The only step: a home timeline is small.
 async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(Unfollowed { reader, author }) = current.subject() else {
-        return Ok(current.pass_over());
+        return Ok(current.skip());
     };
     let store = &current.site.store;
     let mut query = Query::new();
@@ -66,8 +66,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let mut answers = store.query(query).await?;
     for ((tweet, _), handle) in entries.iter().zip(authors) {
         let user_id = fields::only(answers.take(handle));
-        // What was deleted goes as well: the sweep has not come by here. Of who is
-        // followed again everything else belongs there.
+        // What was deleted goes as well: its sweep does not reach this reader any more.
+        // When the author is followed again, everything else stays.
         if user_id.is_none_or(|id| id == author.to_string() && !is_followed) {
             batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
         }

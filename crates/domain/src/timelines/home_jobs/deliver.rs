@@ -14,7 +14,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::{TweetId, UserId};
 use tidings_keyspace::Query;
 
-/// This kind of job.
+/// The jobs `deliver:<tweet id>`.
 pub(crate) const KIND: Kind = Kind { name: "deliver", step: |current| Box::pin(step(current)) };
 
 /// The job that delivers a tweet.
@@ -25,7 +25,7 @@ pub(crate) fn job(tweet: TweetId) -> Job {
 /// One step: some followers.
 async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(tweet) = current.subject::<TweetId>() else {
-        return Ok(current.pass_over());
+        return Ok(current.skip());
     };
     let site = current.site;
     let Some(author) = current.author() else {

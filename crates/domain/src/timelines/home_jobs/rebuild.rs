@@ -16,7 +16,7 @@ use crate::values::ids::UserId;
 use std::collections::HashSet;
 use tidings_keyspace::Query;
 
-/// This kind of job.
+/// The jobs `rebuild:<user id>`.
 pub(crate) const KIND: Kind = Kind { name: presence::REBUILD_HOME, step: |current| Box::pin(step(current)) };
 
 /// The job that rebuilds the home timeline of a reader.
@@ -27,7 +27,7 @@ pub(crate) fn job(reader: UserId) -> Job {
 /// The only step: a home timeline is small.
 async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(reader) = current.subject::<UserId>() else {
-        return Ok(current.pass_over());
+        return Ok(current.skip());
     };
     let site = current.site;
     let mut query = Query::new();

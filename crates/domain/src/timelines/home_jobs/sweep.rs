@@ -10,7 +10,7 @@ use crate::keys;
 use crate::values::ids::TweetId;
 use tidings_keyspace::Query;
 
-/// This kind of job.
+/// The jobs `sweep:<tweet id>`.
 pub(crate) const KIND: Kind = Kind { name: "sweep", step: |current| Box::pin(step(current)) };
 
 /// The job that takes a deleted tweet out of home timelines.
@@ -21,7 +21,7 @@ pub(crate) fn job(tweet: TweetId) -> Job {
 /// One step: some followers.
 async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(tweet) = current.subject::<TweetId>() else {
-        return Ok(current.pass_over());
+        return Ok(current.skip());
     };
     let Some(author) = current.author() else {
         return Ok(current.finish(current.batch()));
