@@ -1,4 +1,4 @@
-//! The live answers, held against the OpenAPI document: every call is asked,
+//! Live answers must be as the OpenAPI document says. Every call is asked,
 //! with what it takes and with what it refuses.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ const VOTER: &str = "beda0000-0822-4342-0990-b92d94d9489a";
 /// A call: the method in lower case and the address with its variables.
 type Call = (&'static str, String);
 
-/// What is sent: the rest of an address, the fields of a form, or JSON.
+/// What is sent: an address to get, the fields of a form, or JSON.
 enum Sent<'a> {
     Address(&'a str),
     Form(Fields<'a>),
@@ -25,7 +25,7 @@ enum Sent<'a> {
 }
 use Sent::{Address, Form, Json};
 
-/// The document, in which objects have no members that it does not name.
+/// The document. Its objects may have no members that it does not name.
 struct Document(Value);
 
 impl Document {
@@ -79,7 +79,7 @@ impl Document {
         }
     }
 
-    /// Checks that the document describes all fields of a form, and demands no
+    /// Checks that the document describes all fields of a form and requires no
     /// other.
     #[track_caller]
     fn check_form(&self, call: &Call, sent: &BTreeSet<&str>) {

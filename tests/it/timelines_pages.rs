@@ -638,7 +638,7 @@ async fn a_name_that_nobody_has_is_not_found_in_the_api() {
                 for client in [&alice, &server.visitor()] {
                     let (status, answer) = call(client, &format!("/api/{list}/{name}")).await;
                     assert_eq!(status, StatusCode::NOT_FOUND, "{list} {name}");
-                    assert_eq!(refused(answer), "no such user");
+                    assert_eq!(refused(answer), "There is no user with this name.");
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! The forms and queries of the site as typed values. The page and the API
 //! call of one action read the same type.
 //!
-//! The documentation of a field is also its description in the OpenAPI
-//! document.
+//! The documentation comments are also the descriptions in the OpenAPI
+//! document; what only concerns the code is in other comments.
 
 pub mod accounts;
 pub mod comments;

@@ -1,13 +1,12 @@
 //! The description of the whole HTTP API in OpenAPI 3.1, for programs.
 //!
-//! Each handler describes its call, and the types of forms and answers describe
-//! their fields; [`values`] describes single values. What all calls have in
-//! common is added here: the failures, the secret of forms, the tags, and the
-//! lengths of arrays. A test compares the calls with the table of routes, and
-//! another one the live answers with the document.
+//! Each handler describes its call with `#[utoipa::path]`, the types of forms
+//! and answers describe their fields, and [`values`] describes single values.
+//! What calls have in common is added here: failures, the secret of forms,
+//! tags, and the lengths of arrays. One test compares the calls with the table
+//! of routes, another one compares live answers with the document.
 //!
-//! To add a call: `#[utoipa::path]` at its handler, and the handler in `paths`
-//! of [`Document`].
+//! To add a call, describe its handler and list the handler in [`Document`].
 
 pub mod values;
 
@@ -31,6 +30,7 @@ use utoipa::{Modify, ToSchema};
 pub const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
 
+/// The document, made from the handlers and their types.
 #[derive(utoipa::OpenApi)]
 #[openapi(
     info(
@@ -109,6 +109,7 @@ pub async fn document() -> impl IntoResponse {
 /// The whole description.
 #[must_use]
 pub fn description() -> Value {
+    // Tests would notice an empty one.
     serde_json::to_value(<Document as utoipa::OpenApi>::openapi()).unwrap_or_default()
 }
 
@@ -174,14 +175,14 @@ fn limit_array(array: Option<&mut RefOr<Schema>>, most: u64) {
     }
 }
 
-/// How a call tells a failure.
+/// How a call reports a failure.
 #[derive(Clone, Copy)]
 enum Failures {
-    /// A rule of the site that refuses comes with HTTP 200.
+    /// `{"status": "err", ...}`; with HTTP 200 when a rule of the site refuses.
     Ours,
-    /// With a code.
+    /// With a code, to browser extensions.
     Documented,
-    /// Always with HTTP 500.
+    /// With HTTP 500 always, to the original extension.
     Deployed,
 }
 
@@ -203,7 +204,7 @@ impl Failures {
         }
     }
 
-    /// The HTTP statuses, beside 200, that it may have.
+    /// The HTTP statuses of failures, beside 200.
     const fn statuses(self) -> &'static [&'static str] {
         match self {
             Self::Ours => &["400", "404", "405", "413", "500", "503"],
@@ -213,10 +214,11 @@ impl Failures {
     }
 }
 
-/// Adds to a call what it has in common with others.
+/// Adds what a call has in common with others.
 fn complete(method: &str, path: &str, call: &mut Operation) {
     call.operation_id = Some(format!("{method}{}", path.replace(['/', '{', '}', '.'], "_")));
-    call.tags = Some(vec![tag(path).to_owned()]);
+    let module = call.tags.take().unwrap_or_default().concat();
+    call.tags = Some(vec![chapter(&module).to_owned()]);
     let failures = Failures::of(path);
     if let Some(RefOr::T(done)) = call.responses.responses.get_mut("200") {
         describe_done(done, failures);
@@ -252,22 +254,21 @@ fn limit_links(call: &mut Operation) {
     }
 }
 
-/// The chapter of the description that a call belongs to.
-fn tag(path: &str) -> &'static str {
-    let name = path.trim_start_matches("/api/").split('/').next().unwrap_or_default();
-    match name {
-        "create_account" | "login" | "logout" | "reset-password" | "updateprofile" => "Accounts",
-        "submit" | "delnews" | "votenews" | "getnews" => "News",
-        "articles" | "topic" | "topics" | "renametopic" | "mergetopic" => "Articles and topics",
-        "postcomment" | "votecomment" | "getcomments" => "Comments",
-        "sites" => "Sites",
-        "openapi.json" => "About",
-        _ if path.starts_with("/api/") => "Tweets and timelines",
-        _ => "Browser extensions",
+/// The chapter that the calls of a module make up.
+fn chapter(module: &str) -> &'static str {
+    match module {
+        "api::accounts" => "Accounts",
+        "api::news" => "News",
+        "api::articles" => "Articles and topics",
+        "api::comments" => "Comments",
+        "api::timelines" => "Tweets and timelines",
+        "api::sites" => "Sites",
+        "reputation" => "Browser extensions",
+        _ => "About",
     }
 }
 
-/// Says of an answer with HTTP 200 what else it may be.
+/// Describes HTTP 200; a call of our own may refuse with it, too.
 fn describe_done(done: &mut Response, failures: Failures) {
     let may_be_refusal = matches!(failures, Failures::Ours);
     if done.description.is_empty() {

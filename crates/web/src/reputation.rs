@@ -40,7 +40,6 @@ struct VoteBody {
 
 /// Sites as the original extension names them, as JSON in a query string.
 #[derive(ToSchema)]
-#[expect(dead_code, reason = "only a description: an entry is read differently from other hosts")]
 struct DeployedQuestion {
     /// The sites.
     links: Vec<DeployedLink>,
@@ -171,25 +170,32 @@ pub async fn deployed_scores(
     State(app): State<App>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Vec<DeployedScore>>, Failure> {
-    const LINKS: Failure = Failure::Field { name: "links", expected: NUMBER_OF_LINKS };
-    let from = parameters(query.as_deref(), "from").next();
-    let from = from.ok_or(Failure::Field { name: "from", expected: "it is missing" })?;
-    let from: Value = serde_json::from_str(&from)
-        .map_err(|_| Failure::Field { name: "from", expected: "it must be JSON" })?;
-    let links = json::member(&from, "links")?.as_array().ok_or(LINKS)?;
-    if links.is_empty() || links.len() > MAX_LINKS {
-        return Err(LINKS);
-    }
-    let names: Vec<&str> =
-        links.iter().map(|link| json::text(link, "hostname")).collect::<Result<_, Failure>>()?;
-    let hosts: Vec<Option<Hostname>> = names.iter().map(|name| scorable(name)).collect::<Result<_, _>>()?;
+    let DeployedQuestion { links } = DeployedQuestion::from_query(query.as_deref())?;
+    let hosts: Vec<Option<Hostname>> =
+        links.iter().map(|link| scorable(&link.hostname)).collect::<Result<_, _>>()?;
     let asked: Vec<Hostname> = hosts.iter().flatten().cloned().collect();
     let mut scores = sites::scores(&mut nobody(&app), &asked).await?.into_iter();
-    let answer = names.iter().zip(&hosts).map(|(name, host)| {
+    let answer = links.into_iter().zip(&hosts).map(|(link, host)| {
         let score = host.as_ref().and_then(|_| scores.next()).unwrap_or(Score::NoScore);
-        DeployedScore { link: DeployedLink { hostname: (*name).to_owned() }, score: score.name() }
+        DeployedScore { link, score: score.name() }
     });
     Ok(Json(answer.collect()))
+}
+
+impl DeployedQuestion {
+    fn from_query(query: Option<&str>) -> Result<Self, Failure> {
+        const LINKS: Failure = Failure::Field { name: "links", expected: NUMBER_OF_LINKS };
+        let from = parameters(query, "from").next();
+        let from = from.ok_or(Failure::Field { name: "from", expected: "it is missing" })?;
+        let from: Value = serde_json::from_str(&from)
+            .map_err(|_| Failure::Field { name: "from", expected: "it must be JSON" })?;
+        let links = json::member(&from, "links")?.as_array().ok_or(LINKS)?;
+        if links.is_empty() || links.len() > MAX_LINKS {
+            return Err(LINKS);
+        }
+        let read = |link: &Value| Ok(DeployedLink { hostname: json::text(link, "hostname")?.to_owned() });
+        Ok(Self { links: links.iter().map(read).collect::<Result<_, Failure>>()? })
+    }
 }
 
 /// A host that can have a score. The result page of a search engine may also link to

@@ -51,7 +51,7 @@ impl PageNumber {
     /// The first page.
     pub const FIRST: Self = Self(1);
     /// The last that can be asked for: more than any list has.
-    const LAST: u64 = 1_000_000_000;
+    pub const LAST: u64 = 1_000_000_000;
 
     /// The number itself, at least 1.
     #[must_use]

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use tidings_keyspace::{Answers, Handle, Hash, Query};
 
 /// What the stored URL of a text item begins with.
-pub(crate) const TEXT_SCHEME: &str = "text://";
+pub const TEXT_SCHEME: &str = "text://";
 
 /// Where an item links to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -66,9 +66,9 @@ pub struct CommentVoted {
     comment_id: String,
 }
 
-/// The comments of a story. [`tree`] writes this.
+/// The comments of a story.
 #[derive(ToSchema)]
-#[expect(dead_code, reason = "a thread may be too deep for a serializer, which is recursive")]
+#[expect(dead_code, reason = "`tree` writes it: a thread may be too deep for a recursive serializer")]
 pub struct CommentTree {
     status: Status,
     comments: Vec<Comment<'static>>,
@@ -101,7 +101,8 @@ struct Comment<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
     deleted: Option<bool>,
-    /// The comments below it. They are written one by one.
+    // Always empty: `tree` writes the replies between its brackets.
+    /// The replies to it.
     #[schema(value_type = Vec<Comment<'static>>, no_recursion)]
     replies: [(); 0],
 }

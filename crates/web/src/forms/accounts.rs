@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 /// A new account.
 #[derive(ToSchema)]
 pub struct Registration {
-    /// The name, which nobody has in upper or lower case.
+    /// The name. Nobody may have it yet, in upper or lower case.
     #[schema(value_type = values::Username)]
     pub username: Username,
     /// The password.
@@ -28,8 +28,9 @@ impl FromFields for Registration {
     }
 }
 
-/// Who logs in. Accounts of older sites may have names and passwords that new
-/// ones may not have, so these are plain texts.
+// Accounts of older sites may have names and passwords that new ones may not
+// have, so these are plain texts.
+/// Who logs in.
 #[derive(ToSchema, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Credentials {
@@ -108,9 +109,9 @@ impl FromFields for ProfileForm {
     }
 }
 
-/// Whether submissions are to be announced, if it is said. A form with a box
-/// to tick says so with the field `tweet_news_shown`, since a browser does not
-/// send an empty box.
+/// Whether submissions are to be announced, if the form says so. A form with a
+/// box to tick has the field `tweet_news_shown`, since a browser does not send
+/// an empty box.
 fn tweet_news(fields: &Fields) -> Result<Option<bool>, Failure> {
     match fields.get("tweet_news") {
         Some("1") => Ok(Some(true)),
@@ -127,9 +128,9 @@ impl From<ProfileForm> for ProfileChange {
     }
 }
 
-/// Whether a page is asked for after its form was saved.
+/// Whether a page follows its form.
 pub struct Saved {
-    /// Whether it was.
+    /// Whether the form was saved.
     pub saved: bool,
 }
 

@@ -11,8 +11,8 @@ use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::topic::Topics;
 use utoipa::ToSchema;
 
-/// A story to submit, or to edit. Title, URL and text are read together, as a
-/// [`tidings_domain::submissions::Submission`].
+// `Submission` of the domain reads title, URL and text together.
+/// A story to submit, or to edit.
 #[derive(ToSchema)]
 pub struct SubmissionForm {
     /// The story to edit; `-1` for a new one.

@@ -39,8 +39,8 @@ impl FromFields for TweetDeletion {
 /// A user to follow, or to follow no longer.
 #[derive(ToSchema)]
 pub struct FollowForm {
-    /// The user, in upper or lower case. Accounts of older sites may have names
-    /// that new ones may not have, so this is a plain text.
+    // Accounts of older sites may have names that new ones may not have.
+    /// The user, in upper or lower case.
     #[schema(value_type = values::Username)]
     pub username: String,
 }

@@ -1,23 +1,26 @@
-//! How single values look in requests and answers: their patterns, formats
-//! and maxima. Fields and parameters name these types with `value_type`.
+//! Single values in requests and answers: their patterns, formats and maxima.
+//! Fields and parameters refer to these types by `value_type`.
 
+use tidings_domain::articles::lists;
+use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
 use tidings_domain::values::limits;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Components, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-/// Declares a type for each value, with its schema, and `register`, which
-/// puts all of them into the components of a document.
+/// Declares a type for each value, with its description and schema, and
+/// `register`, which puts all of them into the components of a document.
 macro_rules! values {
-    ($($(#[$attribute:meta])* $name:ident = $schema:expr;)*) => {
+    ($($(#[doc = $text:literal])+ $name:ident = $schema:expr;)*) => {
         $(
-            $(#[$attribute])*
+            $(#[doc = $text])+
             pub enum $name {}
 
             impl PartialSchema for $name {
                 fn schema() -> RefOr<Schema> {
-                    RefOr::T(Schema::Object($schema.build()))
+                    let description = concat!($($text),+).trim();
+                    RefOr::T(Schema::Object($schema.description(Some(description)).build()))
                 }
             }
 
@@ -64,13 +67,13 @@ values! {
     /// The text of a story; may be empty.
     NewsText = text(0, limits::MAX_TEXT);
     /// The title of a story in an answer: older sites may have longer ones.
-    StoredTitle = text(0, 300);
+    StoredTitle = text(0, STORED_TITLE);
     /// The author of an article, as `user:<user id>`.
-    Poster = text(1, 30);
+    Poster = text(1, POSTER);
     /// The URL of a story in an answer, or `text://` and its text.
-    StoredUrl = text(0, 4_200);
+    StoredUrl = text(0, STORED_URL);
     /// Names of topics, separated by commas.
-    TopicNames = text(0, 200);
+    TopicNames = text(0, TOPIC_NAMES);
     /// The name of a topic.
     TopicName = pattern(format!("^{}$", topic()), "rust");
     /// A topic, or several joined by `+` (all of them) or by commas (any of them).
@@ -90,7 +93,7 @@ values! {
     /// The most entries to return.
     PageSize = whole(1, limits::MAX_PAGE as u64);
     /// The number of a page.
-    PageNumber = whole(1, 1_000_000);
+    PageNumber = whole(1, lists::PageNumber::LAST);
     /// How many entries of a list come before the page.
     Start = whole(0, crate::path::FARTHEST);
     /// The most stories to return.
@@ -126,9 +129,20 @@ values! {
     /// Votes a day on sites that are new to the voter.
     DailyVotes = whole(0, limits::MAX_DAILY_VOTES);
     /// A sentence to show to a person.
-    Message = text(1, 1_000);
+    Message = text(1, MESSAGE);
 }
 
+/// The most characters in the title of a story, which an older site may have
+/// allowed to be longer than [`limits::MAX_TITLE`].
+const STORED_TITLE: usize = 300;
+/// The most characters in the URL of a story: a text has its scheme before it.
+const STORED_URL: usize = limits::MAX_TEXT + TEXT_SCHEME.len();
+/// The most characters in names of topics, with room for spaces between them.
+const TOPIC_NAMES: usize = limits::MAX_TOPICS * (limits::TOPIC_MAX + 10);
+/// The most characters in `user:<user id>`.
+const POSTER: usize = 30;
+/// The most characters in a message.
+const MESSAGE: usize = 1_000;
 /// An id in a pattern.
 const ID: &str = "[1-9][0-9]{0,14}";
 

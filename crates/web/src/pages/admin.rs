@@ -117,9 +117,9 @@ impl AdminPage<'_> {
     }
 }
 
-/// What the page of administrators is asked for.
+/// The query of the page for administrators.
 pub struct AdminQuery {
-    /// What became of recomputing the ranks, if the page is asked for after that.
+    /// The outcome of recomputing the ranks, if the page follows that.
     recomputed: Option<Recomputed>,
 }
 

@@ -4,7 +4,7 @@
 use super::layout::Frame;
 use super::parts::{number, site_address};
 use crate::error::Failure;
-use crate::form::Fields;
+use crate::form::{Fields, FromFields};
 use crate::forms::sites::{PeriodQuery, VoterForm, VotingSettingsForm};
 use crate::local_path::LocalPath;
 use crate::viewer::{SignedForm, SignedIn};
@@ -230,6 +230,34 @@ fn voter_link(voter: VoterId) -> Markup {
     html! { a href={ "/admin/sites?voter=" (voter) "#voter" } { code { (voter) } } }
 }
 
+/// The query of the page.
+struct AdminSitesQuery {
+    /// The day whose most active voters are shown; today when it is missing.
+    day: Option<Day>,
+    /// The period whose votes of a voter are shown.
+    period: PeriodQuery,
+    /// The voter to show.
+    voter: Option<VoterId>,
+    /// Whether a ban was just begun or lifted, and the move of votes continues.
+    goes_on: bool,
+}
+
+impl FromFields for AdminSitesQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+        const DAY: Failure = Failure::Field { name: "day", expected: "it must be a date like 2023-02-02" };
+        let day = match fields.text("day") {
+            "" => None,
+            text => Some(text.parse().map_err(|_| DAY)?),
+        };
+        let period = fields.read()?;
+        let voter = match fields.text("voter") {
+            "" => None,
+            _ => Some(fields.parsed("voter", "it must be a UUID")?),
+        };
+        Ok(Self { day, period, voter, goes_on: fields.get("goes_on").is_some() })
+    }
+}
+
 /// GET /admin/sites: voter, from, to; day.
 pub async fn page(
     State(app): State<App>,
@@ -239,17 +267,12 @@ pub async fn page(
 ) -> Result<Markup, Failure> {
     let audit = sites::audit_lines(&app.site, &user).await?;
     let settings = sites::voting_settings(&mut visit).await?;
-    let day = match fields.text("day") {
-        "" => Day::of(app.now()),
-        text => text
-            .parse()
-            .map_err(|_| Failure::Field { name: "day", expected: "it must be a date like 2023-02-02" })?,
-    };
+    let query: AdminSitesQuery = fields.read()?;
+    let day = query.day.unwrap_or_else(|| Day::of(app.now()));
     let voters = sites::top_voters(&app.site, &user, day).await?;
-    let PeriodQuery { from, to } = fields.read()?;
+    let PeriodQuery { from, to } = query.period;
     let (mut suspect, mut is_unknown) = (None, false);
-    if !fields.text("voter").is_empty() {
-        let voter = fields.parsed("voter", "it must be a UUID")?;
+    if let Some(voter) = query.voter {
         match sites::voter_details(&app.site, &user, voter).await {
             Ok(details) => {
                 let votes = sites::voter_votes(&app.site, &user, voter, from, to).await?;
@@ -267,7 +290,7 @@ pub async fn page(
         day,
         voters: &voters,
         audit: &audit,
-        goes_on: fields.get("goes_on").is_some(),
+        goes_on: query.goes_on,
     };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }

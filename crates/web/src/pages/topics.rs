@@ -119,9 +119,9 @@ pub fn admin_forms(frame: &Frame<'_>, topic: &Topic) -> Markup {
     }
 }
 
-/// What the page of topics is asked for.
+/// The query of the page of topics.
 pub struct TopicsQuery {
-    /// Whether a topic was just renamed or merged, and that still goes on.
+    /// Whether a topic was just renamed or merged, and the move continues.
     moving: bool,
 }
 
