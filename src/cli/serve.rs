@@ -8,6 +8,7 @@ use std::future::Future;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
+use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::sites;
@@ -40,7 +41,8 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
     );
 
     let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
-        .reached_at(config.site.url.as_str());
+        .reached_at(config.site.url.as_str())
+        .with_cache_bytes(config.server.site_cache_mebibytes.saturating_mul(MEBIBYTE));
     let site = Arc::new(site);
     tokio::spawn(finish_bans(site.clone()));
     let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);

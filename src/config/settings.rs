@@ -103,6 +103,8 @@ settings! {
                 "How long a request may take altogether.";
             cache_mebibytes: u64 = "48", Kind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
                 "Memory for the cache of the embedded store.";
+            site_cache_mebibytes: u64 = "86", Kind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },
+                "Memory for the site's caches: lists, threads, timelines, names, markup and whole responses.";
         }
         /// How the site presents itself.
         site: Site {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use super::*;
+use tidings_domain::cache::{DEFAULT_BYTES, MEBIBYTE};
 
 fn load(file: &str, variables: &[(&str, &str)], flags: &Flags) -> Result<Config, String> {
     let directory = tempfile::tempdir().unwrap();
@@ -30,6 +31,7 @@ fn without_any_layer_everything_has_its_default() {
     assert_eq!(config.server.store_timeout_seconds, 2);
     assert_eq!(config.server.request_timeout_seconds, 10);
     assert_eq!(config.server.cache_mebibytes, 48);
+    assert_eq!(config.server.site_cache_mebibytes * MEBIBYTE, DEFAULT_BYTES);
     assert_eq!(config.site.name, "Tidings");
     assert_eq!(config.site.url.as_str(), "http://localhost:8080/");
     assert!(!config.web_settings().site.is_https());

@@ -38,7 +38,10 @@ async fn everything(client: &Client) -> BTreeMap<&'static str, (StatusCode, Stri
     let mut seen = BTreeMap::new();
     for address in addresses() {
         let answer = client.get(address).await;
-        seen.insert(address, (answer.status, String::from_utf8(answer.body).unwrap()));
+        let mut body = String::from_utf8(answer.body).unwrap();
+        // How well the caches work differs each time.
+        body.truncate(body.find("<h2>Caches</h2>").unwrap_or(body.len()));
+        seen.insert(address, (answer.status, body));
     }
     seen
 }

@@ -17,6 +17,7 @@ mod redis_commands;
 mod accounts;
 mod api_shapes;
 mod articles;
+mod cache_sharing;
 mod check;
 mod comments;
 mod concurrency;

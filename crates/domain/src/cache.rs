@@ -288,7 +288,13 @@ impl<K: Kind> Cache<K> {
     pub fn look_up(&self, view: View<'_>, key: &K::Key) -> Lookup<'_, K> {
         match self.get(view, key) {
             Some(value) => Lookup::Hit(value),
-            None => self.claim(view, key),
+            None => {
+                if !view.is_current {
+                    // Not counted yet: the cache could not be used.
+                    self.misses.fetch_add(1, Ordering::Relaxed);
+                }
+                self.claim(view, key)
+            }
         }
     }
 

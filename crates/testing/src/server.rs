@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use tidings::config::{Config, Flags};
 use tidings::mail::Mailer;
 use tidings_domain::accounts::account::add_account;
+use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::text::Username;
@@ -131,7 +132,8 @@ impl Server {
         let app = App::from(AppParts {
             site: Arc::new(
                 Site::new(store, config.rules.clone(), PasswordWorker::new(2, 1_000))
-                    .reached_at(config.site.url.as_str()),
+                    .reached_at(config.site.url.as_str())
+                    .with_cache_bytes(config.server.site_cache_mebibytes * MEBIBYTE),
             ),
             mailer: mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>),
             settings: config.web_settings(),

@@ -13,6 +13,7 @@ use maud::{Markup, html};
 use std::time::Duration;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
+use tidings_domain::cache::CacheStatus;
 use tidings_domain::jobs::{self, JobStatus};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::lists;
@@ -37,6 +38,7 @@ enum Recomputed {
 struct AdminPage<'a> {
     counts: Counts,
     jobs: JobStatus,
+    caches: &'a [CacheStatus],
     top: &'a [NewsLine],
     /// The outcome of a recomputation that was just requested.
     recomputed: Option<Recomputed>,
@@ -75,6 +77,8 @@ impl AdminPage<'_> {
             p { a.action href="/admin/sites" { "Votes on sites" } }
             h2 { "The front page in numbers" }
             (self.table(frame))
+            h2 { "Caches" }
+            (cache_table(self.caches))
         };
         frame.page("Administration", &content)
     }
@@ -117,6 +121,38 @@ impl AdminPage<'_> {
     }
 }
 
+/// How well each cache works.
+fn cache_table(caches: &[CacheStatus]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Caches" {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "cache" }
+                        th.number scope="col" { "hits" }
+                        th.number scope="col" { "misses" }
+                        th.number scope="col" { "entries" }
+                        th.number scope="col" { "KiB used" }
+                        th.number scope="col" { "KiB at most" }
+                    }
+                }
+                tbody {
+                    @for cache in caches {
+                        tr {
+                            td { (cache.name.replace('_', " ")) }
+                            td.number { (number(cache.hits)) }
+                            td.number { (number(cache.misses)) }
+                            td.number { (number(cache.entries)) }
+                            td.number { (number(cache.bytes / 1_024)) }
+                            td.number { (number(cache.capacity_bytes / 1_024)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The query of the page for administrators.
 pub struct AdminQuery {
     /// The outcome of recomputing the ranks, if the page follows that.
@@ -146,7 +182,8 @@ pub async fn admin(
     let counts = statistics::counts(&mut visit).await?;
     let jobs = jobs::status(&app.site).await?;
     let top = lists::top(&mut visit, 0, TOP).await?.lines;
-    let page = AdminPage { counts, jobs, top: &top, recomputed: query.recomputed };
+    let caches = app.site.caches.status();
+    let page = AdminPage { counts, jobs, caches: &caches, top: &top, recomputed: query.recomputed };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -180,6 +217,14 @@ mod tests {
         let top = [line(news("<b>", "http://a.com/", false), None)];
         let page = AdminPage {
             jobs: JobStatus { waiting: 2, finished: 7, last_milliseconds: 15 },
+            caches: &[CacheStatus {
+                name: "story_fragments",
+                entries: 3,
+                bytes: 2_048,
+                capacity_bytes: 2_097_152,
+                hits: 12_345,
+                misses: 67,
+            }],
             counts: Counts { users: 12, news: 345, listed: 340 },
             top: &top,
             recomputed: Some(Recomputed::Items(15_020)),
@@ -191,6 +236,8 @@ mod tests {
             "<dd>15 ms</dd>",
             "Recomputed 15,020 stories.",
             "2.00",
+            "<td>story fragments</td>",
+            "12,345",
             r#"action="/admin/recompute""#,
             "&lt;b&gt;",
         ] {

@@ -1,0 +1,125 @@
+//! What the caches share: a cached value lives through unrelated writes, it is made once
+//! for all who ask at the same time, and all caches together take what the setting says.
+
+use crate::client::{Client, ok};
+use crate::server::{Engine, Server, each_engine};
+use futures_util::future::join_all;
+use tidings_domain::cache::{CacheStatus, DEFAULT_BYTES, MEBIBYTE};
+
+/// How a cache works, all zero if it has not been used.
+fn status(server: &Server, name: &'static str) -> CacheStatus {
+    let unused = CacheStatus { name, entries: 0, bytes: 0, capacity_bytes: 0, hits: 0, misses: 0 };
+    server.app.site.caches.status().into_iter().find(|cache| cache.name == name).unwrap_or(unused)
+}
+
+/// Asks for a page and says whether the cache had what it is made of.
+async fn is_hit(server: &Server, client: &Client, path: &str, cache: &'static str) -> bool {
+    let before = status(server, cache);
+    assert_eq!(client.get(path).await.status, 200, "{path}");
+    let after = status(server, cache);
+    assert!((after.hits, after.misses) != (before.hits, before.misses), "{path} does not use {cache}");
+    after.misses == before.misses
+}
+
+#[tokio::test]
+async fn a_write_to_one_user_does_not_end_the_cached_thread_of_others() {
+    each_engine(&[], async |server| {
+        let members = server.members(5).await;
+        let [alice, bob, carol, dave, reader] = &members[..] else { unreachable!() };
+        let story = alice.submit_text("A story", "text").await;
+        bob.comment(story, "A comment").await;
+        let other = carol.submit_text("Another story", "text").await;
+        let thread = format!("/news/{story}");
+        // The reader is logged in, for visitors get whole cached responses.
+        is_hit(&server, reader, &thread, "threads").await;
+        assert!(is_hit(&server, reader, &thread, "threads").await);
+        // A vote writes to its story, and to the karma of the voter and of the author.
+        ok(dave.vote(other, "up").await);
+        ok(dave.update_profile("About Dave", "", "").await);
+        assert!(is_hit(&server, reader, &thread, "threads").await);
+        // What the thread shows does end it.
+        bob.comment(story, "Another comment").await;
+        assert!(!is_hit(&server, reader, &thread, "threads").await);
+        ok(dave.vote_comment(story, 1, "up").await);
+        assert!(!is_hit(&server, reader, &thread, "threads").await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_page_is_made_once_for_all_who_ask_at_the_same_time() {
+    let server = Server::start(Engine::Redis, &[]).await;
+    let alice = server.member("alice").await;
+    let story = alice.submit_text("A story", "text").await;
+    for number in 0..20 {
+        alice.comment(story, &format!("Comment {number}")).await;
+    }
+    let visitor = server.visitor();
+    for path in [format!("/news/{story}"), "/latest/0".to_owned(), "/@alice".to_owned()] {
+        server.forget().await;
+        let alone = {
+            let before = server.store().rounds();
+            visitor.get(&path).await;
+            server.store().rounds() - before
+        };
+        server.forget().await;
+        let before = server.store().rounds();
+        let answers = join_all((0..40).map(|_| visitor.get(&path))).await;
+        assert!(
+            answers.iter().all(|answer| answer.status == 200 && answer.body == answers[0].body),
+            "{path}"
+        );
+        // The background looks for jobs now and then. Forty makers would take forty times as many.
+        let together = server.store().rounds() - before;
+        assert!(together <= alone + 4, "{path}: {together} rounds for forty readers, {alone} for one");
+    }
+}
+
+#[tokio::test]
+async fn all_caches_together_take_what_the_setting_says() {
+    for (setting, bytes) in [("86", DEFAULT_BYTES), ("8", 8 * MEBIBYTE)] {
+        let server = Server::start(Engine::Memory, &[("server.site_cache_mebibytes", setting)]).await;
+        let alice = server.member("alice").await;
+        let bob = server.member("bob").await;
+        alice.submit_link("A story", "http://example.com/").await;
+        alice.comment(1, "A comment").await;
+        alice.tweet("A tweet").await;
+        bob.follow("alice").await;
+        for _ in 0..3 {
+            for path in ["/", "/latest/0", "/news/1", "/home", "/everyone", "/@alice"] {
+                for client in [&server.visitor(), &bob] {
+                    client.get(path).await;
+                }
+            }
+        }
+        let caches = server.app.site.caches.status();
+        let names: Vec<&str> = caches.iter().map(|cache| cache.name).collect();
+        assert_eq!(
+            names,
+            [
+                "answers",
+                "lists",
+                "news",
+                "profiles",
+                "sessions",
+                "story_fragments",
+                "suggestions",
+                "thread_fragments",
+                "threads",
+                "timelines",
+                "tweet_fragments",
+                "tweets",
+                "usernames",
+                "viewers",
+                "voters",
+            ]
+        );
+        let total: u64 = caches.iter().map(|cache| cache.capacity_bytes).sum();
+        // A share may lose a fraction of a byte.
+        assert!(bytes - total < 15, "{total} of {bytes}");
+        for cache in &caches {
+            assert!(cache.hits > 0 && cache.misses > 0, "{cache:?}");
+            assert!(cache.bytes <= cache.capacity_bytes, "{cache:?}");
+        }
+    }
+}
