@@ -10,6 +10,7 @@
 
 mod bare;
 mod document;
+mod elsewhere;
 mod growth;
 mod options;
 mod report;

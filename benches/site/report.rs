@@ -1,5 +1,6 @@
 //! What the figures are measured against.
 
+use super::elsewhere::Elsewhere;
 use super::growth::{GrownPage, Growth};
 use super::options::Engine;
 use super::rows::MIX;
@@ -147,6 +148,12 @@ impl Results {
             let times = mix_p99(mix);
             let name = "p99 of the mix over the bare route's";
             others.push(Judged::below(name, times, format!("{times:.1} times"), MIX_P99_OVER_BARE, " times"));
+        }
+        if let Some(Elsewhere { quiet, beside_votes, votes }) = &figures.elsewhere {
+            let name = "thread of 500, logged in, beside votes on other stories";
+            let share = beside_votes / quiet;
+            let shown = format!("{beside_votes:.0} of {quiet:.0} per second, {votes:.0} votes per second");
+            others.push(Judged::free(name, share, shown));
         }
         let Some(votes) = &figures.votes else {
             return;

@@ -72,6 +72,12 @@ pub fn rows(plan: &Plan) -> Vec<Row> {
     rows
 }
 
+/// The long thread, for each session in turn.
+pub fn long_thread(plan: &Plan) -> Vec<Request> {
+    let path = format!("/news/{}", plan.long_thread());
+    (1..=SESSIONS.min(plan.size.active_users())).map(|user| Request::get(path.as_str()).by(user)).collect()
+}
+
 /// The name of the row that is a bit of everything.
 pub const MIX: &str = "mix";
 

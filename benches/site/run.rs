@@ -1,6 +1,7 @@
 //! One engine from the filling of its store to the last figure.
 
 use super::bare::Bare;
+use super::elsewhere::{self, Elsewhere};
 use super::options::{Engine, Options};
 use super::requests::{Request, write_list};
 use super::rounds;
@@ -83,6 +84,8 @@ pub struct Figures {
     /// Memory of the server, and after what.
     pub memory: Vec<(&'static str, Memory)>,
     pub votes: Option<Votes>,
+    /// A long thread beside votes on other stories.
+    pub elsewhere: Option<Elsewhere>,
 }
 
 /// Measures pages and votes on an engine; nothing when none of them is wanted.
@@ -119,7 +122,11 @@ pub async fn measure(engine: Engine, filled: &Filled, options: &Options) -> Opti
         true => Some(votes::measure(filled, &server, options.quick).await),
         false => None,
     };
-    Some(Figures { start: median(starts.into_iter()), pages, memory, votes })
+    let elsewhere = match with_votes {
+        true => Some(elsewhere::measure(filled, &server, options.quick).await),
+        false => None,
+    };
+    Some(Figures { start: median(starts.into_iter()), pages, memory, votes, elsewhere })
 }
 
 /// Measures a page and the bare route in turn: the runs of each.

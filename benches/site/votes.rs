@@ -58,7 +58,7 @@ impl Times {
 }
 
 /// The vote of one of the voters, none twice.
-fn vote(filled: &Filled, number: u64) -> Request {
+pub fn vote(filled: &Filled, number: u64) -> Request {
     let size = &filled.plan.size;
     let user = size.active_users() + 1 + number % VOTERS;
     let news = size.news - number / VOTERS - number % VOTERS * (size.news / VOTERS / 2);

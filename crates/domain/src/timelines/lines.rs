@@ -87,8 +87,17 @@ pub(crate) async fn hydrate(
 ) -> Result<Vec<TweetLine>, Error> {
     let site = visit.site_too();
     let cache = site.caches.of::<Tweets>();
-    let cached = |entry: &Cursor| Some((entry.id, cache.get(visit.view(), &TweetId(entry.id))?));
-    let mut summaries: HashMap<u64, Shared<TweetSummary>> = entries.iter().filter_map(cached).collect();
+    let mut summaries: HashMap<u64, Shared<TweetSummary>> = HashMap::new();
+    let mut lines = Vec::with_capacity(entries.len());
+    for entry in entries {
+        if let Some(summary) = cache.get(visit.view(), &TweetId(entry.id)) {
+            lines.push(TweetLine { summary, cursor: *entry });
+        }
+    }
+    if reader.is_none() && lines.len() == entries.len() {
+        return Ok(lines);
+    }
+    summaries.extend(lines.into_iter().map(|line| (line.cursor.id, line.summary)));
     let missing: Vec<TweetId> = entries
         .iter()
         .filter(|entry| !summaries.contains_key(&entry.id))
