@@ -24,10 +24,10 @@ pub(super) type Message = (String, String);
 
 /// A listener on one channel. It stops listening when it is dropped.
 pub struct Subscription {
-    source: Source,
+    source: MessageSource,
 }
 
-enum Source {
+enum MessageSource {
     /// All messages of the embedded engine; those of one channel are wanted.
     Process(broadcast::Receiver<Message>, String),
     /// The messages of one channel, from a task that talks to a server.
@@ -36,18 +36,18 @@ enum Source {
 
 impl Subscription {
     pub(super) fn in_process(messages: broadcast::Receiver<Message>, channel: &str) -> Self {
-        Self { source: Source::Process(messages, channel.to_owned()) }
+        Self { source: MessageSource::Process(messages, channel.to_owned()) }
     }
 
     pub(super) fn from_server(notices: mpsc::Receiver<Notice>) -> Self {
-        Self { source: Source::Server(notices) }
+        Self { source: MessageSource::Server(notices) }
     }
 
     /// Waits for the next message; `None` when there will be none any more,
     /// because the store is closed.
     pub async fn next(&mut self) -> Option<Notice> {
         match &mut self.source {
-            Source::Process(messages, wanted) => loop {
+            MessageSource::Process(messages, wanted) => loop {
                 match messages.recv().await {
                     Ok((channel, text)) if channel == *wanted => return Some(Notice::Message(text)),
                     Ok(_) => {}
@@ -55,7 +55,7 @@ impl Subscription {
                     Err(broadcast::error::RecvError::Closed) => return None,
                 }
             },
-            Source::Server(notices) => notices.recv().await,
+            MessageSource::Server(notices) => notices.recv().await,
         }
     }
 }

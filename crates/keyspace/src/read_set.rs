@@ -36,7 +36,7 @@ type Stripe = u32;
 
 /// What has a version, by its stripe.
 #[derive(Hash)]
-enum Subject<'a> {
+enum VersionedItem<'a> {
     /// Raised by every write to the key.
     Key(&'a str),
     /// Raised by every write to the field of the hash.
@@ -69,8 +69,8 @@ impl Default for Versions {
 }
 
 impl Versions {
-    fn stripe(&self, subject: &Subject<'_>) -> Stripe {
-        let [.., a, b, c, d] = self.hasher.hash_one(subject).to_be_bytes();
+    fn stripe(&self, item: &VersionedItem<'_>) -> Stripe {
+        let [.., a, b, c, d] = self.hasher.hash_one(item).to_be_bytes();
         Stripe::from_be_bytes([a, b, c, d]) % STRIPES
     }
 
@@ -82,23 +82,23 @@ impl Versions {
         self.stripes.get(usize::try_from(stripe).ok()?)
     }
 
-    fn note(&self, subject: &Subject<'_>, reads: &mut Reads) {
-        let stripe = self.stripe(subject);
+    fn note(&self, item: &VersionedItem<'_>, reads: &mut Reads) {
+        let stripe = self.stripe(item);
         reads.stripes.push((stripe, self.version(stripe)));
     }
 
     fn note_read(&self, read: &Read, reads: &mut Reads) {
         match read {
             Read::HashFields(key, fields) if fields.len() <= MOST_FIELDS => {
-                self.note(&Subject::AllFields(key), reads);
-                fields.iter().for_each(|field| self.note(&Subject::Field(key, field), reads));
+                self.note(&VersionedItem::AllFields(key), reads);
+                fields.iter().for_each(|field| self.note(&VersionedItem::Field(key, field), reads));
             }
-            other => self.note(&Subject::Key(other.key()), reads),
+            other => self.note(&VersionedItem::Key(other.key()), reads),
         }
     }
 
-    fn raise(&self, subject: &Subject<'_>) {
-        if let Some(version) = self.at(self.stripe(subject)) {
+    fn raise(&self, item: &VersionedItem<'_>) {
+        if let Some(version) = self.at(self.stripe(item)) {
             version.fetch_add(1, Ordering::Release);
         }
     }
@@ -125,18 +125,18 @@ impl Versions {
     /// moment when the writes can be read and their acknowledgement.
     pub(super) fn raise_written(&self, batch: &Batch) {
         for write in batch.writes() {
-            write.written_keys().for_each(|key| self.raise(&Subject::Key(key)));
+            write.written_keys().for_each(|key| self.raise(&VersionedItem::Key(key)));
             match write {
                 Write::SetFields(key, fields) => {
-                    fields.iter().for_each(|(field, _)| self.raise(&Subject::Field(key, field)));
+                    fields.iter().for_each(|(field, _)| self.raise(&VersionedItem::Field(key, field)));
                 }
                 Write::DeleteField(key, field) | Write::IncrementField(key, field, _) => {
-                    self.raise(&Subject::Field(key, field));
+                    self.raise(&VersionedItem::Field(key, field));
                 }
                 Write::Set(key, ..)
                 | Write::Delete(key)
                 | Write::Expire(key, _)
-                | Write::SortedStore(key, _) => self.raise(&Subject::AllFields(key)),
+                | Write::SortedStore(key, _) => self.raise(&VersionedItem::AllFields(key)),
                 // Never a hash: it has no fields to read.
                 Write::Increment(..)
                 | Write::AddMember(..)
@@ -156,8 +156,8 @@ impl Versions {
 
     /// Ends the read sets that have a key or any field of it.
     pub(super) fn raise_key(&self, key: &str) {
-        self.raise(&Subject::Key(key));
-        self.raise(&Subject::AllFields(key));
+        self.raise(&VersionedItem::Key(key));
+        self.raise(&VersionedItem::AllFields(key));
         self.raised.fetch_add(1, Ordering::Release);
     }
 

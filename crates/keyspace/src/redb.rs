@@ -26,16 +26,16 @@ use super::events::{Message, Subscription};
 use super::query::{Answers, Order, Query};
 use super::{EngineClock, Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value};
 use crate::read_set::Versions;
-use database::{Opener, Slot};
+use database::{Opener, ReopenableDatabase};
 use redb::ReadableTableMetadata;
 use std::ops::Bound;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tables::{Header, Tables, Type};
+use tables::{RowHeader, Tables, ValueType};
 use tokio::sync::{Semaphore, broadcast, oneshot};
-use writer::{Job, Writer};
+use writer::{QueuedBatch, WriterThread};
 
 /// The most batches that wait for the writer; further ones wait for a place.
 const QUEUE_LENGTH: usize = 1024;
@@ -49,16 +49,16 @@ const RESTORE_WRITES: usize = 1000;
 /// An open embedded store. Clones share it; the last one to go closes it.
 #[derive(Clone)]
 pub(super) struct Redb {
-    inner: Arc<Inner>,
+    shared: Arc<RedbShared>,
 }
 
-struct Inner {
-    slot: Arc<Slot>,
+struct RedbShared {
+    database: Arc<ReopenableDatabase>,
     clock: EngineClock,
     timeout: Duration,
     places: Arc<Semaphore>,
-    /// Where jobs go; gone when the store is closed, which stops the writer.
-    jobs: Mutex<Option<Sender<Job>>>,
+    /// Where batches are sent to the writer; `None` once the store is closed, which stops it.
+    queue: Mutex<Option<Sender<QueuedBatch>>>,
     /// Where those who listen get the messages of the writer's batches from.
     messages: broadcast::WeakSender<Message>,
     writer: Mutex<Option<JoinHandle<()>>>,
@@ -77,25 +77,25 @@ impl Redb {
     }
 
     fn open_with(opener: Opener, options: &StoreOptions, versions: Arc<Versions>) -> Result<Self, String> {
-        let (slot, journal) = Slot::open(opener)?;
-        let slot = Arc::new(slot);
-        let (jobs, receiver) = std::sync::mpsc::channel();
+        let (database, journal) = ReopenableDatabase::open(opener)?;
+        let database = Arc::new(database);
+        let (queue, receiver) = std::sync::mpsc::channel();
         // The writer has the one strong sender: when it stops, so does the listening.
         let messages = broadcast::Sender::new(WAITING_MESSAGES);
         let weak_messages = messages.downgrade();
         let clock = options.clock.clone();
-        let writer = Writer::new(slot.clone(), journal, clock, messages, versions);
+        let writer = WriterThread::new(database.clone(), journal, clock, messages, versions);
         let thread = std::thread::Builder::new()
             .name("keyspace-writer".to_owned())
             .spawn(move || writer.run(&receiver))
             .map_err(|error| format!("cannot start the writer thread: {error}"))?;
         Ok(Self {
-            inner: Arc::new(Inner {
-                slot,
+            shared: Arc::new(RedbShared {
+                database,
                 clock: options.clock.clone(),
                 timeout: options.timeout,
                 places: Arc::new(Semaphore::new(QUEUE_LENGTH)),
-                jobs: Mutex::new(Some(jobs)),
+                queue: Mutex::new(Some(queue)),
                 messages: weak_messages,
                 writer: Mutex::new(Some(thread)),
             }),
@@ -105,40 +105,40 @@ impl Redb {
     /// Answers a query from one snapshot.
     pub(super) fn query(&self, query: Query) -> Result<Answers, KeyspaceError> {
         let tables = self.read()?;
-        let now = self.inner.clock.now_ms();
+        let now = self.shared.clock.now_ms();
         let answers = query.reads().iter().map(|read| tables.answer(read, now));
         Ok(Answers::new(answers.collect::<Result<_, _>>()?))
     }
 
     /// Hands a batch to the writer and waits until it is on disk.
     pub(super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
-        match tokio::time::timeout(self.inner.timeout, self.submit(batch)).await {
+        match tokio::time::timeout(self.shared.timeout, self.submit(batch)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(unavailable("the disk did not answer in time")),
         }
     }
 
     async fn submit(&self, batch: Batch) -> Result<Committed, CommitError> {
-        let Ok(place) = self.inner.places.clone().acquire_owned().await else {
+        let Ok(place) = self.shared.places.clone().acquire_owned().await else {
             return Err(unavailable("the store is closed"));
         };
         let (reply, outcome) = oneshot::channel();
-        let Some(jobs) = self.inner.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
+        let Some(queue) = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
             return Err(unavailable("the store is closed"));
         };
-        if jobs.send(Job { batch, reply, _place: place }).is_err() {
+        if queue.send(QueuedBatch { batch, reply, _place: place }).is_err() {
             return Err(unavailable("the writer has stopped"));
         }
         // The sender goes before the wait: a waiting caller must not keep the
         // writer from seeing that the store is closed.
-        drop(jobs);
+        drop(queue);
         outcome.await.unwrap_or_else(|_| Err(unavailable("the writer has stopped")))
     }
 
     /// The number of keys that are not expired.
     pub(super) fn count_keys(&self) -> Result<u64, KeyspaceError> {
         let tables = self.read()?;
-        let now = self.inner.clock.now_ms();
+        let now = self.shared.clock.now_ms();
         let end = now.saturating_add(1).to_be_bytes();
         let mut expired: u64 = 0;
         for entry in tables.expiries.range(..end.as_slice())? {
@@ -151,7 +151,7 @@ impl Redb {
     /// Reads keys in the order of their bytes; the cursor is the last key read.
     pub(super) fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
         let tables = self.read()?;
-        let now = self.inner.clock.now_ms();
+        let now = self.shared.clock.now_ms();
         let start = cursor.as_deref().map_or(Bound::Unbounded, |key| Bound::Excluded(key.as_bytes()));
         let mut entries = Vec::new();
         let mut last = None;
@@ -162,15 +162,15 @@ impl Redb {
             let (key, row) = row?;
             let (key, row) = (tables::text(key.value())?, row.value());
             last = Some(key.to_owned());
-            let header = Header::of(row)?;
+            let header = RowHeader::of(row)?;
             if header.expired(now) {
                 continue;
             }
-            let value = match header.kind.to_type() {
-                Type::String => Value::String(tables::text(Header::body(row))?.to_owned()),
-                Type::Hash => Value::Hash(tables.hash(key, row)?),
-                Type::Set => Value::Set(tables.set_members(key)?),
-                Type::SortedSet => {
+            let value = match header.encoding.value_type() {
+                ValueType::String => Value::String(tables::text(RowHeader::body(row))?.to_owned()),
+                ValueType::Hash => Value::Hash(tables.hash(key, row)?),
+                ValueType::Set => Value::Set(tables.set_members(key)?),
+                ValueType::SortedSet => {
                     Value::SortedSet(tables.sorted_range(key, row, Order::Ascending, 0, u64::MAX)?)
                 }
             };
@@ -206,29 +206,29 @@ impl Redb {
 
     /// Listens on a channel. On a closed store there is nothing to hear.
     pub(super) fn subscribe(&self, channel: &str) -> Subscription {
-        let messages = self.inner.messages.upgrade().unwrap_or_else(|| broadcast::Sender::new(1));
+        let messages = self.shared.messages.upgrade().unwrap_or_else(|| broadcast::Sender::new(1));
         Subscription::in_process(messages.subscribe(), channel)
     }
 
     /// Waits until all queued batches are answered, and closes the file.
     pub(super) async fn close(&self) {
-        let inner = self.inner.clone();
-        let stopped = tokio::task::spawn_blocking(move || inner.stop()).await;
+        let shared = self.shared.clone();
+        let stopped = tokio::task::spawn_blocking(move || shared.stop()).await;
         if let Err(error) = stopped {
             tracing::error!(%error, "the store did not close cleanly");
         }
     }
 
     fn read(&self) -> Result<Tables<tables::ReadTable>, KeyspaceError> {
-        Ok(Tables::read(&self.inner.slot.begin_read()?)?)
+        Ok(Tables::read(&self.shared.database.begin_read()?)?)
     }
 }
 
-impl Inner {
+impl RedbShared {
     /// Lets the writer finish its queue and waits for it. The writer needs no
     /// runtime, so this may be called on a runtime's thread.
     fn stop(&self) {
-        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the writer thread has failed");
@@ -236,7 +236,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for RedbShared {
     fn drop(&mut self) {
         self.stop();
     }

@@ -18,7 +18,7 @@ use super::events::Subscription;
 use super::query::{Answers, Expiry, Query};
 use super::{Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value as EntryValue};
 use crate::read_set::Versions;
-use connection::{Connection, Failure, Manner};
+use connection::{ReconnectingConnection, RequestError, RequestOptions};
 use redis::{Client, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError, Value, cmd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,11 +40,11 @@ const RESTORE_ARGUMENTS: usize = 1000;
 /// An open connection to a server. Clones share it.
 #[derive(Clone)]
 pub(super) struct Redis {
-    inner: Arc<Inner>,
+    shared: Arc<RedisShared>,
 }
 
-struct Inner {
-    connection: Connection,
+struct RedisShared {
+    connection: ReconnectingConnection,
     /// For further connections.
     client: Client,
     timeout: Duration,
@@ -62,8 +62,8 @@ impl Redis {
         let failed = |reason: String| OpenError::Engine { url: super::without_password(url), reason };
         let client = client(url, options.timeout).map_err(|error| failed(advice(&error)))?;
         let redis = Self {
-            inner: Arc::new(Inner {
-                connection: Connection::new(client.clone(), options.timeout, versions),
+            shared: Arc::new(RedisShared {
+                connection: ReconnectingConnection::new(client.clone(), options.timeout, versions),
                 client,
                 timeout: options.timeout,
                 commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
@@ -75,17 +75,17 @@ impl Redis {
 
     /// Whether the server tells of what others write.
     pub(super) fn tracks_writes(&self) -> bool {
-        self.inner.connection.tracks_writes()
+        self.shared.connection.tracks_writes()
     }
 
     /// Refuses a server that cannot serve, with what the operator can do.
     async fn check_server(&self) -> Result<(), String> {
         let mut pipeline = Pipeline::new();
         pipeline.add_command(cmd("INFO"));
-        let sent = self.inner.connection.send(&pipeline, self.reading()).await;
+        let sent = self.shared.connection.send(&pipeline, self.reading()).await;
         let info = match sent.map(|mut values| values.pop()) {
-            Err(Failure::TimedOut) => return Err(NO_ANSWER.to_owned()),
-            Err(Failure::Redis(error)) => return Err(advice(&error)),
+            Err(RequestError::TimedOut) => return Err(NO_ANSWER.to_owned()),
+            Err(RequestError::Redis(error)) => return Err(advice(&error)),
             Ok(Some(Value::ServerError(error))) => return Err(advice(&error.into())),
             Ok(Some(value)) => wire::bytes(value).unwrap_or_default(),
             Ok(None) => Vec::new(),
@@ -106,7 +106,7 @@ impl Redis {
 
     /// Applies a batch in one call of the script.
     pub(super) async fn commit(&self, batch: &Batch) -> Result<Committed, CommitError> {
-        let by_digest = self.call_script("EVALSHA", &self.inner.commit_digest, batch).await?;
+        let by_digest = self.call_script("EVALSHA", &self.shared.commit_digest, batch).await?;
         let value = match by_digest {
             // The server has not run the script yet, or has been restarted: it
             // has done nothing, so the batch is sent again with the script.
@@ -125,19 +125,19 @@ impl Redis {
         let mut command = cmd(name);
         command.arg(script);
         wire::add_batch(&mut command, batch, |channel| self.channel(channel));
-        self.one(command, Manner { timeout: self.inner.timeout, reads: false }).await
+        self.one(command, RequestOptions { timeout: self.shared.timeout, reads: false }).await
     }
 
     /// Listens on a channel.
     pub(super) fn subscribe(&self, channel: &str) -> Subscription {
-        let client = self.inner.client.clone();
-        Subscription::from_server(listener::listen(client, self.channel(channel), self.inner.timeout))
+        let client = self.shared.client.clone();
+        Subscription::from_server(listener::listen(client, self.channel(channel), self.shared.timeout))
     }
 
     /// A channel as the server knows it: its databases share all channels, so
     /// the number of ours is part of the name.
     fn channel(&self, channel: &str) -> String {
-        let database = self.inner.client.get_connection_info().redis_settings().db();
+        let database = self.shared.client.get_connection_info().redis_settings().db();
         format!("{database}:{channel}")
     }
 
@@ -250,26 +250,26 @@ impl Redis {
         failed.map_or(Ok(()), Err)
     }
 
-    fn reading(&self) -> Manner {
-        Manner { timeout: self.inner.timeout, reads: true }
+    fn reading(&self) -> RequestOptions {
+        RequestOptions { timeout: self.shared.timeout, reads: true }
     }
 
-    fn patient(&self, reads: bool) -> Manner {
-        Manner { timeout: self.inner.timeout * BULK_PATIENCE, reads }
+    fn patient(&self, reads: bool) -> RequestOptions {
+        RequestOptions { timeout: self.shared.timeout * BULK_PATIENCE, reads }
     }
 
     /// Sends one command.
-    async fn one(&self, command: redis::Cmd, manner: Manner) -> Result<Value, KeyspaceError> {
+    async fn one(&self, command: redis::Cmd, options: RequestOptions) -> Result<Value, KeyspaceError> {
         let mut pipeline = Pipeline::with_capacity(1);
         pipeline.add_command(command);
-        Ok(self.send(&pipeline, manner).await?.pop().unwrap_or_default())
+        Ok(self.send(&pipeline, options).await?.pop().unwrap_or_default())
     }
 
-    async fn send(&self, pipeline: &Pipeline, manner: Manner) -> Result<Vec<Value>, KeyspaceError> {
-        self.inner.connection.send(pipeline, manner).await.map_err(|failure| {
+    async fn send(&self, pipeline: &Pipeline, options: RequestOptions) -> Result<Vec<Value>, KeyspaceError> {
+        self.shared.connection.send(pipeline, options).await.map_err(|failure| {
             KeyspaceError::Unavailable(match failure {
-                Failure::TimedOut => format!("Redis did not answer within {:?}", manner.timeout),
-                Failure::Redis(error) => format!("Redis cannot be reached: {error}"),
+                RequestError::TimedOut => format!("Redis did not answer within {:?}", options.timeout),
+                RequestError::Redis(error) => format!("Redis cannot be reached: {error}"),
             })
         })
     }

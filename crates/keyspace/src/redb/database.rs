@@ -17,12 +17,12 @@ pub(super) type Opener = Box<dyn Fn() -> Result<(Database, Option<Journal>), Str
 
 /// The open database. After a failed write redb refuses everything until the
 /// file is opened anew, so the database can be replaced while in use.
-pub(super) struct Slot {
+pub(super) struct ReopenableDatabase {
     database: RwLock<Option<Database>>,
     opener: Opener,
 }
 
-impl Slot {
+impl ReopenableDatabase {
     /// Opens the database for the first time; the journal is the writer's.
     pub(super) fn open(opener: Opener) -> Result<(Self, Option<Journal>), String> {
         let (database, journal) = opener()?;
@@ -105,8 +105,8 @@ pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
             .create_file(file)
             .map_err(|error| advice(&error))?;
         let database = prepared(database)?;
-        let medium = Box::new(JournalFile::beside(path));
-        let journal = open_journal(&database, medium, journal::LENGTH)?;
+        let storage = Box::new(JournalFile::beside(path));
+        let journal = open_journal(&database, storage, journal::LENGTH)?;
         Ok((database, Some(journal)))
     })
 }

@@ -61,13 +61,13 @@ const RECORD_HEAD_BYTES: usize = 16;
 /// One batch in a record: its writes, and the Unix milliseconds by which the
 /// engine judged what is expired when it applied them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Logged<'a> {
+pub(super) struct LoggedBatch<'a> {
     pub(super) now: u64,
     pub(super) writes: Cow<'a, [Write]>,
 }
 
 /// Where a journal is kept.
-pub(super) trait Medium: Send {
+pub(super) trait JournalStorage: Send {
     /// All bytes of the journal, if there is one.
     fn read(&mut self) -> Result<Option<Vec<u8>>>;
     /// Puts a journal of this length that starts with these bytes, and is zero
@@ -83,7 +83,7 @@ pub(super) trait Medium: Send {
 
 /// A journal that is open for writing.
 pub(super) struct Journal {
-    medium: Box<dyn Medium>,
+    storage: Box<dyn JournalStorage>,
     length: usize,
     /// Where the next record is to start.
     end: usize,
@@ -94,8 +94,8 @@ pub(super) struct Journal {
 impl Journal {
     /// A journal whose records, if it has any, are not needed any more. The
     /// next record has the number after `last`.
-    pub(super) fn empty(medium: Box<dyn Medium>, length: usize, last: u64) -> Self {
-        Self { medium, length, end: RECORDS_START, last }
+    pub(super) fn empty(storage: Box<dyn JournalStorage>, length: usize, last: u64) -> Self {
+        Self { storage, length, end: RECORDS_START, last }
     }
 
     /// The number of the last record that was appended, at any time.
@@ -109,8 +109,8 @@ impl Journal {
     }
 
     /// The next record, unless it is too long or there is no room left for it.
-    pub(super) fn record(&self, batches: &[Logged<'_>]) -> Option<Vec<u8>> {
-        // Encoding fails for types that `Logged` does not have.
+    pub(super) fn record(&self, batches: &[LoggedBatch<'_>]) -> Option<Vec<u8>> {
+        // Encoding fails for types that `LoggedBatch` does not have.
         let record = postcard::to_extend(batches, vec![0; RECORD_HEAD_BYTES]).ok()?;
         let room = self.length.saturating_sub(self.end);
         if record.len() > LONGEST_RECORD.min(room) {
@@ -125,8 +125,8 @@ impl Journal {
     /// When the disk fails. Then nobody knows what the journal holds, and it
     /// must be opened anew.
     pub(super) fn append(&mut self, record: &[u8]) -> Result<()> {
-        self.medium.write(self.end, record)?;
-        self.medium.flush()?;
+        self.storage.write(self.end, record)?;
+        self.storage.flush()?;
         self.end += record.len();
         self.last += 1;
         Ok(())
@@ -139,7 +139,7 @@ impl Journal {
 
     /// Removes the journal for good.
     pub(super) fn remove(mut self) -> Result<()> {
-        self.medium.remove()
+        self.storage.remove()
     }
 }
 
@@ -164,7 +164,7 @@ pub(super) fn head(id: u64) -> Vec<u8> {
 
 /// Why the bytes of a journal cannot be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Unreadable {
+pub(super) enum JournalError {
     /// They do not start as a journal does.
     Damaged,
     /// Another version of this program wrote them.
@@ -173,24 +173,24 @@ pub(super) enum Unreadable {
 
 /// What a journal holds.
 #[derive(Debug)]
-pub(super) struct Contents<'a> {
+pub(super) struct JournalContents<'a> {
     /// The journal's id.
     pub(super) id: u64,
     /// The records, in order, each with its number.
     pub(super) records: Vec<(u64, &'a [u8])>,
 }
 
-impl<'a> Contents<'a> {
+impl<'a> JournalContents<'a> {
     /// Reads the bytes of a journal.
-    pub(super) fn of(bytes: &'a [u8]) -> std::result::Result<Self, Unreadable> {
-        let head = bytes.get(..HEAD_BYTES).ok_or(Unreadable::Damaged)?;
+    pub(super) fn of(bytes: &'a [u8]) -> std::result::Result<Self, JournalError> {
+        let head = bytes.get(..HEAD_BYTES).ok_or(JournalError::Damaged)?;
         let (content, checksum) = head.split_at(HEAD_BYTES - 4);
         if !content.starts_with(MAGIC) || number_32(checksum) != crc32fast::hash(content) {
-            return Err(Unreadable::Damaged);
+            return Err(JournalError::Damaged);
         }
         match number_32(&content[16..]) {
             FORMAT => {}
-            other => return Err(Unreadable::Format(other)),
+            other => return Err(JournalError::Format(other)),
         }
         let id = number_64(&content[20..]);
         let mut records: Vec<(u64, &[u8])> = Vec::new();
@@ -207,7 +207,7 @@ impl<'a> Contents<'a> {
 }
 
 /// The batches of a record.
-pub(super) fn batches(payload: &[u8]) -> std::result::Result<Vec<Logged<'static>>, postcard::Error> {
+pub(super) fn batches(payload: &[u8]) -> std::result::Result<Vec<LoggedBatch<'static>>, postcard::Error> {
     postcard::from_bytes(payload)
 }
 
@@ -255,7 +255,7 @@ impl JournalFile {
     }
 }
 
-impl Medium for JournalFile {
+impl JournalStorage for JournalFile {
     fn read(&mut self) -> Result<Option<Vec<u8>>> {
         let mut file = match OpenOptions::new().read(true).write(true).open(&self.path) {
             Ok(file) => file,

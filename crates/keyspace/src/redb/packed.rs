@@ -4,7 +4,7 @@
 //! where the entries begin), then the entries, lowest first: the score's bits
 //! (eight bytes, big-endian) and the member.
 
-use super::tables::{Header, Kind, corrupted, score_bytes, score_of, text};
+use super::tables::{Encoding, RowHeader, corrupted, score_bytes, score_of, text};
 use crate::query::Order;
 use redb::StorageError;
 
@@ -20,11 +20,11 @@ pub(super) struct PackedSortedSet<'a> {
 impl<'a> PackedSortedSet<'a> {
     /// Reads a row of `keys`; `None` when it is of another kind.
     pub(super) fn of(row: &'a [u8]) -> Result<Option<Self>, StorageError> {
-        let header = Header::of(row)?;
-        if header.kind != Kind::PackedSortedSet {
+        let header = RowHeader::of(row)?;
+        if header.encoding != Encoding::PackedSortedSet {
             return Ok(None);
         }
-        Self::new(header.count, Header::body(row)).map(Some)
+        Self::new(header.count, RowHeader::body(row)).map(Some)
     }
 
     /// Reads the body of a row with `count` members.

@@ -2,8 +2,8 @@
 
 use super::packed::PackedSortedSet;
 use super::tables::{
-    Bytes, Header, Kind, PackedFields, Tables, Type, after, joined, order_keys_between, prefix, score_of,
-    split_order_key, text,
+    Bytes, Encoding, PackedFields, RowHeader, Tables, ValueType, after, joined, order_keys_between, prefix,
+    score_of, split_order_key, text,
 };
 use crate::KeyspaceError;
 use crate::batch::{Check, Selection, Within, parse_counter};
@@ -17,12 +17,14 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         let key = read.key();
         let row = self.live_row(key, now)?;
         let row = row.as_ref().map(|guard| guard.value());
-        let header = row.map(Header::of).transpose()?;
-        let typed = |wanted: Type| match header {
-            Some(header) if header.kind.to_type() != wanted => Err(KeyspaceError::WrongType(key.to_owned())),
+        let header = row.map(RowHeader::of).transpose()?;
+        let typed = |wanted: ValueType| match header {
+            Some(header) if header.encoding.value_type() != wanted => {
+                Err(KeyspaceError::WrongType(key.to_owned()))
+            }
             _ => Ok(header),
         };
-        let count = |header: Option<Header>| header.map_or(0, |header| header.count);
+        let count = |header: Option<RowHeader>| header.map_or(0, |header| header.count);
         Ok(match read {
             Read::Expiry(_) => Answer::Expiry(match header {
                 None => Expiry::Absent,
@@ -30,49 +32,51 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
                 Some(header) => Expiry::In(Duration::from_millis(header.expires_at.saturating_sub(now))),
             }),
             Read::String(_) => {
-                typed(Type::String)?;
-                Answer::Text(row.map(|row| text(Header::body(row)).map(str::to_owned)).transpose()?)
+                typed(ValueType::String)?;
+                Answer::Text(row.map(|row| text(RowHeader::body(row)).map(str::to_owned)).transpose()?)
             }
             Read::Hash(_) => {
-                typed(Type::Hash)?;
+                typed(ValueType::Hash)?;
                 Answer::Hash(Hash(row.map_or(Ok(Vec::new()), |row| self.hash(key, row))?))
             }
             Read::HashFields(_, fields) => {
-                typed(Type::Hash)?;
+                typed(ValueType::Hash)?;
                 let values = fields.iter().map(|field| {
                     let value = row.map(|row| self.field(key, row, field)).transpose()?.flatten();
                     value.map(into_text).transpose()
                 });
                 Answer::Texts(values.collect::<Result<_, StorageError>>()?)
             }
-            Read::Members(_) => match typed(Type::Set)? {
+            Read::Members(_) => match typed(ValueType::Set)? {
                 Some(_) => Answer::Members(self.set_members(key)?),
                 None => Answer::Members(Vec::new()),
             },
-            Read::MemberCount(_) => Answer::Count(count(typed(Type::Set)?)),
+            Read::MemberCount(_) => Answer::Count(count(typed(ValueType::Set)?)),
             Read::HasMember(_, member) => {
-                Answer::Bool(typed(Type::Set)?.is_some() && self.has_member(key, member)?)
+                Answer::Bool(typed(ValueType::Set)?.is_some() && self.has_member(key, member)?)
             }
-            Read::Scores(_, members) => match (typed(Type::SortedSet)?, row) {
+            Read::Scores(_, members) => match (typed(ValueType::SortedSet)?, row) {
                 (Some(_), Some(row)) => {
                     let scores = members.iter().map(|member| self.score(key, row, member));
                     Answer::Scores(scores.collect::<Result<_, _>>()?)
                 }
                 _ => Answer::Scores(vec![None; members.len()]),
             },
-            Read::SortedCount(_) => Answer::Count(count(typed(Type::SortedSet)?)),
-            Read::SortedRange { order, offset, count, .. } => match (typed(Type::SortedSet)?, row) {
+            Read::SortedCount(_) => Answer::Count(count(typed(ValueType::SortedSet)?)),
+            Read::SortedRange { order, offset, count, .. } => match (typed(ValueType::SortedSet)?, row) {
                 (Some(header), Some(row)) if *offset < header.count => {
                     Answer::Scored(self.sorted_range(key, row, *order, *offset, *count)?)
                 }
                 _ => Answer::Scored(Vec::new()),
             },
-            Read::SortedByScore { order, least, most, count, .. } => match (typed(Type::SortedSet)?, row) {
-                (Some(_), Some(row)) => {
-                    Answer::Scored(self.sorted_by_score(key, row, *order, (*least, *most), *count)?)
+            Read::SortedByScore { order, least, most, count, .. } => {
+                match (typed(ValueType::SortedSet)?, row) {
+                    (Some(_), Some(row)) => {
+                        Answer::Scored(self.sorted_by_score(key, row, *order, (*least, *most), *count)?)
+                    }
+                    _ => Answer::Scored(Vec::new()),
                 }
-                _ => Answer::Scored(Vec::new()),
-            },
+            }
         })
     }
 
@@ -96,18 +100,18 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         let wanted = match check {
             Check::KeyAbsent(_) => return Ok(false),
             Check::KeyPresent(_) => return Ok(true),
-            Check::StringEquals(..) => Type::String,
-            Check::FieldEquals(..) | Check::FieldAbsent(..) | Check::FieldAtLeast(..) => Type::Hash,
-            Check::MemberAbsent(..) => Type::Set,
-            Check::SortedMemberAbsent(..) | Check::SortedMemberPresent(..) => Type::SortedSet,
+            Check::StringEquals(..) => ValueType::String,
+            Check::FieldEquals(..) | Check::FieldAbsent(..) | Check::FieldAtLeast(..) => ValueType::Hash,
+            Check::MemberAbsent(..) => ValueType::Set,
+            Check::SortedMemberAbsent(..) | Check::SortedMemberPresent(..) => ValueType::SortedSet,
         };
-        if Header::of(row)?.kind.to_type() != wanted {
+        if RowHeader::of(row)?.encoding.value_type() != wanted {
             return Err(KeyspaceError::WrongType(key.to_owned()));
         }
         Ok(match check {
             Check::KeyAbsent(_) => false,
             Check::KeyPresent(_) => true,
-            Check::StringEquals(_, value) => Header::body(row) == value.as_bytes(),
+            Check::StringEquals(_, value) => RowHeader::body(row) == value.as_bytes(),
             Check::FieldEquals(_, field, value) => {
                 self.field(key, row, field)?.is_some_and(|bytes| bytes == value.as_bytes())
             }
@@ -131,11 +135,11 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
 
     /// One field of a hash, given the hash's row.
     fn field(&self, key: &str, row: &[u8], field: &str) -> Result<Option<Vec<u8>>, StorageError> {
-        if Header::of(row)?.kind == Kind::WideHash {
+        if RowHeader::of(row)?.encoding == Encoding::WideHash {
             let value = self.fields.get(joined(&prefix(key), field.as_bytes()).as_slice())?;
             return Ok(value.map(|guard| guard.value().to_vec()));
         }
-        for pair in PackedFields::of(Header::body(row)) {
+        for pair in PackedFields::of(RowHeader::body(row)) {
             let (name, value) = pair?;
             if name == field.as_bytes() {
                 return Ok(Some(value.to_vec()));
@@ -146,17 +150,17 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
 
     /// A whole hash, given its row.
     pub(super) fn hash(&self, key: &str, row: &[u8]) -> Result<Vec<(String, String)>, StorageError> {
-        let header = Header::of(row)?;
+        let header = RowHeader::of(row)?;
         // Bounded, so that a broken count cannot ask for all memory.
         let mut fields = Vec::with_capacity(capacity(header.count).min(1024));
-        if header.kind == Kind::WideHash {
+        if header.encoding == Encoding::WideHash {
             let prefix = prefix(key);
             for entry in self.fields.range(prefix.as_slice()..after(&prefix).as_slice())? {
                 let (row_key, value) = entry?;
                 fields.push((member(&prefix, row_key.value())?, text(value.value())?.to_owned()));
             }
         } else {
-            for pair in PackedFields::of(Header::body(row)) {
+            for pair in PackedFields::of(RowHeader::body(row)) {
                 let (field, value) = pair?;
                 fields.push((text(field)?.to_owned(), text(value)?.to_owned()));
             }
@@ -198,7 +202,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         if let Some(packed) = PackedSortedSet::of(row)? {
             return packed.range(order, offset, count);
         }
-        let total = Header::of(row)?.count;
+        let total = RowHeader::of(row)?.count;
         let prefix = prefix(key);
         let rows = self.order.range(prefix.as_slice()..after(&prefix).as_slice())?;
         let entry = |row: OrderRow<'_>| scored_member(&prefix, row);
@@ -258,8 +262,8 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         };
         let candidates = self.candidates(selection, now)?;
         let mut selected = Vec::with_capacity(candidates.len());
-        let header = Header::of(row.value())?;
-        if header.kind == Kind::SortedSet && is_large_share(candidates.len(), header.count) {
+        let header = RowHeader::of(row.value())?;
+        if header.encoding == Encoding::SortedSet && is_large_share(candidates.len(), header.count) {
             // Both are in the order of the members' bytes.
             let prefix = prefix(&selection.scores);
             let mut candidates = candidates.into_iter().peekable();
@@ -290,7 +294,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         let mut sets = Vec::with_capacity(selection.sets.len());
         for key in &selection.sets {
             if let Some(row) = self.live_row(key, now)? {
-                sets.push((Header::of(row.value())?.count, key));
+                sets.push((RowHeader::of(row.value())?.count, key));
             }
         }
         sets.sort_unstable();

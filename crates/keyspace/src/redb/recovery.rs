@@ -9,7 +9,7 @@
 
 use super::apply::preflight;
 use super::database::damaged;
-use super::journal::{self, Contents, Journal, Medium, Unreadable};
+use super::journal::{self, Journal, JournalContents, JournalError, JournalStorage};
 use super::tables::{META, META_JOURNAL, META_RECORD, Tables, corrupted};
 use crate::batch::Batch;
 use redb::{Database, ReadableDatabase};
@@ -22,7 +22,7 @@ use redb::{Database, ReadableDatabase};
 const NUMBERS_OF_ONE_OPENING: u64 = 1 << 32;
 
 /// What a store file knows of its journal.
-struct Known {
+struct JournalPosition {
     /// The id of the journal that goes with it; 0 is none.
     journal: u64,
     /// The number of the last record that the store file has.
@@ -33,43 +33,44 @@ struct Known {
 /// the error tells the operator what to do.
 pub(super) fn open_journal(
     database: &Database,
-    mut medium: Box<dyn Medium>,
+    mut storage: Box<dyn JournalStorage>,
     length: usize,
 ) -> Result<Journal, String> {
-    let known = known(database).map_err(|error| damaged(&error.to_string()))?;
-    let bytes = medium.read().map_err(|error| format!("its journal cannot be read: {error}"))?;
-    let contents = bytes.as_deref().map(Contents::of).transpose().map_err(advice)?;
-    let last = (known.record / NUMBERS_OF_ONE_OPENING + 1) * NUMBERS_OF_ONE_OPENING;
+    let position = position(database).map_err(|error| damaged(&error.to_string()))?;
+    let bytes = storage.read().map_err(|error| format!("its journal cannot be read: {error}"))?;
+    let contents = bytes.as_deref().map(JournalContents::of).transpose().map_err(advice)?;
+    let last = (position.record / NUMBERS_OF_ONE_OPENING + 1) * NUMBERS_OF_ONE_OPENING;
     let failed = |error: redb::Error| format!("its journal cannot be applied: {error}");
 
     // A journal without records may be left by an opening that went no further.
-    let foreign = |contents: &Contents<'_>| contents.id != known.journal && !contents.records.is_empty();
+    let foreign =
+        |contents: &JournalContents<'_>| contents.id != position.journal && !contents.records.is_empty();
     if contents.as_ref().is_some_and(foreign) {
         return Err(APART.to_owned());
     }
-    if contents.is_none() && known.journal != 0 {
+    if contents.is_none() && position.journal != 0 {
         tracing::warn!(
             "the store was not shut down cleanly and its journal is missing: \
              the last writes may be lost"
         );
     }
-    let ours = contents.filter(|contents| contents.id == known.journal);
+    let ours = contents.filter(|contents| contents.id == position.journal);
     if let Some(contents) = &ours {
-        if contents.records.first().is_some_and(|(number, _)| *number > known.record.saturating_add(1)) {
+        if contents.records.first().is_some_and(|(number, _)| *number > position.record.saturating_add(1)) {
             return Err(APART.to_owned());
         }
-        let missing = contents.records.iter().filter(|(number, _)| *number > known.record);
+        let missing = contents.records.iter().filter(|(number, _)| *number > position.record);
         apply(database, missing.map(|(_, payload)| *payload), last).map_err(failed)?;
     }
     let reusable = ours.is_some() && bytes.is_some_and(|bytes| bytes.len() == length);
     if !reusable {
         let id = getrandom::u64().map_err(|error| format!("no random numbers: {error}"))?.max(1);
-        medium
+        storage
             .replace(&journal::head(id), length)
             .map_err(|error| format!("its journal cannot be made: {error}"))?;
         note(database, id, last).map_err(failed)?;
     }
-    Ok(Journal::empty(medium, length, last))
+    Ok(Journal::empty(storage, length, last))
 }
 
 /// Removes a journal whose records the store file has, and notes that the store
@@ -86,23 +87,25 @@ const APART: &str = "its journal (the file of the same name with -journal after 
      file or to another moment of it; put the store file back that was beside it, or, to do without \
      what only the journal has, move the journal away";
 
-fn advice(unreadable: Unreadable) -> String {
+fn advice(unreadable: JournalError) -> String {
     match unreadable {
-        Unreadable::Damaged => "its journal (the file of the same name with -journal after it) is damaged; \
+        JournalError::Damaged => {
+            "its journal (the file of the same name with -journal after it) is damaged; \
              put a backup in the place of both, or, to do without what only the journal has, \
              move the journal away"
-            .to_owned(),
-        Unreadable::Format(format) => format!(
+                .to_owned()
+        }
+        JournalError::Format(format) => format!(
             "its journal has the format {format}, which this tidings does not know; \
              run the tidings that wrote it, and stop it in order"
         ),
     }
 }
 
-fn known(database: &Database) -> Result<Known, redb::Error> {
+fn position(database: &Database) -> Result<JournalPosition, redb::Error> {
     let meta = database.begin_read()?.open_table(META)?;
     let number = |key| Ok::<_, redb::Error>(meta.get(key)?.map_or(0, |number| number.value()));
-    Ok(Known { journal: number(META_JOURNAL)?, record: number(META_RECORD)? })
+    Ok(JournalPosition { journal: number(META_JOURNAL)?, record: number(META_RECORD)? })
 }
 
 /// Notes which journal goes with the store file, and where its numbers start.

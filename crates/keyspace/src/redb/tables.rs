@@ -4,7 +4,7 @@
 //!
 //! | table | key | value |
 //! | --- | --- | --- |
-//! | `keys` | key | [`Header`], then the string, or what a packed hash or sorted set holds |
+//! | `keys` | key | [`RowHeader`], then the string, or what a packed hash or sorted set holds |
 //! | `fields` | key, field | value, for hashes that outgrew their row |
 //! | `members` | key, member | nothing |
 //! | `scores` | key, member | score, big-endian bits |
@@ -105,14 +105,14 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         let Some(row) = self.keys.get(key.as_bytes())? else {
             return Ok(None);
         };
-        let expired = Header::of(row.value())?.expired(now);
+        let expired = RowHeader::of(row.value())?.expired(now);
         Ok((!expired).then_some(row))
     }
 }
 
 /// What a key holds, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Encoding {
     String,
     /// A hash inside its row.
     PackedHash,
@@ -126,29 +126,29 @@ pub(super) enum Kind {
 
 /// The four types that callers know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Type {
+pub(super) enum ValueType {
     String,
     Hash,
     Set,
     SortedSet,
 }
 
-impl Kind {
+impl Encoding {
     /// The type as callers know it.
-    pub(super) fn to_type(self) -> Type {
+    pub(super) fn value_type(self) -> ValueType {
         match self {
-            Self::String => Type::String,
-            Self::PackedHash | Self::WideHash => Type::Hash,
-            Self::Set => Type::Set,
-            Self::SortedSet | Self::PackedSortedSet => Type::SortedSet,
+            Self::String => ValueType::String,
+            Self::PackedHash | Self::WideHash => ValueType::Hash,
+            Self::Set => ValueType::Set,
+            Self::SortedSet | Self::PackedSortedSet => ValueType::SortedSet,
         }
     }
 }
 
 /// The start of every row in `keys`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) kind: Kind,
+pub(super) struct RowHeader {
+    pub(super) encoding: Encoding,
     /// Unix milliseconds from which on the key is absent; 0 means never.
     pub(super) expires_at: u64,
     /// The number of fields or members; 1 for a string.
@@ -157,21 +157,21 @@ pub(super) struct Header {
 
 const HEADER_BYTES: usize = 17;
 
-impl Header {
+impl RowHeader {
     /// Reads the header of a row.
     pub(super) fn of(row: &[u8]) -> Result<Self, StorageError> {
         let (header, _) =
             row.split_at_checked(HEADER_BYTES).ok_or_else(|| corrupted("a key's row is short"))?;
-        let kind = match header[0] {
-            b's' => Kind::String,
-            b'h' => Kind::PackedHash,
-            b'H' => Kind::WideHash,
-            b'S' => Kind::Set,
-            b'Z' => Kind::SortedSet,
-            b'z' => Kind::PackedSortedSet,
-            other => return Err(corrupted(&format!("a key's row has the unknown kind {other}"))),
+        let encoding = match header[0] {
+            b's' => Encoding::String,
+            b'h' => Encoding::PackedHash,
+            b'H' => Encoding::WideHash,
+            b'S' => Encoding::Set,
+            b'Z' => Encoding::SortedSet,
+            b'z' => Encoding::PackedSortedSet,
+            other => return Err(corrupted(&format!("a key's row has the unknown encoding {other}"))),
         };
-        Ok(Self { kind, expires_at: number(&header[1..9])?, count: number(&header[9..])? })
+        Ok(Self { encoding, expires_at: number(&header[1..9])?, count: number(&header[9..])? })
     }
 
     /// What follows the header in a row.
@@ -181,16 +181,16 @@ impl Header {
 
     /// A row of this header and a body.
     pub(super) fn row(&self, body: &[u8]) -> Vec<u8> {
-        let kind = match self.kind {
-            Kind::String => b's',
-            Kind::PackedHash => b'h',
-            Kind::WideHash => b'H',
-            Kind::Set => b'S',
-            Kind::SortedSet => b'Z',
-            Kind::PackedSortedSet => b'z',
+        let encoding = match self.encoding {
+            Encoding::String => b's',
+            Encoding::PackedHash => b'h',
+            Encoding::WideHash => b'H',
+            Encoding::Set => b'S',
+            Encoding::SortedSet => b'Z',
+            Encoding::PackedSortedSet => b'z',
         };
         let mut row = Vec::with_capacity(HEADER_BYTES + body.len());
-        row.push(kind);
+        row.push(encoding);
         row.extend_from_slice(&self.expires_at.to_be_bytes());
         row.extend_from_slice(&self.count.to_be_bytes());
         row.extend_from_slice(body);

@@ -318,7 +318,7 @@ async fn a_disk_that_hangs_is_reported_in_time() {
     )
     .unwrap();
     // The test holds the one write transaction, as a hanging flush would.
-    let blocker = redb.inner.slot.begin_write().unwrap();
+    let blocker = redb.shared.database.begin_write().unwrap();
     let start = Instant::now();
     assert!(is_unavailable(redb.commit(setting("key", "late")).await));
     assert!(start.elapsed() < PATIENCE);
@@ -371,8 +371,8 @@ async fn expired_keys_are_swept_away_while_idle() {
     assert_eq!(string(&redb, "stays").unwrap().as_deref(), Some("text"));
     // With nothing left to sweep, a sweep leaves the disk alone.
     let flushes = disk.flushes();
-    let mut idle = Writer::new(
-        redb.inner.slot.clone(),
+    let mut idle = WriterThread::new(
+        redb.shared.database.clone(),
         None,
         EngineClock::Manual(clock),
         broadcast::Sender::new(1),

@@ -16,8 +16,8 @@
 //! the journal or does not fit into it any more, and with a sweep.
 
 use super::apply::preflight;
-use super::database::Slot;
-use super::journal::{Journal, Logged};
+use super::database::ReopenableDatabase;
+use super::journal::{Journal, LoggedBatch};
 use super::tables::{META, META_RECORD, Tables};
 use crate::batch::{Batch, CommitError, Committed, Write};
 use crate::events::Message;
@@ -43,16 +43,16 @@ const TIDY_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_ROWS: u64 = 2_000;
 
 /// A batch on its way to the writer.
-pub(super) struct Job {
+pub(super) struct QueuedBatch {
     pub(super) batch: Batch,
     pub(super) reply: oneshot::Sender<Result<Committed, CommitError>>,
-    /// The job's place in the bounded queue, given back with the answer.
+    /// The place in the bounded queue, freed with the answer.
     pub(super) _place: OwnedSemaphorePermit,
 }
 
 /// The writer's thread.
-pub(super) struct Writer {
-    slot: Arc<Slot>,
+pub(super) struct WriterThread {
+    database: Arc<ReopenableDatabase>,
     /// Where what is acknowledged is flushed; a store in memory has none.
     journal: Option<Journal>,
     /// Whether the journal may hold what the open database does not: only
@@ -63,26 +63,26 @@ pub(super) struct Writer {
     versions: Arc<Versions>,
 }
 
-impl Writer {
+impl WriterThread {
     /// A writer of an open store.
     pub(super) fn new(
-        slot: Arc<Slot>,
+        database: Arc<ReopenableDatabase>,
         journal: Option<Journal>,
         clock: EngineClock,
         messages: broadcast::Sender<Message>,
         versions: Arc<Versions>,
     ) -> Self {
-        Self { slot, journal, in_doubt: false, clock, messages, versions }
+        Self { database, journal, in_doubt: false, clock, messages, versions }
     }
 
-    /// Works until nobody can send jobs any more and all are answered.
-    pub(super) fn run(mut self, jobs: &Receiver<Job>) {
+    /// Runs until the store is closed and every queued batch is answered.
+    pub(super) fn run(mut self, queue: &Receiver<QueuedBatch>) {
         let mut next_tidying = Instant::now() + TIDY_EVERY;
         loop {
             let patience = next_tidying.saturating_duration_since(Instant::now());
-            match jobs.recv_timeout(patience) {
+            match queue.recv_timeout(patience) {
                 Ok(first) => {
-                    let group = std::iter::once(first).chain(jobs.try_iter()).take(MAX_GROUP).collect();
+                    let group = std::iter::once(first).chain(queue.try_iter()).take(MAX_GROUP).collect();
                     self.commit_group(group);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -97,28 +97,28 @@ impl Writer {
     }
 
     /// Applies a group of batches and answers each of them.
-    pub(super) fn commit_group(&mut self, mut group: Vec<Job>) {
+    pub(super) fn commit_group(&mut self, mut group: Vec<QueuedBatch>) {
         // Who has gone away has been told that the outcome is unknown.
-        group.retain(|job| !job.reply.is_closed());
+        group.retain(|queued| !queued.reply.is_closed());
         let outcomes = self.apply_group(&group);
-        self.raise_versions(group.iter().map(|job| &job.batch));
+        self.raise_versions(group.iter().map(|queued| &queued.batch));
         match outcomes {
             Ok(outcomes) => {
-                for (job, outcome) in group.into_iter().zip(outcomes) {
+                for (queued, outcome) in group.into_iter().zip(outcomes) {
                     if outcome.is_ok() {
-                        self.send_messages(&job.batch);
+                        self.send_messages(&queued.batch);
                     }
                     // A caller that has gone away does not want to know.
-                    let _ = job.reply.send(outcome);
+                    let _ = queued.reply.send(outcome);
                 }
             }
             Err(error) => {
                 tracing::error!(%error, batches = group.len(), "commit failed");
                 let mut batches = Vec::with_capacity(group.len());
-                for job in group {
+                for queued in group {
                     let text = format!("the commit failed: {error}");
-                    let _ = job.reply.send(Err(KeyspaceError::Unavailable(text).into()));
-                    batches.push(job.batch);
+                    let _ = queued.reply.send(Err(KeyspaceError::Unavailable(text).into()));
+                    batches.push(queued.batch);
                 }
                 self.recover();
                 // What the failure has left in the journal can be read from now on.
@@ -135,10 +135,10 @@ impl Writer {
 
     /// Opens the store anew if a failure has made it unusable.
     fn recover(&mut self) {
-        if !self.in_doubt && self.slot.works() {
+        if !self.in_doubt && self.database.works() {
             return;
         }
-        if let Some(journal) = self.slot.reopen() {
+        if let Some(journal) = self.database.reopen() {
             self.journal = journal;
             self.in_doubt = false;
         }
@@ -157,10 +157,10 @@ impl Writer {
     /// Closes the store. What cannot be flushed now stays in the journal.
     pub(super) fn close(mut self) {
         match self.checkpoint() {
-            Ok(()) => self.slot.close(self.journal),
+            Ok(()) => self.database.close(self.journal),
             Err(error) => {
                 tracing::error!(%error, "cannot flush the store file; the journal holds its missing writes");
-                self.slot.close(None);
+                self.database.close(None);
             }
         }
     }
@@ -176,20 +176,23 @@ impl Writer {
 
     /// The outcome of each batch, after all that passed are on disk; or the
     /// failure of the store, after which nobody knows.
-    fn apply_group(&mut self, group: &[Job]) -> Result<Vec<Result<Committed, CommitError>>, redb::Error> {
-        let transaction = self.slot.begin_write()?;
+    fn apply_group(
+        &mut self,
+        group: &[QueuedBatch],
+    ) -> Result<Vec<Result<Committed, CommitError>>, redb::Error> {
+        let transaction = self.database.begin_write()?;
         let mut outcomes = Vec::with_capacity(group.len());
         let mut accepted = Vec::with_capacity(group.len());
         let mut tables = Tables::write(&transaction)?;
-        for job in group {
+        for queued in group {
             let now = self.clock.now_ms();
-            let outcome = preflight(&tables, &job.batch, now);
+            let outcome = preflight(&tables, &queued.batch, now);
             match &outcome {
                 Ok(committed) => {
-                    tables.apply(&job.batch, &committed.counters, now)?;
-                    let writes = job.batch.writes();
+                    tables.apply(&queued.batch, &committed.counters, now)?;
+                    let writes = queued.batch.writes();
                     if !writes.is_empty() {
-                        accepted.push(Logged { now, writes: Cow::Borrowed(writes) });
+                        accepted.push(LoggedBatch { now, writes: Cow::Borrowed(writes) });
                     }
                 }
                 Err(CommitError::Keyspace(KeyspaceError::Unavailable(reason))) => {
@@ -213,7 +216,7 @@ impl Writer {
     fn make_last(
         &mut self,
         mut transaction: redb::WriteTransaction,
-        accepted: &[Logged<'_>],
+        accepted: &[LoggedBatch<'_>],
     ) -> Result<(), redb::Error> {
         let record = self.journal.as_ref().and_then(|journal| journal.record(accepted));
         if let Some(journal) = &mut self.journal
@@ -235,7 +238,7 @@ impl Writer {
     /// Flushes the store file if only the journal has what was written last.
     pub(super) fn checkpoint(&mut self) -> Result<(), redb::Error> {
         if self.journal.as_ref().is_some_and(Journal::has_records) {
-            let transaction = self.slot.begin_write()?;
+            let transaction = self.database.begin_write()?;
             self.commit_checkpoint(transaction)?;
         }
         Ok(())
@@ -260,10 +263,10 @@ impl Writer {
     pub(super) fn sweep(&mut self) -> Result<bool, redb::Error> {
         let now = self.clock.now_ms();
         // Looked at first without writing, so that an idle store stays idle.
-        if Tables::read(&self.slot.begin_read()?)?.first_expired(now)?.is_none() {
+        if Tables::read(&self.database.begin_read()?)?.first_expired(now)?.is_none() {
             return Ok(false);
         }
-        let transaction = self.slot.begin_write()?;
+        let transaction = self.database.begin_write()?;
         let more = Tables::write(&transaction)?.sweep(SWEEP_ROWS, now)?;
         self.commit_checkpoint(transaction)?;
         Ok(more)

@@ -20,18 +20,18 @@ use std::time::Duration;
 const BUFFERED_REQUESTS: usize = 1024;
 
 /// A connection that heals.
-pub(super) struct Connection {
+pub(super) struct ReconnectingConnection {
     client: Client,
     timeout: Duration,
     versions: Arc<Versions>,
-    current: Mutex<Current>,
+    current: Mutex<CurrentConnection>,
     /// Held while connecting, so that many waiting requests connect once.
     connecting: tokio::sync::Mutex<()>,
 }
 
 /// The connection in use, and how many there were before it.
 #[derive(Default)]
-struct Current {
+struct CurrentConnection {
     generation: u64,
     connection: Option<MultiplexedConnection>,
     /// Whether the server tells of writes on it.
@@ -40,7 +40,7 @@ struct Current {
 
 /// How a request is made.
 #[derive(Clone, Copy)]
-pub(super) struct Manner {
+pub(super) struct RequestOptions {
     /// How long it may take, with the wait for a connection.
     pub(super) timeout: Duration,
     /// Whether it only reads. Then it is made once more when the connection
@@ -50,14 +50,14 @@ pub(super) struct Manner {
 }
 
 /// Why a request has no answer.
-pub(super) enum Failure {
+pub(super) enum RequestError {
     /// No answer came in time.
     TimedOut,
     /// The connection failed.
     Redis(RedisError),
 }
 
-impl Connection {
+impl ReconnectingConnection {
     /// A connection that is made when it is first needed.
     pub(super) fn new(client: Client, timeout: Duration, versions: Arc<Versions>) -> Self {
         let (current, connecting) = (Mutex::default(), tokio::sync::Mutex::default());
@@ -71,26 +71,30 @@ impl Connection {
 
     /// Sends commands together. Each is answered by a value, which may be an
     /// error of the server.
-    pub(super) async fn send(&self, pipeline: &Pipeline, manner: Manner) -> Result<Vec<Value>, Failure> {
+    pub(super) async fn send(
+        &self,
+        pipeline: &Pipeline,
+        options: RequestOptions,
+    ) -> Result<Vec<Value>, RequestError> {
         let mut used = 0;
         let attempts = async {
             let answer = self.send_once(pipeline, &mut used).await;
             match answer {
-                Err(error) if manner.reads && error.is_connection_dropped() => {
+                Err(error) if options.reads && error.is_connection_dropped() => {
                     self.discard(used);
                     self.send_once(pipeline, &mut used).await
                 }
                 answer => answer,
             }
         };
-        match tokio::time::timeout(manner.timeout, attempts).await {
+        match tokio::time::timeout(options.timeout, attempts).await {
             Err(_) => {
                 self.discard(used);
-                Err(Failure::TimedOut)
+                Err(RequestError::TimedOut)
             }
             Ok(Err(error)) => {
                 self.discard(used);
-                Err(Failure::Redis(error))
+                Err(RequestError::Redis(error))
             }
             Ok(Ok(values)) => {
                 if values.iter().any(is_doubtful) {

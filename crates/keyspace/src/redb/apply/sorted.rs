@@ -1,10 +1,10 @@
 //! The writes of sorted sets.
 
-use super::{Row, count_of};
+use super::{KeyRow, count_of};
 use crate::batch::Bound;
 use crate::redb::packed::{self, PackedSortedSet};
 use crate::redb::tables::{
-    Header, Kind, Tables, WriteTable, after, joined, order_key, prefix, score_bytes, score_of,
+    Encoding, RowHeader, Tables, WriteTable, after, joined, order_key, prefix, score_bytes, score_of,
     split_order_key,
 };
 use redb::{ReadableTable, StorageError};
@@ -20,8 +20,8 @@ impl Tables<WriteTable<'_>> {
         // The two zeros are equal scores and must not differ in their bits,
         // which order the set.
         let score = if score == 0.0 { 0.0 } else { score };
-        let mut row = self.row_or_new(key, Kind::SortedSet, now)?;
-        if row.header.kind == Kind::PackedSortedSet {
+        let mut row = self.row_or_new(key, Encoding::SortedSet, now)?;
+        if row.header.encoding == Encoding::PackedSortedSet {
             return self.change_packed(key, &row, |members| packed::add(members, member, score));
         }
         let prefix = prefix(key);
@@ -94,7 +94,7 @@ impl Tables<WriteTable<'_>> {
         let Some(mut row) = self.row(key, now)? else {
             return Ok(());
         };
-        if row.header.kind == Kind::PackedSortedSet {
+        if row.header.encoding == Encoding::PackedSortedSet {
             return self.change_packed(key, &row, |members| members.retain(|(name, _)| *name != member));
         }
         let prefix = prefix(key);
@@ -118,7 +118,7 @@ impl Tables<WriteTable<'_>> {
         let Some(mut row) = self.row(key, now)?.filter(|row| row.header.count > keep) else {
             return Ok(None);
         };
-        if row.header.kind == Kind::PackedSortedSet {
+        if row.header.encoding == Encoding::PackedSortedSet {
             let mut dropped = None;
             let beyond = usize::try_from(row.header.count - keep).unwrap_or(usize::MAX);
             self.change_packed(key, &row, |members| {
@@ -152,7 +152,7 @@ impl Tables<WriteTable<'_>> {
     fn change_packed<'row>(
         &mut self,
         key: &str,
-        row: &'row Row,
+        row: &'row KeyRow,
         change: impl FnOnce(&mut Vec<(&'row str, f64)>),
     ) -> Result<(), StorageError> {
         let mut members = PackedSortedSet::new(row.header.count, &row.body)?.members()?;
@@ -163,7 +163,8 @@ impl Tables<WriteTable<'_>> {
 }
 
 /// The row of a packed sorted set.
-pub(super) fn packed_set<S: AsRef<str>>(expires_at: u64, members: &[(S, f64)]) -> Row {
-    let header = Header { kind: Kind::PackedSortedSet, expires_at, count: count_of(members.len()) };
-    Row { header, body: packed::pack(members) }
+pub(super) fn packed_set<S: AsRef<str>>(expires_at: u64, members: &[(S, f64)]) -> KeyRow {
+    let header =
+        RowHeader { encoding: Encoding::PackedSortedSet, expires_at, count: count_of(members.len()) };
+    KeyRow { header, body: packed::pack(members) }
 }

@@ -2,7 +2,7 @@
 //! happens to it, and fails when told.
 
 use crate::redb::database::{Opener, advice, prepared};
-use crate::redb::journal::Medium;
+use crate::redb::journal::JournalStorage;
 use crate::redb::recovery::open_journal;
 use redb::StorageBackend;
 use std::io::{Error, ErrorKind};
@@ -230,7 +230,7 @@ impl StorageBackend for Disk {
     }
 }
 
-impl Medium for Disk {
+impl JournalStorage for Disk {
     fn read(&mut self) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.journal())
     }

@@ -7,7 +7,9 @@ use super::*;
 use crate::ReadSet;
 use crate::batch::{Bound, Selection, Within};
 use crate::conformance::oracle;
-use crate::redb::journal::{Contents, Journal, LENGTH, Logged, Medium, Unreadable, batches, head};
+use crate::redb::journal::{
+    Journal, JournalContents, JournalError, JournalStorage, LENGTH, LoggedBatch, batches, head,
+};
 use proptest::prelude::*;
 use std::borrow::Cow;
 
@@ -36,7 +38,7 @@ fn crashed(commits: usize) -> Disk {
 /// The records of a journal: where each starts and ends.
 fn places(bytes: &[u8]) -> Vec<(usize, usize)> {
     let address = |bytes: &[u8]| bytes.as_ptr().addr();
-    let records = Contents::of(bytes).unwrap().records;
+    let records = JournalContents::of(bytes).unwrap().records;
     let places = records.iter().map(|(_, payload)| {
         let start = address(payload) - address(bytes);
         (start - 16, start + payload.len())
@@ -263,10 +265,10 @@ async fn the_journal_lies_beside_the_file_while_the_store_is_open() {
     assert!(refusal(&url).await.contains("its journal"));
 }
 
-/// A medium that keeps what is written last.
+/// A storage that keeps only the last write.
 struct Last(Arc<Mutex<Vec<u8>>>);
 
-impl Medium for Last {
+impl JournalStorage for Last {
     fn read(&mut self) -> std::io::Result<Option<Vec<u8>>> {
         Ok(None)
     }
@@ -289,7 +291,7 @@ impl Medium for Last {
 fn the_longest_record_is_of_256_kibibytes_and_as_long_as_there_is_room() {
     let record_of = |length: usize, room: usize| {
         let writes = vec![Write::Set("k".to_owned(), "v".repeat(length), None)];
-        let group = [Logged { now: 1, writes: Cow::Owned(writes) }];
+        let group = [LoggedBatch { now: 1, writes: Cow::Owned(writes) }];
         let journal = Journal::empty(Box::new(Last(Arc::default())), 4_096 + room, 1);
         journal.record(&group).map(|record| record.len())
     };
@@ -306,7 +308,7 @@ proptest! {
     fn batches_come_back_from_a_record_as_they_were(
         groups in prop::collection::vec((any::<u64>(), prop::collection::vec(oracle::write(), 0..5)), 1..5)
     ) {
-        let logged = |(now, writes): (u64, Vec<Write>)| Logged { now, writes: Cow::Owned(writes) };
+        let logged = |(now, writes): (u64, Vec<Write>)| LoggedBatch { now, writes: Cow::Owned(writes) };
         let groups: Vec<_> = groups.into_iter().map(logged).collect();
         let mut bytes = head(5);
         bytes.resize(4096, 0);
@@ -314,7 +316,7 @@ proptest! {
         let mut journal = Journal::empty(Box::new(Last(Arc::clone(&written))), 1 << 20, 41);
         journal.append(&journal.record(&groups).unwrap()).unwrap();
         bytes.extend_from_slice(&written.lock().unwrap());
-        let contents = Contents::of(&bytes).unwrap();
+        let contents = JournalContents::of(&bytes).unwrap();
         prop_assert_eq!(contents.id, 5);
         prop_assert_eq!(contents.records.len(), 1);
         prop_assert_eq!(contents.records[0].0, 42);
@@ -351,7 +353,7 @@ fn the_format_stays() {
         Write::SortedStore(text("k"), selection(Within::Any)),
         Write::Publish(text("c"), text("m")),
     ];
-    let logged = [Logged { now: 1_600_000_000_000, writes: Cow::Owned(writes) }];
+    let logged = [LoggedBatch { now: 1_600_000_000_000, writes: Cow::Owned(writes) }];
     let expected = concat!(
         "018080babbc82e1400016b01760000016b0176010180cab5ee0101016b02016b010003016b030401",
         "6b010166017605016b016606016b01660607016b016d08016b016d09016b016d000000000000f07f",
@@ -364,5 +366,5 @@ fn the_format_stays() {
     other[16] = 2;
     let checksum = crc32fast::hash(&other[..28]);
     other[28..].copy_from_slice(&checksum.to_le_bytes());
-    assert_eq!(Contents::of(&other).err(), Some(Unreadable::Format(2)));
+    assert_eq!(JournalContents::of(&other).err(), Some(JournalError::Format(2)));
 }

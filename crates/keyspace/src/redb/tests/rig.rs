@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// A store and its writer.
 pub(super) struct Rig {
     pub(super) redb: Redb,
-    pub(super) writer: Writer,
+    pub(super) writer: WriterThread,
 }
 
 /// All keys with what they hold, and the Unix milliseconds at which they expire.
@@ -32,21 +32,21 @@ impl Rig {
         clock: &Arc<AtomicU64>,
         versions: Arc<Versions>,
     ) -> Result<Self, String> {
-        let (slot, journal) = Slot::open(opener)?;
-        let slot = Arc::new(slot);
+        let (database, journal) = ReopenableDatabase::open(opener)?;
+        let database = Arc::new(database);
         let clock = EngineClock::Manual(clock.clone());
         let messages = broadcast::Sender::new(1);
-        let inner = Inner {
-            slot: slot.clone(),
+        let shared = RedbShared {
+            database: database.clone(),
             clock: clock.clone(),
             timeout: PATIENCE,
             places: Arc::new(Semaphore::new(QUEUE_LENGTH)),
-            jobs: Mutex::new(None),
+            queue: Mutex::new(None),
             messages: messages.downgrade(),
             writer: Mutex::new(None),
         };
-        let redb = Redb { inner: Arc::new(inner) };
-        Ok(Self { redb, writer: Writer::new(slot, journal, clock, messages, versions) })
+        let redb = Redb { shared: Arc::new(shared) };
+        Ok(Self { redb, writer: WriterThread::new(database, journal, clock, messages, versions) })
     }
 
     /// A store in memory, which has no journal.
@@ -59,20 +59,20 @@ impl Rig {
         &mut self,
         batches: impl IntoIterator<Item = Batch>,
     ) -> Vec<Result<Committed, CommitError>> {
-        let (mut jobs, mut answers) = (Vec::new(), Vec::new());
+        let (mut queue, mut answers) = (Vec::new(), Vec::new());
         for batch in batches {
             let (reply, answer) = oneshot::channel();
-            let place = self.redb.inner.places.clone().try_acquire_owned().unwrap();
-            jobs.push(Job { batch, reply, _place: place });
+            let place = self.redb.shared.places.clone().try_acquire_owned().unwrap();
+            queue.push(QueuedBatch { batch, reply, _place: place });
             answers.push(answer);
         }
-        self.writer.commit_group(jobs);
+        self.writer.commit_group(queue);
         answers.into_iter().map(|mut answer| answer.try_recv().unwrap()).collect()
     }
 
     /// Everything that is stored.
     pub(super) fn state(&self) -> State {
-        let now = self.redb.inner.clock.now_ms();
+        let now = self.redb.shared.clock.now_ms();
         let entries = self.redb.scan(None, usize::MAX).unwrap().entries;
         let row = |mut entry: Entry| {
             match &mut entry.value {
