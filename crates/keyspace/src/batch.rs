@@ -225,15 +225,10 @@ impl Batch {
         &self.writes
     }
 
-    fn check(&mut self, check: Check) -> CheckId {
+    /// Adds a check.
+    pub fn check(&mut self, check: Check) -> CheckId {
         self.checks.push(check);
         CheckId(self.checks.len() - 1)
-    }
-
-    /// Adds a check that is already made, for tests that make them at random.
-    #[cfg(test)]
-    pub(super) fn demand(&mut self, check: Check) -> CheckId {
-        self.check(check)
     }
 
     /// Demands that a key is absent.

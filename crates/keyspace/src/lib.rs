@@ -17,11 +17,12 @@ mod redb;
 mod redis;
 
 #[cfg(test)]
-mod conformance;
+#[path = "../tests/conformance/strategies.rs"]
+mod strategies;
 
-pub use batch::{Batch, Bound, CheckId, CommitError, Committed, Selection, Within, Write};
+pub use batch::{Batch, Bound, Check, CheckId, CommitError, Committed, Selection, Within, Write};
 pub use events::{Notice, Subscription};
-pub use query::{Answers, Expiry, Handle, Hash, Order, Query, TrackedHandle};
+pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query, Read, TrackedHandle};
 pub use read_set::{ReadSet, Reads, Tracked};
 
 use read_set::Versions;
@@ -79,6 +80,9 @@ pub struct StoreOptions {
     /// The clock that expiry is measured by on the embedded engine; a Redis
     /// server has its own.
     pub clock: EngineClock,
+    /// The seed by which keys are assigned to stripes: see [`ReadSet`]. `None` draws one at
+    /// random, which a server must do; a test sets it to get the same stripes in each run.
+    pub stripe_seed: Option<u64>,
 }
 
 impl Default for StoreOptions {
@@ -88,6 +92,7 @@ impl Default for StoreOptions {
             cache_bytes: 64 * 1024 * 1024,
             create: true,
             clock: EngineClock::System,
+            stripe_seed: None,
         }
     }
 }
@@ -179,7 +184,7 @@ impl Store {
     /// server that cannot be reached is an error here; later on it is not (the
     /// engine reconnects by itself).
     pub async fn open(url: &str, options: &StoreOptions) -> Result<Self, OpenError> {
-        let versions: Arc<Versions> = Arc::default();
+        let versions = Arc::new(Versions::new(options.stripe_seed));
         let engine = if let Some(path) = url.strip_prefix("redb:") {
             Engine::Redb(redb::Redb::open(path, options, versions.clone())?)
         } else if url.starts_with("redis://") || url.starts_with("rediss://") {

@@ -227,9 +227,9 @@ impl Query {
         reads.filter(|(index, _)| !self.apart.contains(index)).map(|(_, read)| read)
     }
 
-    /// Adds a read that is already made, for tests that make them at random.
-    #[cfg(test)]
-    pub(super) fn read(&mut self, read: Read) {
+    /// Adds a read whose type is known only at run time. Take its answer with
+    /// [`Answers::into_vec`].
+    pub fn read(&mut self, read: Read) {
         self.reads.push(read);
     }
 

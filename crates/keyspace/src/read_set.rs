@@ -13,7 +13,7 @@
 use super::batch::{Batch, Write};
 use super::query::{Query, Read};
 use std::cell::RefCell;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, RandomState};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// How many versions there are: 1 MiB of them. A busy site raises thousands in a
@@ -24,12 +24,22 @@ const STRIPES: u32 = 1 << 18;
 /// read set short.
 const MOST_FIELDS: usize = 4;
 
-/// Seeded at random, so that nobody can choose keys that share a stripe.
-#[cfg(not(test))]
-type Hashing = std::hash::RandomState;
-/// Whether keys of tests share a stripe is the same in each run.
-#[cfg(test)]
-type Hashing = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
+/// How keys are assigned to stripes.
+enum Hashing {
+    /// At random, so that nobody can choose keys that share a stripe.
+    Random(RandomState),
+    /// The same in each run, for tests.
+    Seeded(u64),
+}
+
+impl Hashing {
+    fn hash(&self, item: &VersionedItem<'_>) -> u64 {
+        match self {
+            Self::Random(state) => state.hash_one(item),
+            Self::Seeded(seed) => BuildHasherDefault::<DefaultHasher>::new().hash_one((seed, item)),
+        }
+    }
+}
 
 /// The number of a stripe.
 type Stripe = u32;
@@ -55,22 +65,29 @@ pub(super) struct Versions {
     stripes: Box<[AtomicU32]>,
     /// How many times versions were raised.
     raised: AtomicU64,
-    hasher: Hashing,
+    hashing: Hashing,
 }
 
+/// With the same stripes in each run.
+#[cfg(test)]
 impl Default for Versions {
     fn default() -> Self {
-        Self {
-            stripes: (0..STRIPES).map(|_| AtomicU32::new(0)).collect(),
-            raised: AtomicU64::new(0),
-            hasher: Hashing::default(),
-        }
+        Self::new(Some(1))
     }
 }
 
 impl Versions {
+    /// New versions. Without a seed, keys are assigned to stripes at random.
+    pub(super) fn new(seed: Option<u64>) -> Self {
+        Self {
+            stripes: (0..STRIPES).map(|_| AtomicU32::new(0)).collect(),
+            raised: AtomicU64::new(0),
+            hashing: seed.map_or_else(|| Hashing::Random(RandomState::new()), Hashing::Seeded),
+        }
+    }
+
     fn stripe(&self, item: &VersionedItem<'_>) -> Stripe {
-        let [.., a, b, c, d] = self.hasher.hash_one(item).to_be_bytes();
+        let [.., a, b, c, d] = self.hashing.hash(item).to_be_bytes();
         Stripe::from_be_bytes([a, b, c, d]) % STRIPES
     }
 

@@ -25,7 +25,8 @@ async fn open(server: &RedisServer) -> Store {
 }
 
 async fn open_url(url: &str) -> Result<Store, OpenError> {
-    Store::open(url, &StoreOptions { timeout: TIMEOUT, ..StoreOptions::default() }).await
+    Store::open(url, &StoreOptions { timeout: TIMEOUT, stripe_seed: Some(1), ..StoreOptions::default() })
+        .await
 }
 
 /// The text of the error of a URL that cannot be opened.

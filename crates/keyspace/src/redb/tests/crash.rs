@@ -4,7 +4,7 @@
 use super::disk::Disk;
 use super::rig::{Rig, State};
 use super::*;
-use crate::conformance::oracle;
+use crate::strategies;
 use proptest::prelude::*;
 
 const CASES: u32 = 300;
@@ -30,7 +30,7 @@ enum Step {
 }
 
 fn batches() -> impl Strategy<Value = Vec<Batch>> {
-    let batch = prop::collection::vec(oracle::write(), 1..4).prop_map(|writes| {
+    let batch = prop::collection::vec(strategies::write(), 1..4).prop_map(|writes| {
         let mut batch = Batch::new();
         for write in writes {
             batch.write(write);

@@ -6,10 +6,10 @@ use super::rig::Rig;
 use super::*;
 use crate::ReadSet;
 use crate::batch::{Bound, Selection, Within};
-use crate::conformance::oracle;
 use crate::redb::journal::{
     Journal, JournalContents, JournalError, JournalStorage, LENGTH, LoggedBatch, batches, head,
 };
+use crate::strategies;
 use proptest::prelude::*;
 use std::borrow::Cow;
 
@@ -306,7 +306,7 @@ fn the_longest_record_is_of_256_kibibytes_and_as_long_as_there_is_room() {
 proptest! {
     #[test]
     fn batches_come_back_from_a_record_as_they_were(
-        groups in prop::collection::vec((any::<u64>(), prop::collection::vec(oracle::write(), 0..5)), 1..5)
+        groups in prop::collection::vec((any::<u64>(), prop::collection::vec(strategies::write(), 0..5)), 1..5)
     ) {
         let logged = |(now, writes): (u64, Vec<Write>)| LoggedBatch { now, writes: Cow::Owned(writes) };
         let groups: Vec<_> = groups.into_iter().map(logged).collect();

@@ -1,8 +1,8 @@
 //! Sorted sets: order, scores, ranges.
 
 use super::{STRANGE_TEXTS, Subject, scored};
-use crate::{Batch, Bound, CommitError, Expiry, KeyspaceError, Order, Selection, Within};
 use std::time::Duration;
+use tidings_keyspace::{Batch, Bound, CommitError, Expiry, KeyspaceError, Order, Selection, Within};
 
 async fn range(subject: &Subject, order: Order, offset: u64, count: u64) -> Vec<(String, f64)> {
     subject.ask(|query| query.sorted_range("sorted", order, offset, count)).await

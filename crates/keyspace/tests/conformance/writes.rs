@@ -1,8 +1,8 @@
 //! Every write, and what it does to keys of every kind.
 
 use super::{STRANGE_TEXTS, Subject, pairs, refusal, scored};
-use crate::{COUNTER_LIMIT, Entry, Expiry, Order, Value};
 use std::time::Duration;
+use tidings_keyspace::{COUNTER_LIMIT, Entry, Expiry, Order, Value};
 
 /// Texts that are not counters.
 pub(super) const NO_COUNTERS: [&str; 17] = [

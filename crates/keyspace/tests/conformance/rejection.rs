@@ -1,9 +1,9 @@
 //! A batch is applied whole or not at all.
 
 use super::{Subject, refusal};
-use crate::batch::{Bound, Write};
-use crate::{Batch, CommitError, KeyspaceError};
 use std::time::Duration;
+use tidings_keyspace::{Batch, CommitError, KeyspaceError};
+use tidings_keyspace::{Bound, Write};
 
 /// Writes of every kind, which would change every key of
 /// [`Subject::write_one_of_each`].

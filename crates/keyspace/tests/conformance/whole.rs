@@ -1,9 +1,9 @@
 //! Copying a store: scan, restore, count.
 
 use super::{STRANGE_TEXTS, Subject, dump, pairs, scored};
-use crate::{Entry, Store, Value};
 use std::collections::HashSet;
 use std::time::Duration;
+use tidings_keyspace::{Entry, Store, Value};
 
 const LONG: Duration = Duration::from_secs(3600);
 

@@ -1,7 +1,7 @@
 //! Messages on channels.
 
 use super::{PATIENCE, Subject};
-use crate::{Notice, Subscription};
+use tidings_keyspace::{Notice, Subscription};
 
 /// Listens, and makes sure that it is heard: on a server the listening begins
 /// when the server knows of it.

@@ -1,7 +1,7 @@
 //! What was read may be cached until it is written.
 
 use super::Subject;
-use crate::{Batch, Bound, Order, Query, ReadSet, Reads, Selection, Tracked, Within};
+use tidings_keyspace::{Batch, Bound, Order, Query, ReadSet, Reads, Selection, Tracked, Within};
 
 impl Subject {
     /// The read set of what a closure adds to a query.

@@ -1,9 +1,9 @@
 //! Keys that go away by themselves.
 
 use super::{SHORT, Subject, refusal};
-use crate::query::Answer;
-use crate::{Expiry, Hash, Order, Query, Value};
 use std::time::Duration;
+use tidings_keyspace::Answer;
+use tidings_keyspace::{Expiry, Hash, Order, Query, Value};
 
 const LONG: Duration = Duration::from_secs(3600);
 
