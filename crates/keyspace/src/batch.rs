@@ -1,6 +1,7 @@
 //! Checks and writes that are applied together or not at all.
 
-use super::{COUNTER_LIMIT, KeyspaceError};
+use crate::KeyspaceError;
+use crate::limits::{COUNTER_LIMIT, MAX_SELECTION_SETS, MAX_TIME_TO_LIVE};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -96,7 +97,7 @@ pub struct Bound {
 pub struct Selection {
     /// The sorted set that members are taken from, with their scores.
     pub scores: String,
-    /// The sets that decide; at least one, at most [`Selection::MOST_SETS`].
+    /// The sets that decide; at least one, at most [`MAX_SELECTION_SETS`].
     pub sets: Vec<String>,
     /// How many of the sets a member must be in.
     pub within: Within,
@@ -109,11 +110,6 @@ pub enum Within {
     All,
     /// In one at least (ZUNIONSTORE).
     Any,
-}
-
-impl Selection {
-    /// The most sets of one selection.
-    pub const MOST_SETS: usize = 64;
 }
 
 impl Check {
@@ -430,14 +426,13 @@ impl Batch {
     /// own keys, or a counter written twice in one batch (its second
     /// write could fail after the first was applied).
     pub fn validate(&self) -> Result<(), KeyspaceError> {
-        let century = Duration::from_secs(100 * 366 * 86_400);
         let mut written: HashSet<(&str, Option<&str>)> = HashSet::new();
         for write in &self.writes {
             let sound = match write {
                 Write::Set(_, _, Some(time_to_live)) => {
-                    time_to_live.as_millis() > 0 && *time_to_live <= century
+                    time_to_live.as_millis() > 0 && *time_to_live <= MAX_TIME_TO_LIVE
                 }
-                Write::Expire(_, time_to_live) => *time_to_live <= century,
+                Write::Expire(_, time_to_live) => *time_to_live <= MAX_TIME_TO_LIVE,
                 Write::SetFields(_, fields) => !fields.is_empty(),
                 Write::SortedAdd(_, _, score)
                 | Write::SortedAddBounded(_, _, score, _)
@@ -445,7 +440,7 @@ impl Batch {
                 | Write::SortedAddIfPresent(_, _, score)
                 | Write::SortedIncrement(_, _, score) => score.is_finite(),
                 Write::SortedStore(key, selection) => {
-                    (1..=Selection::MOST_SETS).contains(&selection.sets.len())
+                    (1..=MAX_SELECTION_SETS).contains(&selection.sets.len())
                         && selection.scores != *key
                         && !selection.sets.contains(key)
                 }

@@ -11,6 +11,7 @@
 
 mod batch;
 mod events;
+pub mod limits;
 mod query;
 mod read_set;
 mod redb;
@@ -22,6 +23,7 @@ mod strategies;
 
 pub use batch::{Batch, Bound, Check, CheckId, CommitError, Committed, Selection, Within, Write};
 pub use events::{Notice, Subscription};
+pub use limits::COUNTER_LIMIT;
 pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query, Read, TrackedHandle};
 pub use read_set::{ReadSet, Reads, Tracked};
 
@@ -29,10 +31,6 @@ use read_set::Versions;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-/// The largest magnitude of a counter: beyond it an increment is refused.
-/// It keeps every counter exact in a double, which is what scripts compute in.
-pub const COUNTER_LIMIT: i64 = 1_000_000_000_000_000;
 
 /// Why a keyspace could not answer.
 #[derive(Debug, thiserror::Error)]

@@ -12,17 +12,10 @@
 
 use super::batch::{Batch, Write};
 use super::query::{Query, Read};
+use crate::limits::{MAX_TRACKED_FIELDS, STRIPES};
 use std::cell::RefCell;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, RandomState};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
-/// How many versions there are: 1 MiB of them. A busy site raises thousands in a
-/// second, and a read set of a hundred stripes should live for longer than that.
-const STRIPES: u32 = 1 << 18;
-
-/// A read of more fields than this counts as a read of the whole hash, which keeps the
-/// read set short.
-const MOST_FIELDS: usize = 4;
 
 /// How keys are assigned to stripes.
 enum Hashing {
@@ -106,7 +99,7 @@ impl Versions {
 
     fn note_read(&self, read: &Read, reads: &mut Reads) {
         match read {
-            Read::HashFields(key, fields) if fields.len() <= MOST_FIELDS => {
+            Read::HashFields(key, fields) if fields.len() <= MAX_TRACKED_FIELDS => {
                 self.note(&VersionedItem::AllFields(key), reads);
                 fields.iter().for_each(|field| self.note(&VersionedItem::Field(key, field), reads));
             }

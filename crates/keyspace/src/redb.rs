@@ -25,6 +25,7 @@ use super::batch::{Batch, CommitError, Committed, Write};
 use super::events::{Message, Subscription};
 use super::query::{Answers, Order, Query};
 use super::{EngineClock, Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value};
+use crate::limits::{MAX_QUEUED_BATCHES, MAX_QUEUED_MESSAGES, MAX_RESTORED_WRITES};
 use crate::read_set::Versions;
 use database::{Opener, ReopenableDatabase};
 use redb::ReadableTableMetadata;
@@ -36,15 +37,6 @@ use std::time::Duration;
 use tables::{RowHeader, Tables, ValueType};
 use tokio::sync::{Semaphore, broadcast, oneshot};
 use writer::{QueuedBatch, WriterThread};
-
-/// The most batches that wait for the writer; further ones wait for a place.
-const QUEUE_LENGTH: usize = 1024;
-
-/// Messages that a slow listener may be behind before it misses some.
-const WAITING_MESSAGES: usize = 1024;
-
-/// The most writes that a restore puts into one transaction.
-const RESTORE_WRITES: usize = 1000;
 
 /// An open embedded store. Clones share it; the last one to go closes it.
 #[derive(Clone)]
@@ -81,7 +73,7 @@ impl Redb {
         let database = Arc::new(database);
         let (queue, receiver) = std::sync::mpsc::channel();
         // The writer has the one strong sender: when it stops, so does the listening.
-        let messages = broadcast::Sender::new(WAITING_MESSAGES);
+        let messages = broadcast::Sender::new(MAX_QUEUED_MESSAGES);
         let weak_messages = messages.downgrade();
         let clock = options.clock.clone();
         let writer = WriterThread::new(database.clone(), journal, clock, messages, versions);
@@ -94,7 +86,7 @@ impl Redb {
                 database,
                 clock: options.clock.clone(),
                 timeout: options.timeout,
-                places: Arc::new(Semaphore::new(QUEUE_LENGTH)),
+                places: Arc::new(Semaphore::new(MAX_QUEUED_BATCHES)),
                 queue: Mutex::new(Some(queue)),
                 messages: weak_messages,
                 writer: Mutex::new(Some(thread)),
@@ -187,7 +179,7 @@ impl Redb {
         let mut batch = Batch::new();
         for write in entries.into_iter().flat_map(writes_of) {
             batch.write(write);
-            if batch.writes().len() >= RESTORE_WRITES {
+            if batch.writes().len() >= MAX_RESTORED_WRITES {
                 self.submit_restored(std::mem::take(&mut batch)).await?;
             }
         }
@@ -256,7 +248,7 @@ fn writes_of(entry: Entry) -> Vec<Write> {
     match value {
         Value::String(text) => writes.push(Write::Set(key.clone(), text, None)),
         Value::Hash(fields) => {
-            let chunks = fields.chunks(RESTORE_WRITES);
+            let chunks = fields.chunks(MAX_RESTORED_WRITES);
             writes.extend(chunks.map(|chunk| Write::SetFields(key.clone(), chunk.to_vec())));
         }
         Value::Set(members) => {

@@ -17,6 +17,7 @@ use super::batch::{Batch, CommitError, Committed};
 use super::events::Subscription;
 use super::query::{Answers, Expiry, Query};
 use super::{Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value as EntryValue};
+use crate::limits::{MAX_COMMAND_ENTRIES, MAX_PIPELINE_BYTES, MAX_PIPELINE_COMMANDS};
 use crate::read_set::Versions;
 use connection::{ReconnectingConnection, RequestError, RequestOptions};
 use redis::{Client, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError, Value, cmd};
@@ -29,13 +30,6 @@ const COMMIT: &str = include_str!("redis/commit.lua");
 /// How many times longer than one round a page of a copy may take: it may
 /// carry a key of a million members, and no visitor waits for it.
 const BULK_PATIENCE: u32 = 15;
-
-/// The most bytes and the most commands that a restore puts into one pipeline.
-const RESTORE_BYTES: usize = 1024 * 1024;
-const RESTORE_COMMANDS: usize = 1000;
-
-/// The most fields or members in one command of a restore.
-const RESTORE_ARGUMENTS: usize = 1000;
 
 /// An open connection to a server. Clones share it.
 #[derive(Clone)]
@@ -232,7 +226,7 @@ impl Redis {
         for command in entries.into_iter().flat_map(restoring) {
             bytes += command.get_packed_command().len();
             pipeline.add_command(command);
-            if bytes >= RESTORE_BYTES || pipeline.len() >= RESTORE_COMMANDS {
+            if bytes >= MAX_PIPELINE_BYTES || pipeline.len() >= MAX_PIPELINE_COMMANDS {
                 self.send_restoring(&pipeline).await?;
                 pipeline.clear();
                 bytes = 0;
@@ -415,19 +409,19 @@ fn restoring(entry: Entry) -> Vec<redis::Cmd> {
             set.arg(text);
             commands.push(set);
         }
-        EntryValue::Hash(fields) => commands.extend(fields.chunks(RESTORE_ARGUMENTS).map(|chunk| {
+        EntryValue::Hash(fields) => commands.extend(fields.chunks(MAX_COMMAND_ENTRIES).map(|chunk| {
             let mut set = command("HSET");
             for (field, value) in chunk {
                 set.arg(field).arg(value);
             }
             set
         })),
-        EntryValue::Set(members) => commands.extend(members.chunks(RESTORE_ARGUMENTS).map(|chunk| {
+        EntryValue::Set(members) => commands.extend(members.chunks(MAX_COMMAND_ENTRIES).map(|chunk| {
             let mut add = command("SADD");
             add.arg(chunk);
             add
         })),
-        EntryValue::SortedSet(members) => commands.extend(members.chunks(RESTORE_ARGUMENTS).map(|chunk| {
+        EntryValue::SortedSet(members) => commands.extend(members.chunks(MAX_COMMAND_ENTRIES).map(|chunk| {
             let mut add = command("ZADD");
             for (member, score) in chunk {
                 add.arg(wire::score_text(*score)).arg(member);

@@ -1,9 +1,10 @@
 //! Opening the store file, and opening it again after the disk failed.
 
-use super::journal::{self, Journal, JournalFile};
+use super::journal::{Journal, JournalFile};
 use super::recovery::{close_journal, open_journal};
 use super::tables::{LAYOUT_VERSION, META, META_LAYOUT, Tables};
 use crate::KeyspaceError;
+use crate::limits::JOURNAL_BYTES;
 use redb::{Database, DatabaseError, ReadableDatabase, StorageError, TableError};
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
@@ -106,7 +107,7 @@ pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
             .map_err(|error| advice(&error))?;
         let database = prepared(database)?;
         let storage = Box::new(JournalFile::beside(path));
-        let journal = open_journal(&database, storage, journal::LENGTH)?;
+        let journal = open_journal(&database, storage, JOURNAL_BYTES)?;
         Ok((database, Some(journal)))
     })
 }

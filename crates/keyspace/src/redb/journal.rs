@@ -31,19 +31,12 @@
 //! one: there the records end, and what the journal held earlier begins.
 
 use crate::batch::Write;
+use crate::limits::MAX_RECORD_BYTES;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-
-/// The length of a journal, in bytes. It bounds how much is applied again at
-/// opening, and with it what opening takes after a crash.
-pub(super) const LENGTH: usize = 8 << 20;
-
-/// The longest record, in bytes. What is longer is faster flushed in the store
-/// file than written twice.
-const LONGEST_RECORD: usize = 256 << 10;
 
 const MAGIC: &[u8; 16] = b"tidings journal\n";
 
@@ -113,7 +106,7 @@ impl Journal {
         // Encoding fails for types that `LoggedBatch` does not have.
         let record = postcard::to_extend(batches, vec![0; RECORD_HEAD_BYTES]).ok()?;
         let room = self.length.saturating_sub(self.end);
-        if record.len() > LONGEST_RECORD.min(room) {
+        if record.len() > MAX_RECORD_BYTES.min(room) {
             return None;
         }
         Some(sealed(record, self.last + 1))

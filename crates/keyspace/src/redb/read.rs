@@ -7,6 +7,7 @@ use super::tables::{
 };
 use crate::KeyspaceError;
 use crate::batch::{Check, Selection, Within, parse_counter};
+use crate::limits::MAX_RESERVED_FIELDS;
 use crate::query::{Answer, Expiry, Hash, Order, Read};
 use redb::{ReadableTable, StorageError};
 use std::time::Duration;
@@ -152,7 +153,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     pub(super) fn hash(&self, key: &str, row: &[u8]) -> Result<Vec<(String, String)>, StorageError> {
         let header = RowHeader::of(row)?;
         // Bounded, so that a broken count cannot ask for all memory.
-        let mut fields = Vec::with_capacity(capacity(header.count).min(1024));
+        let mut fields = Vec::with_capacity(capacity(header.count).min(MAX_RESERVED_FIELDS));
         if header.encoding == Encoding::WideHash {
             let prefix = prefix(key);
             for entry in self.fields.range(prefix.as_slice()..after(&prefix).as_slice())? {

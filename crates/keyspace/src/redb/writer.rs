@@ -21,6 +21,7 @@ use super::journal::{Journal, LoggedBatch};
 use super::tables::{META, META_RECORD, Tables};
 use crate::batch::{Batch, CommitError, Committed, Write};
 use crate::events::Message;
+use crate::limits::{MAX_GROUP_BATCHES, MAX_SWEPT_ROWS};
 use crate::read_set::Versions;
 use crate::{EngineClock, KeyspaceError};
 use redb::Durability;
@@ -30,17 +31,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, broadcast, oneshot};
 
-/// The most batches in one transaction: it bounds how long the first of them
-/// waits for the last.
-const MAX_GROUP: usize = 256;
-
 /// How often expired keys are looked for, and the store file is flushed if
 /// something was written.
 const TIDY_EVERY: Duration = Duration::from_secs(1);
-
-/// About the most rows that one transaction sweeps away: it bounds how long
-/// batches wait for the sweep.
-const SWEEP_ROWS: u64 = 2_000;
 
 /// A batch on its way to the writer.
 pub(super) struct QueuedBatch {
@@ -82,7 +75,8 @@ impl WriterThread {
             let patience = next_tidying.saturating_duration_since(Instant::now());
             match queue.recv_timeout(patience) {
                 Ok(first) => {
-                    let group = std::iter::once(first).chain(queue.try_iter()).take(MAX_GROUP).collect();
+                    let group =
+                        std::iter::once(first).chain(queue.try_iter()).take(MAX_GROUP_BATCHES).collect();
                     self.commit_group(group);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -267,7 +261,7 @@ impl WriterThread {
             return Ok(false);
         }
         let transaction = self.database.begin_write()?;
-        let more = Tables::write(&transaction)?.sweep(SWEEP_ROWS, now)?;
+        let more = Tables::write(&transaction)?.sweep(MAX_SWEPT_ROWS, now)?;
         self.commit_checkpoint(transaction)?;
         Ok(more)
     }

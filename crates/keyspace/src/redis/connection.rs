@@ -9,15 +9,13 @@
 //! caching, in broadcasting mode). What was written before a request was made is
 //! told before its answer is given.
 
+use crate::limits::MAX_PENDING_REQUESTS;
 use crate::read_set::Versions;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Pipeline, PushInfo, PushKind, RedisError, Value, cmd};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-/// Requests that may be on their way at once before further ones wait.
-const BUFFERED_REQUESTS: usize = 1024;
 
 /// A connection that heals.
 pub(super) struct ReconnectingConnection {
@@ -123,7 +121,7 @@ impl ReconnectingConnection {
             .set_connection_timeout(Some(self.timeout))
             // Each request brings its own time-out.
             .set_response_timeout(None)
-            .set_pipeline_buffer_size(BUFFERED_REQUESTS)
+            .set_pipeline_buffer_size(MAX_PENDING_REQUESTS)
             .set_push_sender({
                 let versions = self.versions.clone();
                 move |push| {

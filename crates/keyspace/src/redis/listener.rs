@@ -1,6 +1,7 @@
 //! Listening on a channel: a connection of its own, made anew when it breaks.
 
 use crate::events::Notice;
+use crate::limits::MAX_QUEUED_MESSAGES;
 use futures_util::StreamExt;
 use redis::aio::{PubSubSink, PubSubStream};
 use redis::{Client, RedisError};
@@ -8,8 +9,6 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-/// Notices that may wait for a slow listener.
-const WAITING_NOTICES: usize = 1024;
 /// How often a connection on which nothing happens is tried.
 const PING_EVERY: Duration = Duration::from_secs(10);
 /// How long to wait before the next try when the server cannot be reached.
@@ -17,7 +16,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Listens until the receiver is dropped.
 pub(super) fn listen(client: Client, channel: String, patience: Duration) -> mpsc::Receiver<Notice> {
-    let (notices, receiver) = mpsc::channel(WAITING_NOTICES);
+    let (notices, receiver) = mpsc::channel(MAX_QUEUED_MESSAGES);
     tokio::spawn(async move {
         while !notices.is_closed() {
             match timeout(patience, connect(&client, &channel)).await {

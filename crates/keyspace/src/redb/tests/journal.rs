@@ -6,8 +6,9 @@ use super::rig::Rig;
 use super::*;
 use crate::ReadSet;
 use crate::batch::{Bound, Selection, Within};
+use crate::limits::JOURNAL_BYTES;
 use crate::redb::journal::{
-    Journal, JournalContents, JournalError, JournalStorage, LENGTH, LoggedBatch, batches, head,
+    Journal, JournalContents, JournalError, JournalStorage, LoggedBatch, batches, head,
 };
 use crate::strategies;
 use proptest::prelude::*;
@@ -253,7 +254,7 @@ async fn the_journal_lies_beside_the_file_while_the_store_is_open() {
     store.commit(increment("counter")).await.unwrap();
     assert_eq!(files(), ["a.redb", "a.redb-journal"]);
     let journal = std::fs::metadata(folder.path().join("a.redb-journal")).unwrap();
-    assert_eq!(journal.len(), u64::try_from(LENGTH).unwrap());
+    assert_eq!(journal.len(), u64::try_from(JOURNAL_BYTES).unwrap());
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -40,7 +40,7 @@ impl Rig {
             database: database.clone(),
             clock: clock.clone(),
             timeout: PATIENCE,
-            places: Arc::new(Semaphore::new(QUEUE_LENGTH)),
+            places: Arc::new(Semaphore::new(MAX_QUEUED_BATCHES)),
             queue: Mutex::new(None),
             messages: messages.downgrade(),
             writer: Mutex::new(None),
