@@ -1,36 +1,35 @@
-//! Messages on channels: telling other parts of the site, on this server and
-//! on all others of the same store, that something has happened.
+//! Messages on channels, to all processes that have the same store open.
 //!
-//! A message is sent by a batch, when it is applied
-//! ([`Batch::publish`](super::Batch::publish)). It is not stored: who does not
-//! listen at that moment does not get it, and a listener may miss some when
-//! its connection breaks or it is too slow. It is told so, and looks at the
-//! store.
+//! A batch sends a message when it is applied
+//! ([`Batch::publish`](super::Batch::publish)). Messages are not stored: only current
+//! subscribers get them. A subscriber misses messages while its connection is down, or if
+//! it is too slow. It is told so, and should then read the store.
 
 use tokio::sync::{broadcast, mpsc};
 
-/// What a listener is told.
+/// What a subscriber receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// A message.
     Message(String),
-    /// Messages may have been lost before this point. On a server this also
-    /// comes first: the listening begins a little after it was asked for.
+    /// Messages may have been missed before this point. On Redis this also comes first,
+    /// because the subscription begins a moment after the call.
     Missed,
 }
 
-/// A message on its way within the process: the channel and the text.
+/// A message of the embedded engine: the channel and the text.
 pub(super) type Message = (String, String);
 
-/// A listener on one channel. It stops listening when it is dropped.
+/// A subscription to one channel, which ends when it is dropped. A subscriber that is
+/// more than 1,024 messages behind misses some.
 pub struct Subscription {
     source: MessageSource,
 }
 
 enum MessageSource {
-    /// All messages of the embedded engine; those of one channel are wanted.
+    /// The messages of all channels of the embedded engine, and the wanted channel.
     Process(broadcast::Receiver<Message>, String),
-    /// The messages of one channel, from a task that talks to a server.
+    /// The messages of one channel, from a task that reads from a Redis server.
     Server(mpsc::Receiver<Notice>),
 }
 
@@ -43,8 +42,8 @@ impl Subscription {
         Self { source: MessageSource::Server(notices) }
     }
 
-    /// Waits for the next message; `None` when there will be none any more,
-    /// because the store is closed.
+    /// Waits for the next message. Returns `None` once the embedded store is closed; a
+    /// subscription on Redis does not end.
     pub async fn next(&mut self) -> Option<Notice> {
         match &mut self.source {
             MessageSource::Process(messages, wanted) => loop {

@@ -1,14 +1,15 @@
-//! What a piece of work has read, so that its outcome can be cached until any of that
-//! is written.
+//! Read sets: what was read to make a value, so that the value can be cached until any of
+//! it is written.
 //!
-//! Keys are spread over *stripes*, each with a version. A commit raises the versions of
-//! its keys once its writes can be read and before it is acknowledged. A query notes the
-//! version of each key before it reads the key. While these versions are unchanged,
-//! reading again would give the same answers. So whoever has been told that a write was
-//! done sees it, whatever is cached.
+//! Keys are divided into *stripes*, each with a version. A commit raises the versions of
+//! its keys after its writes become readable and before it is acknowledged. A query notes
+//! the version of each key before it reads the key. While these versions are unchanged,
+//! reading again would give the same answers. So a caller whose write was acknowledged
+//! never gets a cached value from before it.
 //!
-//! Where only some fields of a hash were read, only writes to these fields count. Two
-//! keys that share a stripe make a cached value end early, never late.
+//! If only some fields of a hash were read, only writes to these fields count. When two
+//! keys share a stripe, a write to one also ends the read sets of the other: early, but
+//! never late.
 
 use super::batch::{Batch, Write};
 use super::query::{Query, Read};
@@ -17,9 +18,9 @@ use std::cell::RefCell;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, RandomState};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// How keys are assigned to stripes.
+/// How keys are hashed to stripes.
 enum Hashing {
-    /// At random, so that nobody can choose keys that share a stripe.
+    /// At random, so that an attacker cannot choose keys that share a stripe.
     Random(RandomState),
     /// The same in each run, for tests.
     Seeded(u64),
@@ -37,26 +38,26 @@ impl Hashing {
 /// The number of a stripe.
 type Stripe = u32;
 
-/// What has a version, by its stripe.
+/// What has a version: that of its stripe.
 #[derive(Hash)]
 enum VersionedItem<'a> {
     /// Raised by every write to the key.
     Key(&'a str),
     /// Raised by every write to the field of the hash.
     Field(&'a str, &'a str),
-    /// Raised by every write to the key that may be to any field of it.
+    /// Raised by every write to the key that can change any of its fields.
     AllFields(&'a str),
 }
 
 tokio::task_local! {
-    /// What the work in progress has read so far.
+    /// What the recording in progress has read so far.
     static RECORDING: RefCell<Reads>;
 }
 
 /// The versions of all keys.
 pub(super) struct Versions {
     stripes: Box<[AtomicU32]>,
-    /// How many times versions were raised.
+    /// How many times any version was raised. While it is unchanged, so are all versions.
     raised: AtomicU64,
     hashing: Hashing,
 }
@@ -113,11 +114,11 @@ impl Versions {
         }
     }
 
-    /// Notes what a query is about to read: for the work in progress, and for each of
-    /// its tracked reads, in their order.
+    /// Notes the versions of what a query is about to read, for the recording in progress
+    /// and for each tracked read. Returns the latter, in their order.
     pub(super) fn note_query(&self, query: &Query) -> Vec<Reads> {
         let raised = self.raised.load(Ordering::Acquire);
-        // Without a recording nobody wants to know.
+        // This fails if there is no recording.
         let _ = RECORDING.try_with(|recording| {
             let mut recording = recording.borrow_mut();
             recording.checked = recording.checked.min(raised);
@@ -131,8 +132,8 @@ impl Versions {
         query.tracked_reads().map(noted).collect()
     }
 
-    /// Ends the read sets that have any key that a batch writes. Called between the
-    /// moment when the writes can be read and their acknowledgement.
+    /// Ends the read sets that contain a key that a batch writes. Call it after the writes
+    /// become readable and before they are acknowledged.
     pub(super) fn raise_written(&self, batch: &Batch) {
         for write in batch.writes() {
             write.written_keys().for_each(|key| self.raise(&VersionedItem::Key(key)));
@@ -147,7 +148,7 @@ impl Versions {
                 | Write::Delete(key)
                 | Write::Expire(key, _)
                 | Write::SortedStore(key, _) => self.raise(&VersionedItem::AllFields(key)),
-                // Never a hash: it has no fields to read.
+                // These keys are not hashes and have no fields.
                 Write::Increment(..)
                 | Write::AddMember(..)
                 | Write::RemoveMember(..)
@@ -164,7 +165,7 @@ impl Versions {
         self.raised.fetch_add(1, Ordering::Release);
     }
 
-    /// Ends the read sets that have a key or any field of it.
+    /// Ends the read sets that contain a key or any of its fields.
     pub(super) fn raise_key(&self, key: &str) {
         self.raise(&VersionedItem::Key(key));
         self.raise(&VersionedItem::AllFields(key));
@@ -180,24 +181,24 @@ impl Versions {
     }
 }
 
-/// What is being read, while a value is made of it: see [`Tracked`].
+/// Collects what is read while a value is made from it: see [`Tracked`].
 #[derive(Debug, Clone)]
 pub struct Reads {
-    /// Stripes with their versions before they were read.
+    /// Stripes with their versions before their keys were read.
     stripes: Vec<(Stripe, u32)>,
-    /// The lowest count of raises at which any of them was noted.
+    /// The lowest value of `Versions::raised` at which any of them was noted.
     checked: u64,
 }
 
 impl Default for Reads {
-    /// Nothing has been read.
+    /// Nothing has been read so far.
     fn default() -> Self {
         Self { stripes: Vec::new(), checked: u64::MAX }
     }
 }
 
 impl Reads {
-    /// Adds what was read for something else that is used as well.
+    /// Adds the read set of another value that is used too.
     pub fn add(&mut self, other: &ReadSet) {
         self.stripes.extend_from_slice(&other.reads);
         self.checked = self.checked.min(other.checked.load(Ordering::Relaxed));
@@ -213,8 +214,10 @@ impl Reads {
     }
 }
 
-/// A value, and what was read to make it. What is made of tracked values is tracked
-/// itself: the reads go along, and nobody lists keys by hand.
+/// A value with what was read to make it.
+///
+/// A value made from tracked values is tracked too: its reads are collected from theirs, so
+/// that no caller lists keys by hand.
 #[derive(Debug, Clone)]
 pub struct Tracked<T> {
     value: T,
@@ -222,67 +225,72 @@ pub struct Tracked<T> {
 }
 
 impl<T> Tracked<T> {
-    /// A value that was made of what `reads` has collected.
+    /// A value that was made from what `reads` has collected.
     pub const fn new(value: T, reads: Reads) -> Self {
         Self { value, reads }
     }
 
-    /// A value that was made while `reads` was recorded.
+    /// A value that was made while `reads` was recorded: see
+    /// [`Store::record_reads`](crate::Store::record_reads).
     pub fn recorded(value: T, reads: &ReadSet) -> Self {
         let mut recorded = Reads::default();
         recorded.add(reads);
         Self { value, reads: recorded }
     }
 
-    /// The value, for a look at it. What is made of it must come by
-    /// [`Tracked::map`] or [`Tracked::collect_into`].
+    /// The value, for decisions that no cached value depends on. To make another value
+    /// from it, use [`Tracked::map`] or [`Tracked::collect_into`].
     pub const fn peek(&self) -> &T {
         &self.value
     }
 
-    /// The value; what was read for it is added to `reads`.
+    /// Returns the value, and adds what was read for it to `reads`.
     pub fn collect_into(self, reads: &mut Reads) -> T {
         reads.append(self.reads);
         self.value
     }
 
-    /// Another value that is made of this one alone.
+    /// Makes another value from this one alone.
     pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Tracked<U> {
         Tracked { value: make(self.value), reads: self.reads }
     }
 
-    /// The value, which is not going to be cached, and what was read for it.
+    /// The value and its read set.
     pub fn into_parts(self) -> (T, ReadSet) {
         (self.value, self.reads.into())
     }
 
-    /// The value alone, for work that caches nothing.
+    /// The value alone, if it is not going to be cached.
     pub fn into_value(self) -> T {
         self.value
     }
 }
 
 impl<T> Tracked<Option<T>> {
-    /// The value, if there is one.
+    /// The value with its reads, if there is one. Otherwise the reads are lost, so an absent
+    /// value cannot be cached this way.
     pub fn transpose(self) -> Option<Tracked<T>> {
         let Self { value, reads } = self;
         Some(Tracked { value: value?, reads })
     }
 }
 
-/// What was read to make a value.
+/// What was read to make a value: see [`Store::is_unchanged`](crate::Store::is_unchanged).
+///
+/// Keys are divided at random into 262,144 *stripes*. A write ends every read set that
+/// contains a key of the same stripe.
 #[derive(Debug)]
 pub struct ReadSet {
-    /// Stripes with their versions before they were read, the lowest first.
+    /// Stripes with their versions before their keys were read, in order, each once.
     reads: Box<[(Stripe, u32)]>,
-    /// The count of raises at which `reads` were last found unchanged.
+    /// The value of `Versions::raised` at which `reads` were last found unchanged.
     checked: AtomicU64,
 }
 
 impl From<Reads> for ReadSet {
     fn from(reads: Reads) -> Self {
         let Reads { stripes: mut reads, checked } = reads;
-        // Of what was read twice the older version counts.
+        // If a stripe was read twice, the older version counts.
         reads.sort_unstable();
         reads.dedup_by_key(|(stripe, _)| *stripe);
         Self { reads: reads.into_boxed_slice(), checked: AtomicU64::new(checked) }
@@ -290,7 +298,7 @@ impl From<Reads> for ReadSet {
 }
 
 impl ReadSet {
-    /// Does a piece of work and records all that it reads.
+    /// Runs a future and records every read that it makes.
     pub(super) async fn record<T>(work: impl Future<Output = T>) -> (T, Self) {
         let (outcome, reads) = RECORDING
             .scope(RefCell::default(), async {
@@ -303,7 +311,7 @@ impl ReadSet {
         (outcome, reads)
     }
 
-    /// Whether nothing has been written that is in the set.
+    /// Whether nothing in the set has been written.
     pub(super) fn is_unchanged(&self, versions: &Versions) -> bool {
         let raised = versions.raised.load(Ordering::Acquire);
         if self.checked.load(Ordering::Relaxed) == raised {
@@ -316,13 +324,13 @@ impl ReadSet {
         is_unchanged
     }
 
-    /// Adds the set to the recording in progress, if there is one: the value that was
-    /// made from it is being used.
+    /// Adds the set to the recording in progress, if there is one. Call it when a cached
+    /// value with this read set is used.
     pub fn note_use(&self) {
         let _ = RECORDING.try_with(|recording| recording.borrow_mut().add(self));
     }
 
-    /// About how many bytes it takes.
+    /// The approximate memory of the set, in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.reads)

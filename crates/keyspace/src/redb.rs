@@ -1,13 +1,12 @@
 //! The embedded engine, on redb: one file, no service; while it is open, a journal.
 //!
-//! Reads run inline on the caller's thread, in one read transaction for a whole
-//! query. They come from the page cache in a few microseconds each, which is
-//! less than handing them to another thread and back would cost; and redb's
-//! readers wait for nobody. Writes queue for the one writer thread (see
-//! [`writer`]) and are acknowledged when they are on disk: first in the journal
-//! beside the file (see [`journal`]), later in the file.
+//! Reads run on the caller's thread, in one read transaction per query. A read from the
+//! page cache takes a few microseconds, less than a switch to another thread and back, and
+//! redb's readers never wait. Writes queue for the one writer thread (see [`writer`]) and
+//! are acknowledged once they are on disk: first in the journal beside the file (see
+//! [`journal`]), later in the file.
 //!
-//! The tables are in [`tables`].
+//! [`tables`] describes the file.
 
 mod apply;
 mod database;
@@ -38,7 +37,7 @@ use tables::{RowHeader, Tables, ValueType};
 use tokio::sync::{Semaphore, broadcast, oneshot};
 use writer::{QueuedBatch, WriterThread};
 
-/// An open embedded store. Clones share it; the last one to go closes it.
+/// An open embedded store. Clones share it; dropping the last one closes it.
 #[derive(Clone)]
 pub(super) struct Redb {
     shared: Arc<RedbShared>,
@@ -51,7 +50,7 @@ struct RedbShared {
     places: Arc<Semaphore>,
     /// Where batches are sent to the writer; `None` once the store is closed, which stops it.
     queue: Mutex<Option<Sender<QueuedBatch>>>,
-    /// Where those who listen get the messages of the writer's batches from.
+    /// The messages of the batches. The writer holds the only strong sender.
     messages: broadcast::WeakSender<Message>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -72,7 +71,7 @@ impl Redb {
         let (database, journal) = ReopenableDatabase::open(opener)?;
         let database = Arc::new(database);
         let (queue, receiver) = std::sync::mpsc::channel();
-        // The writer has the one strong sender: when it stops, so does the listening.
+        // The writer holds the only strong sender, so subscriptions end when it stops.
         let messages = broadcast::Sender::new(MAX_QUEUED_MESSAGES);
         let weak_messages = messages.downgrade();
         let clock = options.clock.clone();
@@ -94,7 +93,7 @@ impl Redb {
         })
     }
 
-    /// Answers a query from one snapshot.
+    /// Runs a query on one snapshot.
     pub(super) fn query(&self, query: Query) -> Result<Answers, KeyspaceError> {
         let tables = self.read()?;
         let now = self.shared.clock.now_ms();
@@ -102,7 +101,7 @@ impl Redb {
         Ok(Answers::new(answers.collect::<Result<_, _>>()?))
     }
 
-    /// Hands a batch to the writer and waits until it is on disk.
+    /// Passes a batch to the writer and waits until it is on disk.
     pub(super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         match tokio::time::timeout(self.shared.timeout, self.submit(batch)).await {
             Ok(outcome) => outcome,
@@ -121,8 +120,8 @@ impl Redb {
         if queue.send(QueuedBatch { batch, reply, _place: place }).is_err() {
             return Err(unavailable("the writer has stopped"));
         }
-        // The sender goes before the wait: a waiting caller must not keep the
-        // writer from seeing that the store is closed.
+        // The writer stops when all senders are dropped, so a waiting caller must not
+        // hold one.
         drop(queue);
         outcome.await.unwrap_or_else(|_| Err(unavailable("the writer has stopped")))
     }
@@ -140,7 +139,7 @@ impl Redb {
         Ok(tables.keys.len()?.saturating_sub(expired))
     }
 
-    /// Reads keys in the order of their bytes; the cursor is the last key read.
+    /// Reads keys in byte order; the cursor is the last key read.
     pub(super) fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
         let tables = self.read()?;
         let now = self.shared.clock.now_ms();
@@ -173,8 +172,8 @@ impl Redb {
         Ok(ScanPage { entries, next: None })
     }
 
-    /// Replaces keys whole, in batches of bounded size. It takes as long as it
-    /// takes: what is restored is not an answer that someone waits for.
+    /// Replaces whole keys, in batches of bounded size, without a time-out: a restore takes
+    /// as long as it needs.
     pub(super) async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
         let mut batch = Batch::new();
         for write in entries.into_iter().flat_map(writes_of) {
@@ -196,13 +195,13 @@ impl Redb {
         }
     }
 
-    /// Listens on a channel. On a closed store there is nothing to hear.
+    /// Subscribes to a channel. On a closed store the subscription ends at once.
     pub(super) fn subscribe(&self, channel: &str) -> Subscription {
         let messages = self.shared.messages.upgrade().unwrap_or_else(|| broadcast::Sender::new(1));
         Subscription::in_process(messages.subscribe(), channel)
     }
 
-    /// Waits until all queued batches are answered, and closes the file.
+    /// Waits until all queued batches are answered, then closes the file.
     pub(super) async fn close(&self) {
         let shared = self.shared.clone();
         let stopped = tokio::task::spawn_blocking(move || shared.stop()).await;
@@ -217,8 +216,8 @@ impl Redb {
 }
 
 impl RedbShared {
-    /// Lets the writer finish its queue and waits for it. The writer needs no
-    /// runtime, so this may be called on a runtime's thread.
+    /// Lets the writer finish its queue and waits for it. The writer does not need the
+    /// runtime, so this may block a thread of the runtime.
     fn stop(&self) {
         drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -238,7 +237,7 @@ fn unavailable(reason: &str) -> CommitError {
     KeyspaceError::Unavailable(reason.to_owned()).into()
 }
 
-/// The writes that put an entry in place of what its key holds.
+/// The writes that replace what a key holds by an entry.
 fn writes_of(entry: Entry) -> Vec<Write> {
     let Entry { key, value, time_to_live } = entry;
     let mut writes = vec![Write::Delete(key.clone())];

@@ -1,19 +1,17 @@
-//! The one thread that writes: it takes all queued batches, applies them in one
-//! transaction, flushes once, then answers all of them (group commit).
+//! The writer thread: it applies all queued batches in one transaction, flushes once, and
+//! answers all of them (group commit).
 //!
-//! A disk that is told to flush takes long, however little it flushes: the more
-//! batches wait, the more share one flush. What is flushed is one record in the
-//! journal. In this order:
+//! A flush takes long however little it writes, so waiting batches share one. What is
+//! flushed is one record in the journal:
 //!
-//! 1. The batches are applied in a transaction, which nobody sees yet.
-//! 2. Their writes are appended to the journal, and that is flushed.
-//! 3. The transaction is committed without a flush. Now everybody sees it.
+//! 1. The batches are applied in a transaction that no reader sees yet.
+//! 2. Their writes are appended to the journal, and the journal is flushed.
+//! 3. The transaction is committed without a flush. Now readers see it.
 //! 4. The callers are answered.
 //!
-//! So nothing is seen or acknowledged that a crash could take back. A
-//! *checkpoint* is a commit that flushes the store file, after which the journal
-//! starts over. It happens once a second, with a group that is too large for
-//! the journal or does not fit into it any more, and with a sweep.
+//! So nothing that a crash could undo is read or acknowledged. A *checkpoint* is a commit
+//! that flushes the store file, after which the journal starts over. It happens once a
+//! second, when the journal has no room for a group, and when expired keys are removed.
 
 use super::apply::preflight;
 use super::database::ReopenableDatabase;
@@ -31,11 +29,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, broadcast, oneshot};
 
-/// How often expired keys are looked for, and the store file is flushed if
-/// something was written.
+/// How often expired keys are removed, and the store file is flushed if anything was
+/// written.
 const TIDY_EVERY: Duration = Duration::from_secs(1);
 
-/// A batch on its way to the writer.
+/// A batch in the writer's queue.
 pub(super) struct QueuedBatch {
     pub(super) batch: Batch,
     pub(super) reply: oneshot::Sender<Result<Committed, CommitError>>,
@@ -43,13 +41,13 @@ pub(super) struct QueuedBatch {
     pub(super) _place: OwnedSemaphorePermit,
 }
 
-/// The writer's thread.
+/// The state of the writer thread.
 pub(super) struct WriterThread {
     database: Arc<ReopenableDatabase>,
-    /// Where what is acknowledged is flushed; a store in memory has none.
+    /// Where acknowledged writes are flushed. A store in memory has none.
     journal: Option<Journal>,
-    /// Whether the journal may hold what the open database does not: only
-    /// opening both anew tells.
+    /// Whether the journal may hold writes that the open database lacks. Only reopening
+    /// both can tell.
     in_doubt: bool,
     clock: EngineClock,
     messages: broadcast::Sender<Message>,
@@ -92,7 +90,7 @@ impl WriterThread {
 
     /// Applies a group of batches and answers each of them.
     pub(super) fn commit_group(&mut self, mut group: Vec<QueuedBatch>) {
-        // Who has gone away has been told that the outcome is unknown.
+        // These callers have timed out and been told that the outcome is unknown.
         group.retain(|queued| !queued.reply.is_closed());
         let outcomes = self.apply_group(&group);
         self.raise_versions(group.iter().map(|queued| &queued.batch));
@@ -102,7 +100,7 @@ impl WriterThread {
                     if outcome.is_ok() {
                         self.send_messages(&queued.batch);
                     }
-                    // A caller that has gone away does not want to know.
+                    // This fails if the caller has timed out.
                     let _ = queued.reply.send(outcome);
                 }
             }
@@ -115,7 +113,7 @@ impl WriterThread {
                     batches.push(queued.batch);
                 }
                 self.recover();
-                // What the failure has left in the journal can be read from now on.
+                // Writes that the failure has left in the journal can be read from now on.
                 self.raise_versions(batches.iter());
             }
         }
@@ -127,7 +125,7 @@ impl WriterThread {
         }
     }
 
-    /// Opens the store anew if a failure has made it unusable.
+    /// Reopens the store if a failure has made it unusable.
     fn recover(&mut self) {
         if !self.in_doubt && self.database.works() {
             return;
@@ -138,7 +136,7 @@ impl WriterThread {
         }
     }
 
-    /// Sweeps and flushes; answers whether there may be more to sweep.
+    /// Removes expired keys and flushes. Returns whether there may be more expired keys.
     pub(super) fn tidy(&mut self) -> bool {
         let more = self.sweep().and_then(|more| self.checkpoint().map(|()| more));
         more.unwrap_or_else(|error| {
@@ -148,7 +146,7 @@ impl WriterThread {
         })
     }
 
-    /// Closes the store. What cannot be flushed now stays in the journal.
+    /// Closes the store. Writes that cannot be flushed now stay in the journal.
     pub(super) fn close(mut self) {
         match self.checkpoint() {
             Ok(()) => self.database.close(self.journal),
@@ -162,14 +160,14 @@ impl WriterThread {
     fn send_messages(&self, batch: &Batch) {
         for write in batch.writes() {
             if let Write::Publish(channel, message) = write {
-                // Nobody listens: then nobody wants to know.
+                // This fails if there are no subscribers.
                 let _ = self.messages.send((channel.clone(), message.clone()));
             }
         }
     }
 
-    /// The outcome of each batch, after all that passed are on disk; or the
-    /// failure of the store, after which nobody knows.
+    /// Applies a group of batches. Returns the outcome of each once those that passed are
+    /// on disk. After an error, all outcomes are unknown.
     fn apply_group(
         &mut self,
         group: &[QueuedBatch],
@@ -200,14 +198,14 @@ impl WriterThread {
         if accepted.is_empty() {
             transaction.abort()?;
         } else {
-            self.make_last(transaction, &accepted)?;
+            self.commit_durably(transaction, &accepted)?;
         }
         Ok(outcomes)
     }
 
-    /// Commits a transaction in which these batches were applied; when this
-    /// returns it is on disk.
-    fn make_last(
+    /// Commits a transaction in which these batches were applied. It is on disk when this
+    /// returns.
+    fn commit_durably(
         &mut self,
         mut transaction: redb::WriteTransaction,
         accepted: &[LoggedBatch<'_>],
@@ -218,8 +216,8 @@ impl WriterThread {
         {
             transaction.open_table(META)?.insert(META_RECORD, journal.last() + 1)?;
             transaction.set_durability(Durability::None)?;
-            // A journal that fails while it is flushed may have the record or
-            // not, and a database that fails afterwards lacks it.
+            // If the flush fails, the journal may or may not have the record. If the commit
+            // fails after it, the database lacks what the journal has.
             self.in_doubt = true;
             journal.append(&record)?;
             transaction.commit()?;
@@ -229,7 +227,7 @@ impl WriterThread {
         self.commit_checkpoint(transaction)
     }
 
-    /// Flushes the store file if only the journal has what was written last.
+    /// Flushes the store file if the journal has writes that the file lacks.
     pub(super) fn checkpoint(&mut self) -> Result<(), redb::Error> {
         if self.journal.as_ref().is_some_and(Journal::has_records) {
             let transaction = self.database.begin_write()?;
@@ -238,7 +236,7 @@ impl WriterThread {
         Ok(())
     }
 
-    /// Commits a transaction and all before it to the store file.
+    /// Flushes a transaction, and all before it, to the store file.
     fn commit_checkpoint(&mut self, mut transaction: redb::WriteTransaction) -> Result<(), redb::Error> {
         transaction.set_durability(Durability::Immediate)?;
         transaction.commit()?;
@@ -248,15 +246,14 @@ impl WriterThread {
         Ok(())
     }
 
-    /// Removes some of the keys that expired, if any. Answers whether there
-    /// may be more.
+    /// Removes some of the expired keys. Returns whether there may be more.
     ///
-    /// It has no record, but is a checkpoint. So a record is never applied
-    /// again to a store in which a key is still there that had been swept away
-    /// the first time: it could be alive once more if the clock was set back.
+    /// This is a checkpoint and has no record in the journal. So when a record is applied
+    /// again after a crash, no key is present that had been removed the first time. Such a
+    /// key could come back to life if the clock was set back.
     pub(super) fn sweep(&mut self) -> Result<bool, redb::Error> {
         let now = self.clock.now_ms();
-        // Looked at first without writing, so that an idle store stays idle.
+        // A read comes first, so that an idle store does not write.
         if Tables::read(&self.database.begin_read()?)?.first_expired(now)?.is_none() {
             return Ok(false);
         }
