@@ -1,10 +1,9 @@
 //! The engine on a Redis or Valkey server.
 //!
-//! A query is one pipeline, without MULTI: a page may see two reads a
-//! microsecond apart, as it would with two pages. A batch is one call of
-//! `commit.lua`. When the outcome of a batch is unknown (the connection was
-//! lost, or no answer came in time) it is reported as such and never repeated
-//! here: the server may have applied it.
+//! A query is one pipeline, without MULTI, so other writes may be applied between its
+//! reads. A batch is one call of `commit.lua`. If its outcome is unknown, because the
+//! connection was lost or no answer came in time, the caller is told so. The batch is never
+//! repeated here, because the server may have applied it.
 
 mod connection;
 mod listener;
@@ -27,11 +26,11 @@ use std::time::Duration;
 /// The script that applies a batch.
 const COMMIT: &str = include_str!("redis/commit.lua");
 
-/// How many times longer than one round a page of a copy may take: it may
-/// carry a key of a million members, and no visitor waits for it.
+/// How many times longer a step of a scan or a restore may take than another round. It may
+/// carry a key with a million members.
 const BULK_PATIENCE: u32 = 15;
 
-/// An open connection to a server. Clones share it.
+/// A store on a server. Clones share its connection.
 #[derive(Clone)]
 pub(super) struct Redis {
     shared: Arc<RedisShared>,
@@ -39,10 +38,10 @@ pub(super) struct Redis {
 
 struct RedisShared {
     connection: ReconnectingConnection,
-    /// For further connections.
+    /// Opens the connections of subscriptions.
     client: Client,
     timeout: Duration,
-    /// The digest by which the server knows [`COMMIT`].
+    /// The SHA-1 of [`COMMIT`], by which the server caches it.
     commit_digest: String,
 }
 
@@ -67,12 +66,12 @@ impl Redis {
         Ok(redis)
     }
 
-    /// Whether the server tells of what others write.
+    /// Whether the server reports the writes of others.
     pub(super) fn tracks_writes(&self) -> bool {
         self.shared.connection.tracks_writes()
     }
 
-    /// Refuses a server that cannot serve, with what the operator can do.
+    /// Refuses a server that cannot be used. The error tells the operator what to do.
     async fn check_server(&self) -> Result<(), String> {
         let mut pipeline = Pipeline::new();
         pipeline.add_command(cmd("INFO"));
@@ -87,7 +86,7 @@ impl Redis {
         check_info(&String::from_utf8_lossy(&info))
     }
 
-    /// Reads in one pipeline.
+    /// Runs a query as one pipeline.
     pub(super) async fn query(&self, query: Query) -> Result<Answers, KeyspaceError> {
         let mut pipeline = Pipeline::with_capacity(query.reads().len());
         for read in query.reads() {
@@ -102,8 +101,8 @@ impl Redis {
     pub(super) async fn commit(&self, batch: &Batch) -> Result<Committed, CommitError> {
         let by_digest = self.call_script("EVALSHA", &self.shared.commit_digest, batch).await?;
         let value = match by_digest {
-            // The server has not run the script yet, or has been restarted: it
-            // has done nothing, so the batch is sent again with the script.
+            // The server does not have the script, because it has not run it since its
+            // start. It has done nothing, so the batch is sent again with the script.
             Value::ServerError(error) if error.code() == "NOSCRIPT" => {
                 self.call_script("EVAL", COMMIT, batch).await?
             }
@@ -122,14 +121,14 @@ impl Redis {
         self.one(command, RequestOptions { timeout: self.shared.timeout, reads: false }).await
     }
 
-    /// Listens on a channel.
+    /// Subscribes to a channel.
     pub(super) fn subscribe(&self, channel: &str) -> Subscription {
         let client = self.shared.client.clone();
         Subscription::from_server(listener::listen(client, self.channel(channel), self.shared.timeout))
     }
 
-    /// A channel as the server knows it: its databases share all channels, so
-    /// the number of ours is part of the name.
+    /// The name of a channel on the server. It contains the number of the database, because
+    /// all databases of a server share their channels.
     fn channel(&self, channel: &str) -> String {
         let database = self.shared.client.get_connection_info().redis_settings().db();
         format!("{database}:{channel}")
@@ -145,7 +144,7 @@ impl Redis {
         })
     }
 
-    /// Reads one page of keys. The cursor is the server's own.
+    /// Reads one page of keys. The cursor is that of SCAN.
     pub(super) async fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
         let mut scan = cmd("SCAN");
         scan.arg(cursor.unwrap_or_else(|| "0".to_owned())).arg("COUNT").arg(limit.max(1));
@@ -165,7 +164,7 @@ impl Redis {
         Ok(ScanPage { entries, next: (next != "0").then_some(next) })
     }
 
-    /// Reads keys whole; those that are gone by now are left out.
+    /// Reads whole keys. Leaves out those that no longer exist.
     async fn entries(&self, keys: Vec<String>) -> Result<Vec<Entry>, KeyspaceError> {
         if keys.is_empty() {
             return Ok(Vec::new());
@@ -219,7 +218,7 @@ impl Redis {
         Ok(entries)
     }
 
-    /// Replaces keys whole, in pipelines of bounded size.
+    /// Replaces whole keys, in pipelines of bounded size.
     pub(super) async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
         let mut pipeline = Pipeline::new();
         let mut bytes = 0;
@@ -274,16 +273,16 @@ const NO_ANSWER: &str = "the server did not answer in time; check that it runs, 
 fn client(url: &str, timeout: Duration) -> Result<Client, RedisError> {
     let info = url.into_connection_info()?;
     let tcp = info.tcp_settings().clone().set_nodelay(true);
-    // The kernel gives up on a peer that has vanished, instead of after a
-    // quarter of an hour.
+    // Without this, the kernel gives up on a peer that has vanished only after a quarter
+    // of an hour.
     #[cfg(target_os = "linux")]
     let tcp = tcp.set_user_timeout(timeout);
-    // Only in this protocol a server tells of writes on the connection itself.
+    // Only RESP3 lets a server report writes on the same connection.
     let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
     Client::open(info.set_tcp_settings(tcp).set_redis_settings(settings))
 }
 
-/// What went wrong on connecting, and what the operator can do.
+/// Why the connection failed, and what the operator can do.
 fn advice(error: &RedisError) -> String {
     let refused_login = error.kind() == ErrorKind::AuthenticationFailed
         || matches!(error.code(), Some("NOAUTH" | "WRONGPASS"));
@@ -304,10 +303,10 @@ fn advice(error: &RedisError) -> String {
     }
 }
 
-/// The oldest version that knows all commands: ZMSCORE and ZRANGE ... REV came with it.
+/// The oldest version that has all commands: it added ZMSCORE and ZRANGE ... REV.
 const OLDEST_VERSION: (u32, u32) = (6, 2);
 
-/// Looks at what a server tells of itself.
+/// Checks the answer of a server to INFO.
 fn check_info(info: &str) -> Result<(), String> {
     let field =
         |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
@@ -336,8 +335,8 @@ fn check_info(info: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The value of a key as it is copied: what is not UTF-8 cannot be copied
-/// unchanged, and is not copied changed.
+/// The value of a key, for a copy. A value that is not UTF-8 is an error, because it cannot
+/// be copied unchanged.
 fn entry_value(key: &str, held: &[u8], value: Value) -> Result<Option<EntryValue>, KeyspaceError> {
     if let Value::ServerError(error) = &value {
         return Err(wire::server_error(key, error));
@@ -378,8 +377,8 @@ fn value_text(key: &str, value: Value) -> Result<String, KeyspaceError> {
     exact_text(key, wire::bytes(value).ok_or_else(|| wire::unexpected(key))?)
 }
 
-/// Bytes as text, if they are; the error names the key, or the bytes when they
-/// are the key.
+/// Bytes as text. If they are not UTF-8, the error names the key; an empty `key` means that
+/// the bytes are a key themselves.
 fn exact_text(key: &str, bytes: Vec<u8>) -> Result<String, KeyspaceError> {
     String::from_utf8(bytes).map_err(|error| {
         let shown = String::from_utf8_lossy(error.as_bytes());
@@ -391,7 +390,7 @@ fn exact_text(key: &str, bytes: Vec<u8>) -> Result<String, KeyspaceError> {
     })
 }
 
-/// The commands that put an entry in place of what its key holds.
+/// The commands that replace what a key holds by an entry.
 fn restoring(entry: Entry) -> Vec<redis::Cmd> {
     let Entry { key, value, time_to_live } = entry;
     let command = |name: &str| {

@@ -1,5 +1,5 @@
-//! One batch inside the writer's transaction: everything that can refuse it
-//! first, then its writes.
+//! Applying a batch inside the writer's transaction: first everything that can refuse it,
+//! then its writes.
 
 mod sorted;
 
@@ -15,10 +15,11 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-/// Checks a batch and finds its counters' new values, without writing.
+/// Decides whether a batch can be applied, and computes the new values of its counters,
+/// without writing.
 ///
 /// # Errors
-/// Whatever refuses the batch; [`KeyspaceError::Unavailable`] when the store
+/// The reason why the batch is refused, or [`KeyspaceError::Unavailable`] if the store
 /// itself failed.
 pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
     tables: &Tables<T>,
@@ -98,7 +99,7 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
     Ok(Committed { counters })
 }
 
-/// The plan of a key, made from what is stored when the key is first met.
+/// The planned state of a key, made from what is stored when a batch first names the key.
 fn plan_of<'plans, 'batch, T: ReadableTable<Bytes, Bytes>>(
     plans: &'plans mut HashMap<&'batch str, PlannedKey<'batch>>,
     tables: &Tables<T>,
@@ -118,17 +119,17 @@ fn plan_of<'plans, 'batch, T: ReadableTable<Bytes, Bytes>>(
     })
 }
 
-/// What a key will hold when the writes before this one are applied.
+/// What a key will hold after the earlier writes of the batch.
 ///
-/// A removal never makes a key absent here, even if it takes the last entry:
-/// the Redis engine's script reckons the same way, so both refuse a batch that
-/// empties a key and then reuses it as another type.
+/// Removing an entry never makes a key absent here, even if it is the last one. The script
+/// of the Redis engine does the same, so both engines refuse a batch that empties a key and
+/// then reuses it with another type.
 #[derive(Default)]
 struct PlannedKey<'a> {
     holds: Option<ValueType>,
-    /// Nothing of what is stored now is left.
+    /// Whether an earlier write has replaced or deleted the stored value.
     cleared: bool,
-    /// Fields that are deleted, whatever is stored now.
+    /// The fields that an earlier write has deleted.
     dropped: HashSet<&'a str>,
 }
 
@@ -167,15 +168,14 @@ fn expiry_time(now: u64, time_to_live: Duration) -> u64 {
     now.saturating_add(milliseconds(time_to_live))
 }
 
-/// A row of `keys`, taken out to be changed.
+/// A row of `keys`, read to be changed.
 struct KeyRow {
     header: RowHeader,
     body: Vec<u8>,
 }
 
 impl Tables<WriteTable<'_>> {
-    /// Applies the writes of a batch that passed [`preflight`], which found
-    /// the counters' new values.
+    /// Applies the writes of a batch that passed [`preflight`], which computed `counters`.
     pub(super) fn apply(&mut self, batch: &Batch, counters: &[i64], now: u64) -> Result<(), StorageError> {
         let mut counters = counters.iter();
         let mut next_counter = || counters.next().copied().unwrap_or_default().to_string();
@@ -219,15 +219,15 @@ impl Tables<WriteTable<'_>> {
                 Write::SortedTrim(key, keep) => {
                     self.sorted_trim(key, *keep, now)?;
                 }
-                // Sent when the transaction is on disk.
+                // The writer sends messages when the transaction is on disk.
                 Write::Publish(..) => {}
             }
         }
         Ok(())
     }
 
-    /// Removes keys that expired, until about `limit` rows are gone.
-    /// Answers whether there may be more.
+    /// Removes expired keys until about `limit` rows are gone. Returns whether there may be
+    /// more.
     pub(super) fn sweep(&mut self, limit: u64, now: u64) -> Result<bool, StorageError> {
         let mut removed = 0;
         while removed < limit {
@@ -238,15 +238,15 @@ impl Tables<WriteTable<'_>> {
                 self.clear(&key, &row.header)?;
                 removed = removed.saturating_add(row.header.count);
             }
-            // Whatever became of the key, its expiry is done with: a sweep that
-            // left it would find it again for ever.
+            // Remove this row even if the key was not: otherwise every later sweep would
+            // find it again.
             self.expiries.remove(expiry_key(expires_at, &key).as_slice())?;
             removed = removed.saturating_add(1);
         }
         Ok(true)
     }
 
-    /// The row of a key; an expired one is cleared away first.
+    /// The row of a key. If the key has expired, it is removed.
     fn row(&mut self, key: &str, now: u64) -> Result<Option<KeyRow>, StorageError> {
         let Some(row) = self.stored_row(key)? else {
             return Ok(None);
@@ -277,7 +277,7 @@ impl Tables<WriteTable<'_>> {
         Ok(())
     }
 
-    /// Stores a collection's row, or clears it away with its last entry.
+    /// Stores the row of a collection, or removes the key if the collection is empty.
     fn store_or_clear(&mut self, key: &str, row: &KeyRow) -> Result<(), StorageError> {
         if row.header.count == 0 { self.clear(key, &row.header) } else { self.store(key, row) }
     }
@@ -412,7 +412,7 @@ impl Tables<WriteTable<'_>> {
 }
 
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
-    /// The key that expired first, if any has, and when.
+    /// The time and the key of the earliest expiry that has passed.
     pub(super) fn first_expired(&self, now: u64) -> Result<Option<(u64, String)>, StorageError> {
         let Some((row, _)) = self.expiries.first()? else {
             return Ok(None);

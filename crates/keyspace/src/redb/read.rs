@@ -1,4 +1,4 @@
-//! Reads and checks, in a read transaction or in the writer's own.
+//! Reads, checks and selections, in a read transaction or in that of the writer.
 
 use super::packed::PackedSortedSet;
 use super::tables::{
@@ -13,7 +13,7 @@ use redb::{ReadableTable, StorageError};
 use std::time::Duration;
 
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
-    /// Answers one read.
+    /// The answer to a read.
     pub(super) fn answer(&self, read: &Read, now: u64) -> Result<Answer, KeyspaceError> {
         let key = read.key();
         let row = self.live_row(key, now)?;
@@ -124,7 +124,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         })
     }
 
-    /// A field as a whole number; an absent one is 0.
+    /// A field as a whole number; 0 if it is absent.
     pub(super) fn field_number(&self, key: &str, row: &[u8], field: &str) -> Result<i64, KeyspaceError> {
         match self.field(key, row, field)? {
             None => Ok(0),
@@ -152,7 +152,6 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     /// A whole hash, given its row.
     pub(super) fn hash(&self, key: &str, row: &[u8]) -> Result<Vec<(String, String)>, StorageError> {
         let header = RowHeader::of(row)?;
-        // Bounded, so that a broken count cannot ask for all memory.
         let mut fields = Vec::with_capacity(capacity(header.count).min(MAX_RESERVED_FIELDS));
         if header.encoding == Encoding::WideHash {
             let prefix = prefix(key);
@@ -190,8 +189,8 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         row.map(|guard| score_of(guard.value())).transpose()
     }
 
-    /// Some members of a sorted set with their scores, given the set's row.
-    /// Walks there from the nearer end.
+    /// Some members of a sorted set with their scores, given the set's row. Starts at the
+    /// nearer end of the set.
     pub(super) fn sorted_range(
         &self,
         key: &str,
@@ -232,7 +231,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         (least, most): (f64, f64),
         count: u64,
     ) -> Result<Vec<(String, f64)>, StorageError> {
-        // Also false for bounds that are no numbers.
+        // Also false if a bound is not a number.
         let in_order = least <= most;
         if !in_order {
             return Ok(Vec::new());
@@ -251,12 +250,12 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     }
 }
 
-/// The share of a sorted set from which on reading all of it in its order is
-/// faster than looking members up one by one: one in so many.
+/// If at least one in this many members of a set is wanted, reading the whole set in order
+/// is faster than looking members up one by one.
 const SCAN_FROM_ONE_IN: usize = 8;
 
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
-    /// The members of a sorted set that a selection takes, lowest first.
+    /// The members of a selection with their scores, lowest first.
     pub(super) fn select(&self, selection: &Selection, now: u64) -> Result<Vec<(String, f64)>, StorageError> {
         let Some(row) = self.live_row(&selection.scores, now)? else {
             return Ok(Vec::new());
@@ -265,7 +264,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         let mut selected = Vec::with_capacity(candidates.len());
         let header = RowHeader::of(row.value())?;
         if header.encoding == Encoding::SortedSet && is_large_share(candidates.len(), header.count) {
-            // Both are in the order of the members' bytes.
+            // Both the candidates and the rows are in the byte order of the members.
             let prefix = prefix(&selection.scores);
             let mut candidates = candidates.into_iter().peekable();
             for entry in self.scores.range(prefix.as_slice()..after(&prefix).as_slice())? {
@@ -289,8 +288,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         Ok(selected)
     }
 
-    /// The members that are in enough of a selection's sets, in the order of
-    /// their bytes, each once.
+    /// The members of all or any of the sets of a selection, in byte order, each once.
     fn candidates(&self, selection: &Selection, now: u64) -> Result<Vec<String>, StorageError> {
         let mut sets = Vec::with_capacity(selection.sets.len());
         for key in &selection.sets {
@@ -324,7 +322,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         Ok(candidates)
     }
 
-    /// Those of some texts that are members of a set of `count`.
+    /// Those of some texts that are members of a set, which has `count` members.
     fn within(&self, texts: Vec<String>, count: u64, key: &str) -> Result<Vec<String>, StorageError> {
         let members = if is_large_share(texts.len(), count) { Some(self.set_members(key)?) } else { None };
         let mut inside = Vec::with_capacity(texts.len());
@@ -345,7 +343,7 @@ fn is_large_share(part: usize, whole: u64) -> bool {
     part.saturating_mul(SCAN_FROM_ONE_IN) >= capacity(whole)
 }
 
-/// A row of `order`, as a range gives it.
+/// A row of `order`, as an iterator over a range returns it.
 type OrderRow<'a> = Result<(redb::AccessGuard<'a, Bytes>, redb::AccessGuard<'a, Bytes>), StorageError>;
 
 fn scored_member(prefix: &[u8], row: OrderRow<'_>) -> Result<(String, f64), StorageError> {
@@ -354,7 +352,7 @@ fn scored_member(prefix: &[u8], row: OrderRow<'_>) -> Result<(String, f64), Stor
     Ok((member.to_owned(), score))
 }
 
-/// What follows the prefix of a collection's row.
+/// The member after the prefix in the key of a collection's row.
 fn member(prefix: &[u8], row: &[u8]) -> Result<String, StorageError> {
     text(row.get(prefix.len()..).unwrap_or_default()).map(str::to_owned)
 }

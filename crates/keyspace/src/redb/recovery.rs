@@ -1,11 +1,10 @@
-//! Opening the journal of a store file: what only the journal has is applied
-//! first.
+//! Opening the journal of a store file: records that the file lacks are applied to it.
 //!
-//! The store file names in `meta` the journal that goes with it, and the last
-//! record that it has. A journal's own records are numbered without a gap. So
-//! at opening it is known which records are missing in the store file, and
-//! whether both belong together; where they do not, nothing is opened, because
-//! one of the two has acknowledged writes that the other lacks.
+//! The store file contains, in `meta`, the id of its journal and the number of the last
+//! record that was applied to it. The records of a journal are numbered without gaps. So
+//! it is known which records the file lacks, and whether the two belong together. If they
+//! do not, the store is not opened, because each may have acknowledged writes that the
+//! other lacks.
 
 use super::apply::preflight;
 use super::database::damaged;
@@ -14,23 +13,22 @@ use super::tables::{META, META_JOURNAL, META_RECORD, Tables, corrupted};
 use crate::batch::Batch;
 use redb::{Database, ReadableDatabase};
 
-/// The numbers that one opening of the store can use.
+/// The number of record numbers that are reserved each time a store is opened.
 ///
-/// Each opening starts with numbers that were never given to a record. What a
-/// failed disk has left in the journal, even if it looks whole, does not follow
-/// any record that is written later.
+/// The first record after opening gets a number that no record ever had. So a record that a
+/// failed disk has left in the journal, even a complete one, never follows a new record.
 const NUMBERS_OF_ONE_OPENING: u64 = 1 << 32;
 
-/// What a store file knows of its journal.
+/// What a store file says about its journal.
 struct JournalPosition {
-    /// The id of the journal that goes with it; 0 is none.
+    /// The id of the journal; 0 means none.
     journal: u64,
-    /// The number of the last record that the store file has.
+    /// The number of the last record that was applied to the store file.
     record: u64,
 }
 
-/// Brings a store up to date with its journal, and opens the journal for more;
-/// the error tells the operator what to do.
+/// Applies the records that a store file lacks, and opens the journal for more. The error
+/// tells the operator what to do.
 pub(super) fn open_journal(
     database: &Database,
     mut storage: Box<dyn JournalStorage>,
@@ -42,7 +40,7 @@ pub(super) fn open_journal(
     let last = (position.record / NUMBERS_OF_ONE_OPENING + 1) * NUMBERS_OF_ONE_OPENING;
     let failed = |error: redb::Error| format!("its journal cannot be applied: {error}");
 
-    // A journal without records may be left by an opening that went no further.
+    // A journal without records may be left over from an earlier attempt to open the store.
     let foreign =
         |contents: &JournalContents<'_>| contents.id != position.journal && !contents.records.is_empty();
     if contents.as_ref().is_some_and(foreign) {
@@ -73,12 +71,11 @@ pub(super) fn open_journal(
     Ok(Journal::empty(storage, length, last))
 }
 
-/// Removes a journal whose records the store file has, and notes that the store
-/// file is complete without one.
+/// Removes a journal whose records were all applied, and notes that the store file is
+/// complete without it.
 pub(super) fn close_journal(database: &Database, journal: Journal) -> Result<(), redb::Error> {
     let last = journal.last();
-    // In this order: a store file that is complete by itself never lies beside
-    // records.
+    // The order matters: a store file that names no journal must never be beside records.
     journal.remove()?;
     note(database, 0, last)
 }
@@ -108,7 +105,7 @@ fn position(database: &Database) -> Result<JournalPosition, redb::Error> {
     Ok(JournalPosition { journal: number(META_JOURNAL)?, record: number(META_RECORD)? })
 }
 
-/// Notes which journal goes with the store file, and where its numbers start.
+/// Stores the id of the journal in the store file, and the number before its first record.
 fn note(database: &Database, id: u64, last: u64) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
     {
@@ -119,12 +116,11 @@ fn note(database: &Database, id: u64, last: u64) -> Result<(), redb::Error> {
     Ok(transaction.commit()?)
 }
 
-/// Applies records that are missing in the store file, all or none.
+/// Applies records to a store file, all or none.
 ///
-/// A record finds the store as it was when its batches were applied for the
-/// first time, so it does the same again: the store file has all that came
-/// before, expiry is judged by the time of then, and no key was swept away
-/// meanwhile, because a sweep is a checkpoint.
+/// The effect is the same as the first time, because the store is in the same state: the
+/// file has all earlier writes, expiry is decided by the time in the record, and no expired
+/// key was removed in between, because such a removal is a checkpoint.
 fn apply<'a>(
     database: &Database,
     records: impl Iterator<Item = &'a [u8]>,

@@ -1,4 +1,4 @@
-//! The writes of sorted sets.
+//! Applying writes to sorted sets.
 
 use super::{KeyRow, count_of};
 use crate::batch::Bound;
@@ -17,8 +17,7 @@ impl Tables<WriteTable<'_>> {
         score: f64,
         now: u64,
     ) -> Result<(), StorageError> {
-        // The two zeros are equal scores and must not differ in their bits,
-        // which order the set.
+        // The two zeros are equal scores, so their bits, which order the set, must be equal.
         let score = if score == 0.0 { 0.0 } else { score };
         let mut row = self.row_or_new(key, Encoding::SortedSet, now)?;
         if row.header.encoding == Encoding::PackedSortedSet {
@@ -82,7 +81,7 @@ impl Tables<WriteTable<'_>> {
         self.sorted_add(key, member, before.unwrap_or(0.0) + by, now)
     }
 
-    /// The score of a member, unless the whole set has expired.
+    /// The score of a member, unless the set has expired.
     fn live_score(&mut self, key: &str, member: &str, now: u64) -> Result<Option<f64>, StorageError> {
         match self.row(key, now)? {
             Some(row) => self.score(key, &row.header.row(&row.body), member),
@@ -107,8 +106,8 @@ impl Tables<WriteTable<'_>> {
         self.store_or_clear(key, &row)
     }
 
-    /// Drops the lowest members beyond `keep`. Answers the highest score that
-    /// was dropped.
+    /// Removes all but the `keep` highest members. Returns the highest score that was
+    /// removed.
     pub(super) fn sorted_trim(
         &mut self,
         key: &str,
@@ -148,7 +147,7 @@ impl Tables<WriteTable<'_>> {
         Ok(dropped)
     }
 
-    /// Rewrites a packed sorted set whose members, lowest first, were changed.
+    /// Changes the members of a packed sorted set, which are lowest first, and rewrites it.
     fn change_packed<'row>(
         &mut self,
         key: &str,
