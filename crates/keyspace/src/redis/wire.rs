@@ -129,7 +129,7 @@ pub(super) fn items(value: Value) -> Option<Vec<Value>> {
     }
 }
 
-/// The items of what may come in pairs: fields with values, members with scores.
+/// The items of an answer that may be an array of pairs, without the pairs.
 pub(super) fn flat(value: Value) -> Option<Vec<Value>> {
     match value {
         Value::Set(items) => Some(items),
@@ -141,7 +141,7 @@ pub(super) fn flat(value: Value) -> Option<Vec<Value>> {
     }
 }
 
-/// The bytes of a text. Whether they are UTF-8 is for the caller to decide.
+/// The bytes of a text, which may not be UTF-8.
 pub(super) fn bytes(value: Value) -> Option<Vec<u8>> {
     match value {
         Value::BulkString(bytes) => Some(bytes),
@@ -151,8 +151,8 @@ pub(super) fn bytes(value: Value) -> Option<Vec<u8>> {
     }
 }
 
-/// A text. Another program may have written bytes that are not UTF-8: one such
-/// byte must not take a page down, so it is replaced.
+/// A text. Another program may have written bytes that are not UTF-8. They are replaced,
+/// because one such byte must not make the key unreadable.
 fn text(value: Value) -> Option<String> {
     let bytes = bytes(value)?;
     Some(

@@ -1,4 +1,4 @@
-//! Every check: holding, not holding, on absent keys and on other types.
+//! Every check: when it holds, when it does not, and on absent keys and other types.
 
 use super::{Subject, refusal};
 use tidings_keyspace::Check;

@@ -1,4 +1,4 @@
-//! Many at once.
+//! Concurrent batches and queries.
 
 use super::{Subject, refusal};
 use std::collections::HashSet;

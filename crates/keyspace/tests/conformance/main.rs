@@ -68,7 +68,7 @@ impl Subject {
         Self { store, clock: None, _folder: None, _server: Some(server) }
     }
 
-    /// Lets [`SHORT`] pass, after which the key must be absent.
+    /// Waits for [`SHORT`], after which the key must be absent.
     async fn let_expire(&self, key: &str) {
         if let Some(clock) = &self.clock {
             clock.fetch_add(u64::try_from(SHORT.as_millis()).unwrap(), Ordering::SeqCst);
@@ -95,7 +95,7 @@ impl Subject {
         self.store.commit(batch).await
     }
 
-    /// Applies a batch that must pass; answers its counters.
+    /// Applies a batch that must pass. Returns its counters.
     async fn write(&self, fill: impl FnOnce(&mut Batch)) -> Vec<i64> {
         self.commit(fill).await.unwrap().counters
     }
@@ -111,7 +111,7 @@ impl Subject {
         .await;
     }
 
-    /// Everything that is stored.
+    /// Everything in the store.
     async fn dump(&self) -> Vec<Entry> {
         dump(&self.store).await
     }
@@ -146,7 +146,7 @@ async fn dump(store: &Store) -> Vec<Entry> {
     }
 }
 
-/// What refused a batch, in one line that can be compared.
+/// Why a batch was refused, in a form that can be compared between engines.
 fn refusal<T: std::fmt::Debug>(outcome: Result<T, CommitError>) -> String {
     match outcome {
         Ok(_) => "passed".to_owned(),
@@ -155,7 +155,7 @@ fn refusal<T: std::fmt::Debug>(outcome: Result<T, CommitError>) -> String {
     }
 }
 
-/// What a keyspace error says, without texts that differ between engines.
+/// An error, without texts that differ between engines.
 fn failure(error: &KeyspaceError) -> String {
     match error {
         KeyspaceError::Unavailable(reason) => format!("unavailable: {reason}"),

@@ -112,7 +112,8 @@ fn comparable(answer: Answer) -> Answer {
     }
 }
 
-/// A time to live, rounded to half an hour: the engines do not run in step.
+/// A time to live, rounded to half an hour, because the engines do not run at the same
+/// moment.
 fn rounded(left: Duration) -> Duration {
     let half_hour = 1800;
     Duration::from_secs((left.as_secs() + half_hour / 2) / half_hour * half_hour)

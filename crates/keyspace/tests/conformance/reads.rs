@@ -1,4 +1,4 @@
-//! Every read: present, absent, of another type.
+//! Every read: of present and absent keys, and of other types.
 
 use super::{Subject, failure, pairs, scored};
 use tidings_keyspace::{Answer, Answers};

@@ -1,5 +1,5 @@
-//! The journal's file: what is read of it when it is cut off, changed, missing,
-//! or another store's; and what happens to it.
+//! The journal file: what is recovered from it if it is truncated, damaged, missing or that
+//! of another store; and when it is created, flushed and removed.
 
 use super::disk::{Disk, JOURNAL_LENGTH};
 use super::rig::Rig;
@@ -18,16 +18,16 @@ fn clock() -> Arc<AtomicU64> {
     Arc::new(AtomicU64::new(1_600_000_000_000))
 }
 
-/// What the string `counter` says in the store on a disk.
+/// The value of the string `counter` in the store on a disk.
 fn counter(disk: &Disk) -> Option<String> {
     string(&Rig::open(disk.opener(), &clock()).unwrap().redb, "counter").unwrap()
 }
 
-/// A disk as a crash leaves it after so many commits, each with a record of its own.
+/// A disk after this many commits, each with its own record, and a crash.
 fn crashed(commits: usize) -> Disk {
     let disk = Disk::default();
     let mut rig = Rig::open(disk.opener(), &clock()).unwrap();
-    // What is in the store file is not applied again.
+    // This write is in the store file, and not applied again.
     rig.commit([setting("counter", "0")]);
     rig.writer.checkpoint().unwrap();
     for _ in 0..commits {
@@ -36,7 +36,7 @@ fn crashed(commits: usize) -> Disk {
     disk.cut_after(disk.events(), &mut || 0)
 }
 
-/// The records of a journal: where each starts and ends.
+/// The start and the end of each record of a journal.
 fn places(bytes: &[u8]) -> Vec<(usize, usize)> {
     let address = |bytes: &[u8]| bytes.as_ptr().addr();
     let records = JournalContents::of(bytes).unwrap().records;
@@ -56,7 +56,7 @@ fn a_journal_that_is_cut_off_gives_its_whole_records() {
         let cut = Disk::of(store.clone(), Some(bytes[..length].to_vec()));
         let expected = if length == end { "3" } else { "2" };
         assert_eq!(counter(&cut).as_deref(), Some(expected), "{length} of {start}..{end}");
-        // From then on the journal has its full length again.
+        // The journal has its full length again.
         assert_eq!(cut.journal().unwrap().len(), JOURNAL_LENGTH);
     }
 }
@@ -96,7 +96,7 @@ fn what_was_behind_a_damaged_record_never_comes_back() {
     bytes[start] ^= 1;
     let disk = Disk::of(disk.store(), Some(bytes));
     let mut rig = Rig::open(disk.opener(), &clock()).unwrap();
-    // The same length as the damaged record: what follows it is whole.
+    // It has the length of the damaged record, so the record after it is intact.
     rig.commit([increment("counter")]).remove(0).unwrap();
     assert_eq!(places(&disk.journal().unwrap()).len(), 1);
     assert_eq!(counter(&disk.cut_after(disk.events(), &mut || 0)).as_deref(), Some("1"));
@@ -121,7 +121,7 @@ fn a_journal_and_a_store_that_do_not_belong_together_are_refused() {
         let disk = Disk::of(store.store(), journal.journal());
         let refusal = Rig::open(disk.opener(), &clock()).err().unwrap_or_default();
         assert!(refusal.contains("move the journal away"), "{what}: {refusal:?}");
-        // Nothing was changed by that.
+        // The attempt to open them has changed nothing.
         assert_eq!(disk.journal(), journal.journal(), "{what}");
     }
 }
@@ -207,7 +207,7 @@ async fn callers_are_told_of_a_journal_that_fails_and_the_store_works_on() {
         assert!(is_unavailable(redb.commit(increment("counter")).await));
     }
     disk.set_journal_fails(false);
-    // Of what failed, the disk had all: nobody was told that it had not.
+    // The failed commits are on disk too: their outcome was reported as unknown.
     let committed = redb.commit(increment("counter")).await.unwrap();
     assert_eq!(committed.counters, [5]);
 }
@@ -216,7 +216,7 @@ async fn callers_are_told_of_a_journal_that_fails_and_the_store_works_on() {
 fn cached_values_end_with_a_failure_that_left_its_writes() {
     let (disk, versions) = (Disk::default(), Arc::<Versions>::default());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    // Before each opening somebody reads, and caches what comes of it.
+    // Each time before the store is opened, a reader caches the value of the counter.
     let cached: Arc<Mutex<Vec<ReadSet>>> = Arc::default();
     let opener: Opener = {
         let (versions, cached, open) = (versions.clone(), cached.clone(), disk.opener());
@@ -325,8 +325,8 @@ proptest! {
     }
 }
 
-/// The bytes of every kind of write: a journal that an older version left must
-/// be read as it was meant.
+/// The bytes of every kind of write. This version must be able to read the journal of an
+/// older one.
 #[test]
 fn the_format_stays() {
     let text = str::to_owned;

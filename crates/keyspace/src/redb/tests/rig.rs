@@ -1,5 +1,5 @@
-//! A store without the writer's thread: the test calls the writer itself, so
-//! that nothing happens by the clock.
+//! A store without a writer thread. The test calls the writer itself, so that nothing
+//! depends on time.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ pub(super) struct Rig {
     pub(super) writer: WriterThread,
 }
 
-/// All keys with what they hold, and the Unix milliseconds at which they expire.
+/// All keys with their values, and when they expire, in Unix milliseconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct State(BTreeMap<String, (Value, Option<u64>)>);
 
 impl State {
-    /// What of it is there at a time.
+    /// The state without the keys that have expired by a time.
     pub(super) fn at(&self, now: u64) -> Self {
         let live = |expires: &Option<u64>| expires.is_none_or(|expires| expires > now);
         Self(self.0.clone().into_iter().filter(|(_, (_, expires))| live(expires)).collect())
@@ -70,7 +70,7 @@ impl Rig {
         answers.into_iter().map(|mut answer| answer.try_recv().unwrap()).collect()
     }
 
-    /// Everything that is stored.
+    /// The state of the store.
     pub(super) fn state(&self) -> State {
         let now = self.redb.shared.clock.now_ms();
         let entries = self.redb.scan(None, usize::MAX).unwrap().entries;
