@@ -417,7 +417,7 @@ mod tests {
     #[test]
     fn passwords_are_hidden() {
         for (url, shown) in [
-            ("redb:tidings.redb", "redb:tidings.redb"),
+            ("redb:store.redb", "redb:store.redb"),
             ("redb::memory:", "redb::memory:"),
             ("redis://host:6379/1", "redis://host:6379/1"),
             ("redis://user@host", "redis://user@host"),

@@ -268,7 +268,7 @@ impl Redis {
     }
 }
 
-const NO_ANSWER: &str = "the server did not answer in time; check that it runs, and that the address and a firewall between are right";
+const NO_ANSWER: &str = "the server did not answer in time; check that it runs, that the address is right, and that no firewall blocks it";
 
 fn client(url: &str, timeout: Duration) -> Result<Client, RedisError> {
     let info = url.into_connection_info()?;
@@ -296,7 +296,7 @@ fn advice(error: &RedisError) -> String {
         return format!("the user may not do what is needed ({error}); allow it all commands and all keys");
     }
     match error.kind() {
-        ErrorKind::InvalidClientConfig => format!("the URL is not right: {error}"),
+        ErrorKind::InvalidClientConfig => format!("the URL is invalid: {error}"),
         ErrorKind::Io if error.is_timeout() => NO_ANSWER.to_owned(),
         ErrorKind::Io => format!("{error}; check that the server runs and that the address is right"),
         _ => error.to_string(),

@@ -6,15 +6,15 @@ use std::path::Path;
 use std::process::Command;
 use tidings_testing_redis::RedisServer;
 
-/// The output of an example on a store. Cargo builds the examples before it runs the tests.
+/// The output of an example on a store. `cargo test` and `cargo nextest` build the examples,
+/// unless they are told to build this test alone.
 fn run(example: &str, url: &str) -> String {
     // The test itself is in `deps`, beside the folder of the examples.
     let test = std::env::current_exe().unwrap();
     let program = test.parent().and_then(Path::parent).unwrap().join("examples").join(example);
-    let output = Command::new(&program)
-        .arg(url)
-        .output()
-        .unwrap_or_else(|error| panic!("{} cannot be run: {error}", program.display()));
+    let output = Command::new(&program).arg(url).output().unwrap_or_else(|error| {
+        panic!("{} cannot be run ({error}); cargo build --examples builds it", program.display())
+    });
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

@@ -116,7 +116,7 @@ pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
 /// it may hold secrets.
 fn open_file(path: &Path, create: bool) -> Result<std::fs::File, String> {
     if path.as_os_str().is_empty() {
-        return Err("the path is missing; write redb:tidings.redb, for example".to_owned());
+        return Err("the path is missing; write redb:store.redb, for example".to_owned());
     }
     let new = !path.exists();
     if new && !create {
@@ -129,7 +129,7 @@ fn open_file(path: &Path, create: bool) -> Result<std::fs::File, String> {
     let file = options.open(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => "its folder does not exist; create it first".to_owned(),
         std::io::ErrorKind::PermissionDenied => {
-            format!("{error}; let the user that runs tidings read and write the file and its folder")
+            format!("{error}; let the user that runs this program read and write the file and its folder")
         }
         std::io::ErrorKind::IsADirectory => "it is a folder; name a file in it".to_owned(),
         _ => error.to_string(),
@@ -151,7 +151,7 @@ pub(super) fn advice(error: &DatabaseError) -> String {
             "another process has it open; stop that process, or name another store".to_owned()
         }
         DatabaseError::UpgradeRequired(version) => format!(
-            "it has the old file format {version}; copy it to a new store with the tidings that wrote it"
+            "it has the old file format {version}; copy it to a new store with the version that wrote it"
         ),
         DatabaseError::Storage(StorageError::Corrupted(what)) => damaged(what),
         DatabaseError::Storage(StorageError::Io(error))
@@ -169,7 +169,7 @@ pub(super) fn advice(error: &DatabaseError) -> String {
 /// What the operator can do about a damaged file.
 pub(super) fn damaged(what: &str) -> String {
     format!(
-        "it is damaged or is not a tidings store ({what}); \
+        "it is damaged or is not a store ({what}); \
          put a backup in its place, or move it away to start with an empty store"
     )
 }
@@ -184,8 +184,8 @@ pub(super) fn prepared(database: Database) -> Result<Database, String> {
         }
         Layout::Version(version) => {
             return Err(format!(
-                "it has layout {version} and this tidings knows only layout {LAYOUT_VERSION}; \
-                 run the tidings that wrote it, or a newer one"
+                "it has layout {version} and this version knows only layout {LAYOUT_VERSION}; \
+                 run the version that wrote it, or a newer one"
             ));
         }
         Layout::Foreign => return Err(damaged("a redb file of another program")),

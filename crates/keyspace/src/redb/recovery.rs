@@ -44,7 +44,7 @@ pub(super) fn open_journal(
     let foreign =
         |contents: &JournalContents<'_>| contents.id != position.journal && !contents.records.is_empty();
     if contents.as_ref().is_some_and(foreign) {
-        return Err(APART.to_owned());
+        return Err(MISMATCH.to_owned());
     }
     if contents.is_none() && position.journal != 0 {
         tracing::warn!(
@@ -55,17 +55,18 @@ pub(super) fn open_journal(
     let ours = contents.filter(|contents| contents.id == position.journal);
     if let Some(contents) = &ours {
         if contents.records.first().is_some_and(|(number, _)| *number > position.record.saturating_add(1)) {
-            return Err(APART.to_owned());
+            return Err(MISMATCH.to_owned());
         }
         let missing = contents.records.iter().filter(|(number, _)| *number > position.record);
         apply(database, missing.map(|(_, payload)| *payload), last).map_err(failed)?;
     }
     let reusable = ours.is_some() && bytes.is_some_and(|bytes| bytes.len() == length);
     if !reusable {
-        let id = getrandom::u64().map_err(|error| format!("no random numbers: {error}"))?.max(1);
+        let id =
+            getrandom::u64().map_err(|error| format!("the system has no random numbers: {error}"))?.max(1);
         storage
             .replace(&journal::head(id), length)
-            .map_err(|error| format!("its journal cannot be made: {error}"))?;
+            .map_err(|error| format!("its journal cannot be created: {error}"))?;
         note(database, id, last).map_err(failed)?;
     }
     Ok(Journal::empty(storage, length, last))
@@ -80,21 +81,19 @@ pub(super) fn close_journal(database: &Database, journal: Journal) -> Result<(),
     note(database, 0, last)
 }
 
-const APART: &str = "its journal (the file of the same name with -journal after it) belongs to another store \
-     file or to another moment of it; put the store file back that was beside it, or, to do without \
-     what only the journal has, move the journal away";
+const MISMATCH: &str = "its journal (the file of the same name followed by -journal) belongs to another store file \
+     or to another copy of it; put back the store file that belongs to the journal, or move the journal away, \
+     which loses the writes that only the journal has";
 
 fn advice(unreadable: JournalError) -> String {
     match unreadable {
-        JournalError::Damaged => {
-            "its journal (the file of the same name with -journal after it) is damaged; \
-             put a backup in the place of both, or, to do without what only the journal has, \
-             move the journal away"
-                .to_owned()
-        }
+        JournalError::Damaged => "its journal (the file of the same name followed by -journal) is damaged; \
+             restore both files from a backup, or move the journal away, \
+             which loses the writes that only the journal has"
+            .to_owned(),
         JournalError::Format(format) => format!(
-            "its journal has the format {format}, which this tidings does not know; \
-             run the tidings that wrote it, and stop it in order"
+            "its journal has the format {format}, which this version does not know; \
+             run the version that wrote it, and shut it down cleanly"
         ),
     }
 }

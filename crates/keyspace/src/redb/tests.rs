@@ -119,9 +119,9 @@ async fn what_cannot_be_opened_tells_what_to_do() {
 
     let path = folder.path().join("text");
     std::fs::write(&path, "id,title,url\n".repeat(1000)).unwrap();
-    assert!(refusal(&url("text")).await.contains("damaged or is not a tidings store"));
+    assert!(refusal(&url("text")).await.contains("damaged or is not a store"));
     std::fs::write(&path, "short").unwrap();
-    assert!(refusal(&url("text")).await.contains("damaged or is not a tidings store"));
+    assert!(refusal(&url("text")).await.contains("damaged or is not a store"));
 
     let foreign = redb::Database::create(folder.path().join("foreign")).unwrap();
     let transaction = foreign.begin_write().unwrap();

@@ -164,7 +164,7 @@ async fn track(connection: &mut MultiplexedConnection) -> Result<bool, RedisErro
         Ok(Value::ServerError(error)) => {
             tracing::warn!(
                 error = error.code(),
-                "the server does not report writes, so pages cannot be cached; allow CLIENT TRACKING"
+                "the server does not report writes, so reads cannot be cached; allow CLIENT TRACKING"
             );
             Ok(false)
         }
