@@ -182,8 +182,8 @@ impl Store {
     ///
     /// # Errors
     /// [`OpenError::Url`] if the URL names no engine. [`OpenError::Engine`] if the file
-    /// cannot be opened or created, if the Redis server cannot be reached or does not let
-    /// us in, or if it is a replica, part of a cluster, or older than 6.2. A server that
+    /// cannot be opened or created, if the Redis server cannot be reached or refuses the
+    /// login, or if it is a replica, part of a cluster, or older than 6.2. A server that
     /// goes away later does not have to be opened again: the engine reconnects.
     pub async fn open(url: &str, options: &StoreOptions) -> Result<Self, OpenError> {
         let versions = Arc::new(Versions::new(options.stripe_seed));
@@ -229,7 +229,7 @@ impl Store {
     /// # Errors
     /// [`CommitError::Rejected`] with the first check that does not hold. The errors of
     /// [`Batch::validate`]. [`KeyspaceError::WrongType`] or
-    /// [`KeyspaceError::NotAnInteger`] if a write does not fit what its key holds. In all
+    /// [`KeyspaceError::NotAnInteger`] if a check or a write does not fit what its key holds. In all
     /// these cases nothing is written. After [`KeyspaceError::Unavailable`] the outcome is
     /// unknown.
     pub async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {

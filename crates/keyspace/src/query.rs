@@ -150,7 +150,7 @@ pub enum Answer {
     Bool(bool),
     /// To `Scores`.
     Scores(Vec<Option<f64>>),
-    /// To `SortedRange`.
+    /// To `SortedRange` and `SortedByScore`.
     Scored(Vec<(String, f64)>),
 }
 
