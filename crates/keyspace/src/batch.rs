@@ -1,11 +1,13 @@
 //! Checks and writes that are applied together or not at all.
 
-use super::{COUNTER_LIMIT, KeyspaceError};
+use crate::KeyspaceError;
+use crate::limits::{COUNTER_LIMIT, MAX_SELECTION_SETS, MAX_TIME_TO_LIVE};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// A condition on the state before the batch.
+/// A condition on the state of the store before the batch. The methods of [`Batch`] make
+/// checks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Check {
     /// The key is absent.
@@ -18,7 +20,7 @@ pub enum Check {
     FieldEquals(String, String, String),
     /// The hash does not have the field.
     FieldAbsent(String, String),
-    /// The field, a whole number (absent = 0), is at least this.
+    /// The field is a whole number (0 if absent) of at least this.
     FieldAtLeast(String, String, i64),
     /// The set does not have the member.
     MemberAbsent(String, String),
@@ -28,26 +30,24 @@ pub enum Check {
     SortedMemberPresent(String, String),
 }
 
-/// A change of one key.
-///
-/// The embedded engine's journal stores writes by the position of their variant
-/// and of their fields: new ones go to the end, or raise the journal's format.
+/// A change of one key, or a message. The methods of [`Batch`] make writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+// The journal of the embedded engine identifies a variant and its fields by their positions:
+// add new ones at the end, or raise the format of the journal.
 pub enum Write {
-    /// Sets a string, whatever the key held; it expires after the time to
-    /// live, or never.
+    /// Sets a string, whatever the key held. It expires after the time to live, or never.
     Set(String, String, Option<Duration>),
     /// Deletes a key, whatever it holds.
     Delete(String),
-    /// Gives a present key a time to live; zero deletes it.
+    /// Gives a key a time to live, if it is present; zero deletes it.
     Expire(String, Duration),
-    /// Adds to a string counter (absent = 0).
+    /// Adds to a string that is a whole number (0 if absent).
     Increment(String, i64),
     /// Sets fields of a hash.
     SetFields(String, Vec<(String, String)>),
     /// Deletes a field of a hash.
     DeleteField(String, String),
-    /// Adds to a whole number in a hash (absent = 0).
+    /// Adds to a field that is a whole number (0 if absent).
     IncrementField(String, String, i64),
     /// Adds a member to a set.
     AddMember(String, String),
@@ -55,65 +55,59 @@ pub enum Write {
     RemoveMember(String, String),
     /// Adds a member to a sorted set, or gives it a new score.
     SortedAdd(String, String, f64),
-    /// The same, then drops the lowest members beyond a number of them and
-    /// notes how high the dropped ones reached.
+    /// Adds a member to a sorted set, or gives it a new score, then removes the lowest
+    /// members beyond a limit: see [`Bound`].
     SortedAddBounded(String, String, f64, Bound),
-    /// Adds a member to a sorted set, or raises its score; never lowers it.
+    /// Adds a member to a sorted set, or raises its score. Never lowers it.
     SortedRaise(String, String, f64),
-    /// Adds a member to a sorted set, or gives it a new score, where the key is
-    /// present; an absent key stays absent.
+    /// Adds a member to a sorted set, or gives it a new score, if the key is present.
     SortedAddIfPresent(String, String, f64),
-    /// Adds to the score of a member of a sorted set (absent = 0).
+    /// Adds to the score of a member of a sorted set (0 if absent).
     SortedIncrement(String, String, f64),
     /// Removes a member of a sorted set.
     SortedRemove(String, String),
-    /// Keeps only the given number of members with the highest scores.
+    /// Removes all but this many members, those with the highest scores.
     SortedTrim(String, u64),
-    /// Puts a selection of the members of another sorted set in the place of
-    /// whatever the key held; an empty one leaves the key absent.
+    /// Replaces whatever the key held by a selection of the members of another sorted set.
+    /// If the selection is empty, the key is absent afterwards.
     SortedStore(String, Selection),
-    /// Tells those who listen on a channel; the first text is the channel.
+    /// Sends a message on a channel; the first text is the channel.
     Publish(String, String),
 }
 
-/// How large a sorted set may become, and where it is noted what it has lost.
+/// The size limit of a sorted set, and where its floor is stored.
 ///
-/// A set that drops its lowest members no longer tells what there is below:
-/// its *floor*, the highest score that was ever dropped, says how far down it
-/// is complete. The floors of many sets are one sorted set.
+/// A set that has lost its lowest members is incomplete. Its *floor* is the highest score
+/// that was ever removed from it: above the floor, the set is complete. The floors of many
+/// sets are stored in one sorted set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// Members to keep: those with the highest scores.
+    /// The most members; those with the highest scores stay.
     pub keep: u64,
     /// The sorted set that holds the floors.
     pub floors: String,
-    /// The member of `floors` whose score is this set's floor. It only rises.
+    /// The member of `floors` whose score is the floor of this set. It never falls.
     pub member: String,
 }
 
-/// Which members of a sorted set are taken, by the sets that they are in.
+/// A selection of the members of a sorted set, by the sets that they are in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
     /// The sorted set that members are taken from, with their scores.
     pub scores: String,
-    /// The sets that decide; at least one, at most [`Selection::MOST_SETS`].
+    /// The sets; at least one and at most [`MAX_SELECTION_SETS`].
     pub sets: Vec<String>,
     /// How many of the sets a member must be in.
     pub within: Within,
 }
 
-/// How many sets a member must be in.
+/// How many of the sets of a [`Selection`] a member must be in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Within {
-    /// In every one (ZINTERSTORE).
+    /// All of them (ZINTERSTORE).
     All,
-    /// In one at least (ZUNIONSTORE).
+    /// At least one (ZUNIONSTORE).
     Any,
-}
-
-impl Selection {
-    /// The most sets of one selection.
-    pub const MOST_SETS: usize = 64;
 }
 
 impl Check {
@@ -135,7 +129,7 @@ impl Check {
 }
 
 impl Write {
-    /// The key that is written; of a message, its channel.
+    /// The key that is written; for a message, its channel.
     #[must_use]
     pub fn key(&self) -> &str {
         match self {
@@ -160,7 +154,7 @@ impl Write {
         }
     }
 
-    /// The keys that are changed; none by a message.
+    /// The keys that are changed. A message changes none.
     pub(super) fn written_keys(&self) -> impl Iterator<Item = &str> {
         let key = (!matches!(self, Self::Publish(..))).then(|| self.key());
         let floors = match self {
@@ -171,35 +165,39 @@ impl Write {
     }
 }
 
-/// Which check of a batch: its position.
+/// A check of a batch: its position among the checks, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckId(pub usize);
 
-/// What a commit gave.
+/// The result of a batch that was applied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Committed {
-    /// The new values of the batch's `increment` and `increment_field`
-    /// writes, in their order.
+    /// The new values of the counters: one for each `increment` and `increment_field`, in
+    /// their order.
     pub counters: Vec<i64>,
 }
 
 /// Why a batch was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
-    /// This check does not hold. Nothing has been written.
+    /// This check is the first that does not hold. Nothing has been written.
     #[error("check {} of the batch does not hold", .0.0)]
     Rejected(CheckId),
-    /// The store failed or refused.
+    /// The store failed or refused the batch: see [`Store::commit`](crate::Store::commit).
     #[error(transparent)]
     Keyspace(#[from] KeyspaceError),
 }
 
-/// Checks, then writes.
+/// Checks and writes that are applied together or not at all: see
+/// [`Store::commit`](crate::Store::commit).
 ///
-/// All checks look at the state before the batch. The order of evaluation is
-/// fixed: checks in their order (a check on a key of another type is
-/// [`KeyspaceError::WrongType`]), then the types and counters of all writes,
-/// then the writes in their order.
+/// All checks look at the state before the batch. Both engines evaluate in the same order:
+/// first the checks in their order (a check on a key of another type fails with
+/// [`KeyspaceError::WrongType`]), then the types and counters that the writes need, then
+/// the writes in their order. A later write sees what an earlier one has written. A hash,
+/// set or sorted set that loses its last entry is absent.
+///
+/// The name of the corresponding Redis command is in parentheses.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Batch {
     checks: Vec<Check>,
@@ -225,33 +223,28 @@ impl Batch {
         &self.writes
     }
 
-    fn check(&mut self, check: Check) -> CheckId {
+    /// Adds a check.
+    pub fn check(&mut self, check: Check) -> CheckId {
         self.checks.push(check);
         CheckId(self.checks.len() - 1)
     }
 
-    /// Adds a check that is already made, for tests that make them at random.
-    #[cfg(test)]
-    pub(super) fn demand(&mut self, check: Check) -> CheckId {
-        self.check(check)
-    }
-
-    /// Demands that a key is absent.
+    /// Checks that a key is absent.
     pub fn key_absent(&mut self, key: impl Into<String>) -> CheckId {
         self.check(Check::KeyAbsent(key.into()))
     }
 
-    /// Demands that a key is present.
+    /// Checks that a key is present.
     pub fn key_present(&mut self, key: impl Into<String>) -> CheckId {
         self.check(Check::KeyPresent(key.into()))
     }
 
-    /// Demands that a key is a string with this value.
+    /// Checks that a key is a string with this value.
     pub fn string_equals(&mut self, key: impl Into<String>, value: impl Into<String>) -> CheckId {
         self.check(Check::StringEquals(key.into(), value.into()))
     }
 
-    /// Demands that a hash has a field with this value.
+    /// Checks that a hash has a field with this value.
     pub fn field_equals(
         &mut self,
         key: impl Into<String>,
@@ -261,12 +254,12 @@ impl Batch {
         self.check(Check::FieldEquals(key.into(), field.into(), value.into()))
     }
 
-    /// Demands that a hash does not have a field.
+    /// Checks that a hash does not have a field.
     pub fn field_absent(&mut self, key: impl Into<String>, field: impl Into<String>) -> CheckId {
         self.check(Check::FieldAbsent(key.into(), field.into()))
     }
 
-    /// Demands that a field is still as it was read: with this value, or absent.
+    /// Checks that a field is still as it was read: has this value, or is absent if `None`.
     pub fn field_unchanged(
         &mut self,
         key: impl Into<String>,
@@ -279,7 +272,8 @@ impl Batch {
         }
     }
 
-    /// Demands that a field, a whole number (absent = 0), is at least `least`.
+    /// Checks that a field is a whole number (0 if absent) of at least `least`. A field with
+    /// another value fails the batch with [`KeyspaceError::NotAnInteger`].
     pub fn field_at_least(
         &mut self,
         key: impl Into<String>,
@@ -289,47 +283,50 @@ impl Batch {
         self.check(Check::FieldAtLeast(key.into(), field.into(), least))
     }
 
-    /// Demands that a set does not have a member.
+    /// Checks that a set does not have a member.
     pub fn member_absent(&mut self, key: impl Into<String>, member: impl Into<String>) -> CheckId {
         self.check(Check::MemberAbsent(key.into(), member.into()))
     }
 
-    /// Demands that a sorted set does not have a member.
+    /// Checks that a sorted set does not have a member.
     pub fn sorted_member_absent(&mut self, key: impl Into<String>, member: impl Into<String>) -> CheckId {
         self.check(Check::SortedMemberAbsent(key.into(), member.into()))
     }
 
-    /// Demands that a sorted set has a member.
+    /// Checks that a sorted set has a member.
     pub fn sorted_member_present(&mut self, key: impl Into<String>, member: impl Into<String>) -> CheckId {
         self.check(Check::SortedMemberPresent(key.into(), member.into()))
     }
 
-    /// Adds a write that is already made.
+    /// Adds a write.
     pub fn write(&mut self, write: Write) {
         self.writes.push(write);
     }
 
-    /// Sets a string for good (SET).
+    /// Sets a string that does not expire, whatever the key held (SET).
     pub fn set(&mut self, key: impl Into<String>, value: impl Into<String>) {
         self.write(Write::Set(key.into(), value.into(), None));
     }
 
-    /// Sets a string that expires (SET PX).
+    /// Sets a string that expires after a time of at least a millisecond and at most
+    /// [`MAX_TIME_TO_LIVE`], whatever the key held (SET PX).
     pub fn set_expiring(&mut self, key: impl Into<String>, value: impl Into<String>, time_to_live: Duration) {
         self.write(Write::Set(key.into(), value.into(), Some(time_to_live)));
     }
 
-    /// Deletes a key (DEL).
+    /// Deletes a key of any type (DEL).
     pub fn delete(&mut self, key: impl Into<String>) {
         self.write(Write::Delete(key.into()));
     }
 
-    /// Gives a key a time to live (PEXPIRE).
+    /// Gives a key of any type a time to live of at most [`MAX_TIME_TO_LIVE`], if it is
+    /// present; zero deletes it (PEXPIRE).
     pub fn expire(&mut self, key: impl Into<String>, time_to_live: Duration) {
         self.write(Write::Expire(key.into(), time_to_live));
     }
 
-    /// Adds to a string counter (INCRBY).
+    /// Adds to a string that is a whole number, 0 if absent (INCRBY). The commit returns the
+    /// new value, which must be within [`COUNTER_LIMIT`].
     pub fn increment(&mut self, key: impl Into<String>, by: i64) {
         self.write(Write::Increment(key.into(), by));
     }
@@ -354,7 +351,8 @@ impl Batch {
         self.write(Write::DeleteField(key.into(), field.into()));
     }
 
-    /// Adds to a whole number in a hash (HINCRBY).
+    /// Adds to a field of a hash that is a whole number, 0 if absent (HINCRBY). The commit
+    /// returns the new value, which must be within [`COUNTER_LIMIT`].
     pub fn increment_field(&mut self, key: impl Into<String>, field: impl Into<String>, by: i64) {
         self.write(Write::IncrementField(key.into(), field.into(), by));
     }
@@ -385,14 +383,12 @@ impl Batch {
         self.write(Write::SortedAddBounded(key.into(), member.into(), score, bound));
     }
 
-    /// Adds a member to a sorted set, or raises its score; a higher one stays
-    /// (ZADD GT).
+    /// Adds a member to a sorted set, or raises its score; a higher score stays (ZADD GT).
     pub fn sorted_raise(&mut self, key: impl Into<String>, member: impl Into<String>, score: f64) {
         self.write(Write::SortedRaise(key.into(), member.into(), score));
     }
 
-    /// Adds a member to a sorted set that is there, or gives it a new score;
-    /// where the key is absent nothing happens.
+    /// Adds a member to a sorted set, or gives it a new score, if the key is present.
     pub fn sorted_add_if_present(&mut self, key: impl Into<String>, member: impl Into<String>, score: f64) {
         self.write(Write::SortedAddIfPresent(key.into(), member.into(), score));
     }
@@ -407,42 +403,44 @@ impl Batch {
         self.write(Write::SortedRemove(key.into(), member.into()));
     }
 
-    /// Keeps the `keep` members with the highest scores (ZREMRANGEBYRANK).
+    /// Removes all but the `keep` members with the highest scores (ZREMRANGEBYRANK).
     pub fn sorted_trim(&mut self, key: impl Into<String>, keep: u64) {
         self.write(Write::SortedTrim(key.into(), keep));
     }
 
-    /// Stores a selection of the members of a sorted set under a key of its own,
-    /// for good (ZINTERSTORE, ZUNIONSTORE). It takes time in proportion to what
-    /// is selected from: 0.1 seconds for 100,000 members, about.
+    /// Replaces whatever the key held by a selection of the members of a sorted set, which
+    /// does not expire (ZINTERSTORE, ZUNIONSTORE). It takes time in proportion to the
+    /// number of members to select from: about 0.1 seconds for 100,000.
     pub fn sorted_store(&mut self, key: impl Into<String>, selection: Selection) {
         self.write(Write::SortedStore(key.into(), selection));
     }
 
-    /// Sends a message to all who listen on a channel at that moment, on every
-    /// server of the store (PUBLISH). It is sent when the batch is applied, and
-    /// may be lost on its way.
+    /// Sends a message to all current subscribers of a channel, in every process that has
+    /// the store open (PUBLISH). It is sent when the batch is applied, and may be lost.
     pub fn publish(&mut self, channel: impl Into<String>, message: impl Into<String>) {
         self.write(Write::Publish(channel.into(), message.into()));
     }
 
-    /// Refuses what no engine could apply all or nothing.
+    /// Checks that an engine can apply the batch whole or not at all, whatever the store
+    /// holds. [`Store::commit`](crate::Store::commit) does this first.
     ///
     /// # Errors
-    /// [`KeyspaceError::Invalid`]: a score that is not finite, a time to live
-    /// of zero on a set string or of more than a century, an increment beyond [`COUNTER_LIMIT`], a hash write
-    /// without fields, a selection by no sets or too many, or into one of its
-    /// own keys, or a counter written twice in one batch (its second
-    /// write could fail after the first was applied).
+    /// [`KeyspaceError::Invalid`] for
+    /// - a score that is not finite;
+    /// - a time to live above [`MAX_TIME_TO_LIVE`], or of less than a millisecond for a string;
+    /// - an increment beyond [`COUNTER_LIMIT`];
+    /// - a write of no fields to a hash;
+    /// - a selection by no sets, by more than [`MAX_SELECTION_SETS`], or into one of its own keys;
+    /// - an increment of a counter that the batch has already written: it could fail after the
+    ///   first write was applied.
     pub fn validate(&self) -> Result<(), KeyspaceError> {
-        let century = Duration::from_secs(100 * 366 * 86_400);
         let mut written: HashSet<(&str, Option<&str>)> = HashSet::new();
         for write in &self.writes {
             let sound = match write {
                 Write::Set(_, _, Some(time_to_live)) => {
-                    time_to_live.as_millis() > 0 && *time_to_live <= century
+                    time_to_live.as_millis() > 0 && *time_to_live <= MAX_TIME_TO_LIVE
                 }
-                Write::Expire(_, time_to_live) => *time_to_live <= century,
+                Write::Expire(_, time_to_live) => *time_to_live <= MAX_TIME_TO_LIVE,
                 Write::SetFields(_, fields) => !fields.is_empty(),
                 Write::SortedAdd(_, _, score)
                 | Write::SortedAddBounded(_, _, score, _)
@@ -450,7 +448,7 @@ impl Batch {
                 | Write::SortedAddIfPresent(_, _, score)
                 | Write::SortedIncrement(_, _, score) => score.is_finite(),
                 Write::SortedStore(key, selection) => {
-                    (1..=Selection::MOST_SETS).contains(&selection.sets.len())
+                    (1..=MAX_SELECTION_SETS).contains(&selection.sets.len())
                         && selection.scores != *key
                         && !selection.sets.contains(key)
                 }
@@ -484,8 +482,7 @@ fn in_range(number: i64) -> bool {
     (-COUNTER_LIMIT..=COUNTER_LIMIT).contains(&number)
 }
 
-/// Reads a counter as Redis does: canonical decimal digits, within
-/// [`COUNTER_LIMIT`].
+/// Parses a counter as Redis does: canonical decimal digits, within [`COUNTER_LIMIT`].
 #[must_use]
 pub fn parse_counter(text: &str) -> Option<i64> {
     let number: i64 = text.parse().ok()?;

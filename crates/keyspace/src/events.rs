@@ -1,53 +1,52 @@
-//! Messages on channels: telling other parts of the site, on this server and
-//! on all others of the same store, that something has happened.
+//! Messages on channels, to all processes that have the same store open.
 //!
-//! A message is sent by a batch, when it is applied
-//! ([`Batch::publish`](super::Batch::publish)). It is not stored: who does not
-//! listen at that moment does not get it, and a listener may miss some when
-//! its connection breaks or it is too slow. It is told so, and looks at the
-//! store.
+//! A batch sends a message when it is applied
+//! ([`Batch::publish`](super::Batch::publish)). Messages are not stored: only current
+//! subscribers get them. A subscriber misses messages while its connection is down, or if
+//! it is too slow. It is told so, and should then read the store.
 
 use tokio::sync::{broadcast, mpsc};
 
-/// What a listener is told.
+/// What a subscriber receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// A message.
     Message(String),
-    /// Messages may have been lost before this point. On a server this also
-    /// comes first: the listening begins a little after it was asked for.
+    /// Messages may have been missed before this point. On Redis this also comes first,
+    /// because the subscription begins a moment after the call.
     Missed,
 }
 
-/// A message on its way within the process: the channel and the text.
+/// A message of the embedded engine: the channel and the text.
 pub(super) type Message = (String, String);
 
-/// A listener on one channel. It stops listening when it is dropped.
+/// A subscription to one channel, which ends when it is dropped. A subscriber that is
+/// more than 1,024 messages behind misses some.
 pub struct Subscription {
-    source: Source,
+    source: MessageSource,
 }
 
-enum Source {
-    /// All messages of the embedded engine; those of one channel are wanted.
+enum MessageSource {
+    /// The messages of all channels of the embedded engine, and the wanted channel.
     Process(broadcast::Receiver<Message>, String),
-    /// The messages of one channel, from a task that talks to a server.
+    /// The messages of one channel, from a task that reads from a Redis server.
     Server(mpsc::Receiver<Notice>),
 }
 
 impl Subscription {
     pub(super) fn in_process(messages: broadcast::Receiver<Message>, channel: &str) -> Self {
-        Self { source: Source::Process(messages, channel.to_owned()) }
+        Self { source: MessageSource::Process(messages, channel.to_owned()) }
     }
 
     pub(super) fn from_server(notices: mpsc::Receiver<Notice>) -> Self {
-        Self { source: Source::Server(notices) }
+        Self { source: MessageSource::Server(notices) }
     }
 
-    /// Waits for the next message; `None` when there will be none any more,
-    /// because the store is closed.
+    /// Waits for the next message. Returns `None` once the embedded store is closed; a
+    /// subscription on Redis does not end.
     pub async fn next(&mut self) -> Option<Notice> {
         match &mut self.source {
-            Source::Process(messages, wanted) => loop {
+            MessageSource::Process(messages, wanted) => loop {
                 match messages.recv().await {
                     Ok((channel, text)) if channel == *wanted => return Some(Notice::Message(text)),
                     Ok(_) => {}
@@ -55,7 +54,7 @@ impl Subscription {
                     Err(broadcast::error::RecvError::Closed) => return None,
                 }
             },
-            Source::Server(notices) => notices.recv().await,
+            MessageSource::Server(notices) => notices.recv().await,
         }
     }
 }

@@ -1,27 +1,26 @@
-//! A keyspace: documented keys of four plain types, on one of several engines.
+//! Documented keys of four plain types, in an embedded file or on a Redis server.
 //!
-//! A key holds a string, a hash, a set or a sorted set, and may expire. Reads
-//! travel together in a [`Query`] (one round), writes in a [`Batch`] (checks,
-//! then writes, all or nothing). Nothing here knows what the keys mean.
+//! Open a [`Store`], read with a [`Query`], write with a [`Batch`]. A function documents
+//! its cost in *rounds*: one query or one commit is one round, however much is in it.
 //!
-//! The rules are those of Redis, so that both engines give the same answers:
-//! a hash, set or sorted set that loses its last entry is absent; sorted sets
-//! order by score, then by member bytes; an expired key is absent to every
-//! read and check whether or not it has been removed yet.
+#![doc = include_str!("../README.md")]
 
 mod batch;
 mod events;
+pub mod limits;
 mod query;
 mod read_set;
 mod redb;
 mod redis;
 
 #[cfg(test)]
-mod conformance;
+#[path = "../tests/conformance/strategies.rs"]
+mod strategies;
 
-pub use batch::{Batch, Bound, CheckId, CommitError, Committed, Selection, Within, Write};
+pub use batch::{Batch, Bound, Check, CheckId, CommitError, Committed, Selection, Within, Write};
 pub use events::{Notice, Subscription};
-pub use query::{Answers, Expiry, Handle, Hash, Order, Query, TrackedHandle};
+pub use limits::COUNTER_LIMIT;
+pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query, Read, TrackedHandle};
 pub use read_set::{ReadSet, Reads, Tracked};
 
 use read_set::Versions;
@@ -29,55 +28,55 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The largest magnitude of a counter: beyond it an increment is refused.
-/// It keeps every counter exact in a double, which is what scripts compute in.
-pub const COUNTER_LIMIT: i64 = 1_000_000_000_000_000;
-
-/// Why a keyspace could not answer.
+/// Why the store could not answer a query or apply a batch.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyspaceError {
-    /// The store cannot be reached, is out of time, or failed; nothing is
-    /// known about a write that was under way.
+    /// The store cannot be reached, did not answer in time, or failed. The outcome of a
+    /// batch is unknown: it may have been applied, or may still be.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
-    /// The key holds another type than the command needs.
+    /// This key holds another type than a read, check or write needs.
     #[error("the key {0:?} holds another type of value")]
     WrongType(String),
-    /// An increment met a value that is not a whole number within [`COUNTER_LIMIT`].
+    /// This key holds a value that is not a whole number, or an increment would take it
+    /// beyond [`COUNTER_LIMIT`].
     #[error("the key {0:?} holds a value that is not a whole number in range")]
     NotAnInteger(String),
-    /// The command itself makes no sense; a defect of the caller.
+    /// The call itself is wrong whatever the store holds, or a value cannot be copied. The
+    /// text says which. See [`Batch::validate`] and [`Store::scan`].
     #[error("invalid command: {0}")]
     Invalid(String),
 }
 
-/// Why a store could not be opened.
+/// Why a store could not be opened. The message tells the operator what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The URL names no engine.
+    /// The URL names no engine. It is shown without its password.
     #[error("the store URL {0:?} is not one of redb:PATH, redb::memory:, redis://HOST, rediss://HOST")]
     Url(String),
-    /// The engine refused.
+    /// The engine could not open the store.
     #[error("cannot open the store {url}: {reason}")]
     Engine {
         /// The URL, without its password.
         url: String,
-        /// What the engine said.
+        /// What is wrong, and what the operator can do about it.
         reason: String,
     },
 }
 
-/// What to open, beyond the URL.
+/// How to open a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// How long one round may take before it counts as failed.
+    /// How long a commit, or a round to a Redis server, may take before it fails with
+    /// [`KeyspaceError::Unavailable`]. Default: 2 seconds. A page of [`Store::scan`] or
+    /// [`Store::restore`] on Redis may take 15 times as long. Reads of the embedded engine
+    /// run to their end.
     pub timeout: Duration,
-    /// Memory for cached pages of the embedded engine, in bytes.
+    /// Memory for cached pages of the embedded engine, in bytes. Default: 64 MiB.
     pub cache_bytes: usize,
-    /// Whether the embedded engine may create the file of a new, empty store.
+    /// Whether the embedded engine may create the file if it does not exist. Default: true.
     pub create: bool,
-    /// The clock that expiry is measured by on the embedded engine; a Redis
-    /// server has its own.
+    /// The clock by which the embedded engine expires keys. A Redis server uses its own.
     pub clock: EngineClock,
 }
 
@@ -92,17 +91,17 @@ impl Default for StoreOptions {
     }
 }
 
-/// The time by which the embedded engine expires keys.
+/// The clock by which the embedded engine expires keys.
 #[derive(Debug, Clone)]
 pub enum EngineClock {
     /// The system's clock.
     System,
-    /// A clock that tests move, in Unix milliseconds.
+    /// A clock that a test sets, in Unix milliseconds.
     Manual(Arc<AtomicU64>),
 }
 
 impl EngineClock {
-    /// Unix milliseconds.
+    /// The time now, in Unix milliseconds.
     #[must_use]
     pub fn now_ms(&self) -> u64 {
         match self {
@@ -114,41 +113,44 @@ impl EngineClock {
     }
 }
 
-/// The value of one key, whole.
+/// The whole value of a key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A string.
     String(String),
-    /// A hash: fields and values.
+    /// A hash: fields and values, in no particular order.
     Hash(Vec<(String, String)>),
-    /// A set: members.
+    /// A set: members, in no particular order.
     Set(Vec<String>),
-    /// A sorted set: members and scores.
+    /// A sorted set: members and scores, lowest first.
     SortedSet(Vec<(String, f64)>),
 }
 
-/// One key with all that it holds, for copying between stores.
+/// A key with its whole value, for copying between stores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The key.
     pub key: String,
     /// Its value.
     pub value: Value,
-    /// The milliseconds that it still lives, if it expires.
+    /// The time until the key expires, in whole milliseconds; `None` if it does not.
     pub time_to_live: Option<Duration>,
 }
 
-/// One page of a walk over all keys.
+/// One page of [`Store::scan`].
 #[derive(Debug)]
 pub struct ScanPage {
-    /// The entries of this page; may be empty before the end. On Redis a key
-    /// may come more than once over a whole walk.
+    /// The entries of this page. A page may be empty although more follow. On Redis, a
+    /// key may appear on more than one page.
     pub entries: Vec<Entry>,
-    /// Where the next page starts; `None` after the last.
+    /// The cursor of the next page; `None` on the last.
     pub next: Option<String>,
 }
 
-/// An open keyspace. Cheap to clone; clones share the connection.
+/// An open store. Clones are cheap and share the file or the connection.
+///
+/// An embedded store is closed when its last clone is dropped; [`Store::close`] does so
+/// without blocking.
 #[derive(Clone)]
 pub struct Store {
     engine: Engine,
@@ -163,7 +165,7 @@ enum Engine {
 }
 
 impl Store {
-    /// An empty store in memory, on the embedded engine.
+    /// Opens an empty store in memory, on the embedded engine.
     ///
     /// # Errors
     /// As [`Store::open`].
@@ -172,14 +174,15 @@ impl Store {
     }
 
     /// Opens the store that a URL names: `redb:PATH`, `redb::memory:`,
-    /// `redis://...` or `rediss://...`.
+    /// `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]` or the same with `rediss` for TLS.
     ///
     /// # Errors
-    /// When the URL names no engine, or the engine cannot be opened. A Redis
-    /// server that cannot be reached is an error here; later on it is not (the
-    /// engine reconnects by itself).
+    /// [`OpenError::Url`] if the URL names no engine. [`OpenError::Engine`] if the file
+    /// cannot be opened or created, if the Redis server cannot be reached or refuses the
+    /// login, or if it is a replica, part of a cluster, or older than 6.2. A server that
+    /// goes away later does not have to be opened again: the engine reconnects.
     pub async fn open(url: &str, options: &StoreOptions) -> Result<Self, OpenError> {
-        let versions: Arc<Versions> = Arc::default();
+        let versions = Arc::new(Versions::default());
         let engine = if let Some(path) = url.strip_prefix("redb:") {
             Engine::Redb(redb::Redb::open(path, options, versions.clone())?)
         } else if url.starts_with("redis://") || url.starts_with("rediss://") {
@@ -190,11 +193,16 @@ impl Store {
         Ok(Self { engine, versions, rounds: Arc::default() })
     }
 
-    /// Runs the reads of a query in one round.
+    /// Runs the reads of a query in one round; an empty query takes none.
+    ///
+    /// On the embedded engine all reads see the same state of the store, and run on the
+    /// calling thread: a few microseconds each, and more for large collections. On Redis
+    /// they are one pipeline, between whose commands other writes may be applied.
     ///
     /// # Errors
-    /// [`KeyspaceError::WrongType`] for the first command whose key holds
-    /// another type; [`KeyspaceError::Unavailable`] when the store is away.
+    /// [`KeyspaceError::WrongType`] for the first read whose key holds another type.
+    /// [`KeyspaceError::Unavailable`] if the store cannot be reached, did not answer in
+    /// time, or failed.
     pub async fn query(&self, query: Query) -> Result<Answers, KeyspaceError> {
         if query.is_empty() {
             return Ok(Answers::default());
@@ -208,12 +216,18 @@ impl Store {
         Ok(answers?.with_noted(noted))
     }
 
-    /// Applies a batch: all its checks hold and all its writes are applied and
-    /// durable, or nothing has happened.
+    /// Applies a batch in one round: either all its checks hold and all its writes are
+    /// applied, or nothing is written.
+    ///
+    /// On the embedded engine the writes are on disk when this returns; commits at the
+    /// same time share a flush. On Redis the server's configuration decides when they are.
     ///
     /// # Errors
-    /// [`CommitError::Rejected`] with the first check that does not hold;
-    /// otherwise the keyspace's own error.
+    /// [`CommitError::Rejected`] with the first check that does not hold. The errors of
+    /// [`Batch::validate`]. [`KeyspaceError::WrongType`] or
+    /// [`KeyspaceError::NotAnInteger`] if a check or a write does not fit what its key holds. In all
+    /// these cases nothing is written. After [`KeyspaceError::Unavailable`] the outcome is
+    /// unknown.
     pub async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.validate()?;
         self.rounds.fetch_add(1, Ordering::Relaxed);
@@ -227,8 +241,8 @@ impl Store {
         }
     }
 
-    /// Draws the next number of a counter, in a commit of its own. A number
-    /// is never given twice; it may be lost.
+    /// Draws the next number of a counter, in one round. No number is drawn twice; one may
+    /// be skipped if the caller does not get the answer.
     ///
     /// # Errors
     /// As [`Store::commit`].
@@ -238,7 +252,7 @@ impl Store {
         self.draw(batch).await
     }
 
-    /// Draws the next number of a counter in a hash, like [`Store::next_id`].
+    /// Draws the next number of a counter in a field of a hash, like [`Store::next_id`].
     ///
     /// # Errors
     /// As [`Store::commit`].
@@ -262,25 +276,26 @@ impl Store {
         }
     }
 
-    /// The rounds (queries and commits) that this store has been asked for,
-    /// by all its clones.
+    /// The number of rounds (queries and commits) that this store and its clones have
+    /// been asked for. Tests use it to bound the cost of an action.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         self.rounds.load(Ordering::Relaxed)
     }
 
-    /// The same store with a count of rounds of its own, for work that is
-    /// nobody's request.
+    /// The same store with a round counter of its own, for background work that should
+    /// not count with the rest.
     #[must_use]
     pub fn counted_apart(&self) -> Self {
         Self { rounds: Arc::default(), ..self.clone() }
     }
 
-    /// The number of live keys. Exact on Redis up to keys that have expired
-    /// but are not removed yet.
+    /// The number of keys. On Redis it includes keys that have expired and are not
+    /// removed yet. Takes one command on Redis; on the embedded engine, time in proportion
+    /// to the number of such keys.
     ///
     /// # Errors
-    /// When the store is away.
+    /// [`KeyspaceError::Unavailable`].
     pub async fn count_keys(&self) -> Result<u64, KeyspaceError> {
         match &self.engine {
             Engine::Redb(engine) => engine.count_keys(),
@@ -288,12 +303,14 @@ impl Store {
         }
     }
 
-    /// Reads about `limit` keys with all that they hold, from `cursor` on
-    /// (`None` = from the start).
+    /// Reads about `limit` keys with their whole values, starting at `cursor` (`None`:
+    /// at the beginning). Keys that exist during the whole scan are on some page; keys that
+    /// are written meanwhile may be missed. A page is in memory whole, however large the
+    /// values are. Takes three round trips on Redis.
     ///
     /// # Errors
-    /// When the store is away, or [`KeyspaceError::Invalid`] naming a key that
-    /// holds bytes that are not UTF-8, or a type that is none of the four.
+    /// [`KeyspaceError::Unavailable`]; [`KeyspaceError::Invalid`] if a key or a value is
+    /// not UTF-8, or a key holds a type that is none of the four.
     pub async fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
         match &self.engine {
             Engine::Redb(engine) => engine.scan(cursor, limit),
@@ -301,10 +318,12 @@ impl Store {
         }
     }
 
-    /// Writes entries whole, replacing what their keys held. Ends all read sets.
+    /// Writes entries, replacing what their keys held. Ends all read sets.
+    ///
+    /// It is not atomic: entries are written in groups of about a thousand writes.
     ///
     /// # Errors
-    /// As [`Store::commit`].
+    /// [`KeyspaceError::Unavailable`]; then some of the entries may be written.
     pub async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
         let outcome = match &self.engine {
             Engine::Redb(engine) => engine.restore(entries).await,
@@ -314,23 +333,28 @@ impl Store {
         outcome
     }
 
-    /// Does a piece of work and records all that it reads, except reads that are kept
-    /// apart ([`Query::keep_apart`]). Where only a few reads of a round matter, track
-    /// these ([`Query::track`]).
+    /// Runs a future and records every read that it makes from a store, except those
+    /// excluded by [`Query::keep_apart`]. Tasks that it spawns are not recorded. If only a
+    /// few reads of a round matter, track those instead: see [`Query::track`].
     pub async fn record_reads<T>(&self, work: impl Future<Output = T>) -> (T, ReadSet) {
         ReadSet::record(work).await
     }
 
-    /// Whether reading again would give the same answers, as far as this process knows:
-    /// see [`Store::tracks_writes`]. A key that expires does not count as written.
+    /// Whether nothing in the read set has been written since it was read, as far as this
+    /// process knows. If so, reading again would give the same answers, except for keys
+    /// that have expired since. Takes no round.
+    ///
+    /// On a Redis server the writes of other processes become known with the next answer
+    /// of the server, and only if [`Store::tracks_writes`] is true.
     #[must_use]
     pub fn is_unchanged(&self, reads: &ReadSet) -> bool {
         reads.is_unchanged(&self.versions)
     }
 
-    /// Whether the answer to a query also brings the keys that anybody has written
-    /// before it: then an unchanged read set can be relied on. Always so on the embedded
-    /// engine; a Redis server may refuse to tell.
+    /// Whether this process learns of every write to the store, by anyone, no later than
+    /// with the answer to a round that starts after it. Always true on the embedded engine.
+    /// False on Redis if the connection is down, or if the server does not permit
+    /// `CLIENT TRACKING`; then nothing must be cached.
     #[must_use]
     pub fn tracks_writes(&self) -> bool {
         match &self.engine {
@@ -339,7 +363,10 @@ impl Store {
         }
     }
 
-    /// Listens for messages on a channel, from now on.
+    /// Subscribes to the messages that batches publish on a channel from now on.
+    ///
+    /// On Redis it opens a connection of its own, in the background, and renews it if it
+    /// breaks. It must be called within a Tokio runtime.
     #[must_use]
     pub fn subscribe(&self, channel: &str) -> Subscription {
         match &self.engine {
@@ -348,14 +375,14 @@ impl Store {
         }
     }
 
-    /// Whether other processes may use this store at the same time.
+    /// Whether other processes may use this store at the same time: true on Redis.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
         matches!(self.engine, Engine::Redis(_))
     }
 
-    /// Waits until what was acknowledged is on disk and lets go of it.
-    /// Called once, at the end.
+    /// Closes an embedded store: waits until all queued batches are answered, and flushes
+    /// the file. Later commits and queries fail. Does nothing on Redis.
     pub async fn close(&self) {
         match &self.engine {
             Engine::Redb(engine) => engine.close().await,
@@ -364,10 +391,10 @@ impl Store {
     }
 }
 
-/// A store URL as it may be shown and logged: without its password.
+/// A store URL without its password, to be shown and logged.
 ///
-/// It works on the text, because a URL that cannot be parsed (often because of
-/// its password) is the one that is shown most.
+/// It works on the text, because the URLs shown most often are those that cannot be parsed,
+/// and often it is the password that breaks them.
 #[must_use]
 pub fn without_password(store_url: &str) -> String {
     let hidden = || {
@@ -386,7 +413,7 @@ mod tests {
     #[test]
     fn passwords_are_hidden() {
         for (url, shown) in [
-            ("redb:tidings.redb", "redb:tidings.redb"),
+            ("redb:store.redb", "redb:store.redb"),
             ("redb::memory:", "redb::memory:"),
             ("redis://host:6379/1", "redis://host:6379/1"),
             ("redis://user@host", "redis://user@host"),

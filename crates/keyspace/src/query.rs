@@ -1,7 +1,7 @@
 //! Reads that travel together in one round.
 //!
-//! A command returns a typed [`Handle`]; after the round, the handle takes its
-//! answer out of the [`Answers`]:
+//! Each read returns a typed [`Handle`]. After the round, the handle takes its answer out
+//! of the [`Answers`]:
 //!
 //! ```
 //! # #[tokio::main]
@@ -10,12 +10,12 @@
 //!
 //! let store = Store::open("redb::memory:", &StoreOptions::default()).await?;
 //! let mut query = Query::new();
-//! let item = query.hash("item:1");
-//! let votes = query.scores("votes:1", ["7"]);
+//! let user = query.hash("user:1");
+//! let scores = query.scores("leaderboard", ["ada"]);
 //! let mut answers = store.query(query).await?;
-//! let (item, votes) = (answers.take(item), answers.take(votes));
-//! assert!(item.is_empty());
-//! assert_eq!(votes, [None]);
+//! let (user, scores) = (answers.take(user), answers.take(scores));
+//! assert!(user.is_empty());
+//! assert_eq!(scores, [None]);
 //! # Ok(())
 //! # }
 //! ```
@@ -24,24 +24,24 @@ use crate::read_set::{Reads, Tracked};
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// The order of a sorted set's range.
+/// The order in which the members of a sorted set are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Lowest score first; equal scores by member bytes.
+    /// Lowest score first; members with equal scores by their bytes.
     Ascending,
     /// The exact reverse of [`Order::Ascending`].
     Descending,
 }
 
-/// Whether and when a key goes away by itself.
+/// Whether and when a key expires.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Expiry {
-    /// There is no such key.
+    /// The key is absent.
     #[default]
     Absent,
-    /// The key stays.
+    /// The key does not expire.
     Never,
-    /// The key has this long to live, in whole milliseconds.
+    /// The key expires after this time, in whole milliseconds.
     In(Duration),
 }
 
@@ -51,29 +51,29 @@ pub enum Expiry {
 pub struct Hash(pub Vec<(String, String)>);
 
 impl Hash {
-    /// The value of a field.
+    /// The value of a field. Looks at the fields one after the other.
     #[must_use]
     pub fn get(&self, field: &str) -> Option<&str> {
         self.0.iter().find(|(name, _)| name == field).map(|(_, value)| value.as_str())
     }
 
-    /// Whether the key is absent.
+    /// Whether the hash has no fields, which means that its key is absent.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// One read command. The engines match on it.
+/// A read. The methods of [`Query`] make reads with typed answers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Read {
     /// The string at a key.
     String(String),
-    /// How long a key lives.
+    /// Whether and when a key expires.
     Expiry(String),
     /// A whole hash.
     Hash(String),
-    /// Some fields of a hash, in the order asked.
+    /// The values of these fields of a hash, in this order.
     HashFields(String, Vec<String>),
     /// The members of a set, in no particular order.
     Members(String),
@@ -81,7 +81,7 @@ pub enum Read {
     MemberCount(String),
     /// Whether a set has a member.
     HasMember(String, String),
-    /// The scores of some members of a sorted set, in the order asked.
+    /// The scores of these members of a sorted set, in this order.
     Scores(String, Vec<String>),
     /// The number of members of a sorted set.
     SortedCount(String),
@@ -89,24 +89,24 @@ pub enum Read {
     SortedRange {
         /// The sorted set.
         key: String,
-        /// From which end.
+        /// The order, and so the end at which positions start.
         order: Order,
-        /// Members to pass over.
+        /// The number of members to skip.
         offset: u64,
-        /// Members to return at most.
+        /// The most members to return.
         count: u64,
     },
     /// The members and scores with `least <= score <= most`.
     SortedByScore {
         /// The sorted set.
         key: String,
-        /// From which end.
+        /// The order, and so the end from which members are taken.
         order: Order,
         /// The lowest score.
         least: f64,
         /// The highest score.
         most: f64,
-        /// Members to return at most.
+        /// The most members to return.
         count: u64,
     },
 }
@@ -131,7 +131,7 @@ impl Read {
     }
 }
 
-/// The answer to one [`Read`]: the variant follows from the command.
+/// The answer to a [`Read`]. The read determines the variant.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// To `String`.
@@ -150,49 +150,55 @@ pub enum Answer {
     Bool(bool),
     /// To `Scores`.
     Scores(Vec<Option<f64>>),
-    /// To `SortedRange`.
+    /// To `SortedRange` and `SortedByScore`.
     Scored(Vec<(String, f64)>),
 }
 
-/// The promise of an answer of type `T`.
+/// A claim to the answer of a read, which has the type `T`: see [`Answers::take`].
 #[derive(Debug)]
 pub struct Handle<T> {
     index: usize,
     answer: PhantomData<fn() -> T>,
 }
 
-/// The promise of an answer that tells what was read for it: see [`Query::track`].
+/// A claim to the answer of a tracked read: see [`Query::track`] and
+/// [`Answers::take_tracked`].
 #[derive(Debug)]
 pub struct TrackedHandle<T> {
     handle: Handle<T>,
-    /// Its place among the tracked reads of the query.
+    /// The position among the tracked reads of the query.
     place: usize,
 }
 
-/// Read commands on their way.
+/// Reads that travel together in one round: see [`Store::query`](crate::Store::query).
+///
+/// An absent key reads as empty: no string, no fields, no members, a count of 0. A read of
+/// a key of another type fails the whole query with
+/// [`WrongType`](crate::KeyspaceError::WrongType). The name of the corresponding Redis
+/// command is in parentheses.
 #[derive(Debug, Default)]
 pub struct Query {
     reads: Vec<Read>,
     /// The positions of the reads that are tracked.
     tracked: Vec<usize>,
-    /// The positions of the reads that are not part of a recording.
+    /// The positions of the reads that are excluded from recordings.
     apart: Vec<usize>,
 }
 
 impl Query {
-    /// A query without commands.
+    /// A query without reads.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether nothing is asked.
+    /// Whether the query has no reads.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.reads.is_empty()
     }
 
-    /// The commands, in order.
+    /// The reads, in order.
     #[must_use]
     pub fn reads(&self) -> &[Read] {
         &self.reads
@@ -203,15 +209,16 @@ impl Query {
         Handle { index: self.reads.len() - 1, answer: PhantomData }
     }
 
-    /// Tracks a read: its answer tells what was read, so that a value made of it can be
-    /// cached. Costs some 50 ns.
+    /// Tracks a read: its answer carries along what was read, so that a value made from it
+    /// can be cached. See [`Tracked`]. Costs about 50 ns.
     pub fn track<T>(&mut self, handle: Handle<T>) -> TrackedHandle<T> {
         self.tracked.push(handle.index);
         TrackedHandle { handle, place: self.tracked.len() - 1 }
     }
 
-    /// Leaves a read out of the recording in progress: it belongs to other work that
-    /// shares the round.
+    /// Excludes a read from the recording in progress (see
+    /// [`Store::record_reads`](crate::Store::record_reads)), because it belongs to other
+    /// work that shares the round.
     pub fn keep_apart<T>(&mut self, handle: &Handle<T>) {
         self.apart.push(handle.index);
     }
@@ -227,9 +234,9 @@ impl Query {
         reads.filter(|(index, _)| !self.apart.contains(index)).map(|(_, read)| read)
     }
 
-    /// Adds a read that is already made, for tests that make them at random.
-    #[cfg(test)]
-    pub(super) fn read(&mut self, read: Read) {
+    /// Adds a read whose type is known only at run time. Take its answer with
+    /// [`Answers::into_vec`].
+    pub fn read(&mut self, read: Read) {
         self.reads.push(read);
     }
 
@@ -238,17 +245,18 @@ impl Query {
         self.push(Read::String(key.into()))
     }
 
-    /// How long a key lives (PTTL).
+    /// Whether and when a key of any type expires (PTTL).
     pub fn expiry(&mut self, key: impl Into<String>) -> Handle<Expiry> {
         self.push(Read::Expiry(key.into()))
     }
 
-    /// A whole hash (HGETALL).
+    /// A whole hash (HGETALL). Takes time in proportion to its size.
     pub fn hash(&mut self, key: impl Into<String>) -> Handle<Hash> {
         self.push(Read::Hash(key.into()))
     }
 
-    /// Some fields of a hash, in the order asked (HMGET).
+    /// The values of some fields of a hash, in the order of `fields` (HMGET). `None` stands
+    /// for an absent field.
     pub fn hash_fields<F: Into<String>>(
         &mut self,
         key: impl Into<String>,
@@ -257,7 +265,8 @@ impl Query {
         self.push(Read::HashFields(key.into(), fields.into_iter().map(Into::into).collect()))
     }
 
-    /// The members of a set (SMEMBERS).
+    /// All members of a set, in no particular order (SMEMBERS). Takes time in proportion to
+    /// their number.
     pub fn members(&mut self, key: impl Into<String>) -> Handle<Vec<String>> {
         self.push(Read::Members(key.into()))
     }
@@ -272,7 +281,8 @@ impl Query {
         self.push(Read::HasMember(key.into(), member.into()))
     }
 
-    /// The scores of some members of a sorted set, in the order asked (ZMSCORE).
+    /// The scores of some members of a sorted set, in the order of `members` (ZMSCORE).
+    /// `None` stands for an absent member.
     pub fn scores<M: Into<String>>(
         &mut self,
         key: impl Into<String>,
@@ -286,8 +296,11 @@ impl Query {
         self.push(Read::SortedCount(key.into()))
     }
 
-    /// At most `count` members with scores of a sorted set, after the first
-    /// `offset` (ZRANGE, ZREVRANGE).
+    /// The members of a sorted set with their scores, without the first `offset`, and at
+    /// most `count` (ZRANGE, ZREVRANGE).
+    ///
+    /// The embedded engine walks there from the nearer end, so a position in the middle
+    /// of a large set takes time in proportion to the offset.
     pub fn sorted_range(
         &mut self,
         key: impl Into<String>,
@@ -298,8 +311,8 @@ impl Query {
         self.push(Read::SortedRange { key: key.into(), order, offset, count })
     }
 
-    /// At most `count` members with scores of a sorted set, of those whose
-    /// score is at least `scores.0` and at most `scores.1` (ZRANGE BYSCORE).
+    /// The members of a sorted set whose score is at least `scores.0` and at most
+    /// `scores.1`, with their scores, and at most `count` (ZRANGE BYSCORE).
     pub fn sorted_by_score(
         &mut self,
         key: impl Into<String>,
@@ -312,29 +325,29 @@ impl Query {
     }
 }
 
-/// The answers of one round.
+/// The answers to a query.
 #[derive(Debug, Default)]
 pub struct Answers {
     answers: Vec<Answer>,
-    /// What was noted for each of the tracked reads.
+    /// What was read for each of the tracked reads.
     noted: Vec<Reads>,
 }
 
 impl Answers {
-    /// What an engine found, one answer for each read, of the variant that
-    /// belongs to the read.
+    /// Answers in the order of the reads, each of the variant that belongs to its read.
+    /// The engines make them; a caller needs this only to imitate an engine.
     #[must_use]
     pub fn new(answers: Vec<Answer>) -> Self {
         Self { answers, noted: Vec::new() }
     }
 
-    /// The same, with what was noted for the tracked reads of the query.
+    /// The same answers, with what was read for each of the tracked reads.
     pub(crate) fn with_noted(self, noted: Vec<Reads>) -> Self {
         Self { noted, ..self }
     }
 
-    /// Takes an answer out. A second take of the same handle cannot be
-    /// written: the handle is used up.
+    /// Takes the answer to a read. A handle of another query gives an unrelated answer, or
+    /// the default of its type.
     pub fn take<T: FromAnswer>(&mut self, handle: Handle<T>) -> T {
         self.answers
             .get_mut(handle.index)
@@ -343,7 +356,7 @@ impl Answers {
             .unwrap_or_default()
     }
 
-    /// Takes an answer out, with what was read for it.
+    /// Takes the answer to a tracked read, with what was read for it.
     pub fn take_tracked<T: FromAnswer>(&mut self, handle: TrackedHandle<T>) -> Tracked<T> {
         let TrackedHandle { handle, place } = handle;
         // The handle comes from the query, which noted all its tracked reads.
@@ -351,16 +364,18 @@ impl Answers {
         Tracked::new(self.take(handle), reads)
     }
 
-    /// All answers in order, for those who compare engines.
+    /// All answers, in the order of the reads. For queries that were made with
+    /// [`Query::read`].
     #[must_use]
     pub fn into_vec(self) -> Vec<Answer> {
         self.answers
     }
 }
 
-/// A type that an answer can be taken as.
+/// The type of an answer: see [`Answers::take`]. The crate implements it for the types
+/// that the methods of [`Query`] promise.
 pub trait FromAnswer: Default {
-    /// Moves the value out of the answer, if it is of this type.
+    /// Moves the value out of an answer, if the answer has this type.
     fn from_answer(answer: &mut Answer) -> Option<Self>;
 }
 

@@ -1,13 +1,12 @@
 //! The embedded engine, on redb: one file, no service; while it is open, a journal.
 //!
-//! Reads run inline on the caller's thread, in one read transaction for a whole
-//! query. They come from the page cache in a few microseconds each, which is
-//! less than handing them to another thread and back would cost; and redb's
-//! readers wait for nobody. Writes queue for the one writer thread (see
-//! [`writer`]) and are acknowledged when they are on disk: first in the journal
-//! beside the file (see [`journal`]), later in the file.
+//! Reads run on the caller's thread, in one read transaction per query. A read from the
+//! page cache takes a few microseconds, less than a switch to another thread and back, and
+//! redb's readers never wait. Writes queue for the one writer thread (see [`writer`]) and
+//! are acknowledged once they are on disk: first in the journal beside the file (see
+//! [`journal`]), later in the file.
 //!
-//! The tables are in [`tables`].
+//! [`tables`] describes the file.
 
 mod apply;
 mod database;
@@ -25,41 +24,33 @@ use super::batch::{Batch, CommitError, Committed, Write};
 use super::events::{Message, Subscription};
 use super::query::{Answers, Order, Query};
 use super::{EngineClock, Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value};
+use crate::limits::{MAX_QUEUED_BATCHES, MAX_QUEUED_MESSAGES, MAX_RESTORED_WRITES};
 use crate::read_set::Versions;
-use database::{Opener, Slot};
+use database::{Opener, ReopenableDatabase};
 use redb::ReadableTableMetadata;
 use std::ops::Bound;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tables::{Header, Tables, Type};
+use tables::{RowHeader, Tables, ValueType};
 use tokio::sync::{Semaphore, broadcast, oneshot};
-use writer::{Job, Writer};
+use writer::{QueuedBatch, WriterThread};
 
-/// The most batches that wait for the writer; further ones wait for a place.
-const QUEUE_LENGTH: usize = 1024;
-
-/// Messages that a slow listener may be behind before it misses some.
-const WAITING_MESSAGES: usize = 1024;
-
-/// The most writes that a restore puts into one transaction.
-const RESTORE_WRITES: usize = 1000;
-
-/// An open embedded store. Clones share it; the last one to go closes it.
+/// An open embedded store. Clones share it; dropping the last one closes it.
 #[derive(Clone)]
 pub(super) struct Redb {
-    inner: Arc<Inner>,
+    shared: Arc<RedbShared>,
 }
 
-struct Inner {
-    slot: Arc<Slot>,
+struct RedbShared {
+    database: Arc<ReopenableDatabase>,
     clock: EngineClock,
     timeout: Duration,
     places: Arc<Semaphore>,
-    /// Where jobs go; gone when the store is closed, which stops the writer.
-    jobs: Mutex<Option<Sender<Job>>>,
-    /// Where those who listen get the messages of the writer's batches from.
+    /// Where batches are sent to the writer; `None` once the store is closed, which stops it.
+    queue: Mutex<Option<Sender<QueuedBatch>>>,
+    /// The messages of the batches. The writer holds the only strong sender.
     messages: broadcast::WeakSender<Message>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -77,68 +68,68 @@ impl Redb {
     }
 
     fn open_with(opener: Opener, options: &StoreOptions, versions: Arc<Versions>) -> Result<Self, String> {
-        let (slot, journal) = Slot::open(opener)?;
-        let slot = Arc::new(slot);
-        let (jobs, receiver) = std::sync::mpsc::channel();
-        // The writer has the one strong sender: when it stops, so does the listening.
-        let messages = broadcast::Sender::new(WAITING_MESSAGES);
+        let (database, journal) = ReopenableDatabase::open(opener)?;
+        let database = Arc::new(database);
+        let (queue, receiver) = std::sync::mpsc::channel();
+        // The writer holds the only strong sender, so subscriptions end when it stops.
+        let messages = broadcast::Sender::new(MAX_QUEUED_MESSAGES);
         let weak_messages = messages.downgrade();
         let clock = options.clock.clone();
-        let writer = Writer::new(slot.clone(), journal, clock, messages, versions);
+        let writer = WriterThread::new(database.clone(), journal, clock, messages, versions);
         let thread = std::thread::Builder::new()
             .name("keyspace-writer".to_owned())
             .spawn(move || writer.run(&receiver))
             .map_err(|error| format!("cannot start the writer thread: {error}"))?;
         Ok(Self {
-            inner: Arc::new(Inner {
-                slot,
+            shared: Arc::new(RedbShared {
+                database,
                 clock: options.clock.clone(),
                 timeout: options.timeout,
-                places: Arc::new(Semaphore::new(QUEUE_LENGTH)),
-                jobs: Mutex::new(Some(jobs)),
+                places: Arc::new(Semaphore::new(MAX_QUEUED_BATCHES)),
+                queue: Mutex::new(Some(queue)),
                 messages: weak_messages,
                 writer: Mutex::new(Some(thread)),
             }),
         })
     }
 
-    /// Answers a query from one snapshot.
+    /// Runs a query on one snapshot.
     pub(super) fn query(&self, query: Query) -> Result<Answers, KeyspaceError> {
         let tables = self.read()?;
-        let now = self.inner.clock.now_ms();
+        let now = self.shared.clock.now_ms();
         let answers = query.reads().iter().map(|read| tables.answer(read, now));
         Ok(Answers::new(answers.collect::<Result<_, _>>()?))
     }
 
-    /// Hands a batch to the writer and waits until it is on disk.
+    /// Passes a batch to the writer and waits until it is on disk.
     pub(super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
-        match tokio::time::timeout(self.inner.timeout, self.submit(batch)).await {
+        match tokio::time::timeout(self.shared.timeout, self.submit(batch)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(unavailable("the disk did not answer in time")),
         }
     }
 
     async fn submit(&self, batch: Batch) -> Result<Committed, CommitError> {
-        let Ok(place) = self.inner.places.clone().acquire_owned().await else {
+        let Ok(place) = self.shared.places.clone().acquire_owned().await else {
             return Err(unavailable("the store is closed"));
         };
         let (reply, outcome) = oneshot::channel();
-        let Some(jobs) = self.inner.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
+        let Some(queue) = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
             return Err(unavailable("the store is closed"));
         };
-        if jobs.send(Job { batch, reply, _place: place }).is_err() {
+        if queue.send(QueuedBatch { batch, reply, _place: place }).is_err() {
             return Err(unavailable("the writer has stopped"));
         }
-        // The sender goes before the wait: a waiting caller must not keep the
-        // writer from seeing that the store is closed.
-        drop(jobs);
+        // The writer stops when all senders are dropped, so a waiting caller must not
+        // hold one.
+        drop(queue);
         outcome.await.unwrap_or_else(|_| Err(unavailable("the writer has stopped")))
     }
 
     /// The number of keys that are not expired.
     pub(super) fn count_keys(&self) -> Result<u64, KeyspaceError> {
         let tables = self.read()?;
-        let now = self.inner.clock.now_ms();
+        let now = self.shared.clock.now_ms();
         let end = now.saturating_add(1).to_be_bytes();
         let mut expired: u64 = 0;
         for entry in tables.expiries.range(..end.as_slice())? {
@@ -148,10 +139,10 @@ impl Redb {
         Ok(tables.keys.len()?.saturating_sub(expired))
     }
 
-    /// Reads keys in the order of their bytes; the cursor is the last key read.
+    /// Reads keys in byte order; the cursor is the last key read.
     pub(super) fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
         let tables = self.read()?;
-        let now = self.inner.clock.now_ms();
+        let now = self.shared.clock.now_ms();
         let start = cursor.as_deref().map_or(Bound::Unbounded, |key| Bound::Excluded(key.as_bytes()));
         let mut entries = Vec::new();
         let mut last = None;
@@ -162,15 +153,15 @@ impl Redb {
             let (key, row) = row?;
             let (key, row) = (tables::text(key.value())?, row.value());
             last = Some(key.to_owned());
-            let header = Header::of(row)?;
+            let header = RowHeader::of(row)?;
             if header.expired(now) {
                 continue;
             }
-            let value = match header.kind.to_type() {
-                Type::String => Value::String(tables::text(Header::body(row))?.to_owned()),
-                Type::Hash => Value::Hash(tables.hash(key, row)?),
-                Type::Set => Value::Set(tables.set_members(key)?),
-                Type::SortedSet => {
+            let value = match header.encoding.value_type() {
+                ValueType::String => Value::String(tables::text(RowHeader::body(row))?.to_owned()),
+                ValueType::Hash => Value::Hash(tables.hash(key, row)?),
+                ValueType::Set => Value::Set(tables.set_members(key)?),
+                ValueType::SortedSet => {
                     Value::SortedSet(tables.sorted_range(key, row, Order::Ascending, 0, u64::MAX)?)
                 }
             };
@@ -181,13 +172,13 @@ impl Redb {
         Ok(ScanPage { entries, next: None })
     }
 
-    /// Replaces keys whole, in batches of bounded size. It takes as long as it
-    /// takes: what is restored is not an answer that someone waits for.
+    /// Replaces whole keys, in batches of bounded size, without a time-out: a restore takes
+    /// as long as it needs.
     pub(super) async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
         let mut batch = Batch::new();
         for write in entries.into_iter().flat_map(writes_of) {
             batch.write(write);
-            if batch.writes().len() >= RESTORE_WRITES {
+            if batch.writes().len() >= MAX_RESTORED_WRITES {
                 self.submit_restored(std::mem::take(&mut batch)).await?;
             }
         }
@@ -204,31 +195,31 @@ impl Redb {
         }
     }
 
-    /// Listens on a channel. On a closed store there is nothing to hear.
+    /// Subscribes to a channel. On a closed store the subscription ends at once.
     pub(super) fn subscribe(&self, channel: &str) -> Subscription {
-        let messages = self.inner.messages.upgrade().unwrap_or_else(|| broadcast::Sender::new(1));
+        let messages = self.shared.messages.upgrade().unwrap_or_else(|| broadcast::Sender::new(1));
         Subscription::in_process(messages.subscribe(), channel)
     }
 
-    /// Waits until all queued batches are answered, and closes the file.
+    /// Waits until all queued batches are answered, then closes the file.
     pub(super) async fn close(&self) {
-        let inner = self.inner.clone();
-        let stopped = tokio::task::spawn_blocking(move || inner.stop()).await;
+        let shared = self.shared.clone();
+        let stopped = tokio::task::spawn_blocking(move || shared.stop()).await;
         if let Err(error) = stopped {
             tracing::error!(%error, "the store did not close cleanly");
         }
     }
 
     fn read(&self) -> Result<Tables<tables::ReadTable>, KeyspaceError> {
-        Ok(Tables::read(&self.inner.slot.begin_read()?)?)
+        Ok(Tables::read(&self.shared.database.begin_read()?)?)
     }
 }
 
-impl Inner {
-    /// Lets the writer finish its queue and waits for it. The writer needs no
-    /// runtime, so this may be called on a runtime's thread.
+impl RedbShared {
+    /// Lets the writer finish its queue and waits for it. The writer does not need the
+    /// runtime, so this may block a thread of the runtime.
     fn stop(&self) {
-        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the writer thread has failed");
@@ -236,7 +227,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for RedbShared {
     fn drop(&mut self) {
         self.stop();
     }
@@ -246,7 +237,7 @@ fn unavailable(reason: &str) -> CommitError {
     KeyspaceError::Unavailable(reason.to_owned()).into()
 }
 
-/// The writes that put an entry in place of what its key holds.
+/// The writes that replace what a key holds by an entry.
 fn writes_of(entry: Entry) -> Vec<Write> {
     let Entry { key, value, time_to_live } = entry;
     let mut writes = vec![Write::Delete(key.clone())];
@@ -256,7 +247,7 @@ fn writes_of(entry: Entry) -> Vec<Write> {
     match value {
         Value::String(text) => writes.push(Write::Set(key.clone(), text, None)),
         Value::Hash(fields) => {
-            let chunks = fields.chunks(RESTORE_WRITES);
+            let chunks = fields.chunks(MAX_RESTORED_WRITES);
             writes.extend(chunks.map(|chunk| Write::SetFields(key.clone(), chunk.to_vec())));
         }
         Value::Set(members) => {

@@ -1,10 +1,9 @@
 //! The engine on a Redis or Valkey server.
 //!
-//! A query is one pipeline, without MULTI: a page may see two reads a
-//! microsecond apart, as it would with two pages. A batch is one call of
-//! `commit.lua`. When the outcome of a batch is unknown (the connection was
-//! lost, or no answer came in time) it is reported as such and never repeated
-//! here: the server may have applied it.
+//! A query is one pipeline, without MULTI, so other writes may be applied between its
+//! reads. A batch is one call of `commit.lua`. If its outcome is unknown, because the
+//! connection was lost or no answer came in time, the caller is told so. The batch is never
+//! repeated here, because the server may have applied it.
 
 mod connection;
 mod listener;
@@ -17,8 +16,9 @@ use super::batch::{Batch, CommitError, Committed};
 use super::events::Subscription;
 use super::query::{Answers, Expiry, Query};
 use super::{Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value as EntryValue};
+use crate::limits::{MAX_COMMAND_ENTRIES, MAX_PIPELINE_BYTES, MAX_PIPELINE_COMMANDS};
 use crate::read_set::Versions;
-use connection::{Connection, Failure, Manner};
+use connection::{ReconnectingConnection, RequestError, RequestOptions};
 use redis::{Client, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError, Value, cmd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,29 +26,22 @@ use std::time::Duration;
 /// The script that applies a batch.
 const COMMIT: &str = include_str!("redis/commit.lua");
 
-/// How many times longer than one round a page of a copy may take: it may
-/// carry a key of a million members, and no visitor waits for it.
+/// How many times longer a step of a scan or a restore may take than another round. It may
+/// carry a key with a million members.
 const BULK_PATIENCE: u32 = 15;
 
-/// The most bytes and the most commands that a restore puts into one pipeline.
-const RESTORE_BYTES: usize = 1024 * 1024;
-const RESTORE_COMMANDS: usize = 1000;
-
-/// The most fields or members in one command of a restore.
-const RESTORE_ARGUMENTS: usize = 1000;
-
-/// An open connection to a server. Clones share it.
+/// A store on a server. Clones share its connection.
 #[derive(Clone)]
 pub(super) struct Redis {
-    inner: Arc<Inner>,
+    shared: Arc<RedisShared>,
 }
 
-struct Inner {
-    connection: Connection,
-    /// For further connections.
+struct RedisShared {
+    connection: ReconnectingConnection,
+    /// Opens the connections of subscriptions.
     client: Client,
     timeout: Duration,
-    /// The digest by which the server knows [`COMMIT`].
+    /// The SHA-1 of [`COMMIT`], by which the server caches it.
     commit_digest: String,
 }
 
@@ -62,8 +55,8 @@ impl Redis {
         let failed = |reason: String| OpenError::Engine { url: super::without_password(url), reason };
         let client = client(url, options.timeout).map_err(|error| failed(advice(&error)))?;
         let redis = Self {
-            inner: Arc::new(Inner {
-                connection: Connection::new(client.clone(), options.timeout, versions),
+            shared: Arc::new(RedisShared {
+                connection: ReconnectingConnection::new(client.clone(), options.timeout, versions),
                 client,
                 timeout: options.timeout,
                 commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
@@ -73,19 +66,19 @@ impl Redis {
         Ok(redis)
     }
 
-    /// Whether the server tells of what others write.
+    /// Whether the server reports the writes of others.
     pub(super) fn tracks_writes(&self) -> bool {
-        self.inner.connection.tracks_writes()
+        self.shared.connection.tracks_writes()
     }
 
-    /// Refuses a server that cannot serve, with what the operator can do.
+    /// Refuses a server that cannot be used. The error tells the operator what to do.
     async fn check_server(&self) -> Result<(), String> {
         let mut pipeline = Pipeline::new();
         pipeline.add_command(cmd("INFO"));
-        let sent = self.inner.connection.send(&pipeline, self.reading()).await;
+        let sent = self.shared.connection.send(&pipeline, self.reading()).await;
         let info = match sent.map(|mut values| values.pop()) {
-            Err(Failure::TimedOut) => return Err(NO_ANSWER.to_owned()),
-            Err(Failure::Redis(error)) => return Err(advice(&error)),
+            Err(RequestError::TimedOut) => return Err(NO_ANSWER.to_owned()),
+            Err(RequestError::Redis(error)) => return Err(advice(&error)),
             Ok(Some(Value::ServerError(error))) => return Err(advice(&error.into())),
             Ok(Some(value)) => wire::bytes(value).unwrap_or_default(),
             Ok(None) => Vec::new(),
@@ -93,7 +86,7 @@ impl Redis {
         check_info(&String::from_utf8_lossy(&info))
     }
 
-    /// Reads in one pipeline.
+    /// Runs a query as one pipeline.
     pub(super) async fn query(&self, query: Query) -> Result<Answers, KeyspaceError> {
         let mut pipeline = Pipeline::with_capacity(query.reads().len());
         for read in query.reads() {
@@ -106,10 +99,10 @@ impl Redis {
 
     /// Applies a batch in one call of the script.
     pub(super) async fn commit(&self, batch: &Batch) -> Result<Committed, CommitError> {
-        let by_digest = self.call_script("EVALSHA", &self.inner.commit_digest, batch).await?;
+        let by_digest = self.call_script("EVALSHA", &self.shared.commit_digest, batch).await?;
         let value = match by_digest {
-            // The server has not run the script yet, or has been restarted: it
-            // has done nothing, so the batch is sent again with the script.
+            // The server does not have the script, because it has not run it since its
+            // start. It has done nothing, so the batch is sent again with the script.
             Value::ServerError(error) if error.code() == "NOSCRIPT" => {
                 self.call_script("EVAL", COMMIT, batch).await?
             }
@@ -125,19 +118,19 @@ impl Redis {
         let mut command = cmd(name);
         command.arg(script);
         wire::add_batch(&mut command, batch, |channel| self.channel(channel));
-        self.one(command, Manner { timeout: self.inner.timeout, reads: false }).await
+        self.one(command, RequestOptions { timeout: self.shared.timeout, reads: false }).await
     }
 
-    /// Listens on a channel.
+    /// Subscribes to a channel.
     pub(super) fn subscribe(&self, channel: &str) -> Subscription {
-        let client = self.inner.client.clone();
-        Subscription::from_server(listener::listen(client, self.channel(channel), self.inner.timeout))
+        let client = self.shared.client.clone();
+        Subscription::from_server(listener::listen(client, self.channel(channel), self.shared.timeout))
     }
 
-    /// A channel as the server knows it: its databases share all channels, so
-    /// the number of ours is part of the name.
+    /// The name of a channel on the server. It contains the number of the database, because
+    /// all databases of a server share their channels.
     fn channel(&self, channel: &str) -> String {
-        let database = self.inner.client.get_connection_info().redis_settings().db();
+        let database = self.shared.client.get_connection_info().redis_settings().db();
         format!("{database}:{channel}")
     }
 
@@ -151,7 +144,7 @@ impl Redis {
         })
     }
 
-    /// Reads one page of keys. The cursor is the server's own.
+    /// Reads one page of keys. The cursor is that of SCAN.
     pub(super) async fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
         let mut scan = cmd("SCAN");
         scan.arg(cursor.unwrap_or_else(|| "0".to_owned())).arg("COUNT").arg(limit.max(1));
@@ -171,7 +164,7 @@ impl Redis {
         Ok(ScanPage { entries, next: (next != "0").then_some(next) })
     }
 
-    /// Reads keys whole; those that are gone by now are left out.
+    /// Reads whole keys. Leaves out those that no longer exist.
     async fn entries(&self, keys: Vec<String>) -> Result<Vec<Entry>, KeyspaceError> {
         if keys.is_empty() {
             return Ok(Vec::new());
@@ -225,14 +218,14 @@ impl Redis {
         Ok(entries)
     }
 
-    /// Replaces keys whole, in pipelines of bounded size.
+    /// Replaces whole keys, in pipelines of bounded size.
     pub(super) async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
         let mut pipeline = Pipeline::new();
         let mut bytes = 0;
         for command in entries.into_iter().flat_map(restoring) {
             bytes += command.get_packed_command().len();
             pipeline.add_command(command);
-            if bytes >= RESTORE_BYTES || pipeline.len() >= RESTORE_COMMANDS {
+            if bytes >= MAX_PIPELINE_BYTES || pipeline.len() >= MAX_PIPELINE_COMMANDS {
                 self.send_restoring(&pipeline).await?;
                 pipeline.clear();
                 bytes = 0;
@@ -250,46 +243,46 @@ impl Redis {
         failed.map_or(Ok(()), Err)
     }
 
-    fn reading(&self) -> Manner {
-        Manner { timeout: self.inner.timeout, reads: true }
+    fn reading(&self) -> RequestOptions {
+        RequestOptions { timeout: self.shared.timeout, reads: true }
     }
 
-    fn patient(&self, reads: bool) -> Manner {
-        Manner { timeout: self.inner.timeout * BULK_PATIENCE, reads }
+    fn patient(&self, reads: bool) -> RequestOptions {
+        RequestOptions { timeout: self.shared.timeout * BULK_PATIENCE, reads }
     }
 
     /// Sends one command.
-    async fn one(&self, command: redis::Cmd, manner: Manner) -> Result<Value, KeyspaceError> {
+    async fn one(&self, command: redis::Cmd, options: RequestOptions) -> Result<Value, KeyspaceError> {
         let mut pipeline = Pipeline::with_capacity(1);
         pipeline.add_command(command);
-        Ok(self.send(&pipeline, manner).await?.pop().unwrap_or_default())
+        Ok(self.send(&pipeline, options).await?.pop().unwrap_or_default())
     }
 
-    async fn send(&self, pipeline: &Pipeline, manner: Manner) -> Result<Vec<Value>, KeyspaceError> {
-        self.inner.connection.send(pipeline, manner).await.map_err(|failure| {
+    async fn send(&self, pipeline: &Pipeline, options: RequestOptions) -> Result<Vec<Value>, KeyspaceError> {
+        self.shared.connection.send(pipeline, options).await.map_err(|failure| {
             KeyspaceError::Unavailable(match failure {
-                Failure::TimedOut => format!("Redis did not answer within {:?}", manner.timeout),
-                Failure::Redis(error) => format!("Redis cannot be reached: {error}"),
+                RequestError::TimedOut => format!("Redis did not answer within {:?}", options.timeout),
+                RequestError::Redis(error) => format!("Redis cannot be reached: {error}"),
             })
         })
     }
 }
 
-const NO_ANSWER: &str = "the server did not answer in time; check that it runs, and that the address and a firewall between are right";
+const NO_ANSWER: &str = "the server did not answer in time; check that it runs, that the address is right, and that no firewall blocks it";
 
 fn client(url: &str, timeout: Duration) -> Result<Client, RedisError> {
     let info = url.into_connection_info()?;
     let tcp = info.tcp_settings().clone().set_nodelay(true);
-    // The kernel gives up on a peer that has vanished, instead of after a
-    // quarter of an hour.
+    // Without this, the kernel gives up on a peer that has vanished only after a quarter
+    // of an hour.
     #[cfg(target_os = "linux")]
     let tcp = tcp.set_user_timeout(timeout);
-    // Only in this protocol a server tells of writes on the connection itself.
+    // Only RESP3 lets a server report writes on the same connection.
     let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
     Client::open(info.set_tcp_settings(tcp).set_redis_settings(settings))
 }
 
-/// What went wrong on connecting, and what the operator can do.
+/// Why the connection failed, and what the operator can do.
 fn advice(error: &RedisError) -> String {
     let refused_login = error.kind() == ErrorKind::AuthenticationFailed
         || matches!(error.code(), Some("NOAUTH" | "WRONGPASS"));
@@ -303,17 +296,17 @@ fn advice(error: &RedisError) -> String {
         return format!("the user may not do what is needed ({error}); allow it all commands and all keys");
     }
     match error.kind() {
-        ErrorKind::InvalidClientConfig => format!("the URL is not right: {error}"),
+        ErrorKind::InvalidClientConfig => format!("the URL is invalid: {error}"),
         ErrorKind::Io if error.is_timeout() => NO_ANSWER.to_owned(),
         ErrorKind::Io => format!("{error}; check that the server runs and that the address is right"),
         _ => error.to_string(),
     }
 }
 
-/// The oldest version that knows all commands: ZMSCORE and ZRANGE ... REV came with it.
+/// The oldest version that has all commands: it added ZMSCORE and ZRANGE ... REV.
 const OLDEST_VERSION: (u32, u32) = (6, 2);
 
-/// Looks at what a server tells of itself.
+/// Checks the answer of a server to INFO.
 fn check_info(info: &str) -> Result<(), String> {
     let field =
         |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
@@ -342,8 +335,8 @@ fn check_info(info: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The value of a key as it is copied: what is not UTF-8 cannot be copied
-/// unchanged, and is not copied changed.
+/// The value of a key, for a copy. A value that is not UTF-8 is an error, because it cannot
+/// be copied unchanged.
 fn entry_value(key: &str, held: &[u8], value: Value) -> Result<Option<EntryValue>, KeyspaceError> {
     if let Value::ServerError(error) = &value {
         return Err(wire::server_error(key, error));
@@ -384,8 +377,8 @@ fn value_text(key: &str, value: Value) -> Result<String, KeyspaceError> {
     exact_text(key, wire::bytes(value).ok_or_else(|| wire::unexpected(key))?)
 }
 
-/// Bytes as text, if they are; the error names the key, or the bytes when they
-/// are the key.
+/// Bytes as text. If they are not UTF-8, the error names the key; an empty `key` means that
+/// the bytes are a key themselves.
 fn exact_text(key: &str, bytes: Vec<u8>) -> Result<String, KeyspaceError> {
     String::from_utf8(bytes).map_err(|error| {
         let shown = String::from_utf8_lossy(error.as_bytes());
@@ -397,7 +390,7 @@ fn exact_text(key: &str, bytes: Vec<u8>) -> Result<String, KeyspaceError> {
     })
 }
 
-/// The commands that put an entry in place of what its key holds.
+/// The commands that replace what a key holds by an entry.
 fn restoring(entry: Entry) -> Vec<redis::Cmd> {
     let Entry { key, value, time_to_live } = entry;
     let command = |name: &str| {
@@ -415,19 +408,19 @@ fn restoring(entry: Entry) -> Vec<redis::Cmd> {
             set.arg(text);
             commands.push(set);
         }
-        EntryValue::Hash(fields) => commands.extend(fields.chunks(RESTORE_ARGUMENTS).map(|chunk| {
+        EntryValue::Hash(fields) => commands.extend(fields.chunks(MAX_COMMAND_ENTRIES).map(|chunk| {
             let mut set = command("HSET");
             for (field, value) in chunk {
                 set.arg(field).arg(value);
             }
             set
         })),
-        EntryValue::Set(members) => commands.extend(members.chunks(RESTORE_ARGUMENTS).map(|chunk| {
+        EntryValue::Set(members) => commands.extend(members.chunks(MAX_COMMAND_ENTRIES).map(|chunk| {
             let mut add = command("SADD");
             add.arg(chunk);
             add
         })),
-        EntryValue::SortedSet(members) => commands.extend(members.chunks(RESTORE_ARGUMENTS).map(|chunk| {
+        EntryValue::SortedSet(members) => commands.extend(members.chunks(MAX_COMMAND_ENTRIES).map(|chunk| {
             let mut add = command("ZADD");
             for (member, score) in chunk {
                 add.arg(wire::score_text(*score)).arg(member);

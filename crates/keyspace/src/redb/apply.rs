@@ -1,11 +1,11 @@
-//! One batch inside the writer's transaction: everything that can refuse it
-//! first, then its writes.
+//! Applying a batch inside the writer's transaction: first everything that can refuse it,
+//! then its writes.
 
 mod sorted;
 
 use super::tables::{
-    Bytes, Header, Kind, PACKED_BYTES, PackedFields, Tables, Type, WriteTable, after, expiry_key, joined,
-    pack_field, prefix, split_expiry_key, text,
+    Bytes, Encoding, PACKED_BYTES, PackedFields, RowHeader, Tables, ValueType, WriteTable, after, expiry_key,
+    joined, pack_field, prefix, split_expiry_key, text,
 };
 use crate::batch::{Batch, CheckId, CommitError, Committed, Write, parse_counter};
 use crate::{COUNTER_LIMIT, KeyspaceError};
@@ -15,10 +15,11 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-/// Checks a batch and finds its counters' new values, without writing.
+/// Decides whether a batch can be applied, and computes the new values of its counters,
+/// without writing.
 ///
 /// # Errors
-/// Whatever refuses the batch; [`KeyspaceError::Unavailable`] when the store
+/// The reason why the batch is refused, or [`KeyspaceError::Unavailable`] if the store
 /// itself failed.
 pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
     tables: &Tables<T>,
@@ -31,18 +32,18 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
         }
     }
     let mut counters = Vec::new();
-    let mut plans: HashMap<&str, Plan> = HashMap::new();
+    let mut plans: HashMap<&str, PlannedKey> = HashMap::new();
     for write in batch.writes() {
         let key = write.key();
         if let Write::Publish(..) = write {
             continue;
         }
         let plan = plan_of(&mut plans, tables, key, now)?;
-        let stored = |plan: &Plan| -> Result<_, KeyspaceError> {
+        let stored = |plan: &PlannedKey| -> Result<_, KeyspaceError> {
             Ok(if plan.cleared { None } else { tables.live_row(key, now)? })
         };
         match write {
-            Write::Set(..) => plan.replace(Some(Type::String)),
+            Write::Set(..) => plan.replace(Some(ValueType::String)),
             Write::Delete(_) => plan.replace(None),
             Write::Expire(_, time_to_live) => {
                 if milliseconds(*time_to_live) == 0 {
@@ -50,15 +51,15 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
                 }
             }
             Write::Increment(_, by) => {
-                plan.add(key, Type::String)?;
+                plan.add(key, ValueType::String)?;
                 let current = match stored(plan)? {
-                    Some(row) => parse_counter(text(Header::body(row.value()))?),
+                    Some(row) => parse_counter(text(RowHeader::body(row.value()))?),
                     None => Some(0),
                 };
                 counters.push(counter(key, current, *by)?);
             }
             Write::IncrementField(_, field, by) => {
-                plan.add(key, Type::Hash)?;
+                plan.add(key, ValueType::Hash)?;
                 let current = match stored(plan)? {
                     Some(row) if !plan.dropped.contains(field.as_str()) => {
                         tables.field_number(key, row.value(), field)?
@@ -67,29 +68,29 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
                 };
                 counters.push(counter(key, Some(current), *by)?);
             }
-            Write::SetFields(..) => plan.add(key, Type::Hash)?,
+            Write::SetFields(..) => plan.add(key, ValueType::Hash)?,
             Write::DeleteField(_, field) => {
-                plan.remove(key, Type::Hash)?;
+                plan.remove(key, ValueType::Hash)?;
                 plan.dropped.insert(field);
             }
-            Write::AddMember(..) => plan.add(key, Type::Set)?,
-            Write::RemoveMember(..) => plan.remove(key, Type::Set)?,
+            Write::AddMember(..) => plan.add(key, ValueType::Set)?,
+            Write::RemoveMember(..) => plan.remove(key, ValueType::Set)?,
             Write::SortedAdd(..) | Write::SortedRaise(..) | Write::SortedIncrement(..) => {
-                plan.add(key, Type::SortedSet)?;
+                plan.add(key, ValueType::SortedSet)?;
             }
             Write::SortedAddBounded(_, _, _, bound) => {
-                plan.add(key, Type::SortedSet)?;
-                plan_of(&mut plans, tables, &bound.floors, now)?.add(&bound.floors, Type::SortedSet)?;
+                plan.add(key, ValueType::SortedSet)?;
+                plan_of(&mut plans, tables, &bound.floors, now)?.add(&bound.floors, ValueType::SortedSet)?;
             }
             Write::SortedAddIfPresent(..) | Write::SortedRemove(..) | Write::SortedTrim(..) => {
-                plan.remove(key, Type::SortedSet)?;
+                plan.remove(key, ValueType::SortedSet)?;
             }
             Write::SortedStore(_, selection) => {
-                plan.replace(Some(Type::SortedSet));
+                plan.replace(Some(ValueType::SortedSet));
                 plan_of(&mut plans, tables, &selection.scores, now)?
-                    .remove(&selection.scores, Type::SortedSet)?;
+                    .remove(&selection.scores, ValueType::SortedSet)?;
                 for set in &selection.sets {
-                    plan_of(&mut plans, tables, set, now)?.remove(set, Type::Set)?;
+                    plan_of(&mut plans, tables, set, now)?.remove(set, ValueType::Set)?;
                 }
             }
             Write::Publish(..) => {}
@@ -98,51 +99,54 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
     Ok(Committed { counters })
 }
 
-/// The plan of a key, made from what is stored when the key is first met.
+/// The planned state of a key, made from what is stored when a batch first names the key.
 fn plan_of<'plans, 'batch, T: ReadableTable<Bytes, Bytes>>(
-    plans: &'plans mut HashMap<&'batch str, Plan<'batch>>,
+    plans: &'plans mut HashMap<&'batch str, PlannedKey<'batch>>,
     tables: &Tables<T>,
     key: &'batch str,
     now: u64,
-) -> Result<&'plans mut Plan<'batch>, StorageError> {
+) -> Result<&'plans mut PlannedKey<'batch>, StorageError> {
     Ok(match plans.entry(key) {
         Entry::Occupied(plan) => plan.into_mut(),
         Entry::Vacant(plan) => {
             let row = tables.live_row(key, now)?;
-            let header = row.map(|row| Header::of(row.value())).transpose()?;
-            plan.insert(Plan { holds: header.map(|header| header.kind.to_type()), ..Plan::default() })
+            let header = row.map(|row| RowHeader::of(row.value())).transpose()?;
+            plan.insert(PlannedKey {
+                holds: header.map(|header| header.encoding.value_type()),
+                ..PlannedKey::default()
+            })
         }
     })
 }
 
-/// What a key will hold when the writes before this one are applied.
+/// What a key will hold after the earlier writes of the batch.
 ///
-/// A removal never makes a key absent here, even if it takes the last entry:
-/// the Redis engine's script reckons the same way, so both refuse a batch that
-/// empties a key and then reuses it as another type.
+/// Removing an entry never makes a key absent here, even if it is the last one. The script
+/// of the Redis engine does the same, so both engines refuse a batch that empties a key and
+/// then reuses it with another type.
 #[derive(Default)]
-struct Plan<'a> {
-    holds: Option<Type>,
-    /// Nothing of what is stored now is left.
+struct PlannedKey<'a> {
+    holds: Option<ValueType>,
+    /// Whether an earlier write has replaced or deleted the stored value.
     cleared: bool,
-    /// Fields that are deleted, whatever is stored now.
+    /// The fields that an earlier write has deleted.
     dropped: HashSet<&'a str>,
 }
 
-impl Plan<'_> {
-    fn replace(&mut self, holds: Option<Type>) {
+impl PlannedKey<'_> {
+    fn replace(&mut self, holds: Option<ValueType>) {
         self.holds = holds;
         self.cleared = true;
     }
 
-    fn remove(&self, key: &str, wanted: Type) -> Result<(), KeyspaceError> {
+    fn remove(&self, key: &str, wanted: ValueType) -> Result<(), KeyspaceError> {
         match self.holds {
             Some(held) if held != wanted => Err(KeyspaceError::WrongType(key.to_owned())),
             _ => Ok(()),
         }
     }
 
-    fn add(&mut self, key: &str, wanted: Type) -> Result<(), KeyspaceError> {
+    fn add(&mut self, key: &str, wanted: ValueType) -> Result<(), KeyspaceError> {
         self.remove(key, wanted)?;
         self.holds = Some(wanted);
         Ok(())
@@ -164,15 +168,14 @@ fn expiry_time(now: u64, time_to_live: Duration) -> u64 {
     now.saturating_add(milliseconds(time_to_live))
 }
 
-/// A row of `keys`, taken out to be changed.
-struct Row {
-    header: Header,
+/// A row of `keys`, read to be changed.
+struct KeyRow {
+    header: RowHeader,
     body: Vec<u8>,
 }
 
 impl Tables<WriteTable<'_>> {
-    /// Applies the writes of a batch that passed [`preflight`], which found
-    /// the counters' new values.
+    /// Applies the writes of a batch that passed [`preflight`], which computed `counters`.
     pub(super) fn apply(&mut self, batch: &Batch, counters: &[i64], now: u64) -> Result<(), StorageError> {
         let mut counters = counters.iter();
         let mut next_counter = || counters.next().copied().unwrap_or_default().to_string();
@@ -216,15 +219,15 @@ impl Tables<WriteTable<'_>> {
                 Write::SortedTrim(key, keep) => {
                     self.sorted_trim(key, *keep, now)?;
                 }
-                // Sent when the transaction is on disk.
+                // The writer sends messages when the transaction is on disk.
                 Write::Publish(..) => {}
             }
         }
         Ok(())
     }
 
-    /// Removes keys that expired, until about `limit` rows are gone.
-    /// Answers whether there may be more.
+    /// Removes expired keys until about `limit` rows are gone. Returns whether there may be
+    /// more.
     pub(super) fn sweep(&mut self, limit: u64, now: u64) -> Result<bool, StorageError> {
         let mut removed = 0;
         while removed < limit {
@@ -235,16 +238,16 @@ impl Tables<WriteTable<'_>> {
                 self.clear(&key, &row.header)?;
                 removed = removed.saturating_add(row.header.count);
             }
-            // Whatever became of the key, its expiry is done with: a sweep that
-            // left it would find it again for ever.
+            // Remove this row even if the key was not: otherwise every later sweep would
+            // find it again.
             self.expiries.remove(expiry_key(expires_at, &key).as_slice())?;
             removed = removed.saturating_add(1);
         }
         Ok(true)
     }
 
-    /// The row of a key; an expired one is cleared away first.
-    fn row(&mut self, key: &str, now: u64) -> Result<Option<Row>, StorageError> {
+    /// The row of a key. If the key has expired, it is removed.
+    fn row(&mut self, key: &str, now: u64) -> Result<Option<KeyRow>, StorageError> {
         let Some(row) = self.stored_row(key)? else {
             return Ok(None);
         };
@@ -256,34 +259,34 @@ impl Tables<WriteTable<'_>> {
     }
 
     /// The row of a key, even if it is expired.
-    fn stored_row(&self, key: &str) -> Result<Option<Row>, StorageError> {
+    fn stored_row(&self, key: &str) -> Result<Option<KeyRow>, StorageError> {
         let Some(row) = self.keys.get(key.as_bytes())? else {
             return Ok(None);
         };
-        let header = Header::of(row.value())?;
-        Ok(Some(Row { header, body: Header::body(row.value()).to_vec() }))
+        let header = RowHeader::of(row.value())?;
+        Ok(Some(KeyRow { header, body: RowHeader::body(row.value()).to_vec() }))
     }
 
-    fn row_or_new(&mut self, key: &str, kind: Kind, now: u64) -> Result<Row, StorageError> {
-        let new = || Row { header: Header { kind, expires_at: 0, count: 0 }, body: Vec::new() };
+    fn row_or_new(&mut self, key: &str, encoding: Encoding, now: u64) -> Result<KeyRow, StorageError> {
+        let new = || KeyRow { header: RowHeader { encoding, expires_at: 0, count: 0 }, body: Vec::new() };
         Ok(self.row(key, now)?.unwrap_or_else(new))
     }
 
-    fn store(&mut self, key: &str, row: &Row) -> Result<(), StorageError> {
+    fn store(&mut self, key: &str, row: &KeyRow) -> Result<(), StorageError> {
         self.keys.insert(key.as_bytes(), row.header.row(&row.body).as_slice())?;
         Ok(())
     }
 
-    /// Stores a collection's row, or clears it away with its last entry.
-    fn store_or_clear(&mut self, key: &str, row: &Row) -> Result<(), StorageError> {
+    /// Stores the row of a collection, or removes the key if the collection is empty.
+    fn store_or_clear(&mut self, key: &str, row: &KeyRow) -> Result<(), StorageError> {
         if row.header.count == 0 { self.clear(key, &row.header) } else { self.store(key, row) }
     }
 
     fn set(&mut self, key: &str, value: &str, expires_at: u64) -> Result<(), StorageError> {
         self.delete(key)?;
-        let header = Header { kind: Kind::String, expires_at, count: 1 };
+        let header = RowHeader { encoding: Encoding::String, expires_at, count: 1 };
         self.note_expiry(key, expires_at)?;
-        self.store(key, &Row { header, body: value.as_bytes().to_vec() })
+        self.store(key, &KeyRow { header, body: value.as_bytes().to_vec() })
     }
 
     fn delete(&mut self, key: &str) -> Result<(), StorageError> {
@@ -294,16 +297,16 @@ impl Tables<WriteTable<'_>> {
     }
 
     /// Removes all rows of a key.
-    fn clear(&mut self, key: &str, header: &Header) -> Result<(), StorageError> {
+    fn clear(&mut self, key: &str, header: &RowHeader) -> Result<(), StorageError> {
         self.keys.remove(key.as_bytes())?;
         if header.expires_at != 0 {
             self.expiries.remove(expiry_key(header.expires_at, key).as_slice())?;
         }
-        match header.kind {
-            Kind::String | Kind::PackedHash | Kind::PackedSortedSet => Ok(()),
-            Kind::WideHash => clear_range(&mut self.fields, key),
-            Kind::Set => clear_range(&mut self.members, key),
-            Kind::SortedSet => {
+        match header.encoding {
+            Encoding::String | Encoding::PackedHash | Encoding::PackedSortedSet => Ok(()),
+            Encoding::WideHash => clear_range(&mut self.fields, key),
+            Encoding::Set => clear_range(&mut self.members, key),
+            Encoding::SortedSet => {
                 clear_range(&mut self.scores, key)?;
                 clear_range(&mut self.order, key)
             }
@@ -330,8 +333,8 @@ impl Tables<WriteTable<'_>> {
     }
 
     fn set_fields(&mut self, key: &str, fields: &[(String, String)], now: u64) -> Result<(), StorageError> {
-        let mut row = self.row_or_new(key, Kind::PackedHash, now)?;
-        if row.header.kind == Kind::PackedHash {
+        let mut row = self.row_or_new(key, Encoding::PackedHash, now)?;
+        if row.header.encoding == Encoding::PackedHash {
             let mut values = packed_fields(&row.body)?;
             for (field, value) in fields {
                 let (field, value) = (field.as_bytes(), value.as_bytes());
@@ -350,7 +353,10 @@ impl Tables<WriteTable<'_>> {
                 self.fields.insert(joined(&prefix, field).as_slice(), *value)?;
             }
             let count = count_of(values.len());
-            row = Row { header: Header { kind: Kind::WideHash, count, ..row.header }, body: Vec::new() };
+            row = KeyRow {
+                header: RowHeader { encoding: Encoding::WideHash, count, ..row.header },
+                body: Vec::new(),
+            };
             return self.store(key, &row);
         }
         let prefix = prefix(key);
@@ -372,7 +378,7 @@ impl Tables<WriteTable<'_>> {
         let Some(mut row) = self.row(key, now)? else {
             return Ok(());
         };
-        if row.header.kind == Kind::PackedHash {
+        if row.header.encoding == Encoding::PackedHash {
             let mut values = packed_fields(&row.body)?;
             values.retain(|(name, _)| *name != field.as_bytes());
             row = packed_row(row.header, &values);
@@ -384,7 +390,7 @@ impl Tables<WriteTable<'_>> {
     }
 
     fn add_member(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
-        let mut row = self.row_or_new(key, Kind::Set, now)?;
+        let mut row = self.row_or_new(key, Encoding::Set, now)?;
         let row_key = joined(&prefix(key), member.as_bytes());
         if self.members.insert(row_key.as_slice(), &[][..])?.is_some() {
             return Ok(());
@@ -406,7 +412,7 @@ impl Tables<WriteTable<'_>> {
 }
 
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
-    /// The key that expired first, if any has, and when.
+    /// The time and the key of the earliest expiry that has passed.
     pub(super) fn first_expired(&self, now: u64) -> Result<Option<(u64, String)>, StorageError> {
         let Some((row, _)) = self.expiries.first()? else {
             return Ok(None);
@@ -428,12 +434,15 @@ fn packed_fields(body: &[u8]) -> Result<Vec<Pair<'_>>, StorageError> {
     PackedFields::of(body).collect()
 }
 
-fn packed_row(header: Header, values: &[Pair<'_>]) -> Row {
+fn packed_row(header: RowHeader, values: &[Pair<'_>]) -> KeyRow {
     let mut body = Vec::new();
     for (field, value) in values {
         pack_field(&mut body, field, value);
     }
-    Row { header: Header { kind: Kind::PackedHash, count: count_of(values.len()), ..header }, body }
+    KeyRow {
+        header: RowHeader { encoding: Encoding::PackedHash, count: count_of(values.len()), ..header },
+        body,
+    }
 }
 
 fn count_of(length: usize) -> u64 {

@@ -1,29 +1,30 @@
-//! Opening the store file, and opening it again after the disk failed.
+//! Opening the store file, and reopening it after a disk error.
 
-use super::journal::{self, Journal, JournalFile};
+use super::journal::{Journal, JournalFile};
 use super::recovery::{close_journal, open_journal};
 use super::tables::{LAYOUT_VERSION, META, META_LAYOUT, Tables};
 use crate::KeyspaceError;
+use crate::limits::JOURNAL_BYTES;
 use redb::{Database, DatabaseError, ReadableDatabase, StorageError, TableError};
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-/// The path that means memory only.
+/// The path that stands for a store in memory.
 const MEMORY: &str = ":memory:";
 
-/// Opens the database, with its journal if it has one; the error tells the
+/// Opens the database and its journal; a store in memory has none. The error tells the
 /// operator what to do.
 pub(super) type Opener = Box<dyn Fn() -> Result<(Database, Option<Journal>), String> + Send + Sync>;
 
-/// The open database. After a failed write redb refuses everything until the
-/// file is opened anew, so the database can be replaced while in use.
-pub(super) struct Slot {
+/// The open database. After a failed write, redb refuses everything until the file is
+/// reopened, so the database can be replaced while it is in use.
+pub(super) struct ReopenableDatabase {
     database: RwLock<Option<Database>>,
     opener: Opener,
 }
 
-impl Slot {
-    /// Opens the database for the first time; the journal is the writer's.
+impl ReopenableDatabase {
+    /// Opens the database for the first time. The journal is for the writer.
     pub(super) fn open(opener: Opener) -> Result<(Self, Option<Journal>), String> {
         let (database, journal) = opener()?;
         Ok((Self { database: RwLock::new(Some(database)), opener }, journal))
@@ -37,7 +38,7 @@ impl Slot {
         }
     }
 
-    /// Begins the write transaction; only the writer does.
+    /// Begins a write transaction. Only the writer calls this.
     pub(super) fn begin_write(&self) -> Result<redb::WriteTransaction, redb::Error> {
         match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
             Some(database) => Ok(database.begin_write()?),
@@ -50,10 +51,10 @@ impl Slot {
         self.begin_write().is_ok_and(|transaction| transaction.abort().is_ok())
     }
 
-    /// Opens the file anew, and its journal; `None` when that fails.
+    /// Reopens the file and its journal. Returns `None` if that fails.
     pub(super) fn reopen(&self) -> Option<Option<Journal>> {
         let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
-        // The lock on the file is released before it is taken again.
+        // Dropping the old database releases the lock on the file.
         *database = None;
         match (self.opener)() {
             Ok((opened, journal)) => {
@@ -68,8 +69,8 @@ impl Slot {
         }
     }
 
-    /// Closes the database, and its journal if that is not needed any more:
-    /// what comes later is refused.
+    /// Closes the database, and removes the journal if one is given, because it is no
+    /// longer needed. Later transactions fail.
     pub(super) fn close(&self, journal: Option<Journal>) {
         let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
         if let (Some(database), Some(journal)) = (&*database, journal)
@@ -87,7 +88,7 @@ pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
     if path == MEMORY {
         let opened = std::sync::atomic::AtomicBool::new(false);
         return Box::new(move || {
-            // A second time would be an empty store in place of a full one.
+            // Opening it again would replace the data by an empty store.
             if opened.swap(true, std::sync::atomic::Ordering::SeqCst) {
                 return Err("a store in memory cannot be opened again".to_owned());
             }
@@ -105,17 +106,17 @@ pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
             .create_file(file)
             .map_err(|error| advice(&error))?;
         let database = prepared(database)?;
-        let medium = Box::new(JournalFile::beside(path));
-        let journal = open_journal(&database, medium, journal::LENGTH)?;
+        let storage = Box::new(JournalFile::beside(path));
+        let journal = open_journal(&database, storage, JOURNAL_BYTES)?;
         Ok((database, Some(journal)))
     })
 }
 
-/// Opens the store file, or creates it if that is wanted. Only its owner may read it: it holds
-/// password hashes and session secrets.
+/// Opens the store file, or creates it if `create` is set. Only its owner may read it, because
+/// it may hold secrets.
 fn open_file(path: &Path, create: bool) -> Result<std::fs::File, String> {
     if path.as_os_str().is_empty() {
-        return Err("the path is missing; write redb:tidings.redb, for example".to_owned());
+        return Err("the path is missing; write redb:store.redb, for example".to_owned());
     }
     let new = !path.exists();
     if new && !create {
@@ -128,13 +129,13 @@ fn open_file(path: &Path, create: bool) -> Result<std::fs::File, String> {
     let file = options.open(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => "its folder does not exist; create it first".to_owned(),
         std::io::ErrorKind::PermissionDenied => {
-            format!("{error}; let the user that runs tidings read and write the file and its folder")
+            format!("{error}; let the user that runs this program read and write the file and its folder")
         }
         std::io::ErrorKind::IsADirectory => "it is a folder; name a file in it".to_owned(),
         _ => error.to_string(),
     })?;
     if new {
-        // A new file is only safe from a power cut when its folder knows it.
+        // A power cut could lose a new file until its folder is flushed.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if let Err(error) = std::fs::File::open(folder).and_then(|folder| folder.sync_all()) {
             tracing::warn!(%error, "cannot flush the folder of the new store file");
@@ -143,14 +144,14 @@ fn open_file(path: &Path, create: bool) -> Result<std::fs::File, String> {
     Ok(file)
 }
 
-/// What went wrong on opening, and what the operator can do.
+/// Why the file could not be opened, and what the operator can do.
 pub(super) fn advice(error: &DatabaseError) -> String {
     match error {
         DatabaseError::DatabaseAlreadyOpen => {
             "another process has it open; stop that process, or name another store".to_owned()
         }
         DatabaseError::UpgradeRequired(version) => format!(
-            "it has the old file format {version}; copy it to a new store with the tidings that wrote it"
+            "it has the old file format {version}; copy it to a new store with the version that wrote it"
         ),
         DatabaseError::Storage(StorageError::Corrupted(what)) => damaged(what),
         DatabaseError::Storage(StorageError::Io(error))
@@ -165,26 +166,26 @@ pub(super) fn advice(error: &DatabaseError) -> String {
     }
 }
 
-/// What the operator can do about bytes that make no sense.
+/// What the operator can do about a damaged file.
 pub(super) fn damaged(what: &str) -> String {
     format!(
-        "it is damaged or is not a tidings store ({what}); \
+        "it is damaged or is not a store ({what}); \
          put a backup in its place, or move it away to start with an empty store"
     )
 }
 
-/// Checks the layout of a database, or lays out an empty one.
+/// Checks the layout of a database, and creates it in an empty one.
 pub(super) fn prepared(database: Database) -> Result<Database, String> {
     match layout(&database).map_err(|error| damaged(&error.to_string()))? {
         Layout::Version(LAYOUT_VERSION) => {}
-        // Every layout so far has what those before it had, and more.
+        // Every layout so far extends the one before it.
         Layout::Version(version) if version < LAYOUT_VERSION => {
             lay_out(&database).map_err(|error| error.to_string())?;
         }
         Layout::Version(version) => {
             return Err(format!(
-                "it has layout {version} and this tidings knows only layout {LAYOUT_VERSION}; \
-                 run the tidings that wrote it, or a newer one"
+                "it has layout {version} and this version knows only layout {LAYOUT_VERSION}; \
+                 run the version that wrote it, or a newer one"
             ));
         }
         Layout::Foreign => return Err(damaged("a redb file of another program")),
@@ -222,7 +223,7 @@ fn lay_out(database: &Database) -> Result<(), redb::Error> {
     Ok(())
 }
 
-/// Any failure of redb means that the store cannot be used now.
+/// Every error of redb means that the store is unavailable.
 macro_rules! unavailable {
     ($($error:ty),*) => {
         $(impl From<$error> for KeyspaceError {

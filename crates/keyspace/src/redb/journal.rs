@@ -1,149 +1,142 @@
-//! The journal beside the store file: what is acknowledged, and in the store
-//! file not yet for good.
+//! The journal beside the store file: acknowledged writes that are not yet flushed to the
+//! store file.
 //!
-//! A batch of fourteen keys changes some forty pages all over the store file.
-//! To flush these takes many times as long as to flush one record of the same
-//! batches, in a file that is written from one end to the other. So the writer
-//! flushes the record, and the store file once in a while (a *checkpoint*),
-//! after which the journal starts over. See [`super::writer`] for the order of
-//! things and [`super::recovery`] for what happens at opening.
+//! A batch of fourteen keys changes about forty pages all over the store file. Flushing
+//! these takes many times as long as appending one record to a journal and flushing that.
+//! So the writer flushes the journal for each group of batches, and the store file only at
+//! a *checkpoint*, after which the journal starts over. See [`super::writer`] for the order
+//! of these steps and [`super::recovery`] for what happens when a store is opened.
 //!
-//! The file has a fixed length, all of it written when it is made: to flush
-//! what is written over takes less than to flush a file that grows, and no
-//! space is missing later. Numbers are little-endian.
+//! The file has a fixed length and is written whole when it is created: flushing a file
+//! that does not grow is faster, and the disk cannot run out of space for it later. Numbers
+//! are little-endian.
 //!
-//! | bytes | what |
+//! | bytes of the file | content |
 //! | --- | --- |
 //! | 0..16 | [`MAGIC`] |
 //! | 16..20 | [`FORMAT`] |
-//! | 20..28 | the journal's id, which is in the store file too |
+//! | 20..28 | the journal's id, which the store file names too |
 //! | 28..32 | CRC-32 of the bytes before |
 //! | from 4096 | records, one after the other |
 //!
-//! | bytes of a record | what |
+//! | bytes of a record | content |
 //! | --- | --- |
 //! | 0..4 | CRC-32 of all that follows |
 //! | 4..8 | the length of the payload |
 //! | 8..16 | the record's number, one more than that of the record before |
 //! | from 16 | the payload: batches as `postcard` writes them |
 //!
-//! The first record that is not whole, or whose number does not follow, is not
-//! one: there the records end, and what the journal held earlier begins.
+//! The records end before the first one that is incomplete or whose number does not follow.
+//! The rest is left over from before the journal started over.
 
 use crate::batch::Write;
+use crate::limits::MAX_RECORD_BYTES;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-/// The length of a journal, in bytes. It bounds how much is applied again at
-/// opening, and with it what opening takes after a crash.
-pub(super) const LENGTH: usize = 8 << 20;
-
-/// The longest record, in bytes. What is longer is faster flushed in the store
-/// file than written twice.
-const LONGEST_RECORD: usize = 256 << 10;
-
 const MAGIC: &[u8; 16] = b"tidings journal\n";
 
-/// The format that this code reads and writes.
+/// The version of the format.
 const FORMAT: u32 = 1;
 
 const HEAD_BYTES: usize = 32;
 
-/// Where the records start: the head has a page of the disk to itself, so that
-/// no write that is cut off can harm it.
+/// Where the records start. The head has a page of the disk to itself, so that an
+/// interrupted write of a record cannot damage it.
 const RECORDS_START: usize = 4096;
 
 const RECORD_HEAD_BYTES: usize = 16;
 
-/// One batch in a record: its writes, and the Unix milliseconds by which the
-/// engine judged what is expired when it applied them.
+/// A batch in a record: its writes, and the time in Unix milliseconds at which the engine
+/// applied them, which decides what had expired.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Logged<'a> {
+pub(super) struct LoggedBatch<'a> {
     pub(super) now: u64,
     pub(super) writes: Cow<'a, [Write]>,
 }
 
-/// Where a journal is kept.
-pub(super) trait Medium: Send {
+/// Where a journal is stored: a file, or a simulated disk in tests.
+pub(super) trait JournalStorage: Send {
     /// All bytes of the journal, if there is one.
     fn read(&mut self) -> Result<Option<Vec<u8>>>;
-    /// Puts a journal of this length that starts with these bytes, and is zero
-    /// otherwise, in the place of whatever is there; at once and for good.
+    /// Replaces the journal by one of this length that starts with these bytes and is zero
+    /// otherwise. Atomic, and durable when it returns.
     fn replace(&mut self, start: &[u8], length: usize) -> Result<()>;
-    /// Writes over a part of the journal.
+    /// Overwrites a part of the journal.
     fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<()>;
-    /// Makes all that was written last.
+    /// Flushes everything that was written.
     fn flush(&mut self) -> Result<()>;
-    /// Removes the journal, if there is one, for good.
+    /// Removes the journal, if there is one. Durable when it returns.
     fn remove(&mut self) -> Result<()>;
 }
 
 /// A journal that is open for writing.
 pub(super) struct Journal {
-    medium: Box<dyn Medium>,
+    storage: Box<dyn JournalStorage>,
     length: usize,
-    /// Where the next record is to start.
+    /// Where the next record starts.
     end: usize,
     /// The number of the last record.
     last: u64,
 }
 
 impl Journal {
-    /// A journal whose records, if it has any, are not needed any more. The
-    /// next record has the number after `last`.
-    pub(super) fn empty(medium: Box<dyn Medium>, length: usize, last: u64) -> Self {
-        Self { medium, length, end: RECORDS_START, last }
+    /// A journal whose existing records, if any, are no longer needed. The next record gets
+    /// the number after `last`.
+    pub(super) fn empty(storage: Box<dyn JournalStorage>, length: usize, last: u64) -> Self {
+        Self { storage, length, end: RECORDS_START, last }
     }
 
-    /// The number of the last record that was appended, at any time.
+    /// The number of the last record, also if the journal has started over since.
     pub(super) fn last(&self) -> u64 {
         self.last
     }
 
-    /// Whether there are records which are needed.
+    /// Whether there are records that the store file may lack.
     pub(super) fn has_records(&self) -> bool {
         self.end > RECORDS_START
     }
 
-    /// The next record, unless it is too long or there is no room left for it.
-    pub(super) fn record(&self, batches: &[Logged<'_>]) -> Option<Vec<u8>> {
-        // Encoding fails for types that `Logged` does not have.
+    /// Encodes the next record. Returns `None` if it is too long or does not fit into the
+    /// rest of the journal.
+    pub(super) fn record(&self, batches: &[LoggedBatch<'_>]) -> Option<Vec<u8>> {
+        // Encoding fails only for types that `LoggedBatch` does not contain.
         let record = postcard::to_extend(batches, vec![0; RECORD_HEAD_BYTES]).ok()?;
         let room = self.length.saturating_sub(self.end);
-        if record.len() > LONGEST_RECORD.min(room) {
+        if record.len() > MAX_RECORD_BYTES.min(room) {
             return None;
         }
         Some(sealed(record, self.last + 1))
     }
 
-    /// Appends a record; when this returns it is on disk.
+    /// Appends a record. It is on disk when this returns.
     ///
     /// # Errors
-    /// When the disk fails. Then nobody knows what the journal holds, and it
-    /// must be opened anew.
+    /// If the disk fails. Then it is unknown what the journal holds, and it must be
+    /// reopened.
     pub(super) fn append(&mut self, record: &[u8]) -> Result<()> {
-        self.medium.write(self.end, record)?;
-        self.medium.flush()?;
+        self.storage.write(self.end, record)?;
+        self.storage.flush()?;
         self.end += record.len();
         self.last += 1;
         Ok(())
     }
 
-    /// Forgets the records: the store file has what they say.
+    /// Discards the records, because the store file has their writes.
     pub(super) fn start_over(&mut self) {
         self.end = RECORDS_START;
     }
 
-    /// Removes the journal for good.
+    /// Removes the journal. Durable when it returns.
     pub(super) fn remove(mut self) -> Result<()> {
-        self.medium.remove()
+        self.storage.remove()
     }
 }
 
-/// Completes the head of a record.
+/// Fills in the head of a record.
 fn sealed(mut record: Vec<u8>, number: u64) -> Vec<u8> {
     let length = u32::try_from(record.len() - RECORD_HEAD_BYTES).unwrap_or(u32::MAX);
     record[4..8].copy_from_slice(&length.to_le_bytes());
@@ -164,33 +157,33 @@ pub(super) fn head(id: u64) -> Vec<u8> {
 
 /// Why the bytes of a journal cannot be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Unreadable {
-    /// They do not start as a journal does.
+pub(super) enum JournalError {
+    /// The bytes do not start like a journal.
     Damaged,
-    /// Another version of this program wrote them.
+    /// Another version of this crate wrote the journal, in this format.
     Format(u32),
 }
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Debug)]
-pub(super) struct Contents<'a> {
+pub(super) struct JournalContents<'a> {
     /// The journal's id.
     pub(super) id: u64,
-    /// The records, in order, each with its number.
+    /// The number and the payload of each record, in order.
     pub(super) records: Vec<(u64, &'a [u8])>,
 }
 
-impl<'a> Contents<'a> {
+impl<'a> JournalContents<'a> {
     /// Reads the bytes of a journal.
-    pub(super) fn of(bytes: &'a [u8]) -> std::result::Result<Self, Unreadable> {
-        let head = bytes.get(..HEAD_BYTES).ok_or(Unreadable::Damaged)?;
+    pub(super) fn of(bytes: &'a [u8]) -> std::result::Result<Self, JournalError> {
+        let head = bytes.get(..HEAD_BYTES).ok_or(JournalError::Damaged)?;
         let (content, checksum) = head.split_at(HEAD_BYTES - 4);
         if !content.starts_with(MAGIC) || number_32(checksum) != crc32fast::hash(content) {
-            return Err(Unreadable::Damaged);
+            return Err(JournalError::Damaged);
         }
         match number_32(&content[16..]) {
             FORMAT => {}
-            other => return Err(Unreadable::Format(other)),
+            other => return Err(JournalError::Format(other)),
         }
         let id = number_64(&content[20..]);
         let mut records: Vec<(u64, &[u8])> = Vec::new();
@@ -207,12 +200,12 @@ impl<'a> Contents<'a> {
 }
 
 /// The batches of a record.
-pub(super) fn batches(payload: &[u8]) -> std::result::Result<Vec<Logged<'static>>, postcard::Error> {
+pub(super) fn batches(payload: &[u8]) -> std::result::Result<Vec<LoggedBatch<'static>>, postcard::Error> {
     postcard::from_bytes(payload)
 }
 
-/// The number and the payload of the record at the start, if it is whole, and
-/// what comes after it.
+/// The number and the payload of the first record, and the bytes after it. `None` if the
+/// record is incomplete.
 fn split_record(bytes: &[u8]) -> Option<(u64, &[u8], &[u8])> {
     let (head, rest) = bytes.split_at_checked(RECORD_HEAD_BYTES)?;
     let length = usize::try_from(number_32(&head[4..])).ok()?;
@@ -221,7 +214,7 @@ fn split_record(bytes: &[u8]) -> Option<(u64, &[u8], &[u8])> {
     (number_32(head) == crc32fast::hash(whole)).then(|| (number_64(&head[8..]), payload, rest))
 }
 
-/// The number that starts here; missing bytes are zero.
+/// The number in the first four bytes; 0 if there are fewer.
 fn number_32(bytes: &[u8]) -> u32 {
     bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
@@ -237,7 +230,7 @@ pub(super) struct JournalFile {
 }
 
 impl JournalFile {
-    /// The journal of the store at a path: its name with `-journal` after it.
+    /// The journal of the store at a path: the same name followed by `-journal`.
     pub(super) fn beside(store: &Path) -> Self {
         let mut path = store.as_os_str().to_owned();
         path.push("-journal");
@@ -248,14 +241,14 @@ impl JournalFile {
         self.file.as_mut().ok_or_else(|| ErrorKind::NotFound.into())
     }
 
-    /// A folder tells of a new, renamed or removed file only when it is flushed.
+    /// Makes the creation, renaming or removal of a file in the folder durable.
     fn flush_folder(&self) -> Result<()> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
     }
 }
 
-impl Medium for JournalFile {
+impl JournalStorage for JournalFile {
     fn read(&mut self) -> Result<Option<Vec<u8>>> {
         let mut file = match OpenOptions::new().read(true).write(true).open(&self.path) {
             Ok(file) => file,
@@ -271,7 +264,7 @@ impl Medium for JournalFile {
     fn replace(&mut self, start: &[u8], length: usize) -> Result<()> {
         let mut bytes = start.to_vec();
         bytes.resize(length, 0);
-        // Whole before it has its name, so that no half one is ever found.
+        // It is complete before it gets its name, so a partial journal is never found.
         let new = self.path.with_added_extension("new");
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);

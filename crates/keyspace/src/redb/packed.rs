@@ -1,30 +1,30 @@
-//! A sorted set inside its row: written whole, read at any position.
+//! A packed sorted set: stored inside its row, written whole, read at any position.
 //!
-//! The body is the end of each entry (four bytes, big-endian, counted from
-//! where the entries begin), then the entries, lowest first: the score's bits
-//! (eight bytes, big-endian) and the member.
+//! The body contains the end of each entry (four bytes, big-endian, relative to the first
+//! entry), then the entries, lowest first. An entry is the bits of the score (eight bytes,
+//! big-endian) and the member.
 
-use super::tables::{Header, Kind, corrupted, score_bytes, score_of, text};
+use super::tables::{Encoding, RowHeader, corrupted, score_bytes, score_of, text};
 use crate::query::Order;
 use redb::StorageError;
 
 const END_BYTES: usize = 4;
 const SCORE_BYTES: usize = 8;
 
-/// The members of a packed sorted set, where they are stored.
+/// A packed sorted set, borrowed from its row.
 pub(super) struct PackedSortedSet<'a> {
     ends: &'a [[u8; END_BYTES]],
     entries: &'a [u8],
 }
 
 impl<'a> PackedSortedSet<'a> {
-    /// Reads a row of `keys`; `None` when it is of another kind.
+    /// Reads a row of `keys`. Returns `None` if the value is stored in another way.
     pub(super) fn of(row: &'a [u8]) -> Result<Option<Self>, StorageError> {
-        let header = Header::of(row)?;
-        if header.kind != Kind::PackedSortedSet {
+        let header = RowHeader::of(row)?;
+        if header.encoding != Encoding::PackedSortedSet {
             return Ok(None);
         }
-        Self::new(header.count, Header::body(row)).map(Some)
+        Self::new(header.count, RowHeader::body(row)).map(Some)
     }
 
     /// Reads the body of a row with `count` members.
@@ -35,7 +35,7 @@ impl<'a> PackedSortedSet<'a> {
         Ok(Self { ends, entries })
     }
 
-    /// The entry at a position, counted from the lowest.
+    /// The entry at a position; the lowest is at 0.
     fn entry(&self, position: usize) -> Result<(&'a str, f64), StorageError> {
         let start = position.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, end_of);
         let end = end_of(self.ends.get(position).ok_or_else(cut_off)?);
@@ -71,7 +71,7 @@ impl<'a> PackedSortedSet<'a> {
         positions.map(|position| self.entry(position).map(owned)).collect()
     }
 
-    /// Some members whose scores are within two bounds, both included.
+    /// At most `count` members whose scores are within two bounds, both included.
     pub(super) fn by_score(
         &self,
         order: Order,
@@ -88,8 +88,8 @@ impl<'a> PackedSortedSet<'a> {
         }
     }
 
-    /// The first position whose score is high enough; one after the last if
-    /// there is none.
+    /// The first position whose score is high enough; the number of members if there is
+    /// none.
     fn first_where(&self, is_high_enough: impl Fn(f64) -> bool) -> Result<usize, StorageError> {
         let (mut low, mut high) = (0, self.ends.len());
         while low < high {
@@ -103,8 +103,8 @@ impl<'a> PackedSortedSet<'a> {
         Ok(low)
     }
 
-    /// The score of a member. Looks at one after the other: such a set is read
-    /// by position.
+    /// The score of a member. Takes time in proportion to the number of members: a packed
+    /// set is meant to be read by position.
     pub(super) fn score(&self, member: &str) -> Result<Option<f64>, StorageError> {
         for position in 0..self.ends.len() {
             let (name, score) = self.entry(position)?;
@@ -116,13 +116,13 @@ impl<'a> PackedSortedSet<'a> {
     }
 }
 
-/// The body of a row with these members, which are in order.
+/// The body of a row with these members, which must be in order.
 pub(super) fn pack<S: AsRef<str>>(members: &[(S, f64)]) -> Vec<u8> {
     let size: usize = members.iter().map(|(member, _)| END_BYTES + SCORE_BYTES + member.as_ref().len()).sum();
     let mut body = Vec::with_capacity(size);
     let mut end: u32 = 0;
     for (member, _) in members {
-        // Beyond four gibibytes the entries are found cut off; no set is that large.
+        // Reading a set of more than four gibibytes would fail; no set is that large.
         let length = u32::try_from(SCORE_BYTES + member.as_ref().len()).unwrap_or(u32::MAX);
         end = end.saturating_add(length);
         body.extend_from_slice(&end.to_be_bytes());
@@ -134,7 +134,7 @@ pub(super) fn pack<S: AsRef<str>>(members: &[(S, f64)]) -> Vec<u8> {
     body
 }
 
-/// Adds a member to those of a set, or gives it a new score; they stay in order.
+/// Adds a member to a set, or gives it a new score, and keeps the set in order.
 pub(super) fn add<'a>(members: &mut Vec<(&'a str, f64)>, member: &'a str, score: f64) {
     members.retain(|(name, _)| *name != member);
     let place = members

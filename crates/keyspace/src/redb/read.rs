@@ -1,28 +1,31 @@
-//! Reads and checks, in a read transaction or in the writer's own.
+//! Reads, checks and selections, in a read transaction or in that of the writer.
 
 use super::packed::PackedSortedSet;
 use super::tables::{
-    Bytes, Header, Kind, PackedFields, Tables, Type, after, joined, order_keys_between, prefix, score_of,
-    split_order_key, text,
+    Bytes, Encoding, PackedFields, RowHeader, Tables, ValueType, after, joined, order_keys_between, prefix,
+    score_of, split_order_key, text,
 };
 use crate::KeyspaceError;
 use crate::batch::{Check, Selection, Within, parse_counter};
+use crate::limits::MAX_RESERVED_FIELDS;
 use crate::query::{Answer, Expiry, Hash, Order, Read};
 use redb::{ReadableTable, StorageError};
 use std::time::Duration;
 
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
-    /// Answers one read.
+    /// The answer to a read.
     pub(super) fn answer(&self, read: &Read, now: u64) -> Result<Answer, KeyspaceError> {
         let key = read.key();
         let row = self.live_row(key, now)?;
         let row = row.as_ref().map(|guard| guard.value());
-        let header = row.map(Header::of).transpose()?;
-        let typed = |wanted: Type| match header {
-            Some(header) if header.kind.to_type() != wanted => Err(KeyspaceError::WrongType(key.to_owned())),
+        let header = row.map(RowHeader::of).transpose()?;
+        let typed = |wanted: ValueType| match header {
+            Some(header) if header.encoding.value_type() != wanted => {
+                Err(KeyspaceError::WrongType(key.to_owned()))
+            }
             _ => Ok(header),
         };
-        let count = |header: Option<Header>| header.map_or(0, |header| header.count);
+        let count = |header: Option<RowHeader>| header.map_or(0, |header| header.count);
         Ok(match read {
             Read::Expiry(_) => Answer::Expiry(match header {
                 None => Expiry::Absent,
@@ -30,49 +33,51 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
                 Some(header) => Expiry::In(Duration::from_millis(header.expires_at.saturating_sub(now))),
             }),
             Read::String(_) => {
-                typed(Type::String)?;
-                Answer::Text(row.map(|row| text(Header::body(row)).map(str::to_owned)).transpose()?)
+                typed(ValueType::String)?;
+                Answer::Text(row.map(|row| text(RowHeader::body(row)).map(str::to_owned)).transpose()?)
             }
             Read::Hash(_) => {
-                typed(Type::Hash)?;
+                typed(ValueType::Hash)?;
                 Answer::Hash(Hash(row.map_or(Ok(Vec::new()), |row| self.hash(key, row))?))
             }
             Read::HashFields(_, fields) => {
-                typed(Type::Hash)?;
+                typed(ValueType::Hash)?;
                 let values = fields.iter().map(|field| {
                     let value = row.map(|row| self.field(key, row, field)).transpose()?.flatten();
                     value.map(into_text).transpose()
                 });
                 Answer::Texts(values.collect::<Result<_, StorageError>>()?)
             }
-            Read::Members(_) => match typed(Type::Set)? {
+            Read::Members(_) => match typed(ValueType::Set)? {
                 Some(_) => Answer::Members(self.set_members(key)?),
                 None => Answer::Members(Vec::new()),
             },
-            Read::MemberCount(_) => Answer::Count(count(typed(Type::Set)?)),
+            Read::MemberCount(_) => Answer::Count(count(typed(ValueType::Set)?)),
             Read::HasMember(_, member) => {
-                Answer::Bool(typed(Type::Set)?.is_some() && self.has_member(key, member)?)
+                Answer::Bool(typed(ValueType::Set)?.is_some() && self.has_member(key, member)?)
             }
-            Read::Scores(_, members) => match (typed(Type::SortedSet)?, row) {
+            Read::Scores(_, members) => match (typed(ValueType::SortedSet)?, row) {
                 (Some(_), Some(row)) => {
                     let scores = members.iter().map(|member| self.score(key, row, member));
                     Answer::Scores(scores.collect::<Result<_, _>>()?)
                 }
                 _ => Answer::Scores(vec![None; members.len()]),
             },
-            Read::SortedCount(_) => Answer::Count(count(typed(Type::SortedSet)?)),
-            Read::SortedRange { order, offset, count, .. } => match (typed(Type::SortedSet)?, row) {
+            Read::SortedCount(_) => Answer::Count(count(typed(ValueType::SortedSet)?)),
+            Read::SortedRange { order, offset, count, .. } => match (typed(ValueType::SortedSet)?, row) {
                 (Some(header), Some(row)) if *offset < header.count => {
                     Answer::Scored(self.sorted_range(key, row, *order, *offset, *count)?)
                 }
                 _ => Answer::Scored(Vec::new()),
             },
-            Read::SortedByScore { order, least, most, count, .. } => match (typed(Type::SortedSet)?, row) {
-                (Some(_), Some(row)) => {
-                    Answer::Scored(self.sorted_by_score(key, row, *order, (*least, *most), *count)?)
+            Read::SortedByScore { order, least, most, count, .. } => {
+                match (typed(ValueType::SortedSet)?, row) {
+                    (Some(_), Some(row)) => {
+                        Answer::Scored(self.sorted_by_score(key, row, *order, (*least, *most), *count)?)
+                    }
+                    _ => Answer::Scored(Vec::new()),
                 }
-                _ => Answer::Scored(Vec::new()),
-            },
+            }
         })
     }
 
@@ -96,18 +101,18 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         let wanted = match check {
             Check::KeyAbsent(_) => return Ok(false),
             Check::KeyPresent(_) => return Ok(true),
-            Check::StringEquals(..) => Type::String,
-            Check::FieldEquals(..) | Check::FieldAbsent(..) | Check::FieldAtLeast(..) => Type::Hash,
-            Check::MemberAbsent(..) => Type::Set,
-            Check::SortedMemberAbsent(..) | Check::SortedMemberPresent(..) => Type::SortedSet,
+            Check::StringEquals(..) => ValueType::String,
+            Check::FieldEquals(..) | Check::FieldAbsent(..) | Check::FieldAtLeast(..) => ValueType::Hash,
+            Check::MemberAbsent(..) => ValueType::Set,
+            Check::SortedMemberAbsent(..) | Check::SortedMemberPresent(..) => ValueType::SortedSet,
         };
-        if Header::of(row)?.kind.to_type() != wanted {
+        if RowHeader::of(row)?.encoding.value_type() != wanted {
             return Err(KeyspaceError::WrongType(key.to_owned()));
         }
         Ok(match check {
             Check::KeyAbsent(_) => false,
             Check::KeyPresent(_) => true,
-            Check::StringEquals(_, value) => Header::body(row) == value.as_bytes(),
+            Check::StringEquals(_, value) => RowHeader::body(row) == value.as_bytes(),
             Check::FieldEquals(_, field, value) => {
                 self.field(key, row, field)?.is_some_and(|bytes| bytes == value.as_bytes())
             }
@@ -119,7 +124,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         })
     }
 
-    /// A field as a whole number; an absent one is 0.
+    /// A field as a whole number; 0 if it is absent.
     pub(super) fn field_number(&self, key: &str, row: &[u8], field: &str) -> Result<i64, KeyspaceError> {
         match self.field(key, row, field)? {
             None => Ok(0),
@@ -131,11 +136,11 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
 
     /// One field of a hash, given the hash's row.
     fn field(&self, key: &str, row: &[u8], field: &str) -> Result<Option<Vec<u8>>, StorageError> {
-        if Header::of(row)?.kind == Kind::WideHash {
+        if RowHeader::of(row)?.encoding == Encoding::WideHash {
             let value = self.fields.get(joined(&prefix(key), field.as_bytes()).as_slice())?;
             return Ok(value.map(|guard| guard.value().to_vec()));
         }
-        for pair in PackedFields::of(Header::body(row)) {
+        for pair in PackedFields::of(RowHeader::body(row)) {
             let (name, value) = pair?;
             if name == field.as_bytes() {
                 return Ok(Some(value.to_vec()));
@@ -146,17 +151,16 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
 
     /// A whole hash, given its row.
     pub(super) fn hash(&self, key: &str, row: &[u8]) -> Result<Vec<(String, String)>, StorageError> {
-        let header = Header::of(row)?;
-        // Bounded, so that a broken count cannot ask for all memory.
-        let mut fields = Vec::with_capacity(capacity(header.count).min(1024));
-        if header.kind == Kind::WideHash {
+        let header = RowHeader::of(row)?;
+        let mut fields = Vec::with_capacity(capacity(header.count).min(MAX_RESERVED_FIELDS));
+        if header.encoding == Encoding::WideHash {
             let prefix = prefix(key);
             for entry in self.fields.range(prefix.as_slice()..after(&prefix).as_slice())? {
                 let (row_key, value) = entry?;
                 fields.push((member(&prefix, row_key.value())?, text(value.value())?.to_owned()));
             }
         } else {
-            for pair in PackedFields::of(Header::body(row)) {
+            for pair in PackedFields::of(RowHeader::body(row)) {
                 let (field, value) = pair?;
                 fields.push((text(field)?.to_owned(), text(value)?.to_owned()));
             }
@@ -185,8 +189,8 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         row.map(|guard| score_of(guard.value())).transpose()
     }
 
-    /// Some members of a sorted set with their scores, given the set's row.
-    /// Walks there from the nearer end.
+    /// Some members of a sorted set with their scores, given the set's row. Starts at the
+    /// nearer end of the set.
     pub(super) fn sorted_range(
         &self,
         key: &str,
@@ -198,7 +202,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         if let Some(packed) = PackedSortedSet::of(row)? {
             return packed.range(order, offset, count);
         }
-        let total = Header::of(row)?.count;
+        let total = RowHeader::of(row)?.count;
         let prefix = prefix(key);
         let rows = self.order.range(prefix.as_slice()..after(&prefix).as_slice())?;
         let entry = |row: OrderRow<'_>| scored_member(&prefix, row);
@@ -227,7 +231,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         (least, most): (f64, f64),
         count: u64,
     ) -> Result<Vec<(String, f64)>, StorageError> {
-        // Also false for bounds that are no numbers.
+        // Also false if a bound is not a number.
         let in_order = least <= most;
         if !in_order {
             return Ok(Vec::new());
@@ -246,21 +250,21 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     }
 }
 
-/// The share of a sorted set from which on reading all of it in its order is
-/// faster than looking members up one by one: one in so many.
+/// If at least one in this many members of a set is wanted, reading the whole set in order
+/// is faster than looking members up one by one.
 const SCAN_FROM_ONE_IN: usize = 8;
 
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
-    /// The members of a sorted set that a selection takes, lowest first.
+    /// The members of a selection with their scores, lowest first.
     pub(super) fn select(&self, selection: &Selection, now: u64) -> Result<Vec<(String, f64)>, StorageError> {
         let Some(row) = self.live_row(&selection.scores, now)? else {
             return Ok(Vec::new());
         };
         let candidates = self.candidates(selection, now)?;
         let mut selected = Vec::with_capacity(candidates.len());
-        let header = Header::of(row.value())?;
-        if header.kind == Kind::SortedSet && is_large_share(candidates.len(), header.count) {
-            // Both are in the order of the members' bytes.
+        let header = RowHeader::of(row.value())?;
+        if header.encoding == Encoding::SortedSet && is_large_share(candidates.len(), header.count) {
+            // Both the candidates and the rows are in the byte order of the members.
             let prefix = prefix(&selection.scores);
             let mut candidates = candidates.into_iter().peekable();
             for entry in self.scores.range(prefix.as_slice()..after(&prefix).as_slice())? {
@@ -284,13 +288,12 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         Ok(selected)
     }
 
-    /// The members that are in enough of a selection's sets, in the order of
-    /// their bytes, each once.
+    /// The members of all or any of the sets of a selection, in byte order, each once.
     fn candidates(&self, selection: &Selection, now: u64) -> Result<Vec<String>, StorageError> {
         let mut sets = Vec::with_capacity(selection.sets.len());
         for key in &selection.sets {
             if let Some(row) = self.live_row(key, now)? {
-                sets.push((Header::of(row.value())?.count, key));
+                sets.push((RowHeader::of(row.value())?.count, key));
             }
         }
         sets.sort_unstable();
@@ -319,7 +322,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         Ok(candidates)
     }
 
-    /// Those of some texts that are members of a set of `count`.
+    /// Those of some texts that are members of a set, which has `count` members.
     fn within(&self, texts: Vec<String>, count: u64, key: &str) -> Result<Vec<String>, StorageError> {
         let members = if is_large_share(texts.len(), count) { Some(self.set_members(key)?) } else { None };
         let mut inside = Vec::with_capacity(texts.len());
@@ -340,7 +343,7 @@ fn is_large_share(part: usize, whole: u64) -> bool {
     part.saturating_mul(SCAN_FROM_ONE_IN) >= capacity(whole)
 }
 
-/// A row of `order`, as a range gives it.
+/// A row of `order`, as an iterator over a range returns it.
 type OrderRow<'a> = Result<(redb::AccessGuard<'a, Bytes>, redb::AccessGuard<'a, Bytes>), StorageError>;
 
 fn scored_member(prefix: &[u8], row: OrderRow<'_>) -> Result<(String, f64), StorageError> {
@@ -349,7 +352,7 @@ fn scored_member(prefix: &[u8], row: OrderRow<'_>) -> Result<(String, f64), Stor
     Ok((member.to_owned(), score))
 }
 
-/// What follows the prefix of a collection's row.
+/// The member after the prefix in the key of a collection's row.
 fn member(prefix: &[u8], row: &[u8]) -> Result<String, StorageError> {
     text(row.get(prefix.len()..).unwrap_or_default()).map(str::to_owned)
 }

@@ -1,111 +1,110 @@
-//! Opening the journal of a store file: what only the journal has is applied
-//! first.
+//! Opening the journal of a store file: records that the file lacks are applied to it.
 //!
-//! The store file names in `meta` the journal that goes with it, and the last
-//! record that it has. A journal's own records are numbered without a gap. So
-//! at opening it is known which records are missing in the store file, and
-//! whether both belong together; where they do not, nothing is opened, because
-//! one of the two has acknowledged writes that the other lacks.
+//! The store file contains, in `meta`, the id of its journal and the number of the last
+//! record that was applied to it. The records of a journal are numbered without gaps. So
+//! it is known which records the file lacks, and whether the two belong together. If they
+//! do not, the store is not opened, because each may have acknowledged writes that the
+//! other lacks.
 
 use super::apply::preflight;
 use super::database::damaged;
-use super::journal::{self, Contents, Journal, Medium, Unreadable};
+use super::journal::{self, Journal, JournalContents, JournalError, JournalStorage};
 use super::tables::{META, META_JOURNAL, META_RECORD, Tables, corrupted};
 use crate::batch::Batch;
 use redb::{Database, ReadableDatabase};
 
-/// The numbers that one opening of the store can use.
+/// The number of record numbers that are reserved each time a store is opened.
 ///
-/// Each opening starts with numbers that were never given to a record. What a
-/// failed disk has left in the journal, even if it looks whole, does not follow
-/// any record that is written later.
+/// The first record after opening gets a number that no record ever had. So a record that a
+/// failed disk has left in the journal, even a complete one, never follows a new record.
 const NUMBERS_OF_ONE_OPENING: u64 = 1 << 32;
 
-/// What a store file knows of its journal.
-struct Known {
-    /// The id of the journal that goes with it; 0 is none.
+/// What a store file says about its journal.
+struct JournalPosition {
+    /// The id of the journal; 0 means none.
     journal: u64,
-    /// The number of the last record that the store file has.
+    /// The number of the last record that was applied to the store file.
     record: u64,
 }
 
-/// Brings a store up to date with its journal, and opens the journal for more;
-/// the error tells the operator what to do.
+/// Applies the records that a store file lacks, and opens the journal for more. The error
+/// tells the operator what to do.
 pub(super) fn open_journal(
     database: &Database,
-    mut medium: Box<dyn Medium>,
+    mut storage: Box<dyn JournalStorage>,
     length: usize,
 ) -> Result<Journal, String> {
-    let known = known(database).map_err(|error| damaged(&error.to_string()))?;
-    let bytes = medium.read().map_err(|error| format!("its journal cannot be read: {error}"))?;
-    let contents = bytes.as_deref().map(Contents::of).transpose().map_err(advice)?;
-    let last = (known.record / NUMBERS_OF_ONE_OPENING + 1) * NUMBERS_OF_ONE_OPENING;
+    let position = position(database).map_err(|error| damaged(&error.to_string()))?;
+    let bytes = storage.read().map_err(|error| format!("its journal cannot be read: {error}"))?;
+    let contents = bytes.as_deref().map(JournalContents::of).transpose().map_err(advice)?;
+    let last = (position.record / NUMBERS_OF_ONE_OPENING + 1) * NUMBERS_OF_ONE_OPENING;
     let failed = |error: redb::Error| format!("its journal cannot be applied: {error}");
 
-    // A journal without records may be left by an opening that went no further.
-    let foreign = |contents: &Contents<'_>| contents.id != known.journal && !contents.records.is_empty();
+    // A journal without records may be left over from an earlier attempt to open the store.
+    let foreign =
+        |contents: &JournalContents<'_>| contents.id != position.journal && !contents.records.is_empty();
     if contents.as_ref().is_some_and(foreign) {
-        return Err(APART.to_owned());
+        return Err(MISMATCH.to_owned());
     }
-    if contents.is_none() && known.journal != 0 {
+    if contents.is_none() && position.journal != 0 {
         tracing::warn!(
             "the store was not shut down cleanly and its journal is missing: \
              the last writes may be lost"
         );
     }
-    let ours = contents.filter(|contents| contents.id == known.journal);
+    let ours = contents.filter(|contents| contents.id == position.journal);
     if let Some(contents) = &ours {
-        if contents.records.first().is_some_and(|(number, _)| *number > known.record.saturating_add(1)) {
-            return Err(APART.to_owned());
+        if contents.records.first().is_some_and(|(number, _)| *number > position.record.saturating_add(1)) {
+            return Err(MISMATCH.to_owned());
         }
-        let missing = contents.records.iter().filter(|(number, _)| *number > known.record);
+        let missing = contents.records.iter().filter(|(number, _)| *number > position.record);
         apply(database, missing.map(|(_, payload)| *payload), last).map_err(failed)?;
     }
     let reusable = ours.is_some() && bytes.is_some_and(|bytes| bytes.len() == length);
     if !reusable {
-        let id = getrandom::u64().map_err(|error| format!("no random numbers: {error}"))?.max(1);
-        medium
+        let id =
+            getrandom::u64().map_err(|error| format!("the system has no random numbers: {error}"))?.max(1);
+        storage
             .replace(&journal::head(id), length)
-            .map_err(|error| format!("its journal cannot be made: {error}"))?;
+            .map_err(|error| format!("its journal cannot be created: {error}"))?;
         note(database, id, last).map_err(failed)?;
     }
-    Ok(Journal::empty(medium, length, last))
+    Ok(Journal::empty(storage, length, last))
 }
 
-/// Removes a journal whose records the store file has, and notes that the store
-/// file is complete without one.
+/// Removes a journal whose records were all applied, and notes that the store file is
+/// complete without it.
 pub(super) fn close_journal(database: &Database, journal: Journal) -> Result<(), redb::Error> {
     let last = journal.last();
-    // In this order: a store file that is complete by itself never lies beside
-    // records.
+    // The order matters: a store file that names no journal must never be beside records.
     journal.remove()?;
     note(database, 0, last)
 }
 
-const APART: &str = "its journal (the file of the same name with -journal after it) belongs to another store \
-     file or to another moment of it; put the store file back that was beside it, or, to do without \
-     what only the journal has, move the journal away";
+const MISMATCH: &str = "its journal (the file of the same name followed by -journal) belongs to another store file \
+     or to another copy of it; put back the store file that belongs to the journal, or move the journal away, \
+     which loses the writes that only the journal has";
 
-fn advice(unreadable: Unreadable) -> String {
+fn advice(unreadable: JournalError) -> String {
     match unreadable {
-        Unreadable::Damaged => "its journal (the file of the same name with -journal after it) is damaged; \
-             put a backup in the place of both, or, to do without what only the journal has, \
-             move the journal away"
+        JournalError::Damaged => "its journal (the file of the same name followed by -journal) is damaged; \
+             restore both files from a backup, or move the journal away, \
+             which loses the writes that only the journal has"
             .to_owned(),
-        Unreadable::Format(format) => format!(
-            "its journal has the format {format}, which this tidings does not know; \
-             run the tidings that wrote it, and stop it in order"
+        JournalError::Format(format) => format!(
+            "its journal has the format {format}, which this version does not know; \
+             run the version that wrote it, and shut it down cleanly"
         ),
     }
 }
 
-fn known(database: &Database) -> Result<Known, redb::Error> {
+fn position(database: &Database) -> Result<JournalPosition, redb::Error> {
     let meta = database.begin_read()?.open_table(META)?;
     let number = |key| Ok::<_, redb::Error>(meta.get(key)?.map_or(0, |number| number.value()));
-    Ok(Known { journal: number(META_JOURNAL)?, record: number(META_RECORD)? })
+    Ok(JournalPosition { journal: number(META_JOURNAL)?, record: number(META_RECORD)? })
 }
 
-/// Notes which journal goes with the store file, and where its numbers start.
+/// Stores the id of the journal in the store file, and the number before its first record.
 fn note(database: &Database, id: u64, last: u64) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
     {
@@ -116,12 +115,11 @@ fn note(database: &Database, id: u64, last: u64) -> Result<(), redb::Error> {
     Ok(transaction.commit()?)
 }
 
-/// Applies records that are missing in the store file, all or none.
+/// Applies records to a store file, all or none.
 ///
-/// A record finds the store as it was when its batches were applied for the
-/// first time, so it does the same again: the store file has all that came
-/// before, expiry is judged by the time of then, and no key was swept away
-/// meanwhile, because a sweep is a checkpoint.
+/// The effect is the same as the first time, because the store is in the same state: the
+/// file has all earlier writes, expiry is decided by the time in the record, and no expired
+/// key was removed in between, because such a removal is a checkpoint.
 fn apply<'a>(
     database: &Database,
     records: impl Iterator<Item = &'a [u8]>,

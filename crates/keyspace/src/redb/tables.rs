@@ -1,48 +1,44 @@
-//! What is on disk: the tables of the embedded engine and their bytes.
+//! The layout of the store file: the tables of the embedded engine and their bytes.
 //!
-//! Every table maps bytes to bytes, so that keys are compared by `memcmp`.
+//! Every table maps bytes to bytes, so that `memcmp` orders the keys.
 //!
 //! | table | key | value |
 //! | --- | --- | --- |
-//! | `keys` | key | [`Header`], then the string, or what a packed hash or sorted set holds |
-//! | `fields` | key, field | value, for hashes that outgrew their row |
+//! | `keys` | key | [`RowHeader`], then the string, or what a packed hash or sorted set holds |
+//! | `fields` | key, field | value, for hashes that are too large for their row |
 //! | `members` | key, member | nothing |
 //! | `scores` | key, member | score, big-endian bits |
 //! | `order` | key, ordered score, member | nothing |
 //! | `expiries` | Unix milliseconds, key | nothing |
 //!
-//! A row of a collection starts with the length of its key and the key, so that
-//! a collection is one contiguous range and no key can be mistaken for another.
+//! The rows of a collection start with the length of its key and the key, so that a
+//! collection is one contiguous range and no key can be mistaken for another.
 //!
-//! A hash lives inside its row in `keys` until it is larger than
-//! [`PACKED_BYTES`]: most hashes (an account, a news item) are small and read
-//! whole, and one lookup is several times faster than a range of rows. A large
-//! one (the comments of a thread) has a row for each field, so that a change
-//! does not rewrite all of it.
+//! A hash of up to [`PACKED_BYTES`] is stored inside its row in `keys`: most hashes are
+//! small and read whole, and one lookup is several times faster than a range of rows. A
+//! larger hash has a row for each field, so that a change does not rewrite all of it.
 //!
-//! A sorted set that was selected from others lives inside its row too, however
-//! large it is: it is written whole, read at some position, and expires whole.
+//! A sorted set that was stored by a selection is inside its row too, however large it is:
+//! it is written whole, read at any position, and removed whole.
 
 use redb::{ReadableTable, StorageError, TableDefinition, TableError};
 
-/// The layout that this code reads and writes. A change of the tables' bytes
-/// raises it.
+/// The version of the layout. Every change of the tables' bytes raises it.
 pub(super) const LAYOUT_VERSION: u64 = 3;
 
-/// The size beyond which a hash gets a row for each field.
+/// The largest packed hash, in bytes. A larger one has a row for each field.
 pub(super) const PACKED_BYTES: usize = 2048;
 
-/// Where numbers about the store itself are kept.
+/// Numbers about the store itself.
 pub(super) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
 /// The key of the version in [`META`].
 pub(super) const META_LAYOUT: &str = "layout";
-/// The key of the id of the journal that goes with the store, in [`META`]; 0 is none.
+/// The key of the id of the store's journal in [`META`]; 0 means none.
 pub(super) const META_JOURNAL: &str = "journal";
-/// The key of the number of the last record of a journal that the tables have,
-/// in [`META`].
+/// The key of the number of the last journal record that the tables contain, in [`META`].
 pub(super) const META_RECORD: &str = "record";
 
-/// All tables have the same type: bytes to bytes.
+/// The type of the keys and values of all tables.
 pub(super) type Bytes = &'static [u8];
 
 const KEYS: TableDefinition<Bytes, Bytes> = TableDefinition::new("keys");
@@ -52,7 +48,7 @@ const SCORES: TableDefinition<Bytes, Bytes> = TableDefinition::new("scores");
 const ORDER: TableDefinition<Bytes, Bytes> = TableDefinition::new("order");
 const EXPIRIES: TableDefinition<Bytes, Bytes> = TableDefinition::new("expiries");
 
-/// The tables, open in one transaction: read-only or to be written.
+/// The tables, open in a read or a write transaction.
 pub(super) struct Tables<T> {
     pub(super) keys: T,
     pub(super) fields: T,
@@ -96,7 +92,7 @@ impl<'txn> Tables<WriteTable<'txn>> {
 }
 
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
-    /// The row of a key that is not expired.
+    /// The row of a key, unless the key is absent or expired.
     pub(super) fn live_row(
         &self,
         key: &str,
@@ -105,14 +101,14 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         let Some(row) = self.keys.get(key.as_bytes())? else {
             return Ok(None);
         };
-        let expired = Header::of(row.value())?.expired(now);
+        let expired = RowHeader::of(row.value())?.expired(now);
         Ok((!expired).then_some(row))
     }
 }
 
-/// What a key holds, and how.
+/// The type of a key's value, and how it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Encoding {
     String,
     /// A hash inside its row.
     PackedHash,
@@ -124,32 +120,32 @@ pub(super) enum Kind {
     PackedSortedSet,
 }
 
-/// The four types that callers know.
+/// The type of a key's value, as callers see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Type {
+pub(super) enum ValueType {
     String,
     Hash,
     Set,
     SortedSet,
 }
 
-impl Kind {
-    /// The type as callers know it.
-    pub(super) fn to_type(self) -> Type {
+impl Encoding {
+    /// The type, as callers see it.
+    pub(super) fn value_type(self) -> ValueType {
         match self {
-            Self::String => Type::String,
-            Self::PackedHash | Self::WideHash => Type::Hash,
-            Self::Set => Type::Set,
-            Self::SortedSet | Self::PackedSortedSet => Type::SortedSet,
+            Self::String => ValueType::String,
+            Self::PackedHash | Self::WideHash => ValueType::Hash,
+            Self::Set => ValueType::Set,
+            Self::SortedSet | Self::PackedSortedSet => ValueType::SortedSet,
         }
     }
 }
 
 /// The start of every row in `keys`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) kind: Kind,
-    /// Unix milliseconds from which on the key is absent; 0 means never.
+pub(super) struct RowHeader {
+    pub(super) encoding: Encoding,
+    /// When the key expires, in Unix milliseconds; 0 means never.
     pub(super) expires_at: u64,
     /// The number of fields or members; 1 for a string.
     pub(super) count: u64,
@@ -157,21 +153,21 @@ pub(super) struct Header {
 
 const HEADER_BYTES: usize = 17;
 
-impl Header {
+impl RowHeader {
     /// Reads the header of a row.
     pub(super) fn of(row: &[u8]) -> Result<Self, StorageError> {
         let (header, _) =
             row.split_at_checked(HEADER_BYTES).ok_or_else(|| corrupted("a key's row is short"))?;
-        let kind = match header[0] {
-            b's' => Kind::String,
-            b'h' => Kind::PackedHash,
-            b'H' => Kind::WideHash,
-            b'S' => Kind::Set,
-            b'Z' => Kind::SortedSet,
-            b'z' => Kind::PackedSortedSet,
-            other => return Err(corrupted(&format!("a key's row has the unknown kind {other}"))),
+        let encoding = match header[0] {
+            b's' => Encoding::String,
+            b'h' => Encoding::PackedHash,
+            b'H' => Encoding::WideHash,
+            b'S' => Encoding::Set,
+            b'Z' => Encoding::SortedSet,
+            b'z' => Encoding::PackedSortedSet,
+            other => return Err(corrupted(&format!("a key's row has the unknown encoding {other}"))),
         };
-        Ok(Self { kind, expires_at: number(&header[1..9])?, count: number(&header[9..])? })
+        Ok(Self { encoding, expires_at: number(&header[1..9])?, count: number(&header[9..])? })
     }
 
     /// What follows the header in a row.
@@ -181,16 +177,16 @@ impl Header {
 
     /// A row of this header and a body.
     pub(super) fn row(&self, body: &[u8]) -> Vec<u8> {
-        let kind = match self.kind {
-            Kind::String => b's',
-            Kind::PackedHash => b'h',
-            Kind::WideHash => b'H',
-            Kind::Set => b'S',
-            Kind::SortedSet => b'Z',
-            Kind::PackedSortedSet => b'z',
+        let encoding = match self.encoding {
+            Encoding::String => b's',
+            Encoding::PackedHash => b'h',
+            Encoding::WideHash => b'H',
+            Encoding::Set => b'S',
+            Encoding::SortedSet => b'Z',
+            Encoding::PackedSortedSet => b'z',
         };
         let mut row = Vec::with_capacity(HEADER_BYTES + body.len());
-        row.push(kind);
+        row.push(encoding);
         row.extend_from_slice(&self.expires_at.to_be_bytes());
         row.extend_from_slice(&self.count.to_be_bytes());
         row.extend_from_slice(body);
@@ -244,10 +240,10 @@ pub(super) fn order_key(prefix: &[u8], score: f64, member: &[u8]) -> Vec<u8> {
     [prefix, &ordered_bits(score).to_be_bytes(), member].concat()
 }
 
-/// The first key of the rows in `order` whose scores are between two, both
-/// included, and the key after the last.
+/// The range of keys in `order` whose scores are between two, both included: the first key,
+/// and the key after the last.
 pub(super) fn order_keys_between(prefix: &[u8], least: f64, most: f64) -> (Vec<u8>, Vec<u8>) {
-    // Both zeros are one score. No carry: only a negative NaN has all bits set.
+    // Adding 0.0 turns -0.0 into 0.0: both zeros are one score. No carry: only a negative NaN has all bits set.
     let (first, last) = (ordered_bits(least + 0.0), ordered_bits(most + 0.0));
     (joined(prefix, &first.to_be_bytes()), joined(prefix, &last.saturating_add(1).to_be_bytes()))
 }
@@ -271,7 +267,7 @@ pub(super) fn score_of(row: &[u8]) -> Result<f64, StorageError> {
 
 const SIGN: u64 = 1 << 63;
 
-/// Bits that order as unsigned numbers as the scores do.
+/// Bits that, compared as unsigned numbers, order as the scores do.
 fn ordered_bits(score: f64) -> u64 {
     let bits = score.to_bits();
     if bits & SIGN == 0 { bits | SIGN } else { !bits }
@@ -317,14 +313,14 @@ impl<'a> Iterator for PackedFields<'a> {
 /// Adds a field to the body of a packed hash.
 pub(super) fn pack_field(body: &mut Vec<u8>, field: &[u8], value: &[u8]) {
     for bytes in [field, value] {
-        // A longer text would not fit into a packed hash anyway.
+        // A longer text does not fit into a packed hash.
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         body.extend_from_slice(&length.to_be_bytes());
         body.extend_from_slice(bytes);
     }
 }
 
-/// Text that was written as text.
+/// Reads bytes that were written as text.
 pub(super) fn text(bytes: &[u8]) -> Result<&str, StorageError> {
     std::str::from_utf8(bytes).map_err(|_| corrupted("a text is not UTF-8"))
 }
@@ -333,7 +329,7 @@ fn number(bytes: &[u8]) -> Result<u64, StorageError> {
     bytes.try_into().map(u64::from_be_bytes).map_err(|_| corrupted("a number is not eight bytes"))
 }
 
-/// The error of a store file whose bytes make no sense.
+/// The error for a store file whose bytes make no sense.
 pub(super) fn corrupted(what: &str) -> StorageError {
     StorageError::Corrupted(what.to_owned())
 }

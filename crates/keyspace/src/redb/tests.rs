@@ -1,5 +1,5 @@
-//! What only the embedded engine promises: durability, recovery, one writer,
-//! errors on opening.
+//! Rules of the embedded engine alone: durability, recovery, the queue, and errors on
+//! opening.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -25,7 +25,7 @@ fn options() -> StoreOptions {
     StoreOptions { timeout: Duration::from_secs(20), ..StoreOptions::default() }
 }
 
-/// The reason for which a URL cannot be opened.
+/// The reason why a URL cannot be opened.
 async fn refusal(url: &str) -> String {
     match Store::open(url, &options()).await {
         Err(OpenError::Engine { url: shown, reason }) => {
@@ -101,11 +101,11 @@ async fn one_process_opens_a_file_at_a_time() {
     assert!(refusal(&url).await.contains("another process has it open"));
     drop(store);
     assert!(refusal(&url).await.contains("another process has it open"));
-    // This test's runtime has one thread: the last drop happens on it.
+    // The runtime has one thread, and the last drop blocks it.
     drop(clone);
     let store = Store::open(&url, &options()).await.unwrap();
     store.close().await;
-    // Closed is closed, even while clones live.
+    // The store is closed even though clones of it exist.
     Store::open(&url, &options()).await.unwrap();
 }
 
@@ -119,9 +119,9 @@ async fn what_cannot_be_opened_tells_what_to_do() {
 
     let path = folder.path().join("text");
     std::fs::write(&path, "id,title,url\n".repeat(1000)).unwrap();
-    assert!(refusal(&url("text")).await.contains("damaged or is not a tidings store"));
+    assert!(refusal(&url("text")).await.contains("damaged or is not a store"));
     std::fs::write(&path, "short").unwrap();
-    assert!(refusal(&url("text")).await.contains("damaged or is not a tidings store"));
+    assert!(refusal(&url("text")).await.contains("damaged or is not a store"));
 
     let foreign = redb::Database::create(folder.path().join("foreign")).unwrap();
     let transaction = foreign.begin_write().unwrap();
@@ -157,7 +157,7 @@ async fn a_cut_off_file_is_an_error_and_not_a_panic() {
         std::fs::write(&path, &whole[..whole.len() * part / 100]).unwrap();
         assert!(refusal(&url).await.contains("damaged"), "{part} %");
     }
-    // An empty file is what `touch` or a temporary file leaves; it is a new store.
+    // An empty file, as `touch` makes it, is a new store.
     std::fs::write(&path, "").unwrap();
     assert_eq!(Store::open(&url, &options()).await.unwrap().count_keys().await.unwrap(), 0);
 }
@@ -181,7 +181,7 @@ async fn a_commit_is_flushed_before_it_is_acknowledged() {
         redb.commit(increment("counter")).await.unwrap();
         assert!(disk.flushes() > before);
     }
-    // What writes nothing flushes nothing.
+    // A batch without writes does not flush.
     let before = disk.flushes();
     let mut batch = Batch::new();
     batch.key_absent("counter");
@@ -215,7 +215,7 @@ async fn waiting_batches_share_one_flush() {
     assert!(disk.flushes() - before < 100 * one, "{} flushes", disk.flushes() - before);
 }
 
-/// A small generator of pseudo-random bits, so that a failure can be repeated.
+/// A generator of pseudo-random bits, so that a failure can be reproduced.
 fn bits(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -227,7 +227,7 @@ fn bits(state: &mut u64) -> u64 {
 async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
     let disk = Disk::default();
     let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
-    // How many events had happened when the n-th batch was acknowledged.
+    // The number of events before each acknowledgement.
     let mut acknowledged = Vec::new();
     for _ in 0..12 {
         let mut batch = increment("counter");
@@ -269,7 +269,7 @@ async fn a_full_disk_refuses_commits_and_the_engine_works_on() {
             assert!(is_unavailable(outcome), "round {round}");
         }
         disk.set_full(false);
-        // The writer opens the disk again by itself, at the latest with the next batch.
+        // The writer reopens the store by itself, with the next batch at the latest.
         let deadline = Instant::now() + PATIENCE;
         while is_unavailable(redb.commit(increment("recovered")).await) {
             assert!(Instant::now() < deadline);
@@ -318,7 +318,7 @@ async fn a_disk_that_hangs_is_reported_in_time() {
     )
     .unwrap();
     // The test holds the one write transaction, as a hanging flush would.
-    let blocker = redb.inner.slot.begin_write().unwrap();
+    let blocker = redb.shared.database.begin_write().unwrap();
     let start = Instant::now();
     assert!(is_unavailable(redb.commit(setting("key", "late")).await));
     assert!(start.elapsed() < PATIENCE);
@@ -369,10 +369,10 @@ async fn expired_keys_are_swept_away_while_idle() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(string(&redb, "stays").unwrap().as_deref(), Some("text"));
-    // With nothing left to sweep, a sweep leaves the disk alone.
+    // A sweep that finds nothing does not write.
     let flushes = disk.flushes();
-    let mut idle = Writer::new(
-        redb.inner.slot.clone(),
+    let mut idle = WriterThread::new(
+        redb.shared.database.clone(),
         None,
         EngineClock::Manual(clock),
         broadcast::Sender::new(1),

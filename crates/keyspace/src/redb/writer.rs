@@ -1,26 +1,25 @@
-//! The one thread that writes: it takes all queued batches, applies them in one
-//! transaction, flushes once, then answers all of them (group commit).
+//! The writer thread: it applies all queued batches in one transaction, flushes once, and
+//! answers all of them (group commit).
 //!
-//! A disk that is told to flush takes long, however little it flushes: the more
-//! batches wait, the more share one flush. What is flushed is one record in the
-//! journal. In this order:
+//! A flush takes long however little it writes, so waiting batches share one. What is
+//! flushed is one record in the journal:
 //!
-//! 1. The batches are applied in a transaction, which nobody sees yet.
-//! 2. Their writes are appended to the journal, and that is flushed.
-//! 3. The transaction is committed without a flush. Now everybody sees it.
+//! 1. The batches are applied in a transaction that no reader sees yet.
+//! 2. Their writes are appended to the journal, and the journal is flushed.
+//! 3. The transaction is committed without a flush. Now readers see it.
 //! 4. The callers are answered.
 //!
-//! So nothing is seen or acknowledged that a crash could take back. A
-//! *checkpoint* is a commit that flushes the store file, after which the journal
-//! starts over. It happens once a second, with a group that is too large for
-//! the journal or does not fit into it any more, and with a sweep.
+//! So nothing that a crash could undo is read or acknowledged. A *checkpoint* is a commit
+//! that flushes the store file, after which the journal starts over. It happens once a
+//! second, when the journal has no room for a group, and when expired keys are removed.
 
 use super::apply::preflight;
-use super::database::Slot;
-use super::journal::{Journal, Logged};
+use super::database::ReopenableDatabase;
+use super::journal::{Journal, LoggedBatch};
 use super::tables::{META, META_RECORD, Tables};
 use crate::batch::{Batch, CommitError, Committed, Write};
 use crate::events::Message;
+use crate::limits::{MAX_GROUP_BATCHES, MAX_SWEPT_ROWS};
 use crate::read_set::Versions;
 use crate::{EngineClock, KeyspaceError};
 use redb::Durability;
@@ -30,59 +29,52 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, broadcast, oneshot};
 
-/// The most batches in one transaction: it bounds how long the first of them
-/// waits for the last.
-const MAX_GROUP: usize = 256;
-
-/// How often expired keys are looked for, and the store file is flushed if
-/// something was written.
+/// How often expired keys are removed, and the store file is flushed if anything was
+/// written.
 const TIDY_EVERY: Duration = Duration::from_secs(1);
 
-/// About the most rows that one transaction sweeps away: it bounds how long
-/// batches wait for the sweep.
-const SWEEP_ROWS: u64 = 2_000;
-
-/// A batch on its way to the writer.
-pub(super) struct Job {
+/// A batch in the writer's queue.
+pub(super) struct QueuedBatch {
     pub(super) batch: Batch,
     pub(super) reply: oneshot::Sender<Result<Committed, CommitError>>,
-    /// The job's place in the bounded queue, given back with the answer.
+    /// The place in the bounded queue, freed with the answer.
     pub(super) _place: OwnedSemaphorePermit,
 }
 
-/// The writer's thread.
-pub(super) struct Writer {
-    slot: Arc<Slot>,
-    /// Where what is acknowledged is flushed; a store in memory has none.
+/// The state of the writer thread.
+pub(super) struct WriterThread {
+    database: Arc<ReopenableDatabase>,
+    /// Where acknowledged writes are flushed. A store in memory has none.
     journal: Option<Journal>,
-    /// Whether the journal may hold what the open database does not: only
-    /// opening both anew tells.
+    /// Whether the journal may hold writes that the open database lacks. Only reopening
+    /// both can tell.
     in_doubt: bool,
     clock: EngineClock,
     messages: broadcast::Sender<Message>,
     versions: Arc<Versions>,
 }
 
-impl Writer {
+impl WriterThread {
     /// A writer of an open store.
     pub(super) fn new(
-        slot: Arc<Slot>,
+        database: Arc<ReopenableDatabase>,
         journal: Option<Journal>,
         clock: EngineClock,
         messages: broadcast::Sender<Message>,
         versions: Arc<Versions>,
     ) -> Self {
-        Self { slot, journal, in_doubt: false, clock, messages, versions }
+        Self { database, journal, in_doubt: false, clock, messages, versions }
     }
 
-    /// Works until nobody can send jobs any more and all are answered.
-    pub(super) fn run(mut self, jobs: &Receiver<Job>) {
+    /// Runs until the store is closed and every queued batch is answered.
+    pub(super) fn run(mut self, queue: &Receiver<QueuedBatch>) {
         let mut next_tidying = Instant::now() + TIDY_EVERY;
         loop {
             let patience = next_tidying.saturating_duration_since(Instant::now());
-            match jobs.recv_timeout(patience) {
+            match queue.recv_timeout(patience) {
                 Ok(first) => {
-                    let group = std::iter::once(first).chain(jobs.try_iter()).take(MAX_GROUP).collect();
+                    let group =
+                        std::iter::once(first).chain(queue.try_iter()).take(MAX_GROUP_BATCHES).collect();
                     self.commit_group(group);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -97,31 +89,31 @@ impl Writer {
     }
 
     /// Applies a group of batches and answers each of them.
-    pub(super) fn commit_group(&mut self, mut group: Vec<Job>) {
-        // Who has gone away has been told that the outcome is unknown.
-        group.retain(|job| !job.reply.is_closed());
+    pub(super) fn commit_group(&mut self, mut group: Vec<QueuedBatch>) {
+        // These callers have timed out and been told that the outcome is unknown.
+        group.retain(|queued| !queued.reply.is_closed());
         let outcomes = self.apply_group(&group);
-        self.raise_versions(group.iter().map(|job| &job.batch));
+        self.raise_versions(group.iter().map(|queued| &queued.batch));
         match outcomes {
             Ok(outcomes) => {
-                for (job, outcome) in group.into_iter().zip(outcomes) {
+                for (queued, outcome) in group.into_iter().zip(outcomes) {
                     if outcome.is_ok() {
-                        self.send_messages(&job.batch);
+                        self.send_messages(&queued.batch);
                     }
-                    // A caller that has gone away does not want to know.
-                    let _ = job.reply.send(outcome);
+                    // This fails if the caller has timed out.
+                    let _ = queued.reply.send(outcome);
                 }
             }
             Err(error) => {
                 tracing::error!(%error, batches = group.len(), "commit failed");
                 let mut batches = Vec::with_capacity(group.len());
-                for job in group {
+                for queued in group {
                     let text = format!("the commit failed: {error}");
-                    let _ = job.reply.send(Err(KeyspaceError::Unavailable(text).into()));
-                    batches.push(job.batch);
+                    let _ = queued.reply.send(Err(KeyspaceError::Unavailable(text).into()));
+                    batches.push(queued.batch);
                 }
                 self.recover();
-                // What the failure has left in the journal can be read from now on.
+                // Writes that the failure has left in the journal can be read from now on.
                 self.raise_versions(batches.iter());
             }
         }
@@ -133,18 +125,18 @@ impl Writer {
         }
     }
 
-    /// Opens the store anew if a failure has made it unusable.
+    /// Reopens the store if a failure has made it unusable.
     fn recover(&mut self) {
-        if !self.in_doubt && self.slot.works() {
+        if !self.in_doubt && self.database.works() {
             return;
         }
-        if let Some(journal) = self.slot.reopen() {
+        if let Some(journal) = self.database.reopen() {
             self.journal = journal;
             self.in_doubt = false;
         }
     }
 
-    /// Sweeps and flushes; answers whether there may be more to sweep.
+    /// Removes expired keys and flushes. Returns whether there may be more expired keys.
     pub(super) fn tidy(&mut self) -> bool {
         let more = self.sweep().and_then(|more| self.checkpoint().map(|()| more));
         more.unwrap_or_else(|error| {
@@ -154,13 +146,13 @@ impl Writer {
         })
     }
 
-    /// Closes the store. What cannot be flushed now stays in the journal.
+    /// Closes the store. Writes that cannot be flushed now stay in the journal.
     pub(super) fn close(mut self) {
         match self.checkpoint() {
-            Ok(()) => self.slot.close(self.journal),
+            Ok(()) => self.database.close(self.journal),
             Err(error) => {
                 tracing::error!(%error, "cannot flush the store file; the journal holds its missing writes");
-                self.slot.close(None);
+                self.database.close(None);
             }
         }
     }
@@ -168,28 +160,31 @@ impl Writer {
     fn send_messages(&self, batch: &Batch) {
         for write in batch.writes() {
             if let Write::Publish(channel, message) = write {
-                // Nobody listens: then nobody wants to know.
+                // This fails if there are no subscribers.
                 let _ = self.messages.send((channel.clone(), message.clone()));
             }
         }
     }
 
-    /// The outcome of each batch, after all that passed are on disk; or the
-    /// failure of the store, after which nobody knows.
-    fn apply_group(&mut self, group: &[Job]) -> Result<Vec<Result<Committed, CommitError>>, redb::Error> {
-        let transaction = self.slot.begin_write()?;
+    /// Applies a group of batches. Returns the outcome of each once those that passed are
+    /// on disk. After an error, all outcomes are unknown.
+    fn apply_group(
+        &mut self,
+        group: &[QueuedBatch],
+    ) -> Result<Vec<Result<Committed, CommitError>>, redb::Error> {
+        let transaction = self.database.begin_write()?;
         let mut outcomes = Vec::with_capacity(group.len());
         let mut accepted = Vec::with_capacity(group.len());
         let mut tables = Tables::write(&transaction)?;
-        for job in group {
+        for queued in group {
             let now = self.clock.now_ms();
-            let outcome = preflight(&tables, &job.batch, now);
+            let outcome = preflight(&tables, &queued.batch, now);
             match &outcome {
                 Ok(committed) => {
-                    tables.apply(&job.batch, &committed.counters, now)?;
-                    let writes = job.batch.writes();
+                    tables.apply(&queued.batch, &committed.counters, now)?;
+                    let writes = queued.batch.writes();
                     if !writes.is_empty() {
-                        accepted.push(Logged { now, writes: Cow::Borrowed(writes) });
+                        accepted.push(LoggedBatch { now, writes: Cow::Borrowed(writes) });
                     }
                 }
                 Err(CommitError::Keyspace(KeyspaceError::Unavailable(reason))) => {
@@ -203,17 +198,17 @@ impl Writer {
         if accepted.is_empty() {
             transaction.abort()?;
         } else {
-            self.make_last(transaction, &accepted)?;
+            self.commit_durably(transaction, &accepted)?;
         }
         Ok(outcomes)
     }
 
-    /// Commits a transaction in which these batches were applied; when this
-    /// returns it is on disk.
-    fn make_last(
+    /// Commits a transaction in which these batches were applied. It is on disk when this
+    /// returns.
+    fn commit_durably(
         &mut self,
         mut transaction: redb::WriteTransaction,
-        accepted: &[Logged<'_>],
+        accepted: &[LoggedBatch<'_>],
     ) -> Result<(), redb::Error> {
         let record = self.journal.as_ref().and_then(|journal| journal.record(accepted));
         if let Some(journal) = &mut self.journal
@@ -221,8 +216,8 @@ impl Writer {
         {
             transaction.open_table(META)?.insert(META_RECORD, journal.last() + 1)?;
             transaction.set_durability(Durability::None)?;
-            // A journal that fails while it is flushed may have the record or
-            // not, and a database that fails afterwards lacks it.
+            // If the flush fails, the journal may or may not have the record. If the commit
+            // fails after it, the database lacks what the journal has.
             self.in_doubt = true;
             journal.append(&record)?;
             transaction.commit()?;
@@ -232,16 +227,16 @@ impl Writer {
         self.commit_checkpoint(transaction)
     }
 
-    /// Flushes the store file if only the journal has what was written last.
+    /// Flushes the store file if the journal has writes that the file lacks.
     pub(super) fn checkpoint(&mut self) -> Result<(), redb::Error> {
         if self.journal.as_ref().is_some_and(Journal::has_records) {
-            let transaction = self.slot.begin_write()?;
+            let transaction = self.database.begin_write()?;
             self.commit_checkpoint(transaction)?;
         }
         Ok(())
     }
 
-    /// Commits a transaction and all before it to the store file.
+    /// Flushes a transaction, and all before it, to the store file.
     fn commit_checkpoint(&mut self, mut transaction: redb::WriteTransaction) -> Result<(), redb::Error> {
         transaction.set_durability(Durability::Immediate)?;
         transaction.commit()?;
@@ -251,20 +246,19 @@ impl Writer {
         Ok(())
     }
 
-    /// Removes some of the keys that expired, if any. Answers whether there
-    /// may be more.
+    /// Removes some of the expired keys. Returns whether there may be more.
     ///
-    /// It has no record, but is a checkpoint. So a record is never applied
-    /// again to a store in which a key is still there that had been swept away
-    /// the first time: it could be alive once more if the clock was set back.
+    /// This is a checkpoint and has no record in the journal. So when a record is applied
+    /// again after a crash, no key is present that had been removed the first time. Such a
+    /// key could come back to life if the clock was set back.
     pub(super) fn sweep(&mut self) -> Result<bool, redb::Error> {
         let now = self.clock.now_ms();
-        // Looked at first without writing, so that an idle store stays idle.
-        if Tables::read(&self.slot.begin_read()?)?.first_expired(now)?.is_none() {
+        // A read comes first, so that an idle store does not write.
+        if Tables::read(&self.database.begin_read()?)?.first_expired(now)?.is_none() {
             return Ok(false);
         }
-        let transaction = self.slot.begin_write()?;
-        let more = Tables::write(&transaction)?.sweep(SWEEP_ROWS, now)?;
+        let transaction = self.database.begin_write()?;
+        let more = Tables::write(&transaction)?.sweep(MAX_SWEPT_ROWS, now)?;
         self.commit_checkpoint(transaction)?;
         Ok(more)
     }

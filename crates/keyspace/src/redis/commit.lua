@@ -1,17 +1,18 @@
 -- Applies a batch: its checks, then its writes, all or nothing.
 --
--- A script is the one thing that Redis never interrupts, but it does not undo
--- what it has written when a command fails. Therefore everything that can
--- refuse the batch is looked at before the first write.
+-- Redis runs a script without interruption, but does not undo its writes if a
+-- command fails. So everything that can refuse the batch is checked before the
+-- first write.
 --
 -- KEYS[i]  the key of the i-th operation; checks come first
 -- ARGV     the number of checks; then for each operation its name, the number
---          of its arguments, and these
+--          of its arguments, and the arguments
 --
--- Answers {'committed', counter...}, or {reason, i} with the operation that
--- refuses: 'rejected' (a check does not hold), 'wrong type', 'not an integer'.
--- The number is negative when another key of the operation is meant; that of
--- a selection is followed by which: 0 for the sorted set, n for the n-th set.
+-- Returns {'committed', counter...}, or {reason, i} for the operation that
+-- refuses the batch. The reason is 'rejected' (a check does not hold), 'wrong
+-- type' or 'not an integer'. The number is negative if another key of the
+-- operation is meant. For a selection, a third number says which: 0 for the
+-- sorted set, n for the n-th set.
 
 local COUNTER_LIMIT = 1000000000000000
 
@@ -49,7 +50,7 @@ local function counter_of(text)
   return number
 end
 
--- The type that an operation needs; none for those that take any.
+-- The type that an operation needs. Operations without an entry take any type.
 local needed = {
   string_equals = 'string',
   field_equals = 'hash',
@@ -85,7 +86,7 @@ local adds = {
   sorted_increment = true,
 }
 
--- Each check answers whether it holds, or nil for a number that is none.
+-- Each check returns whether it holds, or nil for a value that is not a number.
 local holds = {
   key_absent = function(key)
     return type_of(key) == 'none'
@@ -135,9 +136,9 @@ for i = 1, checks do
   end
 end
 
--- What each key will hold when the writes before this one are applied. A
--- removal never makes a key absent here, even if it takes the last entry: the
--- embedded engine reckons the same way.
+-- What each key will hold after the earlier writes. Removing an entry never
+-- makes a key absent here, even if it is the last one: the embedded engine
+-- does the same.
 local plans = {}
 local function plan_of(key)
   local plan = plans[key]
@@ -205,9 +206,9 @@ for i = checks + 1, #KEYS do
   end
 end
 
--- A server whose memory is full refuses writes that need more, but not those
--- that need none: it could stop in the middle. SETRANGE of nothing needs
--- memory in the server's eyes and changes nothing.
+-- A server whose memory is full refuses the commands that may need memory, and
+-- no others, so it could stop in the middle of the batch. SETRANGE with an empty
+-- string counts as such a command and changes nothing.
 if #KEYS > checks then
   local probe = redis.pcall('SETRANGE', KEYS[#KEYS], 0, '')
   if type(probe) == 'table' and probe.err and string.find(probe.err, '^%-?OOM') then
@@ -233,7 +234,7 @@ local apply = {
     call('INCRBY', key, write[1])
   end,
   set_fields = function(key, write)
-    -- One by one: the fields of one write may be more than Lua can unpack.
+    -- One by one: a write may have more fields than Lua can unpack.
     for j = 1, #write, 2 do
       call('HSET', key, write[j], write[j + 1])
     end
@@ -271,7 +272,7 @@ local apply = {
     end
   end,
   sorted_store = function(key, write)
-    -- A member of a set counts as one of score 1: its weight takes that away.
+    -- In a selection the members of a set have the score 1; a weight of 0 removes it.
     if write[1] == 'any' then
       call('ZUNIONSTORE', key, #write - 2, unpack(write, 3))
       call('ZINTERSTORE', key, 2, write[2], key, 'WEIGHTS', 1, 0)
@@ -301,7 +302,7 @@ local apply = {
     call('ZREMRANGEBYRANK', key, 0, write[1])
   end,
   publish = function(channel, write)
-    -- A server that forbids it must not stop the batch in the middle.
+    -- If the user may not publish, the batch must not stop in the middle.
     redis.pcall('PUBLISH', channel, write[1])
   end,
 }

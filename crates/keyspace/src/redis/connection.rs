@@ -1,14 +1,15 @@
-//! One multiplexed connection that is replaced when it fails.
+//! A multiplexed connection that is replaced when it fails.
 //!
-//! redis-rs has a connection manager, but it keeps a connection whose requests
-//! time out (behind a firewall that forgot it, that lasts a quarter of an hour)
-//! and never tries again after a refused password. This one drops a connection
-//! on any doubt; the next request connects anew.
+//! redis-rs has a connection manager, but that one does not replace a connection whose
+//! requests time out (behind a firewall that has dropped it, that lasts a quarter of an
+//! hour), and never retries after a refused password. This one drops a connection that may
+//! be broken; the next request connects again.
 //!
-//! On the same connection the server tells of keys that anybody writes (client-side
-//! caching, in broadcasting mode). What was written before a request was made is
-//! told before its answer is given.
+//! On the same connection, the server reports the keys that any client writes (client-side
+//! caching in broadcasting mode). It reports a write before it answers any request that
+//! comes after the write.
 
+use crate::limits::MAX_PENDING_REQUESTS;
 use crate::read_set::Versions;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Pipeline, PushInfo, PushKind, RedisError, Value, cmd};
@@ -16,84 +17,84 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Requests that may be on their way at once before further ones wait.
-const BUFFERED_REQUESTS: usize = 1024;
-
-/// A connection that heals.
-pub(super) struct Connection {
+/// A connection that reconnects after a failure.
+pub(super) struct ReconnectingConnection {
     client: Client,
     timeout: Duration,
     versions: Arc<Versions>,
-    current: Mutex<Current>,
-    /// Held while connecting, so that many waiting requests connect once.
+    current: Mutex<CurrentConnection>,
+    /// Locked while connecting, so that concurrent requests share one attempt.
     connecting: tokio::sync::Mutex<()>,
 }
 
-/// The connection in use, and how many there were before it.
+/// The connection in use, and the number of connections so far.
 #[derive(Default)]
-struct Current {
+struct CurrentConnection {
     generation: u64,
     connection: Option<MultiplexedConnection>,
-    /// Whether the server tells of writes on it.
+    /// Whether the server reports writes on it.
     tracks_writes: bool,
 }
 
-/// How a request is made.
+/// How to send a request.
 #[derive(Clone, Copy)]
-pub(super) struct Manner {
-    /// How long it may take, with the wait for a connection.
+pub(super) struct RequestOptions {
+    /// How long it may take, including the wait for a connection.
     pub(super) timeout: Duration,
-    /// Whether it only reads. Then it is made once more when the connection
-    /// turns out to be dead, as an idle one may be; a write is not, because
-    /// the server may have done it.
+    /// Whether it only reads. Then it is sent once more if the connection turns out to be
+    /// dead, as an idle one may be. A write is not, because the server may have applied it.
     pub(super) reads: bool,
 }
 
 /// Why a request has no answer.
-pub(super) enum Failure {
+pub(super) enum RequestError {
     /// No answer came in time.
     TimedOut,
     /// The connection failed.
     Redis(RedisError),
 }
 
-impl Connection {
-    /// A connection that is made when it is first needed.
+impl ReconnectingConnection {
+    /// Connects when the first request is sent.
     pub(super) fn new(client: Client, timeout: Duration, versions: Arc<Versions>) -> Self {
         let (current, connecting) = (Mutex::default(), tokio::sync::Mutex::default());
         Self { client, timeout, versions, current, connecting }
     }
 
-    /// Whether the server tells of writes.
+    /// Whether the server reports writes.
     pub(super) fn tracks_writes(&self) -> bool {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).tracks_writes
     }
 
-    /// Sends commands together. Each is answered by a value, which may be an
-    /// error of the server.
-    pub(super) async fn send(&self, pipeline: &Pipeline, manner: Manner) -> Result<Vec<Value>, Failure> {
+    /// Sends commands as one pipeline. Returns one value for each, which may be an error
+    /// of the server.
+    pub(super) async fn send(
+        &self,
+        pipeline: &Pipeline,
+        options: RequestOptions,
+    ) -> Result<Vec<Value>, RequestError> {
         let mut used = 0;
         let attempts = async {
             let answer = self.send_once(pipeline, &mut used).await;
             match answer {
-                Err(error) if manner.reads && error.is_connection_dropped() => {
+                Err(error) if options.reads && error.is_connection_dropped() => {
                     self.discard(used);
                     self.send_once(pipeline, &mut used).await
                 }
                 answer => answer,
             }
         };
-        match tokio::time::timeout(manner.timeout, attempts).await {
+        match tokio::time::timeout(options.timeout, attempts).await {
             Err(_) => {
                 self.discard(used);
-                Err(Failure::TimedOut)
+                Err(RequestError::TimedOut)
             }
             Ok(Err(error)) => {
                 self.discard(used);
-                Err(Failure::Redis(error))
+                Err(RequestError::Redis(error))
             }
             Ok(Ok(values)) => {
-                if values.iter().any(is_doubtful) {
+                if values.iter().any(needs_new_connection) {
                     self.discard(used);
                 }
                 Ok(values)
@@ -117,20 +118,20 @@ impl Connection {
         }
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.timeout))
-            // Each request brings its own time-out.
+            // `send` has its own time-out for each request.
             .set_response_timeout(None)
-            .set_pipeline_buffer_size(BUFFERED_REQUESTS)
+            .set_pipeline_buffer_size(MAX_PENDING_REQUESTS)
             .set_push_sender({
                 let versions = self.versions.clone();
                 move |push| {
-                    heed(&versions, &push);
+                    raise_reported(&versions, &push);
                     Ok::<_, Infallible>(())
                 }
             });
         let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
         let tracks_writes = track(&mut connection).await?;
-        // Nobody reports what was written between two connections. Whoever notes versions
-        // from now on reads by the new connection, which nobody has before that.
+        // Writes between two connections are not reported, so all read sets end. This comes
+        // before the first read on the new connection.
         self.versions.raise_all();
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.generation += 1;
@@ -144,8 +145,8 @@ impl Connection {
         current.connection.clone().map(|connection| (current.generation, connection))
     }
 
-    /// Drops a connection, unless it has been replaced since. Requests that are
-    /// under way on it are still answered.
+    /// Drops a connection, unless it has been replaced since. Requests that are under way
+    /// on it are still answered.
     fn discard(&self, generation: u64) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.generation == generation {
@@ -155,7 +156,7 @@ impl Connection {
     }
 }
 
-/// Asks the server to tell of all keys that anybody writes; answers whether it does.
+/// Asks the server to report the keys that any client writes. Returns whether it does.
 async fn track(connection: &mut MultiplexedConnection) -> Result<bool, RedisError> {
     let mut tracking = cmd("CLIENT");
     tracking.arg("TRACKING").arg("ON").arg("BCAST");
@@ -163,7 +164,7 @@ async fn track(connection: &mut MultiplexedConnection) -> Result<bool, RedisErro
         Ok(Value::ServerError(error)) => {
             tracing::warn!(
                 error = error.code(),
-                "the server does not report writes, so pages cannot be cached; allow CLIENT TRACKING"
+                "the server does not report writes, so reads cannot be cached; allow CLIENT TRACKING"
             );
             Ok(false)
         }
@@ -173,8 +174,8 @@ async fn track(connection: &mut MultiplexedConnection) -> Result<bool, RedisErro
     }
 }
 
-/// Ends what was made from keys that somebody has written.
-fn heed(versions: &Versions, push: &PushInfo) {
+/// Ends the read sets of keys that the server reports as written.
+fn raise_reported(versions: &Versions, push: &PushInfo) {
     match (&push.kind, push.data.first()) {
         (PushKind::Invalidate, Some(Value::Array(keys))) => {
             for key in keys {
@@ -184,16 +185,15 @@ fn heed(versions: &Versions, push: &PushInfo) {
                 }
             }
         }
-        // All keys at once, or an end of the telling.
+        // FLUSHALL, or the end of the reports.
         (PushKind::Invalidate | PushKind::Disconnection, _) => versions.raise_all(),
         _ => {}
     }
 }
 
-/// Whether after this answer a new connection may do better: after a failover
-/// the name may lead to another server, and after a change of the password the
-/// handshake has to be made again.
-fn is_doubtful(value: &Value) -> bool {
+/// Whether a new connection may help after this answer. After a failover, the host name may
+/// lead to another server. After a change of the password, the client must log in again.
+fn needs_new_connection(value: &Value) -> bool {
     match value {
         Value::ServerError(error) => {
             matches!(error.code(), "NOAUTH" | "WRONGPASS" | "READONLY" | "MASTERDOWN")

@@ -1,6 +1,7 @@
-//! Listening on a channel: a connection of its own, made anew when it breaks.
+//! A subscription to a channel, on a connection of its own that is renewed when it breaks.
 
 use crate::events::Notice;
+use crate::limits::MAX_QUEUED_MESSAGES;
 use futures_util::StreamExt;
 use redis::aio::{PubSubSink, PubSubStream};
 use redis::{Client, RedisError};
@@ -8,31 +9,29 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-/// Notices that may wait for a slow listener.
-const WAITING_NOTICES: usize = 1024;
-/// How often a connection on which nothing happens is tried.
+/// How often the connection is tested with a PING.
 const PING_EVERY: Duration = Duration::from_secs(10);
-/// How long to wait before the next try when the server cannot be reached.
+/// How long to wait before the next attempt if the server cannot be reached.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Listens until the receiver is dropped.
+/// Subscribes in a task that ends when the receiver is dropped.
 pub(super) fn listen(client: Client, channel: String, patience: Duration) -> mpsc::Receiver<Notice> {
-    let (notices, receiver) = mpsc::channel(WAITING_NOTICES);
+    let (notices, receiver) = mpsc::channel(MAX_QUEUED_MESSAGES);
     tokio::spawn(async move {
         while !notices.is_closed() {
             match timeout(patience, connect(&client, &channel)).await {
                 Ok(Ok((sink, stream))) => {
-                    // What was sent until now has not been heard, the first time too.
+                    // Messages before this moment were missed, the first time too.
                     if notices.send(Notice::Missed).await.is_err() {
                         return;
                     }
                     forward(sink, stream, &notices, patience).await;
                 }
                 Ok(Err(error)) => {
-                    tracing::debug!(%error, "cannot listen for messages");
+                    tracing::debug!(%error, "cannot subscribe to messages");
                     sleep(RETRY_AFTER).await;
                 }
-                Err(_) => tracing::debug!("cannot listen for messages: no answer in time"),
+                Err(_) => tracing::debug!("cannot subscribe to messages: no answer in time"),
             }
         }
     });
@@ -45,7 +44,7 @@ async fn connect(client: &Client, channel: &str) -> Result<(PubSubSink, PubSubSt
     Ok(connection.split())
 }
 
-/// Passes messages on until the connection breaks or nobody listens.
+/// Forwards messages until the connection breaks or the receiver is dropped.
 async fn forward(
     mut sink: PubSubSink,
     mut stream: PubSubStream,

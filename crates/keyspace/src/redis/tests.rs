@@ -1,5 +1,5 @@
-//! What only the Redis engine has to cope with: outages, other programs' keys,
-//! servers that are not fit.
+//! Rules of the Redis engine alone: outages, other programs' keys, and servers that cannot
+//! be used.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ use tidings_testing_redis::RedisServer;
 /// The time-out of the stores in these tests.
 const TIMEOUT: Duration = Duration::from_millis(400);
 
-/// By when a call must have ended: the time-out, and what a busy machine adds.
+/// How long a call may take: the time-out, and some more on a busy machine.
 const END: Duration = Duration::from_secs(3);
 
 /// How long to poll for something that must happen.
@@ -28,7 +28,7 @@ async fn open_url(url: &str) -> Result<Store, OpenError> {
     Store::open(url, &StoreOptions { timeout: TIMEOUT, ..StoreOptions::default() }).await
 }
 
-/// The text of the error of a URL that cannot be opened.
+/// The error message for a URL that cannot be opened.
 async fn refusal(url: &str) -> String {
     let start = Instant::now();
     let error = open_url(url).await.err().expect("it does not open");
@@ -49,7 +49,7 @@ async fn increment(store: &Store, key: &str) -> Result<Committed, CommitError> {
     store.commit(batch).await
 }
 
-/// Asserts that reads and writes fail as they should, each in time.
+/// Asserts that reads and writes fail as they should, within the time-out.
 async fn assert_away(store: &Store) {
     let start = Instant::now();
     let read = get(store, "key").await;
@@ -61,7 +61,7 @@ async fn assert_away(store: &Store) {
     assert!(start.elapsed() < END, "{:?}", start.elapsed());
 }
 
-/// Waits until the store answers again, each attempt in time.
+/// Waits until the store answers again. Each attempt must end within the time-out.
 async fn assert_comes_back(store: &Store) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -85,7 +85,7 @@ async fn a_server_that_stops_and_starts_again() {
         server.stop();
         assert_away(&store).await;
         assert_away(&store).await;
-        // The new server does not know the script.
+        // The new server does not have the script.
         server.start_again();
         assert_comes_back(&store).await;
         assert_eq!(get(&store, "counter").await.unwrap(), None);
@@ -100,7 +100,7 @@ async fn a_read_finds_its_way_to_a_restarted_server() {
     get(&store, "key").await.unwrap();
     server.stop();
     server.start_again();
-    // A dead connection that nobody has used since is no reason to fail a page.
+    // A read does not fail because an idle connection is dead.
     assert_eq!(get(&store, "key").await.unwrap(), None);
     assert_eq!(increment(&store, "counter").await.unwrap().counters, [1]);
 }
@@ -112,7 +112,7 @@ async fn a_server_that_hangs() {
     increment(&store, "counter").await.unwrap();
     server.pause();
     assert_away(&store).await;
-    // Also many at once: none waits for the others' time-outs.
+    // Concurrent requests do not wait for each other's time-outs.
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..50 {
         let store = store.clone();
@@ -122,7 +122,7 @@ async fn a_server_that_hangs() {
     assert!(refusal(&server.url()).await.contains("did not answer in time"));
     server.resume();
     assert_comes_back(&store).await;
-    // What was sent may have been applied late; it was applied at most once each.
+    // The server may have applied the increments late, but each at most once.
     let lost: u32 = get(&store, "lost").await.unwrap().map_or(0, |text| text.parse().unwrap());
     assert!(lost <= 51, "{lost}");
     assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("1"));
@@ -185,7 +185,7 @@ async fn a_server_that_cannot_be_reached_is_named_without_its_password() {
     }
     assert!(!refusal("redis://user:secret@host:port").await.contains("secret"));
     assert!(refusal("redis://127.0.0.1:1/notanumber").await.contains("URL"));
-    // It accepts and says nothing, as a wrong port may; and TLS to a server that has none.
+    // A server that accepts connections and never answers; and TLS to a server without it.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = silent.local_addr().unwrap();
     assert!(!refusal(&format!("redis://{silent}")).await.is_empty());
@@ -226,7 +226,7 @@ async fn a_full_server_refuses_batches_whole() {
     increment(&store, "counter").await.unwrap();
     server.send(b"CONFIG SET maxmemory 1");
     let mut batch = Batch::new();
-    // The server would do the first, which frees memory, and refuse the second.
+    // The server would apply the first write, which frees memory, and refuse the second.
     batch.delete("counter");
     batch.set("new", "1");
     let written = store.commit(batch).await.unwrap_err();
@@ -256,17 +256,17 @@ impl ReadSets {
         let read = async |fill: &dyn Fn(&mut Query)| {
             let mut query = Query::new();
             fill(&mut query);
-            // The key may hold another type by now: it was read all the same.
+            // The query may fail because of the key's type, but it has read the key.
             store.record_reads(store.query(query)).await.1
         };
         Self([
-            read(&|query| _ = query.expiry("news:1")).await,
+            read(&|query| _ = query.expiry("item:1")).await,
             read(&|query| _ = query.expiry("user:1")).await,
             read(&|query| _ = query.hash_fields("user:1", ["username"])).await,
         ])
     }
 
-    /// Which of them are unchanged once the store has been asked anything.
+    /// Which of them are unchanged after one more round.
     async fn unchanged(&self, store: &Store) -> [bool; 3] {
         get(store, "anything").await.unwrap();
         assert!(store.tracks_writes());
@@ -284,20 +284,20 @@ async fn a_read_set_ends_when_others_write() {
         store.commit(batch).await.unwrap();
     };
     let read = ReadSets::take(&store).await;
-    set(&other, "news:2", "title").await;
+    set(&other, "item:2", "title").await;
     assert_eq!(read.unchanged(&store).await, [true; 3]);
-    set(&other, "news:1", "title").await;
+    set(&other, "item:1", "title").await;
     assert_eq!(read.unchanged(&store).await, [false, true, true]);
-    // Which field another has written is not told.
-    set(&other, "user:1", "karma").await;
+    // The server does not report which field was written.
+    set(&other, "user:1", "points").await;
     assert_eq!(read.unchanged(&store).await, [false; 3]);
-    // Programs of other kinds are told of too, and of keys that expire.
-    for (number, command) in ["HSET user:1 karma 2", "DEL user:1", "FLUSHALL"].into_iter().enumerate() {
+    // It also reports the writes of other programs, and expired keys.
+    for (number, command) in ["HSET user:1 points 2", "DEL user:1", "FLUSHALL"].into_iter().enumerate() {
         let read = ReadSets::take(&store).await;
         server.send(command.as_bytes());
         assert_eq!(read.unchanged(&store).await, [number < 2, false, false], "{command}");
     }
-    server.send(b"SET news:1 text PX 20");
+    server.send(b"SET item:1 text PX 20");
     get(&store, "anything").await.unwrap();
     let read = ReadSets::take(&store).await;
     let deadline = Instant::now() + PATIENCE;
@@ -305,7 +305,7 @@ async fn a_read_set_ends_when_others_write() {
         assert!(Instant::now() < deadline);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    // Nobody reports what is written between two connections.
+    // Writes between two connections are not reported.
     for cut in [true, false] {
         let read = ReadSets::take(&store).await;
         if cut {
@@ -329,7 +329,7 @@ async fn a_cached_value_is_never_older_than_what_another_has_been_told() {
     let mut cached: Option<(Option<String>, ReadSet)> = None;
     for _ in 0..300 {
         let written = increment(&other, "counter").await.unwrap().counters[0];
-        // The round that a visit makes before it uses the cache.
+        // A round, with which the server reports the write.
         get(&store, "session").await.unwrap();
         let value = match &cached {
             Some((value, reads)) if store.is_unchanged(reads) => value.clone(),

@@ -1,4 +1,4 @@
-//! How reads and batches travel: commands out, answers back.
+//! The translation of reads and batches to Redis commands, and of the answers back.
 
 use crate::KeyspaceError;
 use crate::batch::{Batch, Check, CheckId, CommitError, Committed, Within, Write};
@@ -18,7 +18,7 @@ pub(super) fn command_of(read: &Read) -> Cmd {
         Read::String(_) => simple("GET"),
         Read::Expiry(_) => simple("PTTL"),
         Read::Hash(_) => simple("HGETALL"),
-        // Redis refuses to read no fields, but the type is to be checked still.
+        // Redis refuses to read no fields, but the type must be checked all the same.
         Read::HashFields(_, fields) if fields.is_empty() => simple("HLEN"),
         Read::HashFields(_, fields) => with(simple("HMGET"), fields),
         Read::Members(_) => simple("SMEMBERS"),
@@ -56,7 +56,7 @@ fn with(mut command: Cmd, arguments: &[String]) -> Cmd {
     command
 }
 
-/// The first and last position of a range; an empty one where there is none.
+/// The first and last position of a range, for ZRANGE. (1, 0) is an empty range.
 fn positions(offset: u64, count: u64) -> (i64, i64) {
     let first = i64::try_from(offset).unwrap_or(i64::MAX);
     match i64::try_from(count).unwrap_or(i64::MAX).checked_sub(1) {
@@ -92,7 +92,7 @@ pub(super) fn answer_of(read: &Read, value: Value) -> Result<Answer, KeyspaceErr
     answer.ok_or_else(|| unexpected(read.key()))
 }
 
-/// An error that the server answered to a command on a key.
+/// The error for a server's error answer to a command on a key.
 pub(super) fn server_error(key: &str, error: &redis::ServerError) -> KeyspaceError {
     if error.code() == "WRONGTYPE" {
         return KeyspaceError::WrongType(key.to_owned());
@@ -101,12 +101,12 @@ pub(super) fn server_error(key: &str, error: &redis::ServerError) -> KeyspaceErr
     KeyspaceError::Unavailable(format!("Redis answered {} {details}", error.code()).trim_end().to_owned())
 }
 
-/// The error of an answer that belongs to no such command.
+/// The error for an answer that does not fit the command.
 pub(super) fn unexpected(key: &str) -> KeyspaceError {
     KeyspaceError::Unavailable(format!("Redis answered something unexpected for the key {key:?}"))
 }
 
-/// How long a key lives, from the answer to PTTL.
+/// Whether and when a key expires, from the answer to PTTL.
 pub(super) fn expiry(milliseconds: i64) -> Expiry {
     match u64::try_from(milliseconds) {
         Ok(milliseconds) => Expiry::In(Duration::from_millis(milliseconds)),
@@ -129,7 +129,7 @@ pub(super) fn items(value: Value) -> Option<Vec<Value>> {
     }
 }
 
-/// The items of what may come in pairs: fields with values, members with scores.
+/// The items of an answer that may be an array of pairs, without the pairs.
 pub(super) fn flat(value: Value) -> Option<Vec<Value>> {
     match value {
         Value::Set(items) => Some(items),
@@ -141,7 +141,7 @@ pub(super) fn flat(value: Value) -> Option<Vec<Value>> {
     }
 }
 
-/// The bytes of a text. Whether they are UTF-8 is for the caller to decide.
+/// The bytes of a text, which may not be UTF-8.
 pub(super) fn bytes(value: Value) -> Option<Vec<u8>> {
     match value {
         Value::BulkString(bytes) => Some(bytes),
@@ -151,8 +151,8 @@ pub(super) fn bytes(value: Value) -> Option<Vec<u8>> {
     }
 }
 
-/// A text. Another program may have written bytes that are not UTF-8: one such
-/// byte must not take a page down, so it is replaced.
+/// A text. Another program may have written bytes that are not UTF-8. They are replaced,
+/// because one such byte must not make the key unreadable.
 fn text(value: Value) -> Option<String> {
     let bytes = bytes(value)?;
     Some(
@@ -326,8 +326,8 @@ pub(super) fn outcome_of(batch: &Batch, value: Value) -> Result<Committed, Commi
     if word == b"committed" {
         return Ok(Committed { counters: numbers });
     }
-    // Lua counts from one. A negative number means another key of the write:
-    // the floors of a bounded set, or what is selected from, whose place follows.
+    // Lua counts from one. A negative number means another key of the write: the floors of a
+    // bounded set, or a key of a selection, whose position follows.
     let number = *numbers.first().ok_or_else(strange)?;
     let position = usize::try_from(number.unsigned_abs().wrapping_sub(1)).map_err(|_| strange())?;
     let key = match batch.checks().get(position) {

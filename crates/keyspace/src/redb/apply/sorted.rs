@@ -1,10 +1,10 @@
-//! The writes of sorted sets.
+//! Applying writes to sorted sets.
 
-use super::{Row, count_of};
+use super::{KeyRow, count_of};
 use crate::batch::Bound;
 use crate::redb::packed::{self, PackedSortedSet};
 use crate::redb::tables::{
-    Header, Kind, Tables, WriteTable, after, joined, order_key, prefix, score_bytes, score_of,
+    Encoding, RowHeader, Tables, WriteTable, after, joined, order_key, prefix, score_bytes, score_of,
     split_order_key,
 };
 use redb::{ReadableTable, StorageError};
@@ -17,11 +17,10 @@ impl Tables<WriteTable<'_>> {
         score: f64,
         now: u64,
     ) -> Result<(), StorageError> {
-        // The two zeros are equal scores and must not differ in their bits,
-        // which order the set.
+        // The two zeros are equal scores, so their bits, which order the set, must be equal.
         let score = if score == 0.0 { 0.0 } else { score };
-        let mut row = self.row_or_new(key, Kind::SortedSet, now)?;
-        if row.header.kind == Kind::PackedSortedSet {
+        let mut row = self.row_or_new(key, Encoding::SortedSet, now)?;
+        if row.header.encoding == Encoding::PackedSortedSet {
             return self.change_packed(key, &row, |members| packed::add(members, member, score));
         }
         let prefix = prefix(key);
@@ -82,7 +81,7 @@ impl Tables<WriteTable<'_>> {
         self.sorted_add(key, member, before.unwrap_or(0.0) + by, now)
     }
 
-    /// The score of a member, unless the whole set has expired.
+    /// The score of a member, unless the set has expired.
     fn live_score(&mut self, key: &str, member: &str, now: u64) -> Result<Option<f64>, StorageError> {
         match self.row(key, now)? {
             Some(row) => self.score(key, &row.header.row(&row.body), member),
@@ -94,7 +93,7 @@ impl Tables<WriteTable<'_>> {
         let Some(mut row) = self.row(key, now)? else {
             return Ok(());
         };
-        if row.header.kind == Kind::PackedSortedSet {
+        if row.header.encoding == Encoding::PackedSortedSet {
             return self.change_packed(key, &row, |members| members.retain(|(name, _)| *name != member));
         }
         let prefix = prefix(key);
@@ -107,8 +106,8 @@ impl Tables<WriteTable<'_>> {
         self.store_or_clear(key, &row)
     }
 
-    /// Drops the lowest members beyond `keep`. Answers the highest score that
-    /// was dropped.
+    /// Removes all but the `keep` highest members. Returns the highest score that was
+    /// removed.
     pub(super) fn sorted_trim(
         &mut self,
         key: &str,
@@ -118,7 +117,7 @@ impl Tables<WriteTable<'_>> {
         let Some(mut row) = self.row(key, now)?.filter(|row| row.header.count > keep) else {
             return Ok(None);
         };
-        if row.header.kind == Kind::PackedSortedSet {
+        if row.header.encoding == Encoding::PackedSortedSet {
             let mut dropped = None;
             let beyond = usize::try_from(row.header.count - keep).unwrap_or(usize::MAX);
             self.change_packed(key, &row, |members| {
@@ -148,11 +147,11 @@ impl Tables<WriteTable<'_>> {
         Ok(dropped)
     }
 
-    /// Rewrites a packed sorted set whose members, lowest first, were changed.
+    /// Changes the members of a packed sorted set, which are lowest first, and rewrites it.
     fn change_packed<'row>(
         &mut self,
         key: &str,
-        row: &'row Row,
+        row: &'row KeyRow,
         change: impl FnOnce(&mut Vec<(&'row str, f64)>),
     ) -> Result<(), StorageError> {
         let mut members = PackedSortedSet::new(row.header.count, &row.body)?.members()?;
@@ -163,7 +162,8 @@ impl Tables<WriteTable<'_>> {
 }
 
 /// The row of a packed sorted set.
-pub(super) fn packed_set<S: AsRef<str>>(expires_at: u64, members: &[(S, f64)]) -> Row {
-    let header = Header { kind: Kind::PackedSortedSet, expires_at, count: count_of(members.len()) };
-    Row { header, body: packed::pack(members) }
+pub(super) fn packed_set<S: AsRef<str>>(expires_at: u64, members: &[(S, f64)]) -> KeyRow {
+    let header =
+        RowHeader { encoding: Encoding::PackedSortedSet, expires_at, count: count_of(members.len()) };
+    KeyRow { header, body: packed::pack(members) }
 }

@@ -1,10 +1,10 @@
-//! Power cuts and failing disks at any moment: what was acknowledged is there
-//! afterwards, and nothing is there in part.
+//! Power cuts and disk errors at any moment: acknowledged batches survive, and no batch is
+//! applied in part.
 
 use super::disk::Disk;
 use super::rig::{Rig, State};
 use super::*;
-use crate::conformance::oracle;
+use crate::strategies;
 use proptest::prelude::*;
 
 const CASES: u32 = 300;
@@ -15,22 +15,22 @@ const START_MS: u64 = 1_600_000_000_000;
 enum Step {
     /// Batches that are committed together.
     Commit(Vec<Batch>),
-    /// What happens once a second.
+    /// The writer's work of once a second.
     Tidy,
-    /// Milliseconds pass.
+    /// This many milliseconds pass.
     Pass(u64),
-    /// The store is closed in order and opened again.
+    /// The store is closed and reopened.
     Restart,
     /// Batches are committed while the journal cannot be flushed.
     FailingFlush(Vec<Batch>),
     /// Batches are committed while the disk is full.
     FullDisk(Vec<Batch>),
-    /// The power is cut at one of the moments since the last cut.
+    /// A power cut after one of the events since the last cut.
     Cut(prop::sample::Index, u64),
 }
 
 fn batches() -> impl Strategy<Value = Vec<Batch>> {
-    let batch = prop::collection::vec(oracle::write(), 1..4).prop_map(|writes| {
+    let batch = prop::collection::vec(strategies::write(), 1..4).prop_map(|writes| {
         let mut batch = Batch::new();
         for write in writes {
             batch.write(write);
@@ -56,17 +56,17 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A store on a disk, and beside it the states that it may be in.
+/// A store on a simulated disk, and a model of the states that it may be in.
 struct Story {
     clock: Arc<AtomicU64>,
     disk: Disk,
-    /// `None` only while it is replaced.
+    /// `None` only while the store is reopened.
     rig: Option<Rig>,
-    /// All batches that count, each with the time of its commit.
+    /// The batches that the store has, with the times of their commits.
     history: Vec<(u64, Batch)>,
-    /// The state before the first of them, and after each.
+    /// The state before the first batch, and after each.
     states: Vec<State>,
-    /// How many of them were acknowledged when so many events had happened.
+    /// The number of batches that were acknowledged by each number of events.
     acknowledged: Vec<(usize, usize)>,
     /// The same batches on a store in memory, which has no journal.
     model: Rig,
@@ -93,7 +93,7 @@ impl Story {
         self.rig.as_mut().unwrap()
     }
 
-    /// Adds batches to the model; answers their outcomes.
+    /// Adds batches to the model. Returns their outcomes.
     fn expect(&mut self, batches: &[Batch]) -> Vec<String> {
         let now = self.now();
         self.model_clock.store(now, Ordering::SeqCst);
@@ -110,8 +110,8 @@ impl Story {
         self.acknowledged.push((self.disk.events(), self.history.len()));
     }
 
-    /// Finds out which of the expected states the store is in, at least `least`
-    /// batches on, and forgets the batches that it does not have.
+    /// Finds out which expected state the store is in, with at least `least` batches, and
+    /// removes the batches from the model that it does not have.
     fn settle(&mut self, least: usize) {
         let now = self.now();
         let found = self.rig().state();
@@ -170,7 +170,7 @@ impl Story {
                 self.disk = self.disk.cut_after(cut, &mut || bits(&mut seed));
                 self.reopen();
                 self.settle(least);
-                // The next cut may come while this store is being opened.
+                // The next power cut may happen while this store is being opened.
                 self.acknowledged = vec![(0, self.history.len())];
             }
         }
@@ -186,7 +186,7 @@ impl Story {
         self.rig().writer.tidy();
         self.disk.set_full(false);
         self.disk.set_journal_fails(false);
-        // It is opened again with the next group, at the latest.
+        // The writer reopens the store with the next group, at the latest.
         self.rig().commit([]);
         let failed = outcomes.into_iter().any(is_unavailable);
         self.settle(if failed { before } else { self.history.len() });
@@ -237,7 +237,7 @@ fn the_power_can_be_cut_at_every_moment_of_a_day() {
     }
 }
 
-/// The state of the store on a disk, which is not closed in order.
+/// The state of the store on a disk that was not closed.
 fn state_on(disk: &Disk, clock: &Arc<AtomicU64>) -> State {
     Rig::open(disk.opener(), clock).unwrap().state()
 }

@@ -1,21 +1,21 @@
-//! A disk in memory with a store file and its journal. It keeps a log of what
-//! happens to it, and fails when told.
+//! A simulated disk with a store file and its journal. It records its events, and fails
+//! when a test wants it to.
 
 use crate::redb::database::{Opener, advice, prepared};
-use crate::redb::journal::Medium;
+use crate::redb::journal::JournalStorage;
 use crate::redb::recovery::open_journal;
 use redb::StorageBackend;
 use std::io::{Error, ErrorKind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The length of the journal: small, so that it is often full.
+/// The length of the journal, so small that it is often full.
 pub(super) const JOURNAL_LENGTH: usize = 4096 + 12 * 1024;
 
 /// The parts into which a disk may tear a write.
 const SECTOR: usize = 512;
 
-/// What happened to the disk.
+/// An event on the disk.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
     SetLength(usize),
@@ -23,7 +23,7 @@ pub(super) enum Event {
     Flush,
     WriteJournal(usize, Vec<u8>),
     FlushJournal,
-    /// The journal has these bytes now, or is gone.
+    /// The journal is replaced by these bytes, or removed.
     ReplaceJournal(Option<Vec<u8>>),
 }
 
@@ -32,13 +32,13 @@ impl Event {
         matches!(self, Self::WriteJournal(..) | Self::FlushJournal | Self::ReplaceJournal(_))
     }
 
-    /// Whether all that happened to this file before is on disk.
+    /// Whether all earlier events of this file are durable.
     fn ends_doubt(&self) -> bool {
         matches!(self, Self::Flush | Self::FlushJournal | Self::ReplaceJournal(_))
     }
 }
 
-/// What is on a disk.
+/// The content of a disk.
 #[derive(Debug, Clone, Default)]
 struct Files {
     store: Vec<u8>,
@@ -67,13 +67,13 @@ fn write_at(bytes: &mut Vec<u8>, offset: usize, data: &[u8]) {
     bytes[offset..end].copy_from_slice(data);
 }
 
-/// A disk; clones are the same disk.
+/// A simulated disk. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disk(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// What was on it at first.
+    /// The initial content.
     before: Files,
     files: Mutex<Files>,
     log: Mutex<Vec<Event>>,
@@ -91,8 +91,8 @@ impl Disk {
         Self(Arc::new(State { before, files, ..State::default() }))
     }
 
-    /// What is left when the power is cut after so many events. Of what was not
-    /// flushed at that time, anything may be on the disk, and anything not.
+    /// The disk after a power cut that follows this many events. Any part of the data that
+    /// was not flushed by then may be lost.
     pub(super) fn cut_after(&self, events: usize, dice: &mut impl FnMut() -> u64) -> Self {
         let log = self.0.log.lock().unwrap();
         let happened = &log[..events];
@@ -105,7 +105,7 @@ impl Disk {
         for (index, event) in happened.iter().enumerate() {
             let certain = if event.is_of_journal() { journal_is_certain } else { store_is_certain };
             match event {
-                // A file system that grows a file does so at once.
+                // A change of a file's length is atomic.
                 _ if index < certain || matches!(event, Event::SetLength(_)) => files.apply(event),
                 Event::Write(offset, data) => {
                     for (offset, part) in torn(*offset, data, dice) {
@@ -123,12 +123,12 @@ impl Disk {
         Self::of(files.store, files.journal)
     }
 
-    /// What is in the store file.
+    /// The content of the store file.
     pub(super) fn store(&self) -> Vec<u8> {
         self.0.files.lock().unwrap().store.clone()
     }
 
-    /// What is in the journal, if there is one.
+    /// The content of the journal, if there is one.
     pub(super) fn journal(&self) -> Option<Vec<u8>> {
         self.0.files.lock().unwrap().journal.clone()
     }
@@ -144,27 +144,27 @@ impl Disk {
         })
     }
 
-    /// From now on nothing can be written, or again.
+    /// Makes all writes fail, or work again.
     pub(super) fn set_full(&self, full: bool) {
         self.0.full.store(full, Ordering::SeqCst);
     }
 
-    /// From now on the journal cannot be flushed, or again.
+    /// Makes all flushes of the journal fail, or work again.
     pub(super) fn set_journal_fails(&self, fails: bool) {
         self.0.journal_fails.store(fails, Ordering::SeqCst);
     }
 
-    /// Whoever writes next panics.
+    /// Makes the next write panic.
     pub(super) fn die(&self) {
         self.0.dying.store(true, Ordering::SeqCst);
     }
 
-    /// How often the disk has been flushed.
+    /// The number of flushes so far.
     pub(super) fn flushes(&self) -> usize {
         self.0.flushes.load(Ordering::SeqCst)
     }
 
-    /// How many things have happened.
+    /// The number of events so far.
     pub(super) fn events(&self) -> usize {
         self.0.log.lock().unwrap().len()
     }
@@ -230,7 +230,7 @@ impl StorageBackend for Disk {
     }
 }
 
-impl Medium for Disk {
+impl JournalStorage for Disk {
     fn read(&mut self) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.journal())
     }

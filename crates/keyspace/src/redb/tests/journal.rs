@@ -1,13 +1,16 @@
-//! The journal's file: what is read of it when it is cut off, changed, missing,
-//! or another store's; and what happens to it.
+//! The journal file: what is recovered from it if it is truncated, damaged, missing or that
+//! of another store; and when it is created, flushed and removed.
 
 use super::disk::{Disk, JOURNAL_LENGTH};
 use super::rig::Rig;
 use super::*;
 use crate::ReadSet;
 use crate::batch::{Bound, Selection, Within};
-use crate::conformance::oracle;
-use crate::redb::journal::{Contents, Journal, LENGTH, Logged, Medium, Unreadable, batches, head};
+use crate::limits::JOURNAL_BYTES;
+use crate::redb::journal::{
+    Journal, JournalContents, JournalError, JournalStorage, LoggedBatch, batches, head,
+};
+use crate::strategies;
 use proptest::prelude::*;
 use std::borrow::Cow;
 
@@ -15,16 +18,16 @@ fn clock() -> Arc<AtomicU64> {
     Arc::new(AtomicU64::new(1_600_000_000_000))
 }
 
-/// What the string `counter` says in the store on a disk.
+/// The value of the string `counter` in the store on a disk.
 fn counter(disk: &Disk) -> Option<String> {
     string(&Rig::open(disk.opener(), &clock()).unwrap().redb, "counter").unwrap()
 }
 
-/// A disk as a crash leaves it after so many commits, each with a record of its own.
+/// A disk after this many commits, each with its own record, and a crash.
 fn crashed(commits: usize) -> Disk {
     let disk = Disk::default();
     let mut rig = Rig::open(disk.opener(), &clock()).unwrap();
-    // What is in the store file is not applied again.
+    // This write is in the store file, and not applied again.
     rig.commit([setting("counter", "0")]);
     rig.writer.checkpoint().unwrap();
     for _ in 0..commits {
@@ -33,10 +36,10 @@ fn crashed(commits: usize) -> Disk {
     disk.cut_after(disk.events(), &mut || 0)
 }
 
-/// The records of a journal: where each starts and ends.
+/// The start and the end of each record of a journal.
 fn places(bytes: &[u8]) -> Vec<(usize, usize)> {
     let address = |bytes: &[u8]| bytes.as_ptr().addr();
-    let records = Contents::of(bytes).unwrap().records;
+    let records = JournalContents::of(bytes).unwrap().records;
     let places = records.iter().map(|(_, payload)| {
         let start = address(payload) - address(bytes);
         (start - 16, start + payload.len())
@@ -53,7 +56,7 @@ fn a_journal_that_is_cut_off_gives_its_whole_records() {
         let cut = Disk::of(store.clone(), Some(bytes[..length].to_vec()));
         let expected = if length == end { "3" } else { "2" };
         assert_eq!(counter(&cut).as_deref(), Some(expected), "{length} of {start}..{end}");
-        // From then on the journal has its full length again.
+        // The journal has its full length again.
         assert_eq!(cut.journal().unwrap().len(), JOURNAL_LENGTH);
     }
 }
@@ -93,7 +96,7 @@ fn what_was_behind_a_damaged_record_never_comes_back() {
     bytes[start] ^= 1;
     let disk = Disk::of(disk.store(), Some(bytes));
     let mut rig = Rig::open(disk.opener(), &clock()).unwrap();
-    // The same length as the damaged record: what follows it is whole.
+    // It has the length of the damaged record, so the record after it is intact.
     rig.commit([increment("counter")]).remove(0).unwrap();
     assert_eq!(places(&disk.journal().unwrap()).len(), 1);
     assert_eq!(counter(&disk.cut_after(disk.events(), &mut || 0)).as_deref(), Some("1"));
@@ -118,7 +121,7 @@ fn a_journal_and_a_store_that_do_not_belong_together_are_refused() {
         let disk = Disk::of(store.store(), journal.journal());
         let refusal = Rig::open(disk.opener(), &clock()).err().unwrap_or_default();
         assert!(refusal.contains("move the journal away"), "{what}: {refusal:?}");
-        // Nothing was changed by that.
+        // The attempt to open them has changed nothing.
         assert_eq!(disk.journal(), journal.journal(), "{what}");
     }
 }
@@ -204,7 +207,7 @@ async fn callers_are_told_of_a_journal_that_fails_and_the_store_works_on() {
         assert!(is_unavailable(redb.commit(increment("counter")).await));
     }
     disk.set_journal_fails(false);
-    // Of what failed, the disk had all: nobody was told that it had not.
+    // The failed commits are on disk too: their outcome was reported as unknown.
     let committed = redb.commit(increment("counter")).await.unwrap();
     assert_eq!(committed.counters, [5]);
 }
@@ -213,7 +216,7 @@ async fn callers_are_told_of_a_journal_that_fails_and_the_store_works_on() {
 fn cached_values_end_with_a_failure_that_left_its_writes() {
     let (disk, versions) = (Disk::default(), Arc::<Versions>::default());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    // Before each opening somebody reads, and caches what comes of it.
+    // Each time before the store is opened, a reader caches the value of the counter.
     let cached: Arc<Mutex<Vec<ReadSet>>> = Arc::default();
     let opener: Opener = {
         let (versions, cached, open) = (versions.clone(), cached.clone(), disk.opener());
@@ -251,7 +254,7 @@ async fn the_journal_lies_beside_the_file_while_the_store_is_open() {
     store.commit(increment("counter")).await.unwrap();
     assert_eq!(files(), ["a.redb", "a.redb-journal"]);
     let journal = std::fs::metadata(folder.path().join("a.redb-journal")).unwrap();
-    assert_eq!(journal.len(), u64::try_from(LENGTH).unwrap());
+    assert_eq!(journal.len(), u64::try_from(JOURNAL_BYTES).unwrap());
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -263,10 +266,10 @@ async fn the_journal_lies_beside_the_file_while_the_store_is_open() {
     assert!(refusal(&url).await.contains("its journal"));
 }
 
-/// A medium that keeps what is written last.
+/// A storage that keeps only the last write.
 struct Last(Arc<Mutex<Vec<u8>>>);
 
-impl Medium for Last {
+impl JournalStorage for Last {
     fn read(&mut self) -> std::io::Result<Option<Vec<u8>>> {
         Ok(None)
     }
@@ -289,7 +292,7 @@ impl Medium for Last {
 fn the_longest_record_is_of_256_kibibytes_and_as_long_as_there_is_room() {
     let record_of = |length: usize, room: usize| {
         let writes = vec![Write::Set("k".to_owned(), "v".repeat(length), None)];
-        let group = [Logged { now: 1, writes: Cow::Owned(writes) }];
+        let group = [LoggedBatch { now: 1, writes: Cow::Owned(writes) }];
         let journal = Journal::empty(Box::new(Last(Arc::default())), 4_096 + room, 1);
         journal.record(&group).map(|record| record.len())
     };
@@ -304,9 +307,9 @@ fn the_longest_record_is_of_256_kibibytes_and_as_long_as_there_is_room() {
 proptest! {
     #[test]
     fn batches_come_back_from_a_record_as_they_were(
-        groups in prop::collection::vec((any::<u64>(), prop::collection::vec(oracle::write(), 0..5)), 1..5)
+        groups in prop::collection::vec((any::<u64>(), prop::collection::vec(strategies::write(), 0..5)), 1..5)
     ) {
-        let logged = |(now, writes): (u64, Vec<Write>)| Logged { now, writes: Cow::Owned(writes) };
+        let logged = |(now, writes): (u64, Vec<Write>)| LoggedBatch { now, writes: Cow::Owned(writes) };
         let groups: Vec<_> = groups.into_iter().map(logged).collect();
         let mut bytes = head(5);
         bytes.resize(4096, 0);
@@ -314,7 +317,7 @@ proptest! {
         let mut journal = Journal::empty(Box::new(Last(Arc::clone(&written))), 1 << 20, 41);
         journal.append(&journal.record(&groups).unwrap()).unwrap();
         bytes.extend_from_slice(&written.lock().unwrap());
-        let contents = Contents::of(&bytes).unwrap();
+        let contents = JournalContents::of(&bytes).unwrap();
         prop_assert_eq!(contents.id, 5);
         prop_assert_eq!(contents.records.len(), 1);
         prop_assert_eq!(contents.records[0].0, 42);
@@ -322,8 +325,8 @@ proptest! {
     }
 }
 
-/// The bytes of every kind of write: a journal that an older version left must
-/// be read as it was meant.
+/// The bytes of every kind of write. This version must be able to read the journal of an
+/// older one.
 #[test]
 fn the_format_stays() {
     let text = str::to_owned;
@@ -351,7 +354,7 @@ fn the_format_stays() {
         Write::SortedStore(text("k"), selection(Within::Any)),
         Write::Publish(text("c"), text("m")),
     ];
-    let logged = [Logged { now: 1_600_000_000_000, writes: Cow::Owned(writes) }];
+    let logged = [LoggedBatch { now: 1_600_000_000_000, writes: Cow::Owned(writes) }];
     let expected = concat!(
         "018080babbc82e1400016b01760000016b0176010180cab5ee0101016b02016b010003016b030401",
         "6b010166017605016b016606016b01660607016b016d08016b016d09016b016d000000000000f07f",
@@ -364,5 +367,5 @@ fn the_format_stays() {
     other[16] = 2;
     let checksum = crc32fast::hash(&other[..28]);
     other[28..].copy_from_slice(&checksum.to_le_bytes());
-    assert_eq!(Contents::of(&other).err(), Some(Unreadable::Format(2)));
+    assert_eq!(JournalContents::of(&other).err(), Some(JournalError::Format(2)));
 }

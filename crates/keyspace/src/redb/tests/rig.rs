@@ -1,5 +1,5 @@
-//! A store without the writer's thread: the test calls the writer itself, so
-//! that nothing happens by the clock.
+//! A store without a writer thread. The test calls the writer itself, so that nothing
+//! depends on time.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 /// A store and its writer.
 pub(super) struct Rig {
     pub(super) redb: Redb,
-    pub(super) writer: Writer,
+    pub(super) writer: WriterThread,
 }
 
-/// All keys with what they hold, and the Unix milliseconds at which they expire.
+/// All keys with their values, and when they expire, in Unix milliseconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct State(BTreeMap<String, (Value, Option<u64>)>);
 
 impl State {
-    /// What of it is there at a time.
+    /// The state without the keys that have expired by a time.
     pub(super) fn at(&self, now: u64) -> Self {
         let live = |expires: &Option<u64>| expires.is_none_or(|expires| expires > now);
         Self(self.0.clone().into_iter().filter(|(_, (_, expires))| live(expires)).collect())
@@ -32,21 +32,21 @@ impl Rig {
         clock: &Arc<AtomicU64>,
         versions: Arc<Versions>,
     ) -> Result<Self, String> {
-        let (slot, journal) = Slot::open(opener)?;
-        let slot = Arc::new(slot);
+        let (database, journal) = ReopenableDatabase::open(opener)?;
+        let database = Arc::new(database);
         let clock = EngineClock::Manual(clock.clone());
         let messages = broadcast::Sender::new(1);
-        let inner = Inner {
-            slot: slot.clone(),
+        let shared = RedbShared {
+            database: database.clone(),
             clock: clock.clone(),
             timeout: PATIENCE,
-            places: Arc::new(Semaphore::new(QUEUE_LENGTH)),
-            jobs: Mutex::new(None),
+            places: Arc::new(Semaphore::new(MAX_QUEUED_BATCHES)),
+            queue: Mutex::new(None),
             messages: messages.downgrade(),
             writer: Mutex::new(None),
         };
-        let redb = Redb { inner: Arc::new(inner) };
-        Ok(Self { redb, writer: Writer::new(slot, journal, clock, messages, versions) })
+        let redb = Redb { shared: Arc::new(shared) };
+        Ok(Self { redb, writer: WriterThread::new(database, journal, clock, messages, versions) })
     }
 
     /// A store in memory, which has no journal.
@@ -59,20 +59,20 @@ impl Rig {
         &mut self,
         batches: impl IntoIterator<Item = Batch>,
     ) -> Vec<Result<Committed, CommitError>> {
-        let (mut jobs, mut answers) = (Vec::new(), Vec::new());
+        let (mut queue, mut answers) = (Vec::new(), Vec::new());
         for batch in batches {
             let (reply, answer) = oneshot::channel();
-            let place = self.redb.inner.places.clone().try_acquire_owned().unwrap();
-            jobs.push(Job { batch, reply, _place: place });
+            let place = self.redb.shared.places.clone().try_acquire_owned().unwrap();
+            queue.push(QueuedBatch { batch, reply, _place: place });
             answers.push(answer);
         }
-        self.writer.commit_group(jobs);
+        self.writer.commit_group(queue);
         answers.into_iter().map(|mut answer| answer.try_recv().unwrap()).collect()
     }
 
-    /// Everything that is stored.
+    /// The state of the store.
     pub(super) fn state(&self) -> State {
-        let now = self.redb.inner.clock.now_ms();
+        let now = self.redb.shared.clock.now_ms();
         let entries = self.redb.scan(None, usize::MAX).unwrap().entries;
         let row = |mut entry: Entry| {
             match &mut entry.value {

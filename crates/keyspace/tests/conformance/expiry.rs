@@ -1,14 +1,13 @@
-//! Keys that go away by themselves.
+//! Keys that expire.
 
 use super::{SHORT, Subject, refusal};
-use crate::query::Answer;
-use crate::{Expiry, Hash, Order, Query, Value};
 use std::time::Duration;
+use tidings_keyspace::Answer;
+use tidings_keyspace::{Expiry, Hash, Order, Query, Value};
 
 const LONG: Duration = Duration::from_secs(3600);
 
-/// One key of each type that expires after [`SHORT`], and a witness of each
-/// type that stays.
+/// One key of each type that expires after [`SHORT`], and one of each type that does not.
 async fn write_expiring(subject: &Subject) {
     subject
         .write(|batch| {
@@ -36,7 +35,7 @@ async fn let_all_expire(subject: &Subject) {
 
 fn assert_about(expiry: Expiry, expected: Duration) {
     let Expiry::In(left) = expiry else { panic!("{expiry:?}") };
-    // A busy machine takes its time between the write and the read.
+    // A busy machine may take long between the write and the read.
     assert!(left <= expected && left + Duration::from_secs(30) > expected, "{left:?}");
 }
 
@@ -61,7 +60,7 @@ pub(super) async fn an_expired_key_is_absent_to_every_read_and_check(subject: Su
     let mut query = Query::new();
     query.string("string");
     query.expiry("string");
-    // Of another type, had it not expired.
+    // This would be the wrong type if the key had not expired.
     query.hash("string");
     query.hash("hash");
     query.hash("wide");
@@ -162,7 +161,7 @@ pub(super) async fn expire_zero_deletes(subject: Subject) {
             for key in ["string", "hash", "set"] {
                 batch.expire(key, Duration::ZERO);
             }
-            // Less than the engines' millisecond.
+            // Less than a millisecond, which is the unit of the engines.
             batch.expire("sorted", Duration::from_micros(900));
         })
         .await;
@@ -173,7 +172,7 @@ pub(super) async fn a_plain_set_stays_for_good(subject: Subject) {
     subject.write(|batch| batch.set_expiring("key", "old", SHORT)).await;
     subject.write(|batch| batch.set("key", "new")).await;
     assert_eq!(subject.ask(|query| query.expiry("key")).await, Expiry::Never);
-    // A neighbour that was written later and is gone shows that time has passed.
+    // When a key that was written later has expired, the time has passed.
     subject.write(|batch| batch.set_expiring("neighbour", "x", SHORT)).await;
     subject.let_expire("neighbour").await;
     assert_eq!(subject.ask(|query| query.string("key")).await.as_deref(), Some("new"));

@@ -1,17 +1,16 @@
-//! Redis as the oracle: whatever is asked, in whatever order, the embedded
-//! engine answers what a real Redis server answers.
+//! Redis as the oracle: the embedded engine answers random sequences of reads and
+//! batches as a real Redis server does.
 
-use super::{PATIENCE, RedisServer, START_MS, dump, failure, patient, refusal};
-use crate::batch::{Bound, Check, Selection, Within, Write};
-use crate::query::{Answer, Answers, Read};
-use crate::{Batch, COUNTER_LIMIT, EngineClock, Entry, Expiry, Order, Query, Store, StoreOptions};
+use super::strategies::{MOMENT, count, key, name, number, score, text, write};
+use super::{PATIENCE, START_MS, dump, failure, patient, refusal};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-/// A time to live that is over before the next step. The others outlast the test.
-const MOMENT: Duration = Duration::from_millis(1);
+use tidings_keyspace::{
+    Answer, Answers, Batch, Check, EngineClock, Entry, Expiry, Order, Query, Read, Store, StoreOptions, Write,
+};
+use tidings_testing_redis::RedisServer;
 
 const CASES: u32 = 400;
 
@@ -19,39 +18,6 @@ const CASES: u32 = 400;
 enum Step {
     Query(Vec<Read>),
     Commit(Vec<Check>, Vec<Write>),
-}
-
-/// Few keys, so that all types meet on each of them.
-fn key() -> impl Strategy<Value = String> {
-    prop::sample::select(vec!["a", "b", "c", ""]).prop_map(str::to_owned)
-}
-
-/// Fields and members.
-fn name() -> impl Strategy<Value = String> {
-    prop::sample::select(vec!["x", "y", "", "x\0", "é", "xx"]).prop_map(str::to_owned)
-}
-
-fn text() -> impl Strategy<Value = String> {
-    let short = prop::sample::select(vec!["", "0", "1", "-5", "007", "x", "1.5", "999999999999999"]);
-    // Some values are large enough to change how the embedded engine keeps a hash.
-    prop_oneof![9 => short.prop_map(str::to_owned), 1 => Just("v".repeat(1500))]
-}
-
-fn number() -> impl Strategy<Value = i64> {
-    prop::sample::select(vec![-COUNTER_LIMIT, -3, -1, 0, 1, 2, COUNTER_LIMIT - 1, COUNTER_LIMIT])
-}
-
-fn score() -> impl Strategy<Value = f64> {
-    let some = vec![-1e300, -2.5, -1.0, -0.0, 0.0, 0.1, 1.0, 1.0 / 3.0, 1e16, f64::MAX];
-    prop_oneof![4 => prop::sample::select(some), 1 => prop::num::f64::NORMAL]
-}
-
-fn count() -> impl Strategy<Value = u64> {
-    prop::sample::select(vec![0, 1, 2, 3, 100, u64::MAX])
-}
-
-fn time_to_live() -> impl Strategy<Value = Duration> {
-    prop::sample::select(vec![MOMENT, Duration::from_secs(3600), Duration::from_secs(7200)])
 }
 
 fn read() -> impl Strategy<Value = Read> {
@@ -93,45 +59,6 @@ fn check() -> impl Strategy<Value = Check> {
     ]
 }
 
-pub(crate) fn write() -> impl Strategy<Value = Write> {
-    let fields = prop::collection::vec((name(), text()), 1..4);
-    prop_oneof![
-        2 => (key(), text(), prop::option::of(time_to_live())).prop_map(|(key, text, ttl)| Write::Set(key, text, ttl)),
-        2 => key().prop_map(Write::Delete),
-        2 => (key(), prop_oneof![time_to_live(), Just(Duration::ZERO)]).prop_map(|(key, ttl)| Write::Expire(key, ttl)),
-        2 => (key(), number()).prop_map(|(key, by)| Write::Increment(key, by)),
-        3 => (key(), fields).prop_map(|(key, fields)| Write::SetFields(key, fields)),
-        2 => (key(), name()).prop_map(|(key, name)| Write::DeleteField(key, name)),
-        2 => (key(), name(), number()).prop_map(|(key, name, by)| Write::IncrementField(key, name, by)),
-        2 => (key(), name()).prop_map(|(key, name)| Write::AddMember(key, name)),
-        2 => (key(), name()).prop_map(|(key, name)| Write::RemoveMember(key, name)),
-        4 => (key(), name(), score()).prop_map(|(key, name, score)| Write::SortedAdd(key, name, score)),
-        3 => (key(), name(), score(), bound())
-            .prop_map(|(key, name, score, bound)| Write::SortedAddBounded(key, name, score, bound)),
-        2 => (key(), name(), score()).prop_map(|(key, name, score)| Write::SortedRaise(key, name, score)),
-        2 => (key(), name(), score()).prop_map(|(key, name, by)| Write::SortedIncrement(key, name, by)),
-        2 => (key(), name(), score())
-            .prop_map(|(key, name, score)| Write::SortedAddIfPresent(key, name, score)),
-        4 => (key(), selection()).prop_map(|(key, selection)| Write::SortedStore(key, selection)),
-        1 => (key(), text()).prop_map(|(channel, message)| Write::Publish(channel, message)),
-        2 => (key(), name()).prop_map(|(key, name)| Write::SortedRemove(key, name)),
-        1 => (key(), count()).prop_map(|(key, keep)| Write::SortedTrim(key, keep)),
-    ]
-}
-
-fn bound() -> impl Strategy<Value = Bound> {
-    (count(), key(), name()).prop_map(|(keep, floors, member)| Bound { keep, floors, member })
-}
-
-fn selection() -> impl Strategy<Value = Selection> {
-    let within = prop::sample::select(vec![Within::All, Within::Any]);
-    (key(), prop::collection::vec(key(), 1..4), within).prop_map(|(scores, sets, within)| Selection {
-        scores,
-        sets,
-        within,
-    })
-}
-
 fn step() -> impl Strategy<Value = Step> {
     let checks =
         prop_oneof![3 => prop::collection::vec(check(), 0..1), 1 => prop::collection::vec(check(), 1..3)];
@@ -141,7 +68,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a step gave, in a form in which two engines can be compared.
+/// The outcome of a step, in a form that can be compared between engines.
 async fn run(store: &Store, step: &Step) -> String {
     match step {
         Step::Query(reads) => {
@@ -157,7 +84,7 @@ async fn run(store: &Store, step: &Step) -> String {
         Step::Commit(checks, writes) => {
             let mut batch = Batch::new();
             for check in checks {
-                batch.demand(check.clone());
+                batch.check(check.clone());
             }
             for write in writes {
                 batch.write(write.clone());
@@ -185,7 +112,8 @@ fn comparable(answer: Answer) -> Answer {
     }
 }
 
-/// A time to live up to the time that the test itself takes.
+/// A time to live, rounded to half an hour, because the engines do not run at the same
+/// moment.
 fn rounded(left: Duration) -> Duration {
     let half_hour = 1800;
     Duration::from_secs((left.as_secs() + half_hour / 2) / half_hour * half_hour)
@@ -199,7 +127,7 @@ async fn dumped(store: &Store) -> Vec<Entry> {
     entries
 }
 
-/// Waits until the keys that a step gave only a moment to live are gone.
+/// Waits until the keys that a step set to expire at once are gone.
 async fn let_moments_pass(redis: &Store, clock: &AtomicU64, step: &Step) {
     let Step::Commit(_, writes) = step else { return };
     let brief = |write: &&Write| matches!(write, Write::Set(_, _, Some(ttl)) | Write::Expire(_, ttl) if *ttl == MOMENT);

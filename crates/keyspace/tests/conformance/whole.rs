@@ -1,9 +1,9 @@
 //! Copying a store: scan, restore, count.
 
 use super::{STRANGE_TEXTS, Subject, dump, pairs, scored};
-use crate::{Entry, Store, Value};
 use std::collections::HashSet;
 use std::time::Duration;
+use tidings_keyspace::{Entry, Store, Value};
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -24,7 +24,7 @@ pub(super) async fn scan_and_restore_copy_everything(subject: Subject) {
     let other = Store::in_memory().await.unwrap();
     other.restore(entries.clone()).await.unwrap();
     assert_same(&dump(&other).await, &entries);
-    // And the other way: into this engine.
+    // And in the other direction.
     subject
         .write(|batch| {
             for entry in &entries {
@@ -58,12 +58,12 @@ pub(super) async fn restore_replaces_keys_whole(subject: Subject) {
         entry("hash", Value::Hash(pairs(&[("other", "value")]))),
         entry("set", Value::Set(vec!["other".to_owned()])),
         entry("sorted", Value::String("text".to_owned())),
-        // An infinite score can only come from a Redis database, and is kept.
+        // Only a Redis database can contain an infinite score. It is copied.
         entry("string", Value::SortedSet(scored(&[("low", f64::NEG_INFINITY), ("high", f64::INFINITY)]))),
     ];
     subject.store.restore(entries.clone()).await.unwrap();
     assert_eq!(subject.dump().await, entries);
-    // One that has just expired while it was copied goes.
+    // A key that expires while it is copied is removed.
     let gone = Entry { time_to_live: Some(Duration::ZERO), ..entry("set", Value::Set(vec!["x".to_owned()])) };
     subject.store.restore(vec![gone]).await.unwrap();
     assert_eq!(subject.dump().await.len(), 3);
@@ -111,7 +111,7 @@ pub(super) async fn large_collections_are_copied(subject: Subject) {
 }
 
 pub(super) async fn collections_are_copied_whatever_their_length(subject: Subject) {
-    // Both engines restore at most 1,000 members at once.
+    // Both engines restore at most 1,000 members in one step.
     for length in [999, 1_000, 1_001, 2_000, 2_001] {
         let texts: Vec<String> = (0..length).map(|number| format!("{number:05}")).collect();
         let entry = |key: &str, value| Entry { key: key.to_owned(), value, time_to_live: None };

@@ -1,8 +1,8 @@
-//! Every read: present, absent, of another type.
+//! Every read: of present and absent keys, and of other types.
 
 use super::{Subject, failure, pairs, scored};
-use crate::query::{Answer, Answers};
-use crate::{Expiry, Hash, KeyspaceError, Order, Query};
+use tidings_keyspace::{Answer, Answers};
+use tidings_keyspace::{Expiry, Hash, KeyspaceError, Order, Query};
 
 /// One of every read, on this key.
 fn one_of_each(query: &mut Query, key: &str) {

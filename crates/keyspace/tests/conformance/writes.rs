@@ -1,8 +1,8 @@
-//! Every write, and what it does to keys of every kind.
+//! Every write, on keys of every type.
 
 use super::{STRANGE_TEXTS, Subject, pairs, refusal, scored};
-use crate::{COUNTER_LIMIT, Entry, Expiry, Order, Value};
 use std::time::Duration;
+use tidings_keyspace::{COUNTER_LIMIT, Entry, Expiry, Order, Value};
 
 /// Texts that are not counters.
 pub(super) const NO_COUNTERS: [&str; 17] = [
@@ -31,7 +31,7 @@ pub(super) async fn set_replaces_any_type(subject: Subject) {
         subject.write(|batch| batch.set(key, "new")).await;
         assert_eq!(subject.ask(|query| query.string(key)).await.as_deref(), Some("new"));
     }
-    // Nothing of the old values comes back when the strings go.
+    // No part of an old value is left when its string is deleted.
     for key in ["hash", "set", "sorted"] {
         subject.write(|batch| batch.delete(key)).await;
     }
@@ -264,14 +264,14 @@ pub(super) async fn a_small_hash_that_grows_keeps_everything(subject: Subject) {
     assert_eq!(subject.ask(|query| query.hash("hash")).await.0, pairs(&[("n", "2")]));
     subject.write(|batch| batch.delete_field("hash", "n")).await;
     assert_eq!(subject.dump().await, []);
-    // One field may be too large by itself.
+    // A single field may be too large.
     subject.write(|batch| batch.set_field("hash", "large", "x".repeat(100_000))).await;
     assert_eq!(subject.ask(|query| query.hash("hash")).await.get("large").map(str::len), Some(100_000));
 }
 
 pub(super) async fn a_hash_keeps_everything_at_every_size(subject: Subject) {
     // The embedded engine stores hashes of up to 2,048 bytes in one row. The first field
-    // takes 13 bytes beside its value, the second 10 in all.
+    // takes 13 bytes and its value, the second 10 in all.
     for length in 2_020..2_040_usize {
         let value = "v".repeat(length);
         subject.write(|batch| batch.set_field("hash", "first", &*value)).await;
@@ -296,7 +296,7 @@ pub(super) async fn strange_texts_are_stored_as_they_are(subject: Subject) {
                 batch.set_field(format!("hash{text}"), text, text);
                 batch.add_member(format!("set{text}"), text);
                 batch.sorted_add(format!("sorted{text}"), text, 1.0);
-                // The text itself as a key; each is of another type by turns.
+                // The text itself as a key.
                 batch.add_member(text, text);
             })
             .await;

@@ -1,7 +1,7 @@
-//! Every check: holding, not holding, on absent keys and on other types.
+//! Every check: when it holds, when it does not, and on absent keys and other types.
 
 use super::{Subject, refusal};
-use crate::batch::Check;
+use tidings_keyspace::Check;
 
 /// One of every check, on this key; those of a hash look at `field`, the others
 /// at `member` or `text`.
@@ -25,7 +25,7 @@ fn one_of_each(key: &str) -> Vec<Check> {
 async fn outcome(subject: &Subject, check: Check) -> String {
     let committed = subject
         .commit(|batch| {
-            batch.demand(check);
+            batch.check(check);
             batch.increment("witness", 1);
         })
         .await;

@@ -1,8 +1,8 @@
-//! Many at once.
+//! Concurrent batches and queries.
 
 use super::{Subject, refusal};
-use crate::{Batch, Query, Store};
 use std::collections::HashSet;
+use tidings_keyspace::{Batch, Query, Store};
 use tokio::task::JoinSet;
 
 const TASKS: i64 = 32;

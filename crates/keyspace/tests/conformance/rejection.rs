@@ -1,9 +1,9 @@
 //! A batch is applied whole or not at all.
 
 use super::{Subject, refusal};
-use crate::batch::{Bound, Write};
-use crate::{Batch, CommitError, KeyspaceError};
 use std::time::Duration;
+use tidings_keyspace::{Batch, CommitError, KeyspaceError};
+use tidings_keyspace::{Bound, Write};
 
 /// Writes of every kind, which would change every key of
 /// [`Subject::write_one_of_each`].
@@ -75,7 +75,7 @@ pub(super) async fn a_rejected_batch_leaves_no_trace(subject: Subject) {
         .await;
     assert_eq!(refusal(committed), "rejected 1");
     assert_eq!(subject.dump().await, before);
-    // The very same writes pass without the check.
+    // The same writes pass without the check.
     subject.write(change_everything).await;
     assert_ne!(subject.dump().await, before);
 }
@@ -150,7 +150,7 @@ pub(super) async fn an_emptied_key_keeps_its_type_within_the_batch(subject: Subj
         assert_eq!(refusal(committed), format!("wrong type {key}"), "{empty:?}");
     }
     assert_eq!(subject.dump().await, before);
-    // As its own type it can be filled again at once.
+    // It can be filled again in the same batch if its type stays.
     subject
         .write(|batch| {
             batch.remove_member("set", "member");

@@ -1,9 +1,8 @@
-//! The rules of the keyspace: one suite, run on every engine.
+//! The conformance suite: the rules that every engine must follow.
 //!
 //! A rule is an async function of a [`Subject`], a fresh empty store. The macro
-//! at the end makes each rule a test on each engine, so that a failure names
-//! both. A rule that is written but not listed there is refused by the compiler
-//! as dead code.
+//! at the end turns each rule into one test per engine, so that a failure names
+//! both. The compiler rejects a rule that is not listed there as dead code.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,24 +10,31 @@ mod checks;
 mod concurrency;
 mod events;
 mod expiry;
-pub(super) mod oracle;
+mod oracle;
 mod read_sets;
 mod reads;
 mod rejection;
 mod sorted;
+mod strategies;
 mod whole;
 mod writes;
 
-use super::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tidings_keyspace::{
+    Batch, Bound, COUNTER_LIMIT, CheckId, CommitError, Committed, EngineClock, Entry, Expiry, FromAnswer,
+    Handle, KeyspaceError, Query, Selection, Store, StoreOptions, Value, Within, Write,
+};
 use tidings_testing_redis::RedisServer;
 
-/// The time to live of keys that are to expire within a test.
+/// The time to live of keys that expire within a test.
 const SHORT: Duration = Duration::from_millis(30);
 
 /// How long to poll for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where the manual clock starts: some day in 2020, in Unix milliseconds.
+/// The start of the manual clock, in Unix milliseconds: a day in 2020.
 const START_MS: u64 = 1_600_000_000_000;
 
 /// A fresh empty store on one of the engines.
@@ -62,7 +68,7 @@ impl Subject {
         Self { store, clock: None, _folder: None, _server: Some(server) }
     }
 
-    /// Lets [`SHORT`] pass, after which the key must be absent.
+    /// Waits for [`SHORT`], after which the key must be absent.
     async fn let_expire(&self, key: &str) {
         if let Some(clock) = &self.clock {
             clock.fetch_add(u64::try_from(SHORT.as_millis()).unwrap(), Ordering::SeqCst);
@@ -76,7 +82,7 @@ impl Subject {
     }
 
     /// The answer to one read.
-    async fn ask<T: query::FromAnswer>(&self, read: impl FnOnce(&mut Query) -> Handle<T>) -> T {
+    async fn ask<T: FromAnswer>(&self, read: impl FnOnce(&mut Query) -> Handle<T>) -> T {
         let mut query = Query::new();
         let handle = read(&mut query);
         self.store.query(query).await.unwrap().take(handle)
@@ -89,7 +95,7 @@ impl Subject {
         self.store.commit(batch).await
     }
 
-    /// Applies a batch that must pass; answers its counters.
+    /// Applies a batch that must pass. Returns its counters.
     async fn write(&self, fill: impl FnOnce(&mut Batch)) -> Vec<i64> {
         self.commit(fill).await.unwrap().counters
     }
@@ -105,13 +111,13 @@ impl Subject {
         .await;
     }
 
-    /// Everything that is stored.
+    /// Everything in the store.
     async fn dump(&self) -> Vec<Entry> {
         dump(&self.store).await
     }
 }
 
-/// Options for machines that are busy with other tests.
+/// Options for a machine that is busy with other tests.
 fn patient() -> StoreOptions {
     StoreOptions { timeout: Duration::from_secs(20), ..StoreOptions::default() }
 }
@@ -139,7 +145,7 @@ async fn dump(store: &Store) -> Vec<Entry> {
     }
 }
 
-/// What refused a batch, in one line that can be compared.
+/// Why a batch was refused, in a form that can be compared between engines.
 fn refusal<T: std::fmt::Debug>(outcome: Result<T, CommitError>) -> String {
     match outcome {
         Ok(_) => "passed".to_owned(),
@@ -148,7 +154,7 @@ fn refusal<T: std::fmt::Debug>(outcome: Result<T, CommitError>) -> String {
     }
 }
 
-/// What a keyspace error says, without texts that differ between engines.
+/// An error, without texts that differ between engines.
 fn failure(error: &KeyspaceError) -> String {
     match error {
         KeyspaceError::Unavailable(reason) => format!("unavailable: {reason}"),

@@ -1,10 +1,10 @@
-//! What was read may be cached until it is written.
+//! Read sets: a cached value is current until a key that was read for it is written.
 
 use super::Subject;
-use crate::{Batch, Bound, Order, Query, ReadSet, Reads, Selection, Tracked, Within};
+use tidings_keyspace::{Batch, Bound, Order, Query, ReadSet, Reads, Selection, Tracked, Within};
 
 impl Subject {
-    /// The read set of what a closure adds to a query.
+    /// The read set of the reads that a closure adds to a query.
     async fn record(&self, read: impl FnOnce(&mut Query)) -> ReadSet {
         let mut query = Query::new();
         read(&mut query);
@@ -21,7 +21,7 @@ impl Subject {
         self.store.query(query).await.unwrap().take_tracked(string)
     }
 
-    /// Waits until the server has reported what was written: it reports it to the writer too.
+    /// Waits until the server has reported the writes so far, which it does to the writer too.
     async fn settle(&self) {
         self.ask(|query| query.string("anything")).await;
     }
@@ -73,7 +73,7 @@ pub(super) async fn a_read_set_of_fields_ends_when_one_of_them_is_written_or_all
         let tracked = query.hash_fields("hash", fields);
         let tracked = query.track(tracked);
         let answers = subject.store.query(query).await;
-        // The last write leaves no hash.
+        // After the last write the key is not a hash.
         let tracked = answers.map(|mut answers| answers.take_tracked(tracked).into_parts().1);
         (read, whole, tracked.unwrap())
     };
@@ -96,7 +96,7 @@ pub(super) async fn a_read_set_of_fields_ends_when_one_of_them_is_written_or_all
         assert!(!subject.store.is_unchanged(&whole), "write {number}");
         for reads in [read, tracked] {
             assert!(!ends || !subject.store.is_unchanged(&reads), "write {number}");
-            // A server that others write to reports the key, and not which field of it.
+            // A Redis server reports the key and not the field.
             assert!(
                 ends || subject.store.is_shared() || subject.store.is_unchanged(&reads),
                 "write {number}"
@@ -131,7 +131,7 @@ pub(super) async fn tracked_values_bring_their_reads_along(subject: Subject) {
         assert_eq!(subject.store.is_unchanged(&reads), key == "other", "{key}");
         subject.settle().await;
     }
-    // Of what was read twice the earlier read counts, whichever came first into the set.
+    // If a key was read twice, the earlier read counts, whichever was collected first.
     for early_first in [true, false] {
         let early = subject.tracked("left").await;
         subject.write(|batch| batch.set("left", "1")).await;
@@ -182,8 +182,7 @@ pub(super) async fn a_recording_is_of_all_reads_of_the_work_and_of_what_it_uses(
 }
 
 pub(super) async fn a_cached_value_is_never_older_than_an_acknowledged_write(subject: Subject) {
-    // Writers raise counters; after each acknowledgement no cached value may
-    // tell of a lower count.
+    // Once an increment is acknowledged, no cached value may be lower.
     let cached: std::sync::Mutex<Option<(Option<String>, ReadSet)>> = std::sync::Mutex::default();
     let look = async || {
         let fresh = cached

@@ -1,10 +1,10 @@
 //! Messages on channels.
 
 use super::{PATIENCE, Subject};
-use crate::{Notice, Subscription};
+use tidings_keyspace::{Notice, Subscription};
 
-/// Listens, and makes sure that it is heard: on a server the listening begins
-/// when the server knows of it.
+/// Subscribes, and waits until the subscription is in effect. On Redis it takes effect only
+/// when the server has received it.
 async fn listen(subject: &Subject, channel: &str) -> Subscription {
     let mut subscription = subject.store.subscribe(channel);
     let deadline = std::time::Instant::now() + PATIENCE;
@@ -12,7 +12,7 @@ async fn listen(subject: &Subject, channel: &str) -> Subscription {
         subject.write(|batch| batch.publish(channel, "hello")).await;
         let soon = std::time::Duration::from_millis(50);
         match tokio::time::timeout(soon, subscription.next()).await {
-            // A server tells when the listening has begun.
+            // On Redis the first notice says that the subscription is in effect.
             Ok(Some(Notice::Missed)) | Err(_) => {}
             Ok(notice) => {
                 assert_eq!(notice, Some(Notice::Message("hello".to_owned())));
@@ -26,7 +26,7 @@ async fn listen(subject: &Subject, channel: &str) -> Subscription {
 async fn heard(subscription: &mut Subscription) -> String {
     loop {
         match tokio::time::timeout(PATIENCE, subscription.next()).await.unwrap() {
-            // What was said while the listening began.
+            // The messages that were sent before the subscription took effect.
             Some(Notice::Message(text)) if text == "hello" => {}
             Some(Notice::Message(text)) => return text,
             other => panic!("{other:?}"),
@@ -51,7 +51,7 @@ pub(super) async fn messages_reach_all_who_listen_on_the_channel(subject: Subjec
         assert_eq!(heard(subscription).await, "");
     }
     assert_eq!(heard(&mut other).await, "elsewhere");
-    // A message is no key.
+    // A message does not make a key.
     assert_eq!(subject.store.count_keys().await.unwrap(), 1);
 }
 

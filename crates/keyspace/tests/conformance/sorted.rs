@@ -1,8 +1,8 @@
 //! Sorted sets: order, scores, ranges.
 
 use super::{STRANGE_TEXTS, Subject, scored};
-use crate::{Batch, Bound, CommitError, Expiry, KeyspaceError, Order, Selection, Within};
 use std::time::Duration;
+use tidings_keyspace::{Batch, Bound, CommitError, Expiry, KeyspaceError, Order, Selection, Within};
 
 async fn range(subject: &Subject, order: Order, offset: u64, count: u64) -> Vec<(String, f64)> {
     subject.ask(|query| query.sorted_range("sorted", order, offset, count)).await
@@ -18,7 +18,7 @@ pub(super) async fn order_is_by_score_then_member_bytes(subject: Subject) {
             expected.push((member, score));
         }
     }
-    // And many ties.
+    // Many members with equal scores.
     for member in STRANGE_TEXTS {
         subject.write(|batch| batch.sorted_add("sorted", member, 7.0)).await;
         expected.push((member.to_owned(), 7.0));
@@ -135,7 +135,7 @@ pub(super) async fn trim_keeps_the_highest(subject: Subject) {
             for number in 0..5_u8 {
                 batch.sorted_add("sorted", number.to_string(), number.into());
             }
-            // A tie: the member of the higher bytes is the higher one.
+            // Of two members with equal scores, the one with the higher bytes is higher.
             batch.sorted_add("sorted", "3x", 3.0);
         })
         .await;
@@ -201,13 +201,13 @@ pub(super) async fn a_bounded_set_notes_what_it_lost(subject: Subject) {
         subject.write(|batch| batch.sorted_add_bounded("sorted", member, score, bound(3))).await;
     }
     assert_eq!(floor(&subject).await, None);
-    // A new score of a member that is there drops nobody.
+    // A new score for an existing member removes no other.
     subject.write(|batch| batch.sorted_add_bounded("sorted", "c", 2.0, bound(3))).await;
     assert_eq!(floor(&subject).await, None);
     subject.write(|batch| batch.sorted_add_bounded("sorted", "d", 4.0, bound(3))).await;
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, scored(&[("a", 1.0), ("c", 2.0), ("d", 4.0)]));
     assert_eq!(floor(&subject).await, Some(0.1));
-    // A lower bound drops several at once; the highest of them counts.
+    // A smaller bound removes several members; the highest of them sets the floor.
     subject.write(|batch| batch.sorted_add_bounded("sorted", "e", 5.0, bound(1))).await;
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, scored(&[("e", 5.0)]));
     assert_eq!(floor(&subject).await, Some(4.0));
@@ -219,7 +219,7 @@ pub(super) async fn a_floor_never_falls(subject: Subject) {
             batch.sorted_add("floors", "mine", 10.0);
             batch.sorted_add("floors", "other", 1.0);
             batch.sorted_add_bounded("sorted", "a", 20.0, bound(1));
-            // The newcomer itself is the lowest, and is dropped.
+            // The new member itself is the lowest, and is removed.
             batch.sorted_add_bounded("sorted", "b", 5.0, bound(1));
         })
         .await;
@@ -253,7 +253,7 @@ pub(super) async fn scores_are_incremented(subject: Subject) {
 }
 
 pub(super) async fn neighbours_do_not_mix(subject: Subject) {
-    // Keys and members that would be the same if they were joined carelessly.
+    // Keys and members that would be equal if they were joined without lengths.
     let keys = ["", "a", "ab", "b", "a\0", "\0", "\0\0\0\u{1}a"];
     for key in keys {
         for member in keys {
@@ -345,7 +345,7 @@ pub(super) async fn a_selection_replaces_what_its_key_held(subject: Subject) {
     );
     subject.write(|batch| batch.sorted_store("sorted", selection(&["none"], Within::All))).await;
     assert_eq!(subject.ask(|query| query.expiry("sorted")).await, Expiry::Absent);
-    // It sees the writes before it, and expires by the write after it.
+    // The selection sees the writes before it. The write after it lets it expire.
     subject
         .write(|batch| {
             batch.remove_member("low", "0");
@@ -420,7 +420,7 @@ pub(super) async fn a_selection_from_another_type_is_refused(subject: Subject) {
 }
 
 pub(super) async fn many_members_are_selected(subject: Subject) {
-    // Large and small shares of both, which an engine may go about differently.
+    // Large and small shares of both, for which an engine may use different algorithms.
     subject
         .write(|batch| {
             for number in 0..2_000_u16 {

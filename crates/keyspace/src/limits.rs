@@ -1,0 +1,72 @@
+//! Every cap of the crate: on what callers may send, and on the memory and the time that
+//! a request may take.
+
+use std::time::Duration;
+
+/// The largest absolute value of a counter. An increment beyond it is refused with
+/// [`NotAnInteger`](crate::KeyspaceError::NotAnInteger).
+///
+/// Redis scripts compute with doubles, which represent every whole number up to this limit
+/// exactly.
+pub const COUNTER_LIMIT: i64 = 1_000_000_000_000_000;
+
+/// The longest time to live of a key: a century.
+pub const MAX_TIME_TO_LIVE: Duration = Duration::from_secs(100 * 366 * 86_400);
+
+/// The most sets in one [`Selection`](crate::Selection).
+pub const MAX_SELECTION_SETS: usize = 64;
+
+/// The most fields that are tracked one by one. A read of more fields counts as a read of
+/// the whole hash, which keeps the read set short.
+pub(crate) const MAX_TRACKED_FIELDS: usize = 4;
+
+/// The places of the table that says how recently anything was written, eight bytes each:
+/// 2 MiB in all.
+pub(crate) const VERSION_PLACES: u64 = 1 << 18;
+
+/// The keys and fields whose latest writes are remembered, before those of the time before
+/// are dropped: about 4 MiB. A busy site writes thousands in a second. A cached value that
+/// is used at least every 20 seconds then never depends on what was dropped.
+pub(crate) const MAX_LATEST_WRITES: usize = 1 << 16;
+
+/// The most messages that wait for a slow subscriber before it misses some.
+pub(crate) const MAX_QUEUED_MESSAGES: usize = 1024;
+
+/// The most batches that wait for the writer of the embedded engine. A further commit
+/// waits for a place in the queue.
+pub(crate) const MAX_QUEUED_BATCHES: usize = 1024;
+
+/// The most batches in one transaction of the embedded engine. This bounds how long the
+/// first batch of a transaction waits for the last.
+pub(crate) const MAX_GROUP_BATCHES: usize = 256;
+
+/// About the most rows that one transaction removes because their keys have expired. This
+/// bounds how long batches wait for it.
+pub(crate) const MAX_SWEPT_ROWS: u64 = 2_000;
+
+/// The most writes that a restore puts into one transaction of the embedded engine.
+pub(crate) const MAX_RESTORED_WRITES: usize = 1000;
+
+/// The memory reserved for the fields of a hash before they are read, in fields. A corrupt
+/// count in the store file must not reserve all memory.
+pub(crate) const MAX_RESERVED_FIELDS: usize = 1024;
+
+/// The length of the journal file, in bytes. This bounds how much is applied again when a
+/// store is opened after a crash, and so how long that takes.
+pub(crate) const JOURNAL_BYTES: usize = 8 << 20;
+
+/// The longest record in the journal, in bytes. It is faster to flush a larger group of
+/// batches to the store file at once than to write it twice.
+pub(crate) const MAX_RECORD_BYTES: usize = 256 << 10;
+
+/// The most requests under way on the connection to a Redis server. Further ones wait.
+pub(crate) const MAX_PENDING_REQUESTS: usize = 1024;
+
+/// The size of a pipeline, in bytes, at which a restore sends it to a Redis server.
+pub(crate) const MAX_PIPELINE_BYTES: usize = 1024 * 1024;
+
+/// The most commands that a restore puts into one pipeline.
+pub(crate) const MAX_PIPELINE_COMMANDS: usize = 1000;
+
+/// The most fields or members in one command of a restore.
+pub(crate) const MAX_COMMAND_ENTRIES: usize = 1000;
