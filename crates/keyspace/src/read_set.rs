@@ -1,7 +1,7 @@
 //! What a piece of work has read, so that its outcome can be cached until any of that
 //! is written.
 //!
-//! Everything that can be read has a *item*: a key, or a field of a hash. Each commit
+//! What can be read and written is an *item*: a key, or a field of a hash. Each commit
 //! takes a number, and notes it for the items that it writes, once its writes can be
 //! read and before it is acknowledged. A query notes the latest number before it reads.
 //! While no item that was read has a higher number, reading again would give the same
@@ -22,7 +22,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-/// The hash of a item.
+/// The hash of an item.
 type ItemHash = u64;
 
 /// What can be written.
