@@ -4,7 +4,7 @@
 
 use crate::deactivation::leave;
 use crate::error::Error;
-use crate::jobs::{self, Kind};
+use crate::jobs::{self, JobKind};
 use crate::site::Site;
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
 use crate::values::clock::Moment;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tidings_keyspace::EngineClock;
 
 /// All kinds of jobs.
-static KINDS: [Kind; 5] = [deliver::KIND, sweep::KIND, clear::KIND, rebuild::KIND, leave::KIND];
+static KINDS: [JobKind; 5] = [deliver::KIND, sweep::KIND, clear::KIND, rebuild::KIND, leave::KIND];
 
 /// Works on jobs until it is dropped. Started once for a site; started again it does
 /// nothing. Rounds: 2 every two seconds, and those of the jobs.

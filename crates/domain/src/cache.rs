@@ -25,7 +25,7 @@ use tokio::sync::watch;
 /// Bytes in a mebibyte.
 pub const MEBIBYTE: u64 = 1024 * 1024;
 /// What all caches of a site may take together unless the operator says otherwise: the
-/// sum of [`Kind::BYTES`] of all kinds.
+/// sum of [`CacheKind::BYTES`] of all kinds.
 pub const DEFAULT_BYTES: u64 = 86 * MEBIBYTE;
 /// Parts of a cache with a lock each. A value that is larger than a part is not cached.
 const SHARDS: u64 = 4;
@@ -37,7 +37,7 @@ const EXPECTED_ENTRIES: usize = 1_000;
 const MAX_KINDS: usize = 32;
 
 /// A kind of cached value.
-pub trait Kind: Sized + Send + Sync + 'static {
+pub trait CacheKind: Sized + Send + Sync + 'static {
     /// What values are found by.
     type Key: Hash + Eq + Clone + Send + Sync + 'static;
     /// What is cached.
@@ -51,14 +51,14 @@ pub trait Kind: Sized + Send + Sync + 'static {
     fn size(key: &Self::Key, value: &Self::Value) -> usize;
 
     /// Where a site's [`Caches`] have this kind.
-    fn slot() -> &'static Slot;
+    fn slot() -> &'static CacheSlot;
 }
 
 /// The place of a kind among a site's caches, the same in each site of the program.
 #[derive(Debug)]
-pub struct Slot(OnceLock<usize>);
+pub struct CacheSlot(OnceLock<usize>);
 
-impl Slot {
+impl CacheSlot {
     /// A place that is chosen when it is first asked for.
     #[must_use]
     #[allow(clippy::new_without_default)]
@@ -72,7 +72,7 @@ impl Slot {
     }
 }
 
-/// Declares a [`Kind`] of cached value:
+/// Declares a [`CacheKind`] of cached value:
 ///
 /// ```
 /// use tidings_domain::cache::MEBIBYTE;
@@ -92,7 +92,7 @@ macro_rules! cache_kind {
         #[derive(Debug)]
         $visibility struct $Kind;
 
-        impl $crate::cache::Kind for $Kind {
+        impl $crate::cache::CacheKind for $Kind {
             type Key = $Key;
             type Value = $Value;
             const NAME: &'static str = $name;
@@ -103,8 +103,8 @@ macro_rules! cache_kind {
                 size(key, value)
             }
 
-            fn slot() -> &'static $crate::cache::Slot {
-                static SLOT: $crate::cache::Slot = $crate::cache::Slot::new();
+            fn slot() -> &'static $crate::cache::CacheSlot {
+                static SLOT: $crate::cache::CacheSlot = $crate::cache::CacheSlot::new();
                 &SLOT
             }
         }
@@ -114,12 +114,12 @@ macro_rules! cache_kind {
 /// A value that is the same for everyone, with what was read to make it.
 #[derive(Debug)]
 pub struct Shared<V> {
-    entry: Arc<Entry<V>>,
+    entry: Arc<CacheEntry<V>>,
     is_cached: bool,
 }
 
 #[derive(Debug)]
-struct Entry<V> {
+struct CacheEntry<V> {
     value: V,
     reads: ReadSet,
     /// The second that the value is of, if it depends on the time.
@@ -160,7 +160,7 @@ impl<V> Shared<V> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (value, reads) = made.into_parts();
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { entry: Arc::new(Entry { value, reads, second, id }), is_cached: false }
+        Self { entry: Arc::new(CacheEntry { value, reads, second, id }), is_cached: false }
     }
 
     /// A number that this value has and no other, not even one that is made in its
@@ -196,14 +196,14 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    fn can_use<V>(&self, entry: &Entry<V>) -> bool {
+    fn can_use<V>(&self, entry: &CacheEntry<V>) -> bool {
         entry.second.is_none_or(|second| second == self.now) && self.store.is_unchanged(&entry.reads)
     }
 }
 
 /// The cached values of one kind.
-pub struct Cache<K: Kind> {
-    entries: quick_cache::sync::Cache<K::Key, Arc<Entry<K::Value>>, Weigh<K>>,
+pub struct Cache<K: CacheKind> {
+    entries: quick_cache::sync::Cache<K::Key, Arc<CacheEntry<K::Value>>, Weigh<K>>,
     /// What is being made, and where its maker says that it is done.
     flights: Mutex<HashMap<K::Key, Landing<K::Value>>>,
     capacity_bytes: u64,
@@ -222,15 +222,15 @@ impl<K> Clone for Weigh<K> {
     }
 }
 
-impl<K: Kind> Weighter<K::Key, Arc<Entry<K::Value>>> for Weigh<K> {
-    fn weight(&self, key: &K::Key, entry: &Arc<Entry<K::Value>>) -> u64 {
+impl<K: CacheKind> Weighter<K::Key, Arc<CacheEntry<K::Value>>> for Weigh<K> {
+    fn weight(&self, key: &K::Key, entry: &Arc<CacheEntry<K::Value>>) -> u64 {
         let bytes = OVERHEAD + K::size(key, &entry.value) + entry.reads.size();
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
 
 /// What became of a look into a cache.
-pub enum Lookup<'a, K: Kind> {
+pub enum Lookup<'a, K: CacheKind> {
     /// The value is there.
     Hit(Shared<K::Value>),
     /// It is for the caller to make.
@@ -239,7 +239,7 @@ pub enum Lookup<'a, K: Kind> {
     Wait(Waiting<K::Value>),
 }
 
-impl<K: Kind> Cache<K> {
+impl<K: CacheKind> Cache<K> {
     fn new(capacity_bytes: u64) -> Self {
         let weigh = Weigh(PhantomData);
         let options = OptionsBuilder::new()
@@ -378,14 +378,14 @@ impl<K: Kind> Cache<K> {
 
 /// A value that the holder makes while others wait for it. Dropped, it lets the others
 /// make it themselves.
-pub struct Flight<'a, K: Kind> {
+pub struct Flight<'a, K: CacheKind> {
     cache: &'a Cache<K>,
     key: K::Key,
     /// `None` where another makes the value too.
     landing: Option<watch::Sender<Option<Shared<K::Value>>>>,
 }
 
-impl<K: Kind> Flight<'_, K> {
+impl<K: CacheKind> Flight<'_, K> {
     /// Puts the value into the cache and hands it to those who wait.
     pub fn finish(
         mut self,
@@ -408,7 +408,7 @@ impl<K: Kind> Flight<'_, K> {
     }
 }
 
-impl<K: Kind> Drop for Flight<'_, K> {
+impl<K: CacheKind> Drop for Flight<'_, K> {
     fn drop(&mut self) {
         self.land(None);
     }
@@ -452,7 +452,7 @@ trait AnyCache: Send + Sync {
     fn clear(&self);
 }
 
-impl<K: Kind> AnyCache for Cache<K> {
+impl<K: CacheKind> AnyCache for Cache<K> {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -487,7 +487,7 @@ impl Caches {
 
     /// The cache of a kind.
     #[must_use]
-    pub fn of<K: Kind>(&self) -> &Cache<K> {
+    pub fn of<K: CacheKind>(&self) -> &Cache<K> {
         let slot = self.slots.get(K::slot().index());
         let cache = slot.map(|slot| slot.get_or_init(|| Box::new(Cache::<K>::new(self.share_of(K::BYTES)))));
         match cache.and_then(|cache| cache.as_any().downcast_ref()) {

@@ -1,4 +1,4 @@
-//! Fields of stored hashes, and plain strings, read as what they mean.
+//! StoredFields of stored hashes, and plain strings, read as what they mean.
 //!
 //! Other programs write to the same store, and imported data is as it is. A value that is
 //! there but cannot be read counts as absent, as documented for each field; here it is
@@ -10,12 +10,12 @@ use std::str::FromStr;
 use tidings_keyspace::Hash;
 
 /// A whole hash, to be read field by field. `key` names its key in the log.
-pub(crate) struct Fields<'a, K> {
+pub(crate) struct StoredFields<'a, K> {
     hash: &'a Hash,
     key: K,
 }
 
-impl<'a, K: Fn() -> String> Fields<'a, K> {
+impl<'a, K: Fn() -> String> StoredFields<'a, K> {
     /// The fields of a hash.
     pub(crate) const fn new(hash: &'a Hash, key: K) -> Self {
         Self { hash, key }
@@ -128,14 +128,14 @@ mod tests {
     fn a_value_that_cannot_be_read_is_logged_with_its_key_and_field_only() {
         let log = logged(|| {
             let hash = hash();
-            let fields = Fields::new(&hash, || "item:7".to_owned());
+            let fields = StoredFields::new(&hash, || "item:7".to_owned());
             assert_eq!(fields.read::<i64>("down"), None);
         });
         assert!(log.contains("key=\"item:7\"") && log.contains("field=\"down\""), "{log}");
         assert!(!log.contains("a secret"), "{log}");
         let log = logged(|| {
             let hash = hash();
-            assert_eq!(Fields::new(&hash, || "item:8".to_owned()).count("replies"), 0);
+            assert_eq!(StoredFields::new(&hash, || "item:8".to_owned()).count("replies"), 0);
         });
         assert!(log.contains("key=\"item:8\"") && log.contains("field=\"replies\""), "{log}");
         let log = logged(|| assert_eq!(read_string::<u64>(Some("x"), || "items".to_owned()), None));
@@ -146,7 +146,7 @@ mod tests {
     fn what_can_be_read_and_what_is_absent_is_not_logged() {
         let log = logged(|| {
             let hash = hash();
-            let fields = Fields::new(&hash, || unreachable!("the key is for the log"));
+            let fields = StoredFields::new(&hash, || unreachable!("the key is for the log"));
             assert_eq!(fields.read::<i64>("up"), Some(3));
             assert_eq!(fields.count("up"), 3);
             assert_eq!(fields.count("comments"), 0);

@@ -10,7 +10,7 @@
 //! server that has done a step of a longer job holds a lease on it for some seconds, and
 //! only jobs that nobody has begun for some seconds are taken over from others.
 //!
-//! What a job does is said by its `Kind`, in the wing that it belongs to;
+//! What a job does is said by its `JobKind`, in the wing that it belongs to;
 //! [`crate::background`] puts the kinds together.
 
 mod worker;
@@ -72,7 +72,7 @@ impl Job {
         self.0.split_once(':').map_or("", |(_, subject)| subject)
     }
 
-    fn kind_in<'a>(&self, kinds: &'a [Kind]) -> Option<&'a Kind> {
+    fn kind_in<'a>(&self, kinds: &'a [JobKind]) -> Option<&'a JobKind> {
         kinds.iter().find(|kind| kind.name == self.kind())
     }
 }
@@ -84,7 +84,7 @@ impl Display for Job {
 }
 
 /// A kind of job.
-pub(crate) struct Kind {
+pub(crate) struct JobKind {
     /// What the names of its jobs begin with.
     pub(crate) name: &'static str,
     /// Does the next step of a job, up to the batch that is to be committed.
@@ -191,7 +191,7 @@ pub(crate) fn remove(batch: &mut Batch, job: &Job) {
 /// # Errors
 /// [`Error::Busy`] when others get in the way of a step too often, or the store's. The
 /// job stays in the queue then.
-pub(crate) async fn work_on(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Result<bool, Error> {
+pub(crate) async fn work_on(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<bool, Error> {
     loop {
         match do_some_steps(site, now, kind, job).await? {
             Outcome::Done => return Ok(true),
@@ -202,7 +202,7 @@ pub(crate) async fn work_on(site: &Site, now: Moment, kind: &Kind, job: &Job) ->
 }
 
 /// Does some steps of a job: a long one lets others in between.
-async fn do_some_steps(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Result<Outcome, Error> {
+async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<Outcome, Error> {
     for _ in 0..TURN_STEPS {
         let outcome = do_step(site, now, kind, job).await?;
         if outcome != Outcome::More {
@@ -213,7 +213,7 @@ async fn do_some_steps(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Resu
 }
 
 /// Does the next step of a job.
-async fn do_step(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Result<Outcome, Error> {
+async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<Outcome, Error> {
     site.act_without_turns(STEP_ATTEMPTS, || async {
         let mut query = Query::new();
         let hash = query.hash(keys::timeline_job(&job.0));
@@ -235,7 +235,7 @@ async fn do_step(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Result<Out
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[Kind]) -> Result<(), Error> {
+pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[JobKind]) -> Result<(), Error> {
     let mut query = Query::new();
     let waiting = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX);
     for (name, _) in site.store.query(query).await?.take(waiting) {
@@ -337,7 +337,7 @@ mod tests {
     const DONE: &str = "done";
 
     /// Has as many steps as its subject says, and counts them all under one key.
-    const COUNTING: Kind = Kind { name: "count", step: |current| Box::pin(count(current)) };
+    const COUNTING: JobKind = JobKind { name: "count", step: |current| Box::pin(count(current)) };
 
     async fn count(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         let Some(to) = current.subject::<u64>() else {
@@ -399,7 +399,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_step_that_always_conflicts_is_left_in_the_queue() {
-        let conflicting = Kind {
+        let conflicting = JobKind {
             name: "conflict",
             step: |current| {
                 Box::pin(async {

@@ -12,7 +12,7 @@ use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
 use crate::site::Site;
-use crate::timelines::tweets::{self, NewTweet, Removal, Tweet, TweetRead};
+use crate::timelines::tweets::{self, TweetDraft, Removal, Tweet, TweetRead};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentId, NewsId, TweetId};
 use crate::values::ranking;
@@ -123,15 +123,15 @@ pub async fn submit_news(
         let topics = submission.topics.clone().unwrap_or_default();
         let found = find_earlier_or_followers(site, author, &url_keys, &topics, &mut batch).await?;
         let followers = match found {
-            Found::Earlier(earlier) => return Ok(Decision::Done((Submitted::Earlier(earlier), None))),
-            Found::Followers(followers) => followers,
+            RepostCheck::Earlier(earlier) => return Ok(Decision::Done((Submitted::Earlier(earlier), None))),
+            RepostCheck::New { followers } => followers,
         };
         let (id, tweet_id) = draw_ids(site, author.tweet_news).await?;
         let unused = batch.key_absent(keys::news(id));
         insert(&mut batch, site, now.timestamp(), author, id, submission, &url_keys);
         let article = new_article(site, now.timestamp(), author, id, submission);
         article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
-        let tweet = tweet_id.map(|id| NewTweet { id, now, author: author.id, followers });
+        let tweet = tweet_id.map(|id| TweetDraft { id, now, author: author.id, followers });
         let mut account_there = None;
         if let Some(tweet) = &tweet {
             account_there = Some(tweet.write(&mut batch, site, submission.title.as_str(), Some(id)));
@@ -168,11 +168,11 @@ async fn draw_ids(site: &Site, with_tweet: bool) -> Result<(NewsId, Option<Tweet
 }
 
 /// What a submission meets.
-enum Found {
+enum RepostCheck {
     /// The same URL was posted recently: this item.
     Earlier(NewsId),
     /// Nothing in its way; the author has so many followers.
-    Followers(u64),
+    New { followers: u64 },
 }
 
 /// Refuses who has to wait. Rounds: 1.
@@ -182,7 +182,7 @@ async fn find_earlier_or_followers(
     url_keys: &[String],
     topics: &Topics,
     batch: &mut Batch,
-) -> Result<Found, Error> {
+) -> Result<RepostCheck, Error> {
     let mut query = Query::new();
     let earlier: Vec<_> = url_keys.iter().map(|key| query.string(key)).collect();
     let recent = query.expiry(keys::submitted_recently(author.id));
@@ -194,14 +194,14 @@ async fn find_earlier_or_followers(
         fields::read_string(id.as_deref(), || key.clone())
     });
     if let Some(id) = earlier.next() {
-        return Ok(Found::Earlier(id));
+        return Ok(RepostCheck::Earlier(id));
     }
     let recent = answers.take(recent);
     if is_limited(site, author) && recent != Expiry::Absent {
         return Err(Refusal::SubmittedRecently { seconds: seconds_left(recent) }.into());
     }
     known.demand(&mut answers, topics, site, author, batch)?;
-    Ok(Found::Followers(answers.take(followers)))
+    Ok(RepostCheck::New { followers: answers.take(followers) })
 }
 
 /// The article of a new item, with its author's vote.

@@ -1,10 +1,10 @@
 //! Users as they are stored: the hash `user:<id>`.
 
-use crate::accounts::visit::{Found, SharedVisit, Visit};
+use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::action::Decision;
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
-use crate::fields::{self, Fields};
+use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -120,7 +120,7 @@ impl User {
     #[must_use]
     pub fn from_hash(hash: &Hash) -> Option<Self> {
         let id = fields::read(hash.get("id"), || "a user".to_owned(), "id")?;
-        let fields = Fields::new(hash, || keys::user(id));
+        let fields = StoredFields::new(hash, || keys::user(id));
         let text = |field: &str| fields.text(field).unwrap_or_default().to_owned();
         Some(Self {
             id,
@@ -191,14 +191,14 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
     let site = visit.site_too();
     let name = keys::username_to_id(username);
     let flight = match visit.look_up(site.caches.of::<Profiles>(), &name).await? {
-        Found::Value(facts) => {
+        CacheResult::Hit(facts) => {
             visit.identify().await?;
             let mut query = Query::new();
             let followed = FollowedRead::ask(visit, &mut query, facts.user.id);
             let followed = followed.take(&mut visit.run(query).await?);
             return Ok(Profile { facts, followed });
         }
-        Found::Missing(flight) => flight,
+        CacheResult::Miss(flight) => flight,
     };
     let mut reads = Reads::default();
     let mut query = Query::new();

@@ -7,7 +7,7 @@
 //! Who has asked before is cached.
 
 use crate::accounts::users::User;
-use crate::cache::{Cache, Flight, Kind, Lookup, MEBIBYTE, Shared, View};
+use crate::cache::{Cache, Flight, CacheKind, Lookup, MEBIBYTE, Shared, View};
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
@@ -158,23 +158,23 @@ impl Visit {
 
     /// Looks a value up that is expensive to make. Where another is making it, this waits
     /// until it is made; what it then gets to make has failed elsewhere.
-    pub(crate) async fn look_up<'a, K: Kind>(
+    pub(crate) async fn look_up<'a, K: CacheKind>(
         &mut self,
         cache: &'a Cache<K>,
         key: &K::Key,
-    ) -> Result<Found<'a, K>, Error> {
+    ) -> Result<CacheResult<'a, K>, Error> {
         self.learn_writes_for(cache, key).await?;
         Ok(match cache.look_up(self.view(), key) {
-            Lookup::Hit(value) => Found::Value(value),
-            Lookup::Make(flight) => Found::Missing(flight),
+            Lookup::Hit(value) => CacheResult::Hit(value),
+            Lookup::Make(flight) => CacheResult::Miss(flight),
             Lookup::Wait(waiting) => match waiting.value(self.view()).await {
-                Some(value) => Found::Value(value),
-                None => Found::Missing(cache.make_too(key)),
+                Some(value) => CacheResult::Hit(value),
+                None => CacheResult::Miss(cache.make_too(key)),
             },
         })
     }
 
-    async fn learn_writes_for<K: Kind>(&mut self, cache: &Cache<K>, key: &K::Key) -> Result<(), Error> {
+    async fn learn_writes_for<K: CacheKind>(&mut self, cache: &Cache<K>, key: &K::Key) -> Result<(), Error> {
         if !self.current && cache.may_have(self.view(), key) {
             self.identify().await?;
         }
@@ -238,11 +238,11 @@ impl Visit {
 }
 
 /// What [`Visit::look_up`] has found.
-pub(crate) enum Found<'a, K: Kind> {
+pub(crate) enum CacheResult<'a, K: CacheKind> {
     /// The value.
-    Value(Shared<K::Value>),
+    Hit(Shared<K::Value>),
     /// Nothing: the value is to be made.
-    Missing(Flight<'a, K>),
+    Miss(Flight<'a, K>),
 }
 
 /// A visit of nobody in particular: the reads of a value that everyone shares. It cannot

@@ -5,7 +5,7 @@
 //! who voted goes away. The keys and numbers are those of the first chapter of
 //! "Redis in Action", so that programs written after it work beside the site.
 
-use crate::fields::{self, Fields};
+use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
@@ -55,7 +55,7 @@ impl Article {
     /// fields.
     #[must_use]
     pub(crate) fn from_hash(id: NewsId, hash: &Hash) -> Option<Self> {
-        let fields = Fields::new(hash, || keys::article(id));
+        let fields = StoredFields::new(hash, || keys::article(id));
         Some(Self {
             title: fields.text("title")?.to_owned(),
             link: fields.text("link")?.to_owned(),
@@ -246,13 +246,13 @@ impl ArticleChange {
 }
 
 /// What a vote on an article depends on, on its way.
-pub(crate) struct VoteRead {
+pub(crate) struct ArticleVoteRead {
     place: PlaceRead,
     voted: Handle<bool>,
     expiry: Handle<Expiry>,
 }
 
-impl VoteRead {
+impl ArticleVoteRead {
     pub(crate) fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
         Self {
             place: PlaceRead::ask(query, id),
@@ -261,16 +261,16 @@ impl VoteRead {
         }
     }
 
-    pub(crate) fn take(self, answers: &mut Answers, now: Timestamp, news: &News, voter: UserId) -> Vote {
+    pub(crate) fn take(self, answers: &mut Answers, now: Timestamp, news: &News, voter: UserId) -> ArticleVote {
         let article = self.place.take(answers);
         let (voted, expiry) = (answers.take(self.voted), answers.take(self.expiry));
         let open_for = open_for(news.ctime, now).filter(|_| article.placed.is_some() && !voted);
-        Vote { article, voter, open_for, expiry }
+        ArticleVote { article, voter, open_for, expiry }
     }
 }
 
 /// A vote up on the article of a news item.
-pub(crate) struct Vote {
+pub(crate) struct ArticleVote {
     article: ArticleChange,
     voter: UserId,
     /// How much longer votes count; `None` when this one does not.
@@ -279,7 +279,7 @@ pub(crate) struct Vote {
     expiry: Expiry,
 }
 
-impl Vote {
+impl ArticleVote {
     /// Counts the vote, if it counts.
     pub(crate) fn write(&self, batch: &mut Batch) {
         self.article.guard(batch);

@@ -8,7 +8,7 @@ use crate::accounts::visit::Visit;
 use crate::articles::article::Article;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::lines::{self, Item, ItemsRead, NewsLine};
+use crate::news::lines::{self, ListedItem, ItemsRead, NewsLine};
 use crate::site::Site;
 use crate::values::ids::NewsId;
 use crate::values::limits::{ARTICLES_PER_PAGE, TOPIC_LIST_SECONDS};
@@ -145,7 +145,7 @@ pub async fn of_topics(
 }
 
 /// A page of a list of topics as it is kept.
-struct List {
+struct TopicListPage {
     names: Vec<String>,
     total: u64,
     is_built: bool,
@@ -156,7 +156,7 @@ async fn read_list(
     topics: &TopicChoice,
     order: ArticleOrder,
     page: PageNumber,
-) -> Result<List, Error> {
+) -> Result<TopicListPage, Error> {
     let key = order.of(topics);
     let mut query = Query::new();
     let known = query.scores(keys::TOPICS, topics.topics().iter().map(Topic::as_str));
@@ -169,7 +169,7 @@ async fn read_list(
         return Err(Refusal::NoSuchTopic(unknown.to_string()).into());
     }
     let total = answers.take(total);
-    Ok(List {
+    Ok(TopicListPage {
         names: answers.take(range).into_iter().map(|(name, _)| name).collect(),
         total,
         // Another program may have built it, after the book: without our mark.
@@ -217,7 +217,7 @@ async fn read_lines(visit: &mut Visit, names: Vec<String>) -> Result<Vec<Article
         let score = score.unwrap_or_else(|| article.score());
         Some((item, (article, score)))
     });
-    let (items, articles): (Vec<Item>, Vec<_>) = listed.unzip();
+    let (items, articles): (Vec<ListedItem>, Vec<_>) = listed.unzip();
     let lines = lines::complete(visit, items).await?.into_iter().zip(articles);
     Ok(lines.map(|(line, (article, score))| ArticleLine { line, article, score }).collect())
 }

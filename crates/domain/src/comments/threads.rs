@@ -2,7 +2,7 @@
 
 use super::comment::Comment;
 use crate::accounts::users::{self, UserNames, UserNamesRead};
-use crate::accounts::visit::{Found, Visit};
+use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -129,8 +129,8 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
     let site = visit.site_too();
     let (mut lines, mut flight) = (None, None);
     match visit.look_up(site.caches.of::<Threads>(), &id).await? {
-        Found::Value(found) => lines = Some(found),
-        Found::Missing(missing) => flight = Some(missing),
+        CacheResult::Hit(found) => lines = Some(found),
+        CacheResult::Miss(missing) => flight = Some(missing),
     }
     let mut query = Query::new();
     let comments = flight.as_ref().map(|_| {

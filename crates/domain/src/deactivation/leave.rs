@@ -4,7 +4,7 @@
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{Job, Kind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows;
 use crate::timelines::tweets::{self, TweetRead};
@@ -17,7 +17,7 @@ const PEOPLE: u64 = 20;
 const TWEETS: u64 = 200;
 
 /// The jobs `leave:<user id>`.
-pub(crate) const KIND: Kind = Kind { name: "leave", step: |current| Box::pin(step(current)) };
+pub(crate) const KIND: JobKind = JobKind { name: "leave", step: |current| Box::pin(step(current)) };
 
 /// The job that takes a deactivated account out of everything.
 pub(crate) fn job(user: UserId) -> Job {

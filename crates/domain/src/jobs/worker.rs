@@ -1,7 +1,7 @@
 //! The worker of a server: it does the jobs that the server's own actions have caused,
 //! and takes over those that no server works on.
 
-use super::{Job, Kind, Outcome, do_some_steps, warn_of_unknown_kind};
+use super::{Job, JobKind, Outcome, do_some_steps, warn_of_unknown_kind};
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
@@ -24,7 +24,7 @@ const FRESH_MS: u64 = 5_000;
 
 /// Works on jobs until it is dropped. Started once for a site; started again it does
 /// nothing. Rounds: 2 every two seconds, and those of the jobs.
-pub(crate) async fn run(site: Arc<Site>, clock: EngineClock, kinds: &'static [Kind]) {
+pub(crate) async fn run(site: Arc<Site>, clock: EngineClock, kinds: &'static [JobKind]) {
     let receiver = site.jobs.receiver.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(mut receiver) = receiver else { return };
     let worker = Worker {
@@ -55,7 +55,7 @@ struct Worker {
     /// Where jobs are looked for.
     store: Store,
     clock: EngineClock,
-    kinds: &'static [Kind],
+    kinds: &'static [JobKind],
     places: Arc<Semaphore>,
     /// Jobs that this server works on at the moment.
     at_work: Arc<Mutex<HashSet<Job>>>,

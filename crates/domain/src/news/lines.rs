@@ -57,12 +57,12 @@ impl Deref for NewsLine {
 }
 
 /// An item whose summary is cached, or is to be made.
-pub(crate) enum Item {
+pub(crate) enum ListedItem {
     Cached(Shared<NewsSummary>),
     Read(Tracked<Arc<News>>),
 }
 
-impl Item {
+impl ListedItem {
     pub(crate) fn news(&self) -> &News {
         match self {
             Self::Cached(summary) => &summary.news,
@@ -94,16 +94,16 @@ impl ItemsRead {
 
     /// The items in the order asked; `None` stands for one that does not exist. That it
     /// does not is added to `absent`.
-    pub(crate) fn take(self, answers: &mut Answers, absent: &mut Reads) -> Vec<Option<Item>> {
+    pub(crate) fn take(self, answers: &mut Answers, absent: &mut Reads) -> Vec<Option<ListedItem>> {
         let mut take = |read| match read {
-            ItemRead::Cached(summary) => Some(Item::Cached(summary)),
+            ItemRead::Cached(summary) => Some(ListedItem::Cached(summary)),
             ItemRead::Asked(fields) => {
                 let news = answers.take_tracked(fields).map(News::from_fields);
                 if news.peek().is_none() {
                     news.collect_into(absent);
                     return None;
                 }
-                Some(Item::Read(news.transpose()?.map(Arc::new)))
+                Some(ListedItem::Read(news.transpose()?.map(Arc::new)))
             }
         };
         self.0.into_iter().map(&mut take).collect()
@@ -112,14 +112,14 @@ impl ItemsRead {
 
 /// What belongs to items on its way.
 pub(crate) struct SummariesRead {
-    items: Vec<Item>,
+    items: Vec<ListedItem>,
     names: UserNamesRead,
     scores: SiteScoresRead,
 }
 
 impl SummariesRead {
-    pub(crate) fn ask(visit: &SharedVisit<'_>, query: &mut Query, items: Vec<Item>) -> Self {
-        let read = || items.iter().filter(|item| matches!(item, Item::Read(_))).map(Item::news);
+    pub(crate) fn ask(visit: &SharedVisit<'_>, query: &mut Query, items: Vec<ListedItem>) -> Self {
+        let read = || items.iter().filter(|item| matches!(item, ListedItem::Read(_))).map(ListedItem::news);
         let names = UserNamesRead::ask(visit, query, read().map(|news| news.user_id));
         let scores = SiteScoresRead::ask(query, read());
         Self { items, names, scores }
@@ -131,8 +131,8 @@ impl SummariesRead {
         let (names, scores) = (names.take(visit, answers), scores.take(answers));
         let cache = visit.site().caches.of::<Summaries>();
         let summary = |item| match item {
-            Item::Cached(summary) => summary,
-            Item::Read(news) => {
+            ListedItem::Cached(summary) => summary,
+            ListedItem::Read(news) => {
                 let mut reads = Reads::default();
                 let news = news.collect_into(&mut reads);
                 let username = names.collect_into(news.user_id, &mut reads);
@@ -150,7 +150,7 @@ impl SummariesRead {
 
 /// Reads what belongs to items, and the viewer's own votes on them. Rounds: 1, and
 /// another for own votes where an item turned out to have very many.
-pub(crate) async fn complete(visit: &mut Visit, items: Vec<Item>) -> Result<Vec<NewsLine>, Error> {
+pub(crate) async fn complete(visit: &mut Visit, items: Vec<ListedItem>) -> Result<Vec<NewsLine>, Error> {
     let (summaries, own) = complete_shared(visit, items).await?;
     Ok(mark(summaries, own))
 }
@@ -158,7 +158,7 @@ pub(crate) async fn complete(visit: &mut Visit, items: Vec<Item>) -> Result<Vec<
 /// The same, with what everyone sees apart from the own votes.
 pub(crate) async fn complete_shared(
     visit: &mut Visit,
-    items: Vec<Item>,
+    items: Vec<ListedItem>,
 ) -> Result<(Vec<Shared<NewsSummary>>, Vec<Option<Direction>>), Error> {
     let site = visit.site_too();
     let ids: Vec<NewsId> = items.iter().map(|item| item.news().id).collect();
@@ -183,7 +183,7 @@ pub(crate) async fn find(
     visit: &mut SharedVisit<'_>,
     ids: &[NewsId],
     reads: &mut Reads,
-) -> Result<Vec<Item>, Error> {
+) -> Result<Vec<ListedItem>, Error> {
     let mut query = Query::new();
     let items = ItemsRead::ask(visit, &mut query, ids);
     let mut answers = visit.run(query).await?;

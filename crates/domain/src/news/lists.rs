@@ -1,11 +1,11 @@
 //! Lists of news, and the ways to read them.
 
-use super::lines::{self, Item, NewsLine, NewsSummary};
-use crate::accounts::visit::{Found, SharedVisit, Visit};
+use super::lines::{self, ListedItem, NewsLine, NewsSummary};
+use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::ranks::{self, Place, Stretch};
+use crate::news::ranks::{self, RankEntry, RankWindow};
 use crate::news::voters;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
@@ -43,7 +43,7 @@ pub struct NewsPage {
 /// The items of one page, in their order, before what belongs to them is read.
 #[derive(Default)]
 struct FoundItems {
-    items: Vec<Item>,
+    items: Vec<ListedItem>,
     total: u64,
     /// What was read to find them, beside the items themselves.
     reads: Reads,
@@ -55,7 +55,7 @@ async fn read_places(
     visit: &mut SharedVisit<'_>,
     (key, start, count): (&str, u64, u64),
     reads: &mut Reads,
-) -> Result<(Vec<Place>, u64), Error> {
+) -> Result<(Vec<RankEntry>, u64), Error> {
     let mut query = Query::new();
     let places = query.sorted_range(key, Order::Descending, start, count);
     let places = query.track(places);
@@ -67,7 +67,7 @@ async fn read_places(
     Ok((places.collect(), answers.take_tracked(total).collect_into(reads)))
 }
 
-fn ids(places: &[Place]) -> Vec<NewsId> {
+fn ids(places: &[RankEntry]) -> Vec<NewsId> {
     places.iter().map(|(id, _)| *id).collect()
 }
 
@@ -101,12 +101,12 @@ async fn shared_page(
     let (site, now) = (visit.site_too(), visit.now());
     let list = (key.to_owned(), start, count);
     let (page, own) = match visit.look_up(site.caches.of::<SharedPages>(), &list).await? {
-        Found::Value(page) => {
+        CacheResult::Hit(page) => {
             let ids = page.summaries.iter().map(|summary| summary.news.id);
             let own = voters::own_votes(visit, ids).await?;
             (page, own)
         }
-        Found::Missing(flight) => {
+        CacheResult::Miss(flight) => {
             let FoundItems { items, total, mut reads } = find(&mut visit.shared()).await?;
             let (summaries, own) = lines::complete_shared(visit, items).await?;
             summaries.iter().for_each(|summary| _ = summary.collect_into(&mut reads));
@@ -142,8 +142,8 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
     let mut items = lines::find(visit, &ids(&places), &mut reads).await?;
     if refreshes {
         let shown = usize::try_from(count).unwrap_or(usize::MAX);
-        let stretch = Stretch { start, shown, places, is_last: start.saturating_add(read) >= total };
-        let news = items.iter().map(Item::news).filter(|news| !news.deleted);
+        let stretch = RankWindow { start, shown, places, is_last: start.saturating_add(read) >= total };
+        let news = items.iter().map(ListedItem::news).filter(|news| !news.deleted);
         match ranks::refresh(visit.site(), now, &stretch, news).await {
             Some(page) => items.retain(|item| page.contains(&item.news().id)),
             None => {
@@ -154,7 +154,7 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
     }
     let rules = &visit.site().rules.ranking;
     let ranked = items.into_iter().filter(|item| !item.news().deleted);
-    let mut ranked: Vec<(f64, Item)> = ranked.map(|item| (item.news().rank(now, rules), item)).collect();
+    let mut ranked: Vec<(f64, ListedItem)> = ranked.map(|item| (item.news().rank(now, rules), item)).collect();
     ranked.sort_by(|(left, left_item), (right, right_item)| {
         right.total_cmp(left).then(right_item.news().id.cmp(&left_item.news().id))
     });

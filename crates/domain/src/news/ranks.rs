@@ -22,37 +22,37 @@ const RANK_REFRESH_SECONDS: u64 = 5;
 const RANK_TOLERANCE: f64 = 0.001;
 
 /// An item in `news.top`, with its stored rank.
-pub(crate) type Place = (NewsId, f64);
+pub(crate) type RankEntry = (NewsId, f64);
 
 /// The order of `news.top`: the highest rank first, then the member of the sorted
 /// set that is the greater text.
-fn stored_order((left, left_rank): &Place, (right, right_rank): &Place) -> Ordering {
+fn stored_order((left, left_rank): &RankEntry, (right, right_rank): &RankEntry) -> Ordering {
     right_rank.total_cmp(left_rank).then_with(|| right.to_string().cmp(&left.to_string()))
 }
 
 /// A part of `news.top` as it was read: the items of a page, and some below.
-pub(crate) struct Stretch {
+pub(crate) struct RankWindow {
     /// The position of the first.
     pub(crate) start: u64,
     /// How many of them are on the page.
     pub(crate) shown: usize,
     /// The items in the stored order.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<RankEntry>,
     /// Whether the list ends here.
     pub(crate) is_last: bool,
 }
 
-impl Stretch {
+impl RankWindow {
     /// The places in their order after some items got these ranks.
-    fn reordered(&self, ranks: &HashMap<NewsId, f64>) -> Vec<Place> {
-        let rank = |(id, stored): &Place| (*id, ranks.get(id).copied().unwrap_or(*stored));
-        let mut places: Vec<Place> = self.places.iter().map(rank).collect();
+    fn reordered(&self, ranks: &HashMap<NewsId, f64>) -> Vec<RankEntry> {
+        let rank = |(id, stored): &RankEntry| (*id, ranks.get(id).copied().unwrap_or(*stored));
+        let mut places: Vec<RankEntry> = self.places.iter().map(rank).collect();
         places.sort_by(stored_order);
         places
     }
 
     /// The ids on the page, in no particular order.
-    fn page(&self, places: &[Place]) -> BTreeSet<NewsId> {
+    fn page(&self, places: &[RankEntry]) -> BTreeSet<NewsId> {
         places.iter().take(self.shown).map(|(id, _)| *id).collect()
     }
 }
@@ -81,12 +81,12 @@ pub(crate) fn is_due(site: &Site, now: Timestamp, start: u64) -> bool {
 pub(crate) async fn refresh<'a>(
     site: &Site,
     now: Timestamp,
-    stretch: &Stretch,
+    stretch: &RankWindow,
     items: impl Iterator<Item = &'a News>,
 ) -> Option<BTreeSet<NewsId>> {
     let rules = &site.rules.ranking;
     let first = stretch.places.first().filter(|_| stretch.start > 0);
-    let rises_above = |place: &Place| first.is_some_and(|first| stored_order(place, first).is_lt());
+    let rises_above = |place: &RankEntry| first.is_some_and(|first| stored_order(place, first).is_lt());
     let items: Vec<(&News, f64)> = items
         .map(|news| (news, news.rank(now, rules)))
         .filter(|(news, rank)| !rises_above(&(news.id, *rank)))

@@ -80,7 +80,7 @@ impl VotersRead {
 }
 
 /// How the viewer's own vote on an item is found.
-enum Source<'a> {
+enum OwnVoteSource<'a> {
     Known(Option<Direction>),
     Own(VoteRead),
     All(Flight<'a, VotersOfNews>, VotersRead),
@@ -88,7 +88,7 @@ enum Source<'a> {
 }
 
 /// The viewer's own votes on items on their way.
-pub(crate) struct OwnVotesRead<'a>(Vec<(NewsId, Source<'a>)>);
+pub(crate) struct OwnVotesRead<'a>(Vec<(NewsId, OwnVoteSource<'a>)>);
 
 impl<'a> OwnVotesRead<'a> {
     /// Asks for what is not cached. It must be known who visits.
@@ -99,18 +99,18 @@ impl<'a> OwnVotesRead<'a> {
         ids: impl Iterator<Item = NewsId>,
     ) -> Self {
         let Some(viewer) = visit.viewer_id() else {
-            return Self(ids.map(|id| (id, Source::Known(None))).collect());
+            return Self(ids.map(|id| (id, OwnVoteSource::Known(None))).collect());
         };
         let tracks_writes = visit.site().store.tracks_writes();
         let mut find = |id| match cache.look_up(visit.view(), &id) {
             Lookup::Hit(voters) => match voters.vote_of(viewer) {
-                Some(vote) => Source::Known(vote),
-                None => Source::Own(VoteRead::ask(query, id, viewer)),
+                Some(vote) => OwnVoteSource::Known(vote),
+                None => OwnVoteSource::Own(VoteRead::ask(query, id, viewer)),
             },
-            Lookup::Make(flight) if tracks_writes => Source::All(flight, VotersRead::ask(query, id)),
+            Lookup::Make(flight) if tracks_writes => OwnVoteSource::All(flight, VotersRead::ask(query, id)),
             // Nothing is cached: the vote alone will do.
-            Lookup::Make(_) => Source::Own(VoteRead::ask(query, id, viewer)),
-            Lookup::Wait(waiting) => Source::Elsewhere(waiting),
+            Lookup::Make(_) => OwnVoteSource::Own(VoteRead::ask(query, id, viewer)),
+            Lookup::Wait(waiting) => OwnVoteSource::Elsewhere(waiting),
         };
         Self(ids.map(|id| (id, find(id))).collect())
     }
@@ -126,16 +126,16 @@ impl<'a> OwnVotesRead<'a> {
             return Ok(vec![None; self.0.len()]);
         };
         // First what others may be waiting for, then what this waits for itself.
-        let mut found: Vec<(NewsId, Known)> = Vec::with_capacity(self.0.len());
+        let mut found: Vec<(NewsId, OwnVote)> = Vec::with_capacity(self.0.len());
         for (id, source) in self.0 {
             let known = match source {
-                Source::Known(vote) => Known::Vote(Some(vote)),
-                Source::Own(read) => Known::Vote(Some(read.take(answers))),
-                Source::All(flight, read) => {
+                OwnVoteSource::Known(vote) => OwnVote::Read(Some(vote)),
+                OwnVoteSource::Own(read) => OwnVote::Read(Some(read.take(answers))),
+                OwnVoteSource::All(flight, read) => {
                     let voters = flight.finish(visit.view(), read.take(answers), None);
-                    Known::Vote(voters.vote_of(viewer))
+                    OwnVote::Read(voters.vote_of(viewer))
                 }
-                Source::Elsewhere(waiting) => Known::Later(waiting),
+                OwnVoteSource::Elsewhere(waiting) => OwnVote::Waiting(waiting),
             };
             found.push((id, known));
         }
@@ -143,8 +143,8 @@ impl<'a> OwnVotesRead<'a> {
         let mut votes = Vec::with_capacity(found.len());
         for (id, known) in found {
             let vote = match known {
-                Known::Vote(vote) => vote,
-                Known::Later(waiting) => {
+                OwnVote::Read(vote) => vote,
+                OwnVote::Waiting(waiting) => {
                     waiting.value(visit.view()).await.and_then(|voters| voters.vote_of(viewer))
                 }
             };
@@ -165,11 +165,11 @@ impl<'a> OwnVotesRead<'a> {
 }
 
 /// What is known of the viewer's own vote after the round.
-enum Known {
+enum OwnVote {
     /// The vote; `None` when it has to be looked up.
-    Vote(Option<Option<Direction>>),
+    Read(Option<Option<Direction>>),
     /// What another is reading will tell.
-    Later(Waiting<Voters>),
+    Waiting(Waiting<Voters>),
 }
 
 /// The viewer's own votes on items. Rounds: at most 3 for a viewer, none for others.

@@ -28,12 +28,12 @@ use tidings_keyspace::{Batch, Hash, Order, Query};
 
 /// Where the votes of a voter go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
+enum BanDirection {
     Out,
     Back,
 }
 
-impl Direction {
+impl BanDirection {
     const fn stored(self) -> &'static str {
         match self {
             Self::Out => "out",
@@ -57,7 +57,7 @@ const MOVED: &str = "ban_moved";
 /// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
 /// After an error of the store [`finish_bans`], or the same call, goes on.
 pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
-    begin(site, now, viewer, voter, Direction::Out).await?;
+    begin(site, now, viewer, voter, BanDirection::Out).await?;
     finish(site, voter).await
 }
 
@@ -67,7 +67,7 @@ pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> 
 /// # Errors
 /// As [`ban`].
 pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
-    begin(site, now, viewer, voter, Direction::Back).await?;
+    begin(site, now, viewer, voter, BanDirection::Back).await?;
     finish(site, voter).await
 }
 
@@ -93,7 +93,7 @@ async fn begin(
     now: Timestamp,
     viewer: &User,
     voter: VoterId,
-    direction: Direction,
+    direction: BanDirection,
 ) -> Result<(), Error> {
     demand_administrator(viewer)?;
     let key = keys::voter(voter);
@@ -106,11 +106,11 @@ async fn begin(
         if hash.is_empty() {
             return Err(Refusal::NoSuchVoter.into());
         }
-        let moving = Direction::parse(hash.get(MOVING));
+        let moving = BanDirection::parse(hash.get(MOVING));
         let is_done = moving.is_none()
             && match direction {
-                Direction::Out => is_banned(&hash) && moved(&hash) >= count,
-                Direction::Back => !is_banned(&hash) && moved(&hash) == 0,
+                BanDirection::Out => is_banned(&hash) && moved(&hash) >= count,
+                BanDirection::Back => !is_banned(&hash) && moved(&hash) == 0,
             };
         if is_done || moving == Some(direction) {
             return Ok(Decision::Done(()));
@@ -125,8 +125,8 @@ async fn begin(
         );
         batch.add_member(keys::SITES_UNFINISHED, voter.to_string());
         let what = match direction {
-            Direction::Out => "ban",
-            Direction::Back => "unban",
+            BanDirection::Out => "ban",
+            BanDirection::Back => "unban",
         };
         note(&mut batch, now, viewer, what, [("user_id", Value::from(voter.to_string()))].into_iter())?;
         Ok(Decision::commit(batch, ()))
@@ -150,13 +150,13 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
     let mut query = Query::new();
     let hash = query.hash(&key);
     let hash = site.store.query(query).await?.take(hash);
-    let Some(direction) = Direction::parse(hash.get(MOVING)) else {
+    let Some(direction) = BanDirection::parse(hash.get(MOVING)) else {
         return Ok(false);
     };
     let moved = moved(&hash);
     let (offset, count) = match direction {
-        Direction::Out => (moved, BAN_CHUNK),
-        Direction::Back => (moved.saturating_sub(BAN_CHUNK), moved.min(BAN_CHUNK)),
+        BanDirection::Out => (moved, BAN_CHUNK),
+        BanDirection::Back => (moved.saturating_sub(BAN_CHUNK), moved.min(BAN_CHUNK)),
     };
     let (passed, votes) = read_votes(site, voter, offset, count).await?;
     let mut batch = Batch::new();
@@ -165,8 +165,8 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
     let mut tally = Tally::default();
     for (host, vote) in &votes {
         match direction {
-            Direction::Out => tally.undo(host, voter, *vote),
-            Direction::Back => {
+            BanDirection::Out => tally.undo(host, voter, *vote),
+            BanDirection::Back => {
                 tally.add(host, voter, *vote);
                 batch.add_member(keys::prefix(&host.hash()), host.as_str());
             }
@@ -174,17 +174,17 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
     }
     tally.write(&mut batch);
     match direction {
-        Direction::Out => batch.set_field(&key, MOVED, (moved + passed).to_string()),
-        Direction::Back => batch.set_field(&key, MOVED, offset.to_string()),
+        BanDirection::Out => batch.set_field(&key, MOVED, (moved + passed).to_string()),
+        BanDirection::Back => batch.set_field(&key, MOVED, offset.to_string()),
     }
     let is_end = match direction {
-        Direction::Out => passed < BAN_CHUNK,
-        Direction::Back => offset == 0,
+        BanDirection::Out => passed < BAN_CHUNK,
+        BanDirection::Back => offset == 0,
     };
     if is_end {
         batch.delete_field(&key, MOVING);
         batch.remove_member(keys::SITES_UNFINISHED, voter.to_string());
-        if direction == Direction::Back {
+        if direction == BanDirection::Back {
             batch.delete_field(&key, MOVED);
             batch.set_field(&key, IS_BANNED, "0");
         }
@@ -289,7 +289,7 @@ mod tests {
     #[tokio::test]
     async fn an_interrupted_ban_goes_on_where_it_was() {
         let (site, voter) = site_with_votes().await;
-        begin(&site, NOW, &administrator(), voter, Direction::Out).await.unwrap();
+        begin(&site, NOW, &administrator(), voter, BanDirection::Out).await.unwrap();
         assert!(step(&site, voter).await.unwrap());
         assert_eq!(counted(&site).await, 150);
         let site = restarted(&site);
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(counted(&site).await, 0);
         assert_eq!(finish_bans(&site).await.unwrap(), 0);
 
-        begin(&site, NOW, &administrator(), voter, Direction::Back).await.unwrap();
+        begin(&site, NOW, &administrator(), voter, BanDirection::Back).await.unwrap();
         assert!(step(&site, voter).await.unwrap());
         assert_eq!(counted(&site).await, 100);
         let site = restarted(&site);
@@ -308,7 +308,7 @@ mod tests {
     #[tokio::test]
     async fn a_ban_that_is_lifted_half_way_turns_there() {
         let (site, voter) = site_with_votes().await;
-        begin(&site, NOW, &administrator(), voter, Direction::Out).await.unwrap();
+        begin(&site, NOW, &administrator(), voter, BanDirection::Out).await.unwrap();
         step(&site, voter).await.unwrap();
         step(&site, voter).await.unwrap();
         assert_eq!(counted(&site).await, 50);

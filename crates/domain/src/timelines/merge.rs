@@ -15,7 +15,7 @@ const MANY_LISTS: usize = 64;
 
 /// Several lists on their way to be one.
 pub(crate) struct Merge {
-    lists: Vec<List>,
+    lists: Vec<MergedList>,
     window: Window,
     /// The lowest score of interest.
     least: f64,
@@ -24,7 +24,7 @@ pub(crate) struct Merge {
 }
 
 /// One of the lists, as far as it has been read.
-struct List {
+struct MergedList {
     key: String,
     /// Everything above this score is known; what has it may not be.
     most: f64,
@@ -40,7 +40,7 @@ struct List {
 type Entries = Vec<(String, f64)>;
 
 /// One round's answers on their way, each with the position of its list.
-pub(crate) struct Asked(Vec<(usize, Handle<Entries>)>);
+pub(crate) struct MergeRead(Vec<(usize, Handle<Entries>)>);
 
 impl Merge {
     /// The entries of a window, of those whose score is above `floor`, if there
@@ -49,7 +49,7 @@ impl Merge {
         let since = window.since.map_or(f64::NEG_INFINITY, |since| since.score);
         let most = window.before.map_or(f64::INFINITY, |before| before.score).min(ceiling);
         let limit = first_limit(window.count, lists.len());
-        let list = |key| List { key, most, limit, is_wanted: true, is_known: false };
+        let list = |key| MergedList { key, most, limit, is_wanted: true, is_known: false };
         Self {
             done: lists.is_empty(),
             lists: lists.into_iter().map(list).collect(),
@@ -65,17 +65,17 @@ impl Merge {
     }
 
     /// Adds the reads of the next round.
-    pub(crate) fn ask(&self, query: &mut Query) -> Asked {
+    pub(crate) fn ask(&self, query: &mut Query) -> MergeRead {
         let wanted = self.lists.iter().enumerate().filter(|(_, list)| list.is_wanted);
-        let ask = |(position, list): (usize, &List)| {
+        let ask = |(position, list): (usize, &MergedList)| {
             let bounds = (self.least, list.most);
             (position, query.sorted_by_score(&list.key, Order::Descending, bounds, list.limit))
         };
-        Asked(if self.done { Vec::new() } else { wanted.map(ask).collect() })
+        MergeRead(if self.done { Vec::new() } else { wanted.map(ask).collect() })
     }
 
     /// Takes what a round has found.
-    pub(crate) fn take(&mut self, asked: Asked, answers: &mut Answers) {
+    pub(crate) fn take(&mut self, asked: MergeRead, answers: &mut Answers) {
         for (position, handle) in asked.0 {
             let entries = answers.take(handle);
             let read = entries.iter().filter_map(|(member, score)| Cursor::of_member(member, *score));

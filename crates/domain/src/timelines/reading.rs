@@ -14,7 +14,7 @@
 //! What is stored may also be too much for a moment: tweets that were deleted,
 //! or of somebody who is not followed any more. Such lines are not shown.
 
-use crate::accounts::visit::{Found, Visit};
+use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -77,7 +77,7 @@ pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage
     let Some(reader) = visit.viewer_id() else {
         return Ok(None);
     };
-    let source = Source::Home { reader, pulled };
+    let source = TimelineSource::Home { reader, pulled };
     let page = page_of(visit, &source, window).await?;
     if visit.viewer().await?.is_none() {
         return Ok(None);
@@ -92,7 +92,7 @@ pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage
 /// The home timeline of a user, whoever visits.
 pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) -> Result<TweetPage, Error> {
     let pulled = read_pulled(visit).await?;
-    read_page(visit, &Source::Home { reader, pulled }, window).await
+    read_page(visit, &TimelineSource::Home { reader, pulled }, window).await
 }
 
 async fn read_pulled(visit: &mut Visit) -> Result<Vec<UserId>, Error> {
@@ -107,7 +107,7 @@ async fn read_pulled(visit: &mut Visit) -> Result<Vec<UserId>, Error> {
 /// # Errors
 /// When the store fails.
 pub async fn everyone(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
-    page_of(visit, &Source::List(keys::GLOBAL_TIMELINE.to_owned()), window).await
+    page_of(visit, &TimelineSource::List(keys::GLOBAL_TIMELINE.to_owned()), window).await
 }
 
 /// The tweets of a user. Rounds: 3, and one for mentions.
@@ -115,7 +115,7 @@ pub async fn everyone(visit: &mut Visit, window: &Window) -> Result<TweetPage, E
 /// # Errors
 /// When the store fails.
 pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result<TweetPage, Error> {
-    page_of(visit, &Source::List(keys::user_timeline(user)), window).await
+    page_of(visit, &TimelineSource::List(keys::user_timeline(user)), window).await
 }
 
 /// The tweets that mention whoever visits; none for somebody who is not logged in.
@@ -125,7 +125,7 @@ pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result
 /// When the store fails.
 pub async fn mentions_of_viewer(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
     match visit.viewer().await?.map(|viewer| viewer.id) {
-        Some(viewer) => page_of(visit, &Source::List(keys::user_mentions(viewer)), window).await,
+        Some(viewer) => page_of(visit, &TimelineSource::List(keys::user_mentions(viewer)), window).await,
         None => Ok(TweetPage::default()),
     }
 }
@@ -143,7 +143,7 @@ pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
 }
 
 /// Where the entries of a timeline come from.
-enum Source {
+enum TimelineSource {
     /// One sorted set.
     List(String),
     /// What is stored for a reader, and what is to be merged with it.
@@ -151,17 +151,17 @@ enum Source {
 }
 
 /// A page as it is cached, or as it is read now.
-async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<TweetPage, Error> {
+async fn page_of(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<TweetPage, Error> {
     let (list, pulled) = match source {
-        Source::List(key) => (key.clone(), None),
-        Source::Home { reader, pulled } => (keys::home_timeline(*reader), Some(pulled.as_slice())),
+        TimelineSource::List(key) => (key.clone(), None),
+        TimelineSource::Home { reader, pulled } => (keys::home_timeline(*reader), Some(pulled.as_slice())),
     };
     let site = visit.site_too();
     let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
     let key = (list, [place(window.before), place(window.since)], window.count);
     let cache = site.caches.of::<TimelinePages>();
     let flight = match visit.look_up(cache, &key).await? {
-        Found::Value(page) if page.pulled.as_deref() == pulled => {
+        CacheResult::Hit(page) if page.pulled.as_deref() == pulled => {
             let lines = hydrate(visit, &page.entries, None).await?;
             // When there is one less by now, another may have moved up.
             if lines.len() == page.entries.len() {
@@ -169,8 +169,8 @@ async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<
             }
             cache.make_too(&key)
         }
-        Found::Value(_) => cache.make_too(&key),
-        Found::Missing(flight) => flight,
+        CacheResult::Hit(_) => cache.make_too(&key),
+        CacheResult::Miss(flight) => flight,
     };
     let (page, reads) = site.store.record_reads(read_page(visit, source, window)).await;
     let page = page?;
@@ -181,10 +181,10 @@ async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<
 }
 
 /// A page that is as full as there are tweets to show.
-async fn read_page(visit: &mut Visit, source: &Source, window: &Window) -> Result<TweetPage, Error> {
+async fn read_page(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<TweetPage, Error> {
     let reader = match source {
-        Source::List(_) => None,
-        Source::Home { reader, .. } => Some(*reader),
+        TimelineSource::List(_) => None,
+        TimelineSource::Home { reader, .. } => Some(*reader),
     };
     let mut lines: Vec<TweetLine> = Vec::new();
     let mut rest = *window;
@@ -192,8 +192,8 @@ async fn read_page(visit: &mut Visit, source: &Source, window: &Window) -> Resul
         // One more tells whether there is a next page.
         rest.count = window.count + 1 - lines.len();
         let entries = match source {
-            Source::List(key) => merged(visit, vec![key.clone()], rest, None, f64::INFINITY).await?,
-            Source::Home { reader, pulled } => home_entries(visit, *reader, pulled, rest).await?,
+            TimelineSource::List(key) => merged(visit, vec![key.clone()], rest, None, f64::INFINITY).await?,
+            TimelineSource::Home { reader, pulled } => home_entries(visit, *reader, pulled, rest).await?,
         };
         lines.extend(hydrate(visit, &entries, reader).await?);
         let is_all = entries.len() < rest.count;

@@ -1,7 +1,7 @@
 //! Whom to follow: friends of friends first, then who is followed most.
 
 use crate::accounts::users::{PeopleRead, PersonNames};
-use crate::accounts::visit::{Found, Visit};
+use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
 use crate::error::Error;
 use crate::keys;
@@ -62,8 +62,8 @@ pub async fn suggestions(visit: &mut Visit, count: usize) -> Result<Vec<Suggesti
     };
     let site = visit.site_too();
     let flight = match visit.look_up(site.caches.of::<Suggestions>(), &(viewer, count)).await? {
-        Found::Value(people) => return Ok((*people).clone()),
-        Found::Missing(flight) => flight,
+        CacheResult::Hit(people) => return Ok((*people).clone()),
+        CacheResult::Miss(flight) => flight,
     };
     let (people, reads) = site.store.record_reads(read(visit, viewer, count)).await;
     Ok((*flight.finish(visit.view(), Tracked::recorded(people?, &reads), None)).clone())

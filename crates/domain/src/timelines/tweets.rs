@@ -4,7 +4,7 @@ use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::{PeopleRead, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
-use crate::fields::{self, Fields};
+use crate::fields::{self, StoredFields};
 use crate::jobs;
 use crate::keys;
 use crate::site::Site;
@@ -42,7 +42,7 @@ impl Tweet {
     /// Reads a tweet; `None` when the hash is absent or no tweet.
     #[must_use]
     pub fn from_hash(id: TweetId, hash: &Hash) -> Option<Self> {
-        let fields = Fields::new(hash, || keys::tweet(id));
+        let fields = StoredFields::new(hash, || keys::tweet(id));
         Some(Self {
             id,
             text: fields.text("text")?.to_owned(),
@@ -84,7 +84,7 @@ pub async fn post_tweet(site: &Site, now: Moment, author: &User, text: &TweetTex
     let mentioned = users_named(site, &names).await?;
     let home = keys::user_timeline(author.id);
     let posted = site.act(&home, || async {
-        let new = NewTweet::draw(site, now, author.id).await?;
+        let new = TweetDraft::draw(site, now, author.id).await?;
         let mut batch = Batch::new();
         let account_there = new.write(&mut batch, site, text.as_str(), None);
         for user in mentioned.iter().filter(|user| **user != author.id) {
@@ -100,7 +100,7 @@ pub async fn post_tweet(site: &Site, now: Moment, author: &User, text: &TweetTex
 }
 
 /// A tweet that is about to be written, with what was read for it.
-pub(crate) struct NewTweet {
+pub(crate) struct TweetDraft {
     /// The tweet's number.
     pub(crate) id: TweetId,
     /// When it is posted.
@@ -111,7 +111,7 @@ pub(crate) struct NewTweet {
     pub(crate) followers: u64,
 }
 
-impl NewTweet {
+impl TweetDraft {
     /// Draws a number for a tweet. Rounds: 2.
     async fn draw(site: &Site, now: Moment, author: UserId) -> Result<Self, Error> {
         let mut query = Query::new();

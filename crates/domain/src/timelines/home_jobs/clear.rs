@@ -4,7 +4,7 @@
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{Job, Kind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows::FOLLOWINGS_VERSION;
 use crate::timelines::homes::read_home;
@@ -14,7 +14,7 @@ use std::str::FromStr;
 use tidings_keyspace::Query;
 
 /// The jobs `clear:<reader>:<author>`.
-pub(crate) const KIND: Kind = Kind { name: "clear", step: |current| Box::pin(step(current)) };
+pub(crate) const KIND: JobKind = JobKind { name: "clear", step: |current| Box::pin(step(current)) };
 
 /// The job that takes the tweets of `author` out of the home timeline of `reader`, who
 /// does not follow them any more.

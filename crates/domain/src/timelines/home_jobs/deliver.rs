@@ -5,7 +5,7 @@ use crate::accounts::users::DEACTIVATED;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{Job, Kind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows::FOLLOWERS_LOST;
 use crate::timelines::homes::add_to_home;
@@ -15,7 +15,7 @@ use crate::values::ids::{TweetId, UserId};
 use tidings_keyspace::Query;
 
 /// The jobs `deliver:<tweet id>`.
-pub(crate) const KIND: Kind = Kind { name: "deliver", step: |current| Box::pin(step(current)) };
+pub(crate) const KIND: JobKind = JobKind { name: "deliver", step: |current| Box::pin(step(current)) };
 
 /// The job that delivers a tweet.
 pub(crate) fn job(tweet: TweetId) -> Job {

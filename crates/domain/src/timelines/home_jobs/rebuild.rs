@@ -8,7 +8,7 @@ use crate::accounts::presence;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{Job, Kind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows::FOLLOWINGS_VERSION;
 use crate::timelines::homes::{self, add_to_home};
@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use tidings_keyspace::Query;
 
 /// The jobs `rebuild:<user id>`.
-pub(crate) const KIND: Kind = Kind { name: presence::REBUILD_HOME, step: |current| Box::pin(step(current)) };
+pub(crate) const KIND: JobKind = JobKind { name: presence::REBUILD_HOME, step: |current| Box::pin(step(current)) };
 
 /// The job that rebuilds the home timeline of a reader.
 pub(crate) fn job(reader: UserId) -> Job {

@@ -5,13 +5,13 @@
 use super::followers;
 use crate::action::Decision;
 use crate::error::Error;
-use crate::jobs::{Job, Kind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::values::ids::TweetId;
 use tidings_keyspace::Query;
 
 /// The jobs `sweep:<tweet id>`.
-pub(crate) const KIND: Kind = Kind { name: "sweep", step: |current| Box::pin(step(current)) };
+pub(crate) const KIND: JobKind = JobKind { name: "sweep", step: |current| Box::pin(step(current)) };
 
 /// The job that takes a deleted tweet out of home timelines.
 pub(crate) fn job(tweet: TweetId) -> Job {
