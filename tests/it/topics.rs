@@ -9,7 +9,7 @@ use serde_json::Value;
 use tidings_domain::accounts::users::User;
 use tidings_domain::articles::repair::{self, NewsWalk};
 use tidings_domain::articles::topic_moves::{self, Move};
-use tidings_domain::report::Found;
+use tidings_domain::report::CheckReport;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::topic::Topic;
 use tidings_keyspace::{Batch, Expiry, Query};
@@ -449,10 +449,10 @@ async fn moves_submissions_edits_and_deletions_at_once_lose_nothing() {
 
 /// Checks, and mends if asked to: what was found of articles, of articles
 /// without news, and of topics.
-async fn check(server: &Server, repair: bool) -> [Found; 3] {
+async fn check(server: &Server, repair: bool) -> [CheckReport; 3] {
     let site = &server.app.site;
     let mut walk = NewsWalk::new(site, Timestamp(server.now()), repair);
-    let mut articles = Found::default();
+    let mut articles = CheckReport::default();
     while let Some(found) = walk.next().await.unwrap() {
         articles = articles.and(found);
     }
@@ -497,7 +497,7 @@ async fn the_repair_makes_what_the_site_would_have_made() {
 
     let [articles, orphans, topics] = check(&server, false).await;
     assert_eq!((articles.checked, articles.different, articles.mended), (2, 2, 0));
-    assert_eq!(orphans, Found::default());
+    assert_eq!(orphans, CheckReport::default());
     assert_eq!(topics.mended, 0);
     let [articles, _, _] = check(&server, true).await;
     assert_eq!((articles.different, articles.mended), (2, 2));

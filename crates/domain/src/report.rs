@@ -2,7 +2,7 @@
 
 /// How much was looked at, and how much of it was not as it must be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct CheckReport {
     /// How many were looked at.
     pub checked: u64,
     /// How many differ from what they must be.
@@ -11,7 +11,7 @@ pub struct Found {
     pub mended: u64,
 }
 
-impl Found {
+impl CheckReport {
     /// Counts one more.
     pub(crate) fn count(&mut self, different: bool, mended: bool) {
         self.checked += 1;

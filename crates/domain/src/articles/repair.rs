@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::news::item::News;
-use crate::report::Found;
+use crate::report::CheckReport;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
@@ -45,7 +45,7 @@ impl<'a> NewsWalk<'a> {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn next(&mut self) -> Result<Option<Found>, Error> {
+    pub async fn next(&mut self) -> Result<Option<CheckReport>, Error> {
         let mut query = Query::new();
         let ids = query.sorted_range(keys::NEWS_CRON, Order::Ascending, self.start, ARTICLE_CHECK_CHUNK);
         let ids = self.site.store.query(query).await?.take(ids);
@@ -54,7 +54,7 @@ impl<'a> NewsWalk<'a> {
         }
         self.start += ARTICLE_CHECK_CHUNK;
         let ids: Vec<NewsId> = ids.into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
-        let mut found = Found::default();
+        let mut found = CheckReport::default();
         let states = read_states(self.site, self.now, &ids).await?;
         for state in states {
             self.named.extend(state.news.topics.iter().cloned());
@@ -274,7 +274,7 @@ async fn mend(site: &Site, now: Timestamp, state: State) -> Result<bool, Error> 
 ///
 /// # Errors
 /// When the store fails.
-pub async fn check_orphans(site: &Site, repair: bool) -> Result<Found, Error> {
+pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Error> {
     let mut orphans: BTreeSet<String> = BTreeSet::new();
     for list in [keys::ARTICLES_BY_TIME, keys::ARTICLES_BY_SCORE] {
         let mut start = 0;
@@ -292,7 +292,7 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<Found, Error> {
             orphans.extend(gone);
         }
     }
-    let mut found = Found::default();
+    let mut found = CheckReport::default();
     for name in orphans {
         if repair {
             let mut batch = Batch::new();
@@ -328,13 +328,13 @@ async fn are_listed(site: &Site, names: &[String]) -> Result<Vec<bool>, Error> {
 ///
 /// # Errors
 /// When the store fails.
-pub async fn check_topics(site: &Site, named: BTreeSet<Topic>, repair: bool) -> Result<Found, Error> {
+pub async fn check_topics(site: &Site, named: BTreeSet<Topic>, repair: bool) -> Result<CheckReport, Error> {
     let mut query = Query::new();
     let listed = query.sorted_range(keys::TOPICS, Order::Ascending, 0, ALL);
     let listed = site.store.query(query).await?.take(listed);
     let listed = listed.into_iter().filter_map(|(name, _)| Topic::parse("topic", &name).ok());
     let topics: BTreeSet<Topic> = named.into_iter().chain(listed).collect();
-    let mut found = Found::default();
+    let mut found = CheckReport::default();
     for topic in topics {
         let strangers = strangers_in(site, &topic).await?;
         let removed = strangers.len();

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::fields;
 use crate::jobs::{self, Job};
 use crate::keys;
-use crate::report::Found;
+use crate::report::CheckReport;
 use crate::site::{Applied, Site};
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
 use crate::timelines::homes::{self, Whole};
@@ -75,7 +75,7 @@ impl<'a> TimelineCheck<'a> {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn next_tweets(&mut self) -> Result<Option<Found>, Error> {
+    pub async fn next_tweets(&mut self) -> Result<Option<CheckReport>, Error> {
         if self.next_tweet > self.tweets {
             return Ok(None);
         }
@@ -89,7 +89,7 @@ impl<'a> TimelineCheck<'a> {
             .map(|tweet| (tweet, query.scores(keys::user_timeline(tweet.user_id), [tweet.id.to_string()])))
             .collect();
         let mut answers = self.site.store.query(query).await?;
-        let mut found = Found::default();
+        let mut found = CheckReport::default();
         for (tweet, listed) in listed {
             let score = fields::only(answers.take(listed));
             let differs = score != Some(tweet.created_at);
@@ -111,7 +111,7 @@ impl<'a> TimelineCheck<'a> {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn next_user(&mut self) -> Result<Option<Found>, Error> {
+    pub async fn next_user(&mut self) -> Result<Option<CheckReport>, Error> {
         if self.next_user > self.users {
             return Ok(None);
         }
@@ -127,20 +127,20 @@ impl<'a> TimelineCheck<'a> {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn check_everyone(&self) -> Result<Found, Error> {
+    pub async fn check_everyone(&self) -> Result<CheckReport, Error> {
         self.check_list(keys::GLOBAL_TIMELINE.to_owned(), None).await
     }
 
     /// A user's own timeline has only tweets of that user.
-    async fn check_own(&self, user: UserId) -> Result<Found, Error> {
+    async fn check_own(&self, user: UserId) -> Result<CheckReport, Error> {
         self.check_list(keys::user_timeline(user), Some(user)).await
     }
 
-    async fn check_list(&self, key: String, author: Option<UserId>) -> Result<Found, Error> {
+    async fn check_list(&self, key: String, author: Option<UserId>) -> Result<CheckReport, Error> {
         let mut query = Query::new();
         let entries = query.sorted_range(&key, Order::Descending, 0, u64::MAX);
         let entries = self.site.store.query(query).await?.take(entries);
-        let mut found = Found::default();
+        let mut found = CheckReport::default();
         for entries in entries.chunks(PEOPLE) {
             let ids: Vec<TweetId> = entries.iter().filter_map(|(id, _)| id.parse().ok()).collect();
             let tweets = read_tweets(self.site, &ids).await?;
@@ -162,7 +162,7 @@ impl<'a> TimelineCheck<'a> {
     }
 
     /// Whoever is followed knows it.
-    async fn check_followings(&self, user: UserId) -> Result<Found, Error> {
+    async fn check_followings(&self, user: UserId) -> Result<CheckReport, Error> {
         let list = |author| (keys::followers(author), user);
         let differ = self.one_sided(keys::followings(user), list).await?;
         self.mend_each(differ, |batch, author, since| {
@@ -174,7 +174,7 @@ impl<'a> TimelineCheck<'a> {
     }
 
     /// Only those are followers who follow.
-    async fn check_followers(&self, user: UserId) -> Result<Found, Error> {
+    async fn check_followers(&self, user: UserId) -> Result<CheckReport, Error> {
         let list = |follower| (keys::followings(follower), user);
         let differ = self.one_sided(keys::followers(user), list).await?;
         let found = self
@@ -187,7 +187,7 @@ impl<'a> TimelineCheck<'a> {
         Ok(found.and(self.check_number_of_followers(user).await?))
     }
 
-    async fn check_number_of_followers(&self, user: UserId) -> Result<Found, Error> {
+    async fn check_number_of_followers(&self, user: UserId) -> Result<CheckReport, Error> {
         let mut query = Query::new();
         let number = query.sorted_count(keys::followers(user));
         let noted = query.scores(keys::MOST_FOLLOWED, [user.to_string()]);
@@ -196,7 +196,7 @@ impl<'a> TimelineCheck<'a> {
         let noted = fields::only(answers.take(noted)).unwrap_or(0.0);
         #[allow(clippy::cast_precision_loss)]
         let by = number as f64 - noted;
-        let mut found = Found::default();
+        let mut found = CheckReport::default();
         let differs = by != 0.0;
         if number > 0 || differs {
             let mut batch = Batch::new();
@@ -242,8 +242,8 @@ impl<'a> TimelineCheck<'a> {
         &self,
         (checked, differ): (u64, Vec<(UserId, f64)>),
         mend: impl Fn(&mut Batch, UserId, f64),
-    ) -> Result<Found, Error> {
-        let mut found = Found::default();
+    ) -> Result<CheckReport, Error> {
+        let mut found = CheckReport::default();
         for (person, since) in differ {
             let mut batch = Batch::new();
             mend(&mut batch, person, since);
@@ -254,8 +254,8 @@ impl<'a> TimelineCheck<'a> {
     }
 
     /// What is stored at home is what it ought to be.
-    async fn check_home(&self, user: UserId) -> Result<Found, Error> {
-        let mut found = Found::default();
+    async fn check_home(&self, user: UserId) -> Result<CheckReport, Error> {
+        let mut found = CheckReport::default();
         let mut differs = false;
         for look in 0..LOOKS {
             let Some(home) = self.read_home(user).await? else {
