@@ -27,7 +27,7 @@ pub use score::{BAD_SUM, CONTROVERSIAL_COUNT, GOOD_SUM, Score, scores, scores_by
 pub use settings::{SettingsChange, VotingSettings, change_settings, voting_settings};
 pub use starting_lists::{Listed, StartingVoters};
 pub use tally::Totals;
-pub use voting::{Ballot, vote, vote_as};
+pub use voting::{SiteVote, vote, vote_as};
 
 pub(crate) use history::HistoryRead;
 pub(crate) use score::{TotalsRead, TrackedTotalsRead};

@@ -237,7 +237,7 @@ mod tests {
     use super::*;
     use crate::accounts::visit::Visit;
     use crate::passwords::PasswordWorker;
-    use crate::sites::{self, Ballot, Totals, Verdict};
+    use crate::sites::{self, SiteVote, Totals, Verdict};
     use crate::values::rules::Rules;
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
@@ -263,7 +263,7 @@ mod tests {
         sites::change_settings(&site, NOW, &administrator(), change).await.unwrap();
         let voter = VoterId::from_bytes([7; 16]);
         for number in 0..250 {
-            let ballot = Ballot { host: host(number), verdict: Some(Verdict::Good) };
+            let ballot = SiteVote { host: host(number), verdict: Some(Verdict::Good) };
             let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
             sites::vote(&site, Timestamp(NOW.0 + number), address, voter, &ballot).await.unwrap();
         }

@@ -24,7 +24,7 @@ const NEW_VOTERS_WINDOW: Duration = Duration::from_secs(86_400);
 
 /// What somebody votes.
 #[derive(Debug, Clone)]
-pub struct Ballot {
+pub struct SiteVote {
     /// The site.
     pub host: Hostname,
     /// The vote; `None` takes an earlier one back.
@@ -46,7 +46,7 @@ pub async fn vote(
     now: Timestamp,
     address: IpAddr,
     voter: VoterId,
-    ballot: &Ballot,
+    ballot: &SiteVote,
 ) -> Result<(), Error> {
     let action = Action { site, now, address, voter, ballot, user: None };
     action.run().await
@@ -62,7 +62,7 @@ pub async fn vote_as(
     now: Timestamp,
     address: IpAddr,
     user: &User,
-    ballot: &Ballot,
+    ballot: &SiteVote,
 ) -> Result<(), Error> {
     let voter = match user.voter {
         Some(voter) => voter,
@@ -102,7 +102,7 @@ struct Action<'a> {
     now: Timestamp,
     address: IpAddr,
     voter: VoterId,
-    ballot: &'a Ballot,
+    ballot: &'a SiteVote,
     user: Option<&'a User>,
 }
 
