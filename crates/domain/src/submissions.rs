@@ -28,14 +28,14 @@ pub struct Submission {
     /// The title.
     pub title: Title,
     /// The link or the text.
-    pub content: Content,
+    pub content: SubmissionContent,
     /// What it is about; `None` leaves what an edited item has.
     pub topics: Option<Topics>,
 }
 
 /// A link or a text.
 #[derive(Debug, Clone)]
-pub enum Content {
+pub enum SubmissionContent {
     /// A link, and the text that becomes the author's first comment, if any.
     Link(NewsUrl, Option<Body>),
     /// A text.
@@ -51,15 +51,15 @@ impl Submission {
         let title = Title::parse(title)?;
         let content = match (url.trim().is_empty(), text.trim().is_empty()) {
             (true, true) => return Err(Refusal::NothingSubmitted.into()),
-            (true, false) => Content::Text(Body::parse_text(text)?),
-            (false, true) => Content::Link(NewsUrl::parse(url)?, None),
-            (false, false) => Content::Link(NewsUrl::parse(url)?, Some(Body::parse_comment(text)?)),
+            (true, false) => SubmissionContent::Text(Body::parse_text(text)?),
+            (false, true) => SubmissionContent::Link(NewsUrl::parse(url)?, None),
+            (false, false) => SubmissionContent::Link(NewsUrl::parse(url)?, Some(Body::parse_comment(text)?)),
         };
         Ok(Self { title, content, topics: None })
     }
 }
 
-impl Content {
+impl SubmissionContent {
     /// The link, if it is one.
     const fn link(&self) -> Option<&NewsUrl> {
         match self {
@@ -149,7 +149,7 @@ pub async fn submit_news(
 }
 
 /// The keys that guard against reposts; none when that limit is off.
-fn posted_recently_keys(site: &Site, content: &Content) -> Vec<String> {
+fn posted_recently_keys(site: &Site, content: &SubmissionContent) -> Vec<String> {
     if site.rules.limits.repost_seconds == 0 { Vec::new() } else { content.url_keys() }
 }
 
@@ -243,8 +243,8 @@ fn insert(
         batch.set_expiring(key, id.to_string(), Duration::from_secs(limits.repost_seconds));
     }
     let first_comment = match &submission.content {
-        Content::Link(_, comment) => comment.as_ref(),
-        Content::Text(_) => None,
+        SubmissionContent::Link(_, comment) => comment.as_ref(),
+        SubmissionContent::Text(_) => None,
     };
     batch.set_fields(
         keys::news(id),
@@ -289,7 +289,7 @@ pub async fn edit_news(
     id: NewsId,
     submission: &Submission,
 ) -> Result<(), Error> {
-    if matches!(submission.content, Content::Link(_, Some(_))) {
+    if matches!(submission.content, SubmissionContent::Link(_, Some(_))) {
         return Err(Refusal::UrlAndText.into());
     }
     let key = keys::news(id);
