@@ -8,7 +8,7 @@ use tidings_keyspace::Query;
 
 /// How much there is on the site.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SiteCounts {
     /// Accounts created: the highest id drawn.
     pub users: u64,
     /// News submitted, deleted ones included: the highest id drawn.
@@ -17,11 +17,11 @@ pub struct Counts {
     pub listed: u64,
 }
 
-/// Counts users and news. Rounds: 1.
+/// SiteCounts users and news. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn counts(visit: &mut Visit) -> Result<Counts, Error> {
+pub async fn counts(visit: &mut Visit) -> Result<SiteCounts, Error> {
     let mut query = Query::new();
     let users = query.string(keys::USERS_COUNT);
     let news = query.string(keys::NEWS_COUNT);
@@ -30,7 +30,7 @@ pub async fn counts(visit: &mut Visit) -> Result<Counts, Error> {
     let number = |text: Option<String>, key: &str| {
         fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
     };
-    Ok(Counts {
+    Ok(SiteCounts {
         users: number(answers.take(users), keys::USERS_COUNT),
         news: number(answers.take(news), keys::NEWS_COUNT),
         listed: answers.take(listed),

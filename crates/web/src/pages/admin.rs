@@ -17,7 +17,7 @@ use tidings_domain::jobs::{self, JobStatus};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::lists;
 use tidings_domain::news::ranks;
-use tidings_domain::statistics::{self, Counts};
+use tidings_domain::statistics::{self, SiteCounts};
 
 /// Stories in the table.
 const TOP: u64 = 30;
@@ -35,7 +35,7 @@ enum Recomputed {
 
 /// The page of administrators.
 struct AdminPage<'a> {
-    counts: Counts,
+    counts: SiteCounts,
     jobs: JobStatus,
     top: &'a [NewsLine],
     /// The outcome of a recomputation that was just requested.
@@ -180,7 +180,7 @@ mod tests {
         let top = [line(news("<b>", "http://a.com/", false), None)];
         let page = AdminPage {
             jobs: JobStatus { waiting: 2, finished: 7, last_milliseconds: 15 },
-            counts: Counts { users: 12, news: 345, listed: 340 },
+            counts: SiteCounts { users: 12, news: 345, listed: 340 },
             top: &top,
             recomputed: Some(Recomputed::Items(15_020)),
         };
