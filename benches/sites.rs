@@ -13,7 +13,7 @@ use std::time::Instant;
 use tidings::config::{Config, Flags};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
-use tidings_domain::sites::{self, SiteVote, Listed, StartingVoters, Verdict};
+use tidings_domain::sites::{self, Listed, SiteVote, StartingVoters, Verdict};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::voter_id::VoterId;

@@ -11,7 +11,7 @@ use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::sites::{self, SiteVote, SettingsChange, Verdict};
+use tidings_domain::sites::{self, SettingsChange, SiteVote, Verdict};
 use tidings_domain::values::day::Day;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::voter_id::VoterId;

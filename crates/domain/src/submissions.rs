@@ -12,7 +12,7 @@ use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
 use crate::site::Site;
-use crate::timelines::tweets::{self, TweetDraft, Removal, Tweet, TweetRead};
+use crate::timelines::tweets::{self, Removal, Tweet, TweetDraft, TweetRead};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentId, NewsId, TweetId};
 use crate::values::ranking;

@@ -34,7 +34,8 @@ pub async fn vote_news(
         let my_vote = VoteRead::ask(&mut query, id, voter);
         let user = query.hash(keys::user(voter));
         // A vote down does not touch the article.
-        let article = (direction == Direction::Up).then(|| article::ArticleVoteRead::ask(&mut query, id, voter));
+        let article =
+            (direction == Direction::Up).then(|| article::ArticleVoteRead::ask(&mut query, id, voter));
         let mut answers = site.store.query(query).await?;
         let news = News::from_hash(&answers.take(news)).ok_or(Refusal::NoSuchNews)?;
         let my_vote = my_vote.take(&mut answers);

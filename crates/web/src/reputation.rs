@@ -18,7 +18,7 @@ use serde_json::Value;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::sites::{self, SiteVote, Score, Verdict};
+use tidings_domain::sites::{self, Score, SiteVote, Verdict};
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::MAX_LINKS;
 use tidings_domain::values::voter_id::VoterId;

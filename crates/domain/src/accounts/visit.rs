@@ -7,7 +7,7 @@
 //! Who has asked before is cached.
 
 use crate::accounts::users::User;
-use crate::cache::{Cache, Flight, CacheKind, Lookup, MEBIBYTE, Shared, View};
+use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;

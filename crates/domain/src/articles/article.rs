@@ -261,7 +261,13 @@ impl ArticleVoteRead {
         }
     }
 
-    pub(crate) fn take(self, answers: &mut Answers, now: Timestamp, news: &News, voter: UserId) -> ArticleVote {
+    pub(crate) fn take(
+        self,
+        answers: &mut Answers,
+        now: Timestamp,
+        news: &News,
+        voter: UserId,
+    ) -> ArticleVote {
         let article = self.place.take(answers);
         let (voted, expiry) = (answers.take(self.voted), answers.take(self.expiry));
         let open_for = open_for(news.ctime, now).filter(|_| article.placed.is_some() && !voted);

@@ -8,7 +8,7 @@ use crate::accounts::visit::Visit;
 use crate::articles::article::Article;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::lines::{self, ListedItem, ItemsRead, NewsLine};
+use crate::news::lines::{self, ItemsRead, ListedItem, NewsLine};
 use crate::site::Site;
 use crate::values::ids::NewsId;
 use crate::values::limits::{ARTICLES_PER_PAGE, TOPIC_LIST_SECONDS};

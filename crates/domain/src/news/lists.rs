@@ -154,7 +154,8 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
     }
     let rules = &visit.site().rules.ranking;
     let ranked = items.into_iter().filter(|item| !item.news().deleted);
-    let mut ranked: Vec<(f64, ListedItem)> = ranked.map(|item| (item.news().rank(now, rules), item)).collect();
+    let mut ranked: Vec<(f64, ListedItem)> =
+        ranked.map(|item| (item.news().rank(now, rules), item)).collect();
     ranked.sort_by(|(left, left_item), (right, right_item)| {
         right.total_cmp(left).then(right_item.news().id.cmp(&left_item.news().id))
     });

@@ -17,7 +17,8 @@ use std::collections::HashSet;
 use tidings_keyspace::Query;
 
 /// The jobs `rebuild:<user id>`.
-pub(crate) const KIND: JobKind = JobKind { name: presence::REBUILD_HOME, step: |current| Box::pin(step(current)) };
+pub(crate) const KIND: JobKind =
+    JobKind { name: presence::REBUILD_HOME, step: |current| Box::pin(step(current)) };
 
 /// The job that rebuilds the home timeline of a reader.
 pub(crate) fn job(reader: UserId) -> Job {
