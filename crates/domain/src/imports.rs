@@ -21,9 +21,6 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Query};
 
-/// The most characters in an imported title. More than people may type:
-/// what was posted elsewhere is history.
-pub const MAX_IMPORTED_TITLE: usize = 300;
 /// The time over which the votes of an imported item are spread.
 const VOTES_SPREAD_SECONDS: u64 = 2 * 86_400;
 

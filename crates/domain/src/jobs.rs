@@ -24,6 +24,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
+use crate::values::limits::MAX_QUEUED_JOBS;
 use crate::values::secrets::random_token;
 use futures_util::future::BoxFuture;
 use std::fmt::{self, Display};
@@ -34,9 +35,6 @@ use std::time::Duration;
 use tidings_keyspace::{Batch, EngineClock, Hash, Order, Query};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Jobs of this server that may wait in its memory; further ones are found in the store
-/// like those of other servers.
-const WAITING_JOBS: usize = 4_096;
 /// How long the server that did a step is trusted to do the next.
 const LEASE: Duration = Duration::from_secs(10);
 /// Steps of a long job before others get their turn.
@@ -271,7 +269,7 @@ pub struct Jobs {
 
 impl Default for Jobs {
     fn default() -> Self {
-        let (waiting, receiver) = channel(WAITING_JOBS);
+        let (waiting, receiver) = channel(MAX_QUEUED_JOBS);
         Self {
             server: random_token().unwrap_or_else(|_| std::process::id().to_string()),
             waiting,

@@ -16,16 +16,12 @@ use sha1::{Digest, Sha1};
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::values::limits::MAX_WAITING_PASSWORDS;
+use crate::values::limits::{MAX_HASH_MEMORY_KIBIBYTES, MAX_HASH_PASSES, MAX_WAITING_PASSWORDS};
 
 /// The least memory that OWASP recommends for Argon2id with two passes.
 const MEMORY_KIBIBYTES: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
-/// A stored hash that asks for more than these is not one of ours, and would
-/// stop the server rather than log somebody in.
-const MOST_MEMORY_KIBIBYTES: u32 = 262_144;
-const MOST_PASSES: u32 = 32;
 /// What Lamer News used since 2012.
 const PBKDF2_ITERATIONS: u32 = 1000;
 /// The length of a SHA-1 digest, which is also that of the PBKDF2 hashes.
@@ -209,7 +205,7 @@ fn bounded_phc(stored: &str) -> Option<(PasswordHash, Params)> {
     let hash = PasswordHash::new(stored).ok()?;
     Algorithm::try_from(hash.algorithm.as_str()).ok()?;
     let params = Params::try_from(&hash).ok()?;
-    let affordable = params.m_cost() <= MOST_MEMORY_KIBIBYTES && params.t_cost() <= MOST_PASSES;
+    let affordable = params.m_cost() <= MAX_HASH_MEMORY_KIBIBYTES && params.t_cost() <= MAX_HASH_PASSES;
     (affordable && hash.salt.is_some() && hash.hash.is_some()).then_some((hash, params))
 }
 

@@ -288,5 +288,5 @@ impl SharedVisit<'_> {
 
 /// Whether a text has the form of a session token: 40 hex digits.
 fn is_token(text: &str) -> bool {
-    text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    text.len() == TOKEN && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

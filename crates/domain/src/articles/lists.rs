@@ -11,7 +11,7 @@ use crate::keys;
 use crate::news::lines::{self, ItemsRead, ListedItem, NewsLine};
 use crate::site::Site;
 use crate::values::ids::NewsId;
-use crate::values::limits::{ARTICLES_PER_PAGE, TOPIC_LIST_SECONDS};
+use crate::values::limits::{ARTICLES_PER_PAGE, MAX_PAGE_NUMBER, TOPIC_LIST_SECONDS};
 use crate::values::topic::{Topic, TopicChoice};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Order, Query, Reads, Selection};
@@ -50,8 +50,6 @@ pub struct PageNumber(u64);
 impl PageNumber {
     /// The first page.
     pub const FIRST: Self = Self(1);
-    /// The last that can be asked for: more than any list has.
-    const LAST: u64 = 1_000_000_000;
 
     /// The number itself, at least 1.
     #[must_use]
@@ -76,7 +74,9 @@ impl std::str::FromStr for PageNumber {
 
     fn from_str(text: &str) -> Result<Self, NotAPage> {
         match text.parse() {
-            Ok(number) if (1..=Self::LAST).contains(&number) && text.bytes().all(|b| b.is_ascii_digit()) => {
+            Ok(number)
+                if (1..=MAX_PAGE_NUMBER).contains(&number) && text.bytes().all(|b| b.is_ascii_digit()) =>
+            {
                 Ok(Self(number))
             }
             _ => Err(NotAPage),

@@ -9,12 +9,8 @@ use crate::keys;
 use crate::timelines::follows;
 use crate::timelines::tweets::{self, TweetRead};
 use crate::values::ids::{TweetId, UserId};
+use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
 use tidings_keyspace::{Batch, Order, Query};
-
-/// People who are taken apart from the account in one step.
-const PEOPLE: u64 = 20;
-/// Tweets that are deleted in one step.
-const TWEETS: u64 = 200;
 
 /// The jobs `leave:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "leave", step: |current| Box::pin(step(current)) };
@@ -33,9 +29,11 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     };
     let site = current.site;
     let mut query = Query::new();
-    let followings = query.sorted_range(keys::followings(user), Order::Ascending, 0, PEOPLE);
-    let followers = query.sorted_range(keys::followers(user), Order::Ascending, 0, PEOPLE);
-    let tweets = query.sorted_range(keys::user_timeline(user), Order::Descending, 0, TWEETS);
+    let followings =
+        query.sorted_range(keys::followings(user), Order::Ascending, 0, DEACTIVATION_PEOPLE_CHUNK);
+    let followers = query.sorted_range(keys::followers(user), Order::Ascending, 0, DEACTIVATION_PEOPLE_CHUNK);
+    let tweets =
+        query.sorted_range(keys::user_timeline(user), Order::Descending, 0, DEACTIVATION_TWEETS_CHUNK);
     let mut answers = site.store.query(query).await?;
     let followings: Vec<UserId> = ids(answers.take(followings));
     let followers: Vec<UserId> = ids(answers.take(followers));

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
+use crate::values::limits::JOB_SCAN;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,8 +18,6 @@ use tokio::sync::mpsc::Receiver;
 const CONCURRENT_JOBS: usize = 4;
 /// How often the store is looked through for jobs that nobody works on.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How many waiting jobs are looked at then.
-const LOOK_AT: u64 = 256;
 /// How long the server whose action added a job is trusted to begin it.
 const FRESH_MS: u64 = 5_000;
 
@@ -109,7 +108,7 @@ impl Worker {
     async fn look(&mut self) -> bool {
         match self.abandoned().await {
             Ok(jobs) => {
-                let many = u64::try_from(jobs.len()).is_ok_and(|jobs| jobs > LOOK_AT / 2);
+                let many = u64::try_from(jobs.len()).is_ok_and(|jobs| jobs > JOB_SCAN / 2);
                 for (job, begun) in jobs {
                     self.start(job, begun).await;
                 }
@@ -125,7 +124,7 @@ impl Worker {
 
     async fn abandoned(&self) -> Result<Vec<(Job, Moment)>, Error> {
         let mut query = Query::new();
-        let waiting = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, LOOK_AT);
+        let waiting = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, JOB_SCAN);
         let waiting = self.store.query(query).await?.take(waiting);
         let mut query = Query::new();
         let leases: Vec<_> =

@@ -7,6 +7,7 @@ use crate::cache::{Cache, Flight, Lookup, MEBIBYTE, Waiting};
 use crate::error::Error;
 use crate::keys;
 use crate::values::ids::{NewsId, UserId};
+use crate::values::limits::MAX_CACHED_VOTERS;
 use std::sync::Arc;
 use tidings_keyspace::{Answers, Order, Query, Reads, Tracked, TrackedHandle};
 
@@ -14,9 +15,6 @@ crate::cache_kind! {
     /// Who voted on news.
     pub(crate) struct VotersOfNews: NewsId => Voters, "voters", 2 * MEBIBYTE, |_, voters| voters.size();
 }
-
-/// Of an item with more votes up, or down, than this each viewer's own is looked up.
-const FEW: u64 = 4_000;
 
 /// The votes on an item.
 #[derive(Debug, Clone)]
@@ -58,7 +56,7 @@ impl VotersRead {
     fn ask(query: &mut Query, id: NewsId) -> Self {
         let lists = [(Direction::Up, keys::news_up(id)), (Direction::Down, keys::news_down(id))];
         Self(lists.map(|(vote, key)| {
-            let list = query.sorted_range(key, Order::Descending, 0, FEW + 1);
+            let list = query.sorted_range(key, Order::Descending, 0, MAX_CACHED_VOTERS + 1);
             (vote, query.track(list))
         }))
     }
@@ -69,7 +67,7 @@ impl VotersRead {
         let mut are_few = true;
         for (vote, list) in self.0 {
             let voters = answers.take_tracked(list).collect_into(&mut reads);
-            are_few &= u64::try_from(voters.len()).is_ok_and(|count| count <= FEW);
+            are_few &= u64::try_from(voters.len()).is_ok_and(|count| count <= MAX_CACHED_VOTERS);
             votes.extend(voters.into_iter().filter_map(|(voter, _)| Some((voter.parse().ok()?, vote))));
         }
         // Should somebody be in both, up comes first and counts.

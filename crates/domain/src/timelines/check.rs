@@ -18,13 +18,10 @@ use crate::timelines::homes::{self, Whole};
 use crate::timelines::tweets::{TIMELINE_VERSION, Tweet};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{TweetId, UserId};
+use crate::values::limits::{TIMELINE_CHECK_CHUNK, TIMELINE_CHECK_TWEETS};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Order, Query};
 
-/// Tweets looked at in one round.
-const TWEETS: u64 = 500;
-/// People looked at in one round.
-const PEOPLE: usize = 1_000;
 /// How often a difference is looked at again: on a site that is in use, what
 /// was read in two rounds may not fit together.
 const LOOKS: usize = 3;
@@ -79,7 +76,7 @@ impl<'a> TimelineCheck<'a> {
         if self.next_tweet > self.tweets {
             return Ok(None);
         }
-        let last = self.tweets.min(self.next_tweet + TWEETS - 1);
+        let last = self.tweets.min(self.next_tweet + TIMELINE_CHECK_TWEETS - 1);
         let ids: Vec<TweetId> = (self.next_tweet..=last).map(TweetId).collect();
         self.next_tweet = last + 1;
         let tweets = read_tweets(self.site, &ids).await?;
@@ -141,7 +138,7 @@ impl<'a> TimelineCheck<'a> {
         let entries = query.sorted_range(&key, Order::Descending, 0, u64::MAX);
         let entries = self.site.store.query(query).await?.take(entries);
         let mut found = CheckReport::default();
-        for entries in entries.chunks(PEOPLE) {
+        for entries in entries.chunks(TIMELINE_CHECK_CHUNK) {
             let ids: Vec<TweetId> = entries.iter().filter_map(|(id, _)| id.parse().ok()).collect();
             let tweets = read_tweets(self.site, &ids).await?;
             for (member, _) in entries {
@@ -219,7 +216,7 @@ impl<'a> TimelineCheck<'a> {
         let people: Vec<(UserId, f64)> =
             people.into_iter().filter_map(|(id, since)| Some((id.parse().ok()?, since))).collect();
         let mut differ = Vec::new();
-        for people in people.chunks(PEOPLE) {
+        for people in people.chunks(TIMELINE_CHECK_CHUNK) {
             let mut query = Query::new();
             let reads: Vec<_> = people
                 .iter()

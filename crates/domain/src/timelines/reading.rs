@@ -23,12 +23,9 @@ use crate::timelines::lines::{TweetLine, hydrate};
 use crate::timelines::merge::Merge;
 use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
+use crate::values::limits::TIMELINE_REFILLS;
 use std::sync::Arc;
 use tidings_keyspace::{Query, Tracked};
-
-/// Rounds of looking further when lines turn out not to be shown, before a
-/// page stays short.
-const REFILLS: usize = 8;
 
 /// A page of a timeline.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -188,7 +185,7 @@ async fn read_page(visit: &mut Visit, source: &TimelineSource, window: &Window) 
     };
     let mut lines: Vec<TweetLine> = Vec::new();
     let mut rest = *window;
-    for _ in 0..REFILLS {
+    for _ in 0..TIMELINE_REFILLS {
         // One more tells whether there is a next page.
         rest.count = window.count + 1 - lines.len();
         let entries = match source {

@@ -7,24 +7,13 @@ use crate::error::Error;
 use crate::keys;
 use crate::timelines::follows::Person;
 use crate::values::ids::UserId;
+use crate::values::limits::{
+    SUGGESTION_CANDIDATES, SUGGESTION_FIRST_ACCOUNTS, SUGGESTION_FOLLOWINGS, SUGGESTION_FRIENDS,
+    SUGGESTION_KNOWN, SUGGESTION_MOST_FOLLOWED,
+};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Order, Query, Tracked};
-
-/// Of how many of the people whom one follows their followings are looked at.
-const FRIENDS: usize = 20;
-/// How many followings of each.
-const OF_EACH: u64 = 20;
-/// How many of the most followed users are looked at, and as many more where one
-/// follows some of them already.
-const MOST_FOLLOWED: u64 = 30;
-/// The first accounts of a site are suggested while hardly anybody follows.
-const FIRST_ACCOUNTS: u64 = 20;
-/// So many of those whom one follows are read at once. Of somebody who follows more
-/// all candidates are looked at closely, for any may be followed already.
-const KNOWN: u64 = 1_000;
-/// Of how many people, beyond those that are asked for, names and followers are read.
-const CLOSER: usize = 40;
 
 crate::cache_kind! {
     /// Whom to follow, by the viewer and the number.
@@ -114,7 +103,7 @@ struct Candidates {
 /// first accounts. Rounds: 2.
 async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Candidates, Error> {
     let mut query = Query::new();
-    let known = query.sorted_range(keys::followings(viewer), Order::Descending, 0, KNOWN);
+    let known = query.sorted_range(keys::followings(viewer), Order::Descending, 0, SUGGESTION_KNOWN);
     let followings = query.sorted_count(keys::followings(viewer));
     let mut answers = visit.run(query).await?;
     let known: Vec<UserId> = scored(answers.take(known)).map(|(id, _)| id).collect();
@@ -123,11 +112,14 @@ async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<C
     let mut query = Query::new();
     let of_friends: Vec<_> = known
         .iter()
-        .take(FRIENDS)
-        .map(|friend| query.sorted_range(keys::followings(*friend), Order::Descending, 0, OF_EACH))
+        .take(SUGGESTION_FRIENDS)
+        .map(|friend| {
+            query.sorted_range(keys::followings(*friend), Order::Descending, 0, SUGGESTION_FOLLOWINGS)
+        })
         .collect();
     // One more for the viewer.
-    let enough = MOST_FOLLOWED.saturating_add(followings.min(MOST_FOLLOWED)).saturating_add(1);
+    let enough =
+        SUGGESTION_MOST_FOLLOWED.saturating_add(followings.min(SUGGESTION_MOST_FOLLOWED)).saturating_add(1);
     let most_followed = query.sorted_range(keys::MOST_FOLLOWED, Order::Descending, 0, enough);
     let mut answers = visit.run(query).await?;
     let mut by_friends: HashMap<UserId, u64> = HashMap::new();
@@ -136,7 +128,7 @@ async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<C
     }
     let followers: HashMap<UserId, f64> = scored(answers.take(most_followed)).collect();
 
-    let first = (1..=FIRST_ACCOUNTS).map(UserId);
+    let first = (1..=SUGGESTION_FIRST_ACCOUNTS).map(UserId);
     let mut people: HashSet<UserId> =
         by_friends.keys().chain(followers.keys()).copied().chain(first).collect();
     for nobody_new in known.iter().chain([&viewer]) {
@@ -148,8 +140,8 @@ async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<C
         let by_friends = by_friends.get(other).cmp(&by_friends.get(one));
         by_friends.then(followers(other).total_cmp(&followers(one))).then(one.cmp(other))
     });
-    if followings <= KNOWN {
-        people.truncate(count.saturating_add(CLOSER));
+    if followings <= SUGGESTION_KNOWN {
+        people.truncate(count.saturating_add(SUGGESTION_CANDIDATES));
     }
     Ok(Candidates { people, by_friends })
 }
