@@ -1,25 +1,25 @@
-//! What a check of derived values found.
+//! The result of a check of derived values.
 
-/// How much was looked at, and how much of it was not as it must be.
+/// How much was checked, and how much of it was wrong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// How many were looked at.
+    /// Values that were checked.
     pub checked: u64,
-    /// How many differ from what they must be.
+    /// Values that differ from what they should be.
     pub different: u64,
-    /// How many of these were mended.
+    /// Different values that were repaired.
     pub mended: u64,
 }
 
 impl CheckReport {
-    /// Counts one more.
+    /// Counts one value.
     pub(crate) fn count(&mut self, different: bool, mended: bool) {
         self.checked += 1;
         self.different += u64::from(different);
         self.mended += u64::from(mended);
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {

@@ -17,7 +17,7 @@ pub struct SiteCounts {
     pub listed: u64,
 }
 
-/// SiteCounts users and news. Rounds: 1.
+/// Counts users and news. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
