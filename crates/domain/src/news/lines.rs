@@ -1,5 +1,4 @@
-//! News as they are listed: with the author's name, the score of the site, and the
-//! viewer's own vote.
+//! News as listed: with the author's name, the score of the site, and the viewer's own vote.
 
 use super::item::{Direction, News};
 use super::voters::OwnVotesRead;
@@ -17,23 +16,23 @@ use std::sync::Arc;
 use tidings_keyspace::{Answers, Query, Reads, Tracked, TrackedHandle};
 
 crate::cache_kind! {
-    /// News as everyone sees them in lists.
+    /// News in lists, the same for all viewers.
     struct Summaries: NewsId => NewsSummary, "news", 2 * MEBIBYTE, |_, summary| summary.size();
 }
 
-/// An item as everyone sees it in lists.
+/// An item in a list, the same for all viewers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewsSummary {
     /// The item.
     pub news: Arc<News>,
-    /// The author's name; `None` when the account is gone.
+    /// The author's name; `None` for a deactivated account.
     pub username: Option<Arc<str>>,
     /// The score of the site that it links to.
     pub site_score: Score,
 }
 
 impl NewsSummary {
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         size_of::<Self>() + self.news.size()
     }
@@ -42,7 +41,7 @@ impl NewsSummary {
 /// An item as the viewer sees it in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewsLine {
-    /// What everyone sees.
+    /// What all viewers see.
     pub summary: Shared<NewsSummary>,
     /// The viewer's own vote.
     pub my_vote: Option<Direction>,
@@ -56,7 +55,7 @@ impl Deref for NewsLine {
     }
 }
 
-/// An item whose summary is cached, or is to be made.
+/// An item of a list: its summary is cached, or must be made from the news item.
 pub(crate) enum ListedItem {
     Cached(Shared<NewsSummary>),
     Read(Tracked<Arc<News>>),
@@ -71,7 +70,7 @@ impl ListedItem {
     }
 }
 
-/// Items on their way: those that are not cached.
+/// Pending reads of items: of those that are not cached.
 pub(crate) struct ItemsRead(Vec<ItemRead>);
 
 enum ItemRead {
@@ -92,8 +91,8 @@ impl ItemsRead {
         Self(ids.iter().map(&mut ask).collect())
     }
 
-    /// The items in the order asked; `None` stands for one that does not exist. That it
-    /// does not is added to `absent`.
+    /// The items in the order asked; `None` for one that does not exist. The reads that
+    /// found nothing are added to `absent`.
     pub(crate) fn take(self, answers: &mut Answers, absent: &mut Reads) -> Vec<Option<ListedItem>> {
         let mut take = |read| match read {
             ItemRead::Cached(summary) => Some(ListedItem::Cached(summary)),
@@ -110,7 +109,7 @@ impl ItemsRead {
     }
 }
 
-/// What belongs to items on its way.
+/// Pending reads of the names and scores that summaries of items need.
 pub(crate) struct SummariesRead {
     items: Vec<ListedItem>,
     names: UserNamesRead,
@@ -125,7 +124,7 @@ impl SummariesRead {
         Self { items, names, scores }
     }
 
-    /// The items as everyone sees them in lists.
+    /// The summaries of the items.
     pub(crate) fn take(self, visit: &SharedVisit<'_>, answers: &mut Answers) -> Vec<Shared<NewsSummary>> {
         let Self { items, names, scores } = self;
         let (names, scores) = (names.take(visit, answers), scores.take(answers));
@@ -148,14 +147,14 @@ impl SummariesRead {
     }
 }
 
-/// Reads what belongs to items, and the viewer's own votes on them. Rounds: 1, and
-/// another for own votes where an item turned out to have very many.
+/// Reads the summaries of items, and the viewer's own votes on them. Rounds: 1, and another
+/// for own votes if an item turns out to have very many votes.
 pub(crate) async fn complete(visit: &mut Visit, items: Vec<ListedItem>) -> Result<Vec<NewsLine>, Error> {
     let (summaries, own) = complete_shared(visit, items).await?;
     Ok(mark(summaries, own))
 }
 
-/// The same, with what everyone sees apart from the own votes.
+/// The same, with the summaries separate from the own votes.
 pub(crate) async fn complete_shared(
     visit: &mut Visit,
     items: Vec<ListedItem>,
@@ -170,7 +169,7 @@ pub(crate) async fn complete_shared(
     Ok((summaries, own.take(visit, &mut answers).await?))
 }
 
-/// Puts own votes beside summaries, in the same order.
+/// Combines summaries with own votes, in the same order.
 pub(crate) fn mark(
     summaries: impl IntoIterator<Item = Shared<NewsSummary>>,
     own: Vec<Option<Direction>>,
@@ -190,8 +189,8 @@ pub(crate) async fn find(
     Ok(items.take(&mut answers, reads).into_iter().flatten().collect())
 }
 
-/// The scores of the sites that items link to on their way, one read for each
-/// different site.
+/// Pending reads of the scores of the sites that items link to: one for each different
+/// site.
 struct SiteScoresRead(HashMap<Hostname, (TrackedTotalsRead, Vec<NewsId>)>);
 
 impl SiteScoresRead {

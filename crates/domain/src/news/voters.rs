@@ -1,5 +1,5 @@
-//! Who has voted on an item: from it the viewers of a list learn their own
-//! votes, all from the same.
+//! The voters of items, cached once for all viewers: each viewer's own vote is found in
+//! them.
 
 use super::item::{Direction, VoteRead};
 use crate::accounts::visit::Visit;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tidings_keyspace::{Answers, Order, Query, Reads, Tracked, TrackedHandle};
 
 crate::cache_kind! {
-    /// Who voted on news.
+    /// The voters of news.
     pub(crate) struct VotersOfNews: NewsId => Voters, "voters", 2 * MEBIBYTE, |_, voters| voters.size();
 }
 
@@ -21,12 +21,12 @@ crate::cache_kind! {
 pub(crate) enum Voters {
     /// All of them, by the voter.
     Few(Arc<[(UserId, Direction)]>),
-    /// More than are kept.
+    /// More than are cached.
     Many,
 }
 
 impl Voters {
-    /// The vote of a user, as far as it is known here.
+    /// The vote of a user; `None` if it must be looked up.
     fn vote_of(&self, viewer: UserId) -> Option<Option<Direction>> {
         match self {
             Self::Few(votes) => {
@@ -37,7 +37,7 @@ impl Voters {
         }
     }
 
-    /// About how many bytes they take.
+    /// The approximate size in bytes.
     fn size(&self) -> usize {
         match self {
             Self::Few(votes) => size_of_val(&**votes),
@@ -46,10 +46,10 @@ impl Voters {
     }
 }
 
-/// Voters, with the times of their votes, on their way.
+/// A pending read of voters, with the times of their votes.
 type ListRead = TrackedHandle<Vec<(String, f64)>>;
 
-/// The votes on an item on their way.
+/// Pending reads of the votes on an item.
 struct VotersRead([(Direction, ListRead); 2]);
 
 impl VotersRead {
@@ -70,7 +70,7 @@ impl VotersRead {
             are_few &= u64::try_from(voters.len()).is_ok_and(|count| count <= MAX_CACHED_VOTERS);
             votes.extend(voters.into_iter().filter_map(|(voter, _)| Some((voter.parse().ok()?, vote))));
         }
-        // Should somebody be in both, up comes first and counts.
+        // If a user is in both lists, the vote up comes first and counts.
         votes.sort_by_key(|(voter, _)| *voter);
         votes.dedup_by_key(|(voter, _)| *voter);
         Tracked::new(if are_few { Voters::Few(votes.into()) } else { Voters::Many }, reads)
@@ -85,11 +85,11 @@ enum OwnVoteSource<'a> {
     Elsewhere(Waiting<Voters>),
 }
 
-/// The viewer's own votes on items on their way.
+/// Pending reads of the viewer's own votes on items.
 pub(crate) struct OwnVotesRead<'a>(Vec<(NewsId, OwnVoteSource<'a>)>);
 
 impl<'a> OwnVotesRead<'a> {
-    /// Asks for what is not cached. It must be known who visits.
+    /// Asks for what is not cached. The viewer must be identified already.
     pub(crate) fn ask(
         cache: &'a Cache<VotersOfNews>,
         visit: &Visit,
@@ -106,15 +106,15 @@ impl<'a> OwnVotesRead<'a> {
                 None => OwnVoteSource::Own(VoteRead::ask(query, id, viewer)),
             },
             Lookup::Make(flight) if tracks_writes => OwnVoteSource::All(flight, VotersRead::ask(query, id)),
-            // Nothing is cached: the vote alone will do.
+            // Nothing can be cached: read the one vote only.
             Lookup::Make(_) => OwnVoteSource::Own(VoteRead::ask(query, id, viewer)),
             Lookup::Wait(waiting) => OwnVoteSource::Elsewhere(waiting),
         };
         Self(ids.map(|id| (id, find(id))).collect())
     }
 
-    /// The votes, in the order asked. Rounds: none, or 1 where an item turned out to have
-    /// very many, or another failed to read its votes.
+    /// The votes, in the order asked. Rounds: at most 1, if an item turns out to have very
+    /// many votes, or another request failed to read them.
     pub(crate) async fn take(
         self,
         visit: &mut Visit,
@@ -123,7 +123,7 @@ impl<'a> OwnVotesRead<'a> {
         let Some(viewer) = visit.viewer_id() else {
             return Ok(vec![None; self.0.len()]);
         };
-        // First what others may be waiting for, then what this waits for itself.
+        // First finish what other requests may be waiting for, then wait for theirs.
         let mut found: Vec<(NewsId, OwnVote)> = Vec::with_capacity(self.0.len());
         for (id, source) in self.0 {
             let known = match source {
@@ -162,11 +162,11 @@ impl<'a> OwnVotesRead<'a> {
     }
 }
 
-/// What is known of the viewer's own vote after the round.
+/// The viewer's own vote after the round.
 enum OwnVote {
-    /// The vote; `None` when it has to be looked up.
+    /// The vote; `None` if it must be looked up.
     Read(Option<Option<Direction>>),
-    /// What another is reading will tell.
+    /// Another request is reading the voters.
     Waiting(Waiting<Voters>),
 }
 
