@@ -8,15 +8,15 @@ pub struct CheckReport {
     /// Values that differ from what they should be.
     pub different: u64,
     /// Different values that were repaired.
-    pub mended: u64,
+    pub repaired: u64,
 }
 
 impl CheckReport {
     /// Counts one value.
-    pub(crate) fn count(&mut self, different: bool, mended: bool) {
+    pub(crate) fn count(&mut self, different: bool, repaired: bool) {
         self.checked += 1;
         self.different += u64::from(different);
-        self.mended += u64::from(mended);
+        self.repaired += u64::from(repaired);
     }
 
     /// The sum of both.
@@ -25,7 +25,7 @@ impl CheckReport {
         Self {
             checked: self.checked + other.checked,
             different: self.different + other.different,
-            mended: self.mended + other.mended,
+            repaired: self.repaired + other.repaired,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How much there is on the site.
+//! The number of users and news.
 
 use crate::accounts::visit::Visit;
 use crate::error::Error;
@@ -6,7 +6,7 @@ use crate::fields;
 use crate::keys;
 use tidings_keyspace::Query;
 
-/// How much there is on the site.
+/// The number of users and news.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SiteCounts {
     /// Accounts created: the highest id drawn.

@@ -22,14 +22,14 @@ use crate::values::urls::NewsUrl;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Expiry, Query};
 
-/// What a user submits.
+/// A submission: a title, a link or text, and topics.
 #[derive(Debug, Clone)]
 pub struct Submission {
     /// The title.
     pub title: Title,
-    /// The link or the text.
+    /// The link or text.
     pub content: SubmissionContent,
-    /// What it is about; `None` leaves what an edited item has.
+    /// The topics; `None` in an edit keeps those that the item has.
     pub topics: Option<Topics>,
 }
 
@@ -43,10 +43,10 @@ pub enum SubmissionContent {
 }
 
 impl Submission {
-    /// Reads a submission from its three fields.
+    /// Parses a submission from its three fields.
     ///
     /// # Errors
-    /// When a field is not acceptable, or there is neither URL nor text.
+    /// When a field is invalid, or there is neither URL nor text.
     pub fn parse(title: &str, url: &str, text: &str) -> Result<Self, Error> {
         let title = Title::parse(title)?;
         let content = match (url.trim().is_empty(), text.trim().is_empty()) {
@@ -76,8 +76,8 @@ impl SubmissionContent {
         }
     }
 
-    /// The keys under which the same URL may have been posted: as we store
-    /// it, and as the original did. Empty for a text.
+    /// The keys under which the same URL may have been posted: ours, and that of the
+    /// original. Empty for a text.
     fn url_keys(&self) -> Vec<String> {
         match self {
             Self::Link(url, _) => keys::urls(url),
@@ -86,7 +86,7 @@ impl SubmissionContent {
     }
 }
 
-/// What became of a submission.
+/// The outcome of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Submitted {
     /// A new item.
@@ -105,8 +105,8 @@ impl Submitted {
     }
 }
 
-/// Submits an item, voted up by its author free of charge. A tweet announces it
-/// to those who follow the author, unless the author does not want that.
+/// Submits an item, with a free vote up by its author. A tweet announces it to the author's
+/// followers, unless the author has turned that off.
 ///
 /// # Errors
 /// [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], or the store's.
@@ -167,15 +167,16 @@ async fn draw_ids(site: &Site, with_tweet: bool) -> Result<(NewsId, Option<Tweet
     Ok((news.ok_or_else(|| unusable(keys::NEWS_COUNT))?, tweet.transpose()?))
 }
 
-/// What a submission meets.
+/// Whether the URL of a submission was posted recently.
 enum RepostCheck {
     /// The same URL was posted recently: this item.
     Earlier(NewsId),
-    /// Nothing in its way; the author has so many followers.
+    /// No; the author has this many followers.
     New { followers: u64 },
 }
 
-/// Refuses who has to wait. Rounds: 1.
+/// Finds an earlier item with the same URL. Refuses an author who must wait, or who may not
+/// create a topic. Rounds: 1.
 async fn find_earlier_or_followers(
     site: &Site,
     author: &User,
@@ -219,8 +220,8 @@ const fn is_limited(site: &Site, author: &User) -> bool {
     site.rules.limits.submission_seconds > 0 && !author.flags.admin
 }
 
-/// Adds all of a new item to a batch: the hash, the lists, the author's vote,
-/// the guards, and the first comment.
+/// Adds a whole new item to a batch: the hash, the lists, the author's vote, the limits, and
+/// the first comment.
 fn insert(
     batch: &mut Batch,
     site: &Site,
@@ -332,7 +333,7 @@ pub async fn edit_news(
     .await
 }
 
-/// Deletes an item: it leaves the lists, its thread stays readable. The tweet
+/// Deletes an item: it is removed from the lists, and its thread stays readable. The tweet
 /// that announced it is deleted.
 ///
 /// # Errors
@@ -369,7 +370,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
     Ok(())
 }
 
-/// The tweet that announced an item, if there is one still.
+/// The tweet that announced an item, if it still exists.
 async fn read_announcement(site: &Site, news: &News) -> Result<Option<Tweet>, Error> {
     let Some(id) = news.tweet_id else {
         return Ok(None);
@@ -377,12 +378,11 @@ async fn read_announcement(site: &Site, news: &News) -> Result<Option<Tweet>, Er
     let mut query = Query::new();
     let tweet = TweetRead::ask(&mut query, id);
     let tweet = tweet.take(&mut site.store.query(query).await?);
-    // Another program may have written the number.
+    // Another program may have written another tweet's id.
     Ok(tweet.filter(|tweet| tweet.news_id == Some(news.id)))
 }
 
-/// Stores other topics of an item, those that it does not have yet being
-/// allowed to the viewer.
+/// Changes the topics of an item, if the viewer may use those that are new to it.
 async fn change_topics(
     site: &Site,
     viewer: &User,
@@ -406,7 +406,7 @@ async fn change_topics(
     Ok(())
 }
 
-/// An item that the viewer may change now, and what becomes of its article.
+/// An item that the viewer may change now, and the pending change of its article. Rounds: 1.
 async fn read_changeable(
     site: &Site,
     now: Timestamp,
@@ -422,7 +422,7 @@ async fn read_changeable(
     Ok((news, place.take(&mut answers)))
 }
 
-/// A batch that holds only while nobody else edits or deletes the item.
+/// A batch that fails if the item has been edited or deleted meanwhile.
 fn unchanged_since(news: &News) -> Batch {
     let mut batch = Batch::new();
     batch.field_absent(keys::news(news.id), "del");
@@ -434,7 +434,7 @@ fn unchanged_since(news: &News) -> Batch {
     batch
 }
 
-/// The `url:` keys that point to this item now.
+/// The `url:` keys that currently hold this item. Rounds: 1.
 async fn own_url_keys(site: &Site, news: &News) -> Result<Vec<String>, Error> {
     let Ok(url) = NewsUrl::parse(&news.url) else {
         return Ok(Vec::new());
@@ -452,7 +452,7 @@ async fn refuse_url_of_others(site: &Site, new_keys: &[String], own_keys: &[Stri
     Ok(())
 }
 
-/// Which of the keys are present, with the item that each holds.
+/// Those of the keys that are present, with the item that each holds. Rounds: 1.
 async fn read_holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, Error> {
     let mut query = Query::new();
     let reads: Vec<_> = keys.iter().map(|key| (key, query.string(key))).collect();

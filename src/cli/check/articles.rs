@@ -40,7 +40,7 @@ impl Articles {
         }
         println!("{}", told("topics", topics));
         let all = articles.and(orphans).and(topics);
-        let left = all.different - all.mended;
+        let left = all.different - all.repaired;
         if left > 0 && !self.repair {
             bail!("{left} differ; run again with --repair to repair them");
         }
@@ -72,11 +72,11 @@ impl Articles {
 }
 
 fn told(what: &str, found: CheckReport) -> String {
-    let CheckReport { checked, different, mended } = found;
+    let CheckReport { checked, different, repaired } = found;
     format!(
         "{what}: {} checked, {} differ, {} repaired",
         grouped(checked),
         grouped(different),
-        grouped(mended)
+        grouped(repaired)
     )
 }

@@ -32,20 +32,20 @@ impl Timelines {
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
         let found = self.check(&site).await;
         store.close().await;
-        let CheckReport { checked, different, mended } = found?;
+        let CheckReport { checked, different, repaired } = found?;
         println!(
             "timelines: {} entries checked, {} differ, {} repaired",
             grouped(checked),
             grouped(different),
-            grouped(mended)
+            grouped(repaired)
         );
-        if different > mended && !self.repair {
+        if different > repaired && !self.repair {
             bail!("{different} differ; run again with --repair to repair them");
         }
-        if different > mended {
+        if different > repaired {
             bail!(
                 "{} could not be repaired, because the site changed in the meantime; run the command again",
-                different - mended
+                different - repaired
             );
         }
         Ok(())

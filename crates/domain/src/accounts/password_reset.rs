@@ -19,7 +19,7 @@ use std::time::Duration;
 use tidings_keyspace::{Batch, Query};
 
 /// How long the link in the mail is valid.
-pub const LINK_LIFE: Duration = Duration::from_secs(3_600);
+const LINK_LIFE: Duration = Duration::from_secs(3_600);
 
 /// A mail to be sent.
 pub struct ResetMail {

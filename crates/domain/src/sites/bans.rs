@@ -1,12 +1,11 @@
 //! Banning a voter, and lifting a ban.
 //!
-//! A ban refuses further votes at once, and then takes the voter's votes out
-//! of all sums and counts, some at a time: as many as are out is noted in the
-//! same batch (`ban_moved`, counted from the voter's earliest vote), with the
-//! direction (`ban_moving`). While that goes on nobody changes these votes, so
-//! their order stays. Whoever continues, after a kill or at the same time,
-//! takes up exactly there. Lifting goes the same way back; the voter may vote
-//! again when all votes count again.
+//! A ban refuses further votes at once, and then takes the voter's votes out of all sums
+//! and counts, some at a time. Each batch also stores how many votes are out (`ban_moved`,
+//! counted from the voter's earliest vote) and the direction (`ban_moving`). Meanwhile
+//! these votes cannot change, so their order is stable. After a crash, or in another
+//! request, the ban continues exactly there. Lifting a ban works the same way back; the
+//! voter may vote again when all votes count again.
 
 use super::CastVote;
 use super::cast_vote::read_vote;
@@ -26,7 +25,7 @@ use crate::values::voter_id::VoterId;
 use serde_json::Value;
 use tidings_keyspace::{Batch, Hash, Order, Query};
 
-/// Where the votes of a voter go.
+/// The direction in which the votes of a voter move: out of the totals, or back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BanDirection {
     Out,
@@ -46,11 +45,11 @@ impl BanDirection {
     }
 }
 
-/// The fields of a voter that tell how far a ban is.
+/// The fields of a voter with the progress of a ban.
 const MOVING: &str = "ban_moving";
 const MOVED: &str = "ban_moved";
 
-/// Bans a voter: no further votes, and the votes there are count no more.
+/// Bans a voter: refuses further votes, and removes existing votes from the totals.
 /// Rounds: 2, and 3 for each hundred votes.
 ///
 /// # Errors
@@ -71,8 +70,7 @@ pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -
     finish(site, voter).await
 }
 
-/// Goes on with all bans and lifted bans that were interrupted. Returns how
-/// many there were.
+/// Finishes all bans and lifted bans that were interrupted. Returns their number.
 ///
 /// # Errors
 /// When the store fails.
@@ -87,7 +85,7 @@ pub async fn finish_bans(site: &Site) -> Result<usize, Error> {
     Ok(voters.len())
 }
 
-/// Sets the direction, unless it is set or the end is reached already.
+/// Sets the direction, unless it is set already or nothing is left to move.
 async fn begin(
     site: &Site,
     now: Timestamp,
@@ -138,7 +136,7 @@ fn moved(voter: &Hash) -> u64 {
     fields::read(voter.get(MOVED), a_voter, MOVED).unwrap_or(0)
 }
 
-/// Moves votes until none is left to move. Somebody else may do the same.
+/// Moves votes until none is left to move. Another request may do the same.
 async fn finish(site: &Site, voter: VoterId) -> Result<(), Error> {
     while step(site, voter).await? {}
     Ok(())
@@ -191,13 +189,12 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
     }
     match site.apply(batch).await? {
         Applied::Yes(_) => Ok(!is_end),
-        // Another did this step, or turned the direction: from there.
+        // Another request did this step or changed the direction: continue from there.
         Applied::No(_) => Ok(true),
     }
 }
 
-/// Some votes of a voter, from the earliest on: how many there are, and those
-/// that can be read.
+/// Some votes of a voter, the earliest first: their number, and those that can be read.
 async fn read_votes(
     site: &Site,
     voter: VoterId,
@@ -281,13 +278,13 @@ mod tests {
         counted
     }
 
-    /// The same store as another process would have it.
+    /// The same store, as after a restart.
     fn restarted(site: &Site) -> Arc<Site> {
         Arc::new(Site::new(site.store.clone(), Rules::default(), PasswordWorker::default()))
     }
 
     #[tokio::test]
-    async fn an_interrupted_ban_goes_on_where_it_was() {
+    async fn an_interrupted_ban_continues_where_it_stopped() {
         let (site, voter) = site_with_votes().await;
         begin(&site, NOW, &administrator(), voter, BanDirection::Out).await.unwrap();
         assert!(step(&site, voter).await.unwrap());
@@ -306,7 +303,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_ban_that_is_lifted_half_way_turns_there() {
+    async fn a_ban_that_is_lifted_half_way_is_undone_from_there() {
         let (site, voter) = site_with_votes().await;
         begin(&site, NOW, &administrator(), voter, BanDirection::Out).await.unwrap();
         step(&site, voter).await.unwrap();

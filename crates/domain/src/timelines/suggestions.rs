@@ -1,4 +1,4 @@
-//! Whom to follow: friends of friends first, then who is followed most.
+//! Whom to follow: friends of friends first, then the most followed users.
 
 use crate::accounts::users::{PeopleRead, PersonNames};
 use crate::accounts::visit::{CacheResult, Visit};
@@ -16,32 +16,31 @@ use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Order, Query, Tracked};
 
 crate::cache_kind! {
-    /// Whom to follow, by the viewer and the number.
+    /// Suggestions by the viewer and their number.
     struct Suggestions: (UserId, usize) => Vec<Suggestion>, "suggestions", 2 * MEBIBYTE,
         |_, people| people.iter().map(Suggestion::size).sum();
 }
 
-/// Somebody to follow, and why.
+/// A user to follow, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
-    /// Who.
+    /// The user.
     pub person: Person,
-    /// How many of the people whom one follows, follow them.
+    /// How many of the people whom the viewer follows also follow the user.
     pub followed_by_friends: u64,
-    /// How many follow them altogether.
+    /// Number of followers.
     pub followers: u64,
 }
 
 impl Suggestion {
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         size_of::<Self>() + self.person.username.len() + self.person.fullname.len()
     }
 }
 
-/// People to follow for whoever visits, never those who are followed already;
-/// none for somebody who is not logged in. Rounds: 3, and those that find out
-/// who visits.
+/// People whom the viewer may want to follow and does not follow yet; none for a visitor who
+/// is not logged in. Rounds: 3, and those that identify the viewer.
 ///
 /// # Errors
 /// When the store fails.
@@ -95,12 +94,12 @@ async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Sug
 struct Candidates {
     /// The likeliest first.
     people: Vec<UserId>,
-    /// How many of the people whom one follows, follow somebody.
+    /// How many of the people whom the viewer follows also follow each candidate.
     by_friends: HashMap<UserId, u64>,
 }
 
-/// Finds candidates among friends of friends, those who are followed most, and the
-/// first accounts. Rounds: 2.
+/// Finds candidates among friends of friends, the most followed users, and the first
+/// accounts. Rounds: 2.
 async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Candidates, Error> {
     let mut query = Query::new();
     let known = query.sorted_range(keys::followings(viewer), Order::Descending, 0, SUGGESTION_KNOWN);
@@ -131,8 +130,8 @@ async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<C
     let first = (1..=SUGGESTION_FIRST_ACCOUNTS).map(UserId);
     let mut people: HashSet<UserId> =
         by_friends.keys().chain(followers.keys()).copied().chain(first).collect();
-    for nobody_new in known.iter().chain([&viewer]) {
-        people.remove(nobody_new);
+    for known in known.iter().chain([&viewer]) {
+        people.remove(known);
     }
     let mut people: Vec<UserId> = people.into_iter().collect();
     people.sort_unstable_by(|one, other| {
@@ -146,7 +145,7 @@ async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<C
     Ok(Candidates { people, by_friends })
 }
 
-/// Users with what they are sorted by.
+/// Users with their scores.
 fn scored(members: Vec<(String, f64)>) -> impl Iterator<Item = (UserId, f64)> {
     members.into_iter().filter_map(|(member, score)| Some((member.parse().ok()?, score)))
 }
@@ -184,39 +183,39 @@ mod tests {
         let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
         let mut visit = Visit::new(site, Timestamp(1_000), None);
         let suggestions = read(&mut visit, VIEWER, count).await.unwrap();
-        let told = |one: &Suggestion| (one.person.id.0, one.followed_by_friends, one.followers);
-        suggestions.iter().map(told).collect()
+        let figures = |one: &Suggestion| (one.person.id.0, one.followed_by_friends, one.followers);
+        suggestions.iter().map(figures).collect()
     }
 
     #[tokio::test]
-    async fn of_very_many_those_come_first_whom_most_friends_follow() {
+    async fn candidates_whom_most_friends_follow_come_first() {
         // Users 2 and 3 are the friends, and both follow user 23.
         let follows = [(1, vec![2, 3]), (2, (4..=23).collect()), (3, vec![23, 2]), (4, vec![250, 22])];
         assert_eq!(suggested(&follows, 3).await, [(23, 2, 2), (22, 1, 2), (4, 1, 1)]);
     }
 
     #[tokio::test]
-    async fn nobody_is_suggested_who_is_followed_already() {
+    async fn users_who_are_followed_already_are_not_suggested() {
         let all: Vec<u64> = (2..=300).collect();
         let follows: Vec<(u64, Vec<u64>)> = (1..=20).map(|user| (user, all.clone())).collect();
         assert_eq!(suggested(&follows, 3).await, []);
-        // Nor who is followed by somebody who follows more people than are read.
+        // Also when the viewer follows more people than are read.
         let follows = [(1, (2..=1_101).collect()), (1_101, vec![1_150, 2])];
         assert_eq!(suggested(&follows, 3).await, [(1_150, 1, 1)]);
     }
 
     #[tokio::test]
-    async fn who_is_followed_is_not_suggested_at_1_000_followings_nor_at_1_001() {
+    async fn followed_users_are_not_suggested_at_1_000_followings_nor_at_1_001() {
         for followings in [999, 1_000, 1_001] {
             let last = followings + 1;
-            // Somebody new, and the one who was followed first.
+            // A new user, and the one who was followed first.
             let follows = [(1, (2..=last).collect()), (last, vec![1_150, 2])];
             assert_eq!(suggested(&follows, 3).await, [(1_150, 1, 1)], "{followings}");
         }
     }
 
     #[tokio::test]
-    async fn the_first_accounts_are_suggested_while_hardly_anybody_follows() {
+    async fn the_first_accounts_are_suggested_while_few_people_follow() {
         assert_eq!(suggested(&[], 3).await, [(2, 0, 0), (3, 0, 0), (4, 0, 0)]);
     }
 }

@@ -36,7 +36,7 @@ enum Fault {
 }
 
 impl HostnameError {
-    /// Whether it is a hostname, but not of a web site: nobody can have voted on it.
+    /// Whether it is a hostname, but not of a web site, so that it cannot have votes.
     #[must_use]
     pub const fn is_some_hostname(&self) -> bool {
         matches!(self.fault, Fault::SingleLabel | Fault::Address)
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostname_of_no_web_site_is_told_apart() {
+    fn hostnames_that_are_not_web_sites_are_recognised() {
         for (given, hostname) in [("localhost", true), ("123.456", true), ("10.0.0.1", true), ("a;b", false)]
         {
             assert_eq!(Hostname::parse(given).unwrap_err().is_some_hostname(), hostname, "{given}");
