@@ -26,8 +26,8 @@ pub enum Move {
 }
 
 /// Moves all articles of one topic to another, and removes the first. Returns how many
-/// articles moved. Repeating an interrupted move finishes it. Rounds: 3 for the start, and
-/// 2 for each hundred articles.
+/// articles moved. Repeating an interrupted move finishes it. Rounds: about 6, and 2 for
+/// each hundred articles.
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], [`Refusal::SameTopic`],

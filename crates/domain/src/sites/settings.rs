@@ -21,7 +21,7 @@ const DEFAULT_MAXIMUM: u64 = 10;
 /// The settings that administrators can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VotingSettings {
-    /// Whether nobody may vote on sites.
+    /// Whether all voting on sites is disabled.
     pub is_disabled: bool,
     /// Votes a day on hosts that are new to the voter.
     pub maximum: u64,
@@ -73,7 +73,7 @@ pub async fn voting_settings(visit: &mut Visit) -> Result<VotingSettings, Error>
 /// Settings to change; those that are `None` stay.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SettingsChange {
-    /// Whether nobody may vote on sites.
+    /// Whether all voting on sites is disabled.
     pub is_disabled: Option<bool>,
     /// Votes a day on hosts that are new to the voter.
     pub maximum: Option<u64>,
