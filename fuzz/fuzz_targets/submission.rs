@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tidings_domain::submissions::{SubmissionContent, Submission};
+use tidings_domain::submissions::{Submission, SubmissionContent};
 use tidings_domain::values::urls::NewsUrl;
 
 fuzz_target!(|fields: (&str, &str, &str)| {
