@@ -13,7 +13,7 @@ use std::time::Instant;
 use tidings::config::{Config, Flags};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
-use tidings_domain::sites::{self, Ballot, Listed, StartingVoters, Verdict};
+use tidings_domain::sites::{self, Listed, SiteVote, StartingVoters, Verdict};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::voter_id::VoterId;
@@ -115,7 +115,7 @@ async fn fill(site: &Arc<Site>) {
     let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
     for number in 0..VOTERS {
         let host = Hostname::parse(&host(u64::from(number))).unwrap();
-        let ballot = Ballot { host, verdict: Some(Verdict::Good) };
+        let ballot = SiteVote { host, verdict: Some(Verdict::Good) };
         sites::vote(site, now, address, voter(number), &ballot).await.unwrap();
     }
 }

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tidings_domain::submissions::{Content, Submission};
+use tidings_domain::submissions::{Submission, SubmissionContent};
 use tidings_domain::values::urls::NewsUrl;
 
 fuzz_target!(|fields: (&str, &str, &str)| {
@@ -17,13 +17,13 @@ fuzz_target!(|fields: (&str, &str, &str)| {
     assert!((1..=80).contains(&title.chars().count()), "title {title:?}");
     assert!(!title.chars().any(char::is_control), "title {title:?}");
     match submission.content {
-        Content::Link(url, comment) => {
+        SubmissionContent::Link(url, comment) => {
             assert!((1..=2048).contains(&url.as_str().chars().count()));
             if let Some(comment) = comment {
                 check_body(comment.as_str());
             }
         }
-        Content::Text(text) => check_body(text.as_str()),
+        SubmissionContent::Text(text) => check_body(text.as_str()),
     }
 });
 

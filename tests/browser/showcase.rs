@@ -1,7 +1,7 @@
 //! A site with sample content: stories and comments of different ages, votes, an
 //! unread reply, a deleted comment. For checks and screenshots of pages.
 
-use tidings_domain::sites::{self, Ballot, Verdict};
+use tidings_domain::sites::{self, SiteVote, Verdict};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::voter_id::VoterId;
@@ -393,7 +393,7 @@ async fn vote_on_sites(server: &Server) {
             let mut voter = [0; 16];
             voter[3] = u8::try_from(number + 1).unwrap();
             let verdict = Some(if number % (good + bad) < good { Verdict::Good } else { Verdict::Bad });
-            let ballot = Ballot { host: Hostname::parse(host).unwrap(), verdict };
+            let ballot = SiteVote { host: Hostname::parse(host).unwrap(), verdict };
             sites::vote(&server.app.site, now, address, VoterId::from_bytes(voter), &ballot).await.unwrap();
         }
     }

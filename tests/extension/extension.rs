@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tidings_domain::sites::{self, Ballot, Verdict};
+use tidings_domain::sites::{self, SiteVote, Verdict};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::voter_id::VoterId;
@@ -42,7 +42,7 @@ pub async fn server_with_scores(settings: Settings<'_>) -> Server {
             let mut voter = [0; 16];
             voter[0] = number + 1;
             let verdict = Some(if number < good { Verdict::Good } else { Verdict::Bad });
-            let ballot = Ballot { host: Hostname::parse(host).unwrap(), verdict };
+            let ballot = SiteVote { host: Hostname::parse(host).unwrap(), verdict };
             sites::vote(&server.app.site, Timestamp(server.now()), HERE, VoterId::from_bytes(voter), &ballot)
                 .await
                 .unwrap();

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use tidings_domain::articles::repair::{self, NewsWalk};
-use tidings_domain::report::Found;
+use tidings_domain::report::CheckReport;
 use tidings_domain::timelines::check::TimelineCheck;
 
 use crate::bench_dataset::{self, LONG_THREAD_DEPTH, Plan, Size, people};
@@ -12,7 +12,7 @@ use crate::client::ok;
 use crate::consistency;
 use crate::server::{Server, each_engine};
 
-fn assert_clean(what: &str, found: Found) {
+fn assert_clean(what: &str, found: CheckReport) {
     assert!(found.checked > 0, "{what} were not looked at");
     assert_eq!(found.different, 0, "{what} differ");
 }
@@ -34,7 +34,7 @@ async fn check_timelines(server: &Server) {
     while let Some(found) = check.next_tweets().await.unwrap() {
         assert_clean("tweets", found);
     }
-    let mut of_users = Found::default();
+    let mut of_users = CheckReport::default();
     while let Some(found) = check.next_user().await.unwrap() {
         of_users = of_users.and(found);
     }

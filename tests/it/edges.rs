@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tidings_domain::articles::repair::NewsWalk;
 use tidings_domain::background;
-use tidings_domain::report::Found;
+use tidings_domain::report::CheckReport;
 use tidings_domain::timelines::check::TimelineCheck;
 use tidings_keyspace::{Batch, Store, StoreOptions};
 
@@ -111,7 +111,7 @@ async fn all_articles_are_checked_however_many_chunks_they_are() {
         write_news(&server, count).await;
         for (repair, different) in [(false, count), (true, count), (false, 0)] {
             let mut walk = NewsWalk::new(&server.app.site, server.app.now(), repair);
-            let mut found = Found::default();
+            let mut found = CheckReport::default();
             while let Some(some) = walk.next().await.unwrap() {
                 found = found.and(some);
             }
@@ -123,7 +123,7 @@ async fn all_articles_are_checked_however_many_chunks_they_are() {
 /// Checks all timelines and returns how many entries differ.
 async fn timelines_that_differ(server: &Server, repair: bool) -> u64 {
     let mut check = TimelineCheck::begin(&server.app.site, server.app.moment(), repair).await.unwrap();
-    let mut found = Found::default();
+    let mut found = CheckReport::default();
     while let Some(some) = check.next_tweets().await.unwrap() {
         found = found.and(some);
     }

@@ -11,7 +11,7 @@ use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::sites::{self, Ballot, SettingsChange, Verdict};
+use tidings_domain::sites::{self, SettingsChange, SiteVote, Verdict};
 use tidings_domain::values::day::Day;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::voter_id::VoterId;
@@ -127,7 +127,7 @@ async fn check_events(server: &Server, admin: &User, events: &[Event]) {
                     -1 => Some(Verdict::Bad),
                     _ => None,
                 };
-                let ballot = Ballot { host: host(on), verdict };
+                let ballot = SiteVote { host: host(on), verdict };
                 let voted = sites::vote(site, now, ADDRESS, voter(by), &ballot).await;
                 assert_eq!(refusal(voted), model.vote(by, on, value), "{event:?}");
             }
@@ -234,7 +234,7 @@ async fn a_crowd_that_votes_changes_and_takes_back_leaves_exact_figures() {
                         1 => Some(Verdict::Bad),
                         _ => None,
                     };
-                    let ballot = Ballot { host: host((step + usize::from(number)) % 3), verdict };
+                    let ballot = SiteVote { host: host((step + usize::from(number)) % 3), verdict };
                     let voted = sites::vote(&site, now, ADDRESS, voter, &ballot).await;
                     assert_eq!(refusal(voted), Ok(()));
                 }
@@ -253,7 +253,7 @@ async fn one_voter_in_many_places_at_once_gets_the_daily_maximum_and_no_more() {
         let tasks = (0..64_usize).map(|number| {
             let (site, now) = (server.app.site.clone(), server.app.now());
             async move {
-                let ballot = Ballot { host: host(number), verdict: Some(Verdict::Good) };
+                let ballot = SiteVote { host: host(number), verdict: Some(Verdict::Good) };
                 refusal(sites::vote(&site, now, ADDRESS, voter(1), &ballot).await)
             }
         });
@@ -288,7 +288,7 @@ async fn bans_and_votes_at_the_same_time_leave_exact_figures() {
                         8 => sites::unban(&site, now, &admin, by).await,
                         other => {
                             let verdict = Some(if other % 2 == 0 { Verdict::Good } else { Verdict::Bad });
-                            let ballot = Ballot { host: host(step * 5 + other), verdict };
+                            let ballot = SiteVote { host: host(step * 5 + other), verdict };
                             sites::vote(&site, now, ADDRESS, by, &ballot).await
                         }
                     };

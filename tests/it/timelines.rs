@@ -255,7 +255,7 @@ impl World {
             found = found.and(some);
         }
         check.deliver_pulled().await.unwrap();
-        found.different - found.mended
+        found.different - found.repaired
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tidings_domain::accounts::users::User;
 use tidings_domain::articles::repair::{self, NewsWalk};
 use tidings_domain::articles::topic_moves::{self, Move};
-use tidings_domain::report::Found;
+use tidings_domain::report::CheckReport;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::topic::Topic;
 use tidings_keyspace::{Batch, Expiry, Query};
@@ -449,10 +449,10 @@ async fn moves_submissions_edits_and_deletions_at_once_lose_nothing() {
 
 /// Checks, and mends if asked to: what was found of articles, of articles
 /// without news, and of topics.
-async fn check(server: &Server, repair: bool) -> [Found; 3] {
+async fn check(server: &Server, repair: bool) -> [CheckReport; 3] {
     let site = &server.app.site;
     let mut walk = NewsWalk::new(site, Timestamp(server.now()), repair);
-    let mut articles = Found::default();
+    let mut articles = CheckReport::default();
     while let Some(found) = walk.next().await.unwrap() {
         articles = articles.and(found);
     }
@@ -496,11 +496,11 @@ async fn the_repair_makes_what_the_site_would_have_made() {
     server.write(|batch| keys.iter().for_each(|key| batch.delete(key))).await;
 
     let [articles, orphans, topics] = check(&server, false).await;
-    assert_eq!((articles.checked, articles.different, articles.mended), (2, 2, 0));
-    assert_eq!(orphans, Found::default());
-    assert_eq!(topics.mended, 0);
+    assert_eq!((articles.checked, articles.different, articles.repaired), (2, 2, 0));
+    assert_eq!(orphans, CheckReport::default());
+    assert_eq!(topics.repaired, 0);
     let [articles, _, _] = check(&server, true).await;
-    assert_eq!((articles.different, articles.mended), (2, 2));
+    assert_eq!((articles.different, articles.repaired), (2, 2));
     assert_eq!(server.dump().await, before);
     check_is_clean(&server).await;
     let left = server.expiry("voted:2").await;
@@ -549,8 +549,8 @@ async fn the_check_finds_and_mends_every_difference() {
             let found = check(&server, false).await;
             assert!(found.iter().any(|found| found.different > 0), "{what}: {found:?}");
             assert_ne!(server.dump().await, good, "{what}");
-            let mended = check(&server, true).await;
-            assert!(mended.iter().all(|found| found.different == found.mended), "{what}: {mended:?}");
+            let repaired = check(&server, true).await;
+            assert!(repaired.iter().all(|found| found.different == found.repaired), "{what}: {repaired:?}");
             assert_eq!(server.dump().await, good, "{what}");
             check_is_clean(&server).await;
         }
@@ -606,7 +606,7 @@ async fn the_repair_of_a_busy_site_counts_every_vote() {
             }
         }));
         let (_, [articles, ..]) = tokio::join!(votes, check(&server, true));
-        assert_eq!(articles.different, articles.mended);
+        assert_eq!(articles.different, articles.repaired);
         check_is_clean(&server).await;
         for id in 1..=6 {
             assert_eq!(server.number(&format!("article:{id}"), "votes").await, 12);

@@ -1,9 +1,9 @@
-//! Actions that others may race with: read, decide, commit one batch, and do it all
-//! again when a check of the batch did not hold.
+//! Actions under optimistic concurrency: read, decide, commit one batch, and start again
+//! when a check of the batch failed.
 //!
-//! This is the only place with that loop. An action hands [`Site::act`] one attempt: a
-//! closure whose future reads what it needs and answers with a [`Decision`]. It is written
-//! `|| async { ... }` and not `async || { ... }`: the compiler cannot tell yet that the
+//! This is the only place with that loop. An action passes one attempt to [`Site::act`]: a
+//! closure whose future reads what it needs and returns a [`Decision`]. It is written
+//! `|| async { ... }` and not `async || { ... }`: the compiler cannot prove yet that the
 //! future of a generic `AsyncFn` is `Send`, which handlers and spawned tasks need.
 
 use crate::error::Error;
@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 /// Attempts before an action gives up as [`Error::Busy`].
 const ATTEMPTS: usize = 24;
-/// Locks that the keys of contended actions share.
+/// Locks that are shared by the keys of contended actions.
 const LOCKS: usize = 64;
 
 /// What one attempt of an action has decided.
@@ -35,29 +35,30 @@ pub(crate) struct Commit<T> {
     rejections: Vec<(CheckId, Rejection<T>)>,
 }
 
-/// What it means that a particular check did not hold. Other checks mean that the
+/// What the failure of a particular check means. Any other failed check means that the
 /// action lost a race.
 enum Rejection<T> {
     /// The action is over, with this answer or error.
     Answer(Result<T, Error>),
-    /// A drawn id is in use: the counter is behind. The next attempt draws another.
+    /// The drawn id is in use because the counter is behind. The next attempt draws
+    /// another id.
     IdInUse { counter: &'static str, id: String },
 }
 
 impl<T> Decision<T> {
-    /// Commits a batch; `answer` is the action's answer once it is applied.
+    /// Commits a batch. `answer` is the action's result once the batch is applied.
     pub(crate) const fn commit(batch: Batch, answer: T) -> Self {
         Self::Commit(Commit { batch, answer, rejections: Vec::new() })
     }
 
-    /// When `check` is the one that does not hold, the action ends with `answer` and
-    /// nothing is written. Without a check nothing changes.
+    /// If `check` fails, the action ends with `answer` and nothing is written. `None`
+    /// adds nothing.
     pub(crate) fn if_rejected_by(self, check: impl Into<Option<CheckId>>, answer: Result<T, Error>) -> Self {
         self.with_rejection(check.into(), Rejection::Answer(answer))
     }
 
-    /// `check` says that an id drawn from `counter` is free. When it does not hold, that
-    /// is logged as an error, and the next attempt draws another id.
+    /// `check` says that an id drawn from `counter` is free. Its failure is logged as an
+    /// error, and the next attempt draws another id.
     pub(crate) fn draws_unused(
         self,
         check: impl Into<Option<CheckId>>,
@@ -78,16 +79,15 @@ impl<T> Decision<T> {
 impl Site {
     /// Makes attempts until one of them is done or its batch is applied.
     ///
-    /// `home` is the key that actions race for. The first attempt is optimistic, unless
-    /// others are taking turns already. After a conflict the actions of this server that
-    /// want the same home take turns, so that a crowd does not starve itself. An attempt
-    /// must not call [`Site::act`] itself: it may hold the turn that the inner action
-    /// waits for.
+    /// `home` is the key that actions compete for. The first attempt is optimistic, unless
+    /// other actions are taking turns already. After a conflict the actions of this server
+    /// with the same home take turns, so that none starves. An attempt must not call
+    /// [`Site::act`] itself: it may hold the lock that the inner action waits for.
     ///
-    /// Rounds: those of an attempt, and 1 for the commit; with each conflict as many again.
+    /// Rounds: those of an attempt, and 1 for the commit; the same again for each conflict.
     ///
     /// # Errors
-    /// What an attempt answers, [`Error::Busy`] after 24 conflicts, or the store's.
+    /// Those of the attempt, [`Error::Busy`] after 24 conflicts, or the store's.
     pub(crate) async fn act<T, A>(&self, home: &str, attempt: impl Fn() -> A) -> Result<T, Error>
     where
         A: Future<Output = Result<Decision<T>, Error>>,
@@ -96,8 +96,8 @@ impl Site {
         Ok(answer)
     }
 
-    /// The same, for those who want to know what the batch's increments came to: in their
-    /// order, and none when nothing was written.
+    /// The same, and returns the results of the batch's increments: in their order, none
+    /// if nothing was written.
     ///
     /// # Errors
     /// As [`Site::act`].
@@ -113,8 +113,8 @@ impl Site {
         attempts.run(self, attempt).await
     }
 
-    /// The same with a bound of its own and without taking turns: for what takes too long
-    /// to let others wait, and for what hardly anybody races for.
+    /// The same with another bound and without taking turns: for actions that take too
+    /// long for others to wait, or that rarely conflict.
     ///
     /// # Errors
     /// As [`Site::act`], but [`Error::Busy`] after `attempts` conflicts.
@@ -179,8 +179,8 @@ impl Attempts<'_> {
     }
 }
 
-/// Locks for the keys that actions of this server take turns at. Different keys share
-/// one now and then, which costs a wait and nothing else.
+/// Locks by which the actions of this server take turns at a key. Different keys may share
+/// a lock, which costs a wait and nothing else.
 pub(crate) struct Turns(Vec<Mutex<()>>);
 
 impl Default for Turns {
@@ -194,11 +194,10 @@ impl Turns {
         self.0.get(Self::position(key))
     }
 
-    /// Waits for the turns at all of some keys.
+    /// Waits for the locks of all these keys.
     pub(crate) async fn all(&self, keys: &[String]) -> Vec<MutexGuard<'_, ()>> {
         let mut positions: Vec<usize> = keys.iter().map(|key| Self::position(key)).collect();
-        // Everybody takes the locks in the same order, and each once, so that no two wait
-        // for each other.
+        // Each lock once and in the same order everywhere, so that there is no deadlock.
         positions.sort_unstable();
         positions.dedup();
         let mut turns = Vec::with_capacity(positions.len());
@@ -229,7 +228,7 @@ mod tests {
         Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
     }
 
-    /// A batch whose only check never holds.
+    /// A batch whose only check always fails.
     fn rejected_batch() -> (Batch, CheckId) {
         let mut batch = Batch::new();
         let check = batch.key_present("absent");
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_check_with_a_meaning_of_its_own_ends_the_action() {
+    async fn a_check_with_its_own_answer_ends_the_action() {
         let site = site().await;
         let refused = site.act("home", || async {
             let (batch, check) = rejected_batch();

@@ -1,10 +1,12 @@
-//! What a server does in the background: all kinds of jobs, put together.
+//! The background work of a server: the list of all kinds of jobs, and the two ways to
+//! run them.
 //!
-//! How a job is written, claimed and done in steps is told in [`crate::jobs`].
+//! It has no keys of its own. [`crate::jobs`] explains how a job is queued, leased and
+//! done in steps. It hands out [`run`] for a server and [`finish_waiting`] for commands.
 
 use crate::deactivation::leave;
 use crate::error::Error;
-use crate::jobs::{self, Kind};
+use crate::jobs::{self, JobKind};
 use crate::site::Site;
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
 use crate::values::clock::Moment;
@@ -12,15 +14,15 @@ use std::sync::Arc;
 use tidings_keyspace::EngineClock;
 
 /// All kinds of jobs.
-static KINDS: [Kind; 5] = [deliver::KIND, sweep::KIND, clear::KIND, rebuild::KIND, leave::KIND];
+static KINDS: [JobKind; 5] = [deliver::KIND, sweep::KIND, clear::KIND, rebuild::KIND, leave::KIND];
 
-/// Works on jobs until it is dropped. Started once for a site; started again it does
-/// nothing. Rounds: 2 every two seconds, and those of the jobs.
+/// Runs the worker of a site until the future is dropped. A second call for the same site
+/// does nothing. Rounds: 2 every two seconds, and those of the jobs.
 pub async fn run(site: Arc<Site>, clock: EngineClock) {
     jobs::run(site, clock, &KINDS).await;
 }
 
-/// Does all jobs that wait, except those that another server works on.
+/// Does all jobs in the queue, except those that another server is working on.
 ///
 /// # Errors
 /// When the store fails.
@@ -34,7 +36,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn each_kind_has_a_name_of_its_own() {
+    fn each_kind_has_a_different_name() {
         let names: HashSet<&str> = KINDS.iter().map(|kind| kind.name).collect();
         assert_eq!(names, HashSet::from(["deliver", "sweep", "clear", "rebuild", "leave"]));
         assert_eq!(names.len(), KINDS.len());

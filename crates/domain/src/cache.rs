@@ -1,14 +1,13 @@
-//! Values that were read once and are cached until anything that they were made of is
-//! written.
+//! The cache: values that stay valid until a key that was read to make them is written.
 //!
-//! A *kind* of cached value says what it is called, what its keys are and how much room
-//! it has; each wing declares its own, with [`kind!`](crate::cache_kind), beside the
-//! values that it caches. A site's [`Caches`] hold one [`Cache`] of each kind.
+//! A *kind* of cached value has a name, a key type and a share of the memory. Each wing
+//! declares its own kinds with [`cache_kind!`](crate::cache_kind), beside the values that
+//! it caches. The [`Caches`] of a site hold one [`Cache`] of each kind.
 //!
-//! An entry depends on exactly what was read while its value was made: its
-//! [`ReadSet`]. It is used while nothing of that has been written, so whoever has been
-//! told that a write was done sees it. A cached value belongs to nobody: what differs
-//! from one viewer to the next (names, votes, secrets) is not part of it.
+//! An entry depends on exactly what was read while its value was made: its [`ReadSet`].
+//! A write to any of that invalidates the entry, so a client whose write has been answered
+//! sees it. A cached value is shared by all viewers: what differs between them (own votes,
+//! form secrets) is not part of it.
 
 use crate::values::clock::Timestamp;
 use quick_cache::{Equivalent, OptionsBuilder, Weighter};
@@ -24,42 +23,43 @@ use tokio::sync::watch;
 
 /// Bytes in a mebibyte.
 pub const MEBIBYTE: u64 = 1024 * 1024;
-/// What all caches of a site may take together unless the operator says otherwise: the
-/// sum of [`Kind::BYTES`] of all kinds.
+/// The default size of all caches of a site together, in bytes: the sum of
+/// [`CacheKind::BYTES`] of all kinds.
 pub const DEFAULT_BYTES: u64 = 86 * MEBIBYTE;
-/// Parts of a cache with a lock each. A value that is larger than a part is not cached.
+/// Shards of a cache, each with its own lock. A value larger than a shard is not cached.
 const SHARDS: u64 = 4;
-/// About how many bytes an entry takes beside its value and its read set.
+/// The approximate bytes of an entry without its value and its read set.
 const OVERHEAD: usize = 128;
-/// Entries that a cache expects; it grows beyond.
+/// Entries that a new cache has room for; it grows.
 const EXPECTED_ENTRIES: usize = 1_000;
 /// The most kinds of cached values in one program.
 const MAX_KINDS: usize = 32;
 
 /// A kind of cached value.
-pub trait Kind: Sized + Send + Sync + 'static {
-    /// What values are found by.
+pub trait CacheKind: Sized + Send + Sync + 'static {
+    /// The key of a value.
     type Key: Hash + Eq + Clone + Send + Sync + 'static;
-    /// What is cached.
+    /// The cached value.
     type Value: Send + Sync + 'static;
-    /// What the cache is called in metrics.
+    /// The name of the cache in metrics.
     const NAME: &'static str;
-    /// The bytes that its values may take, of [`DEFAULT_BYTES`].
+    /// Its share of [`DEFAULT_BYTES`].
     const BYTES: u64;
 
-    /// About how many bytes a value takes, with what its key has on the heap.
+    /// The approximate bytes of a value, and of what its key has on the heap.
     fn size(key: &Self::Key, value: &Self::Value) -> usize;
 
-    /// Where a site's [`Caches`] have this kind.
-    fn slot() -> &'static Slot;
+    /// The position of this kind in [`Caches`].
+    fn slot() -> &'static CacheSlot;
 }
 
-/// The place of a kind among a site's caches, the same in each site of the program.
+/// The position of a kind among the caches of a site, the same for every site of the
+/// program.
 #[derive(Debug)]
-pub struct Slot(OnceLock<usize>);
+pub struct CacheSlot(OnceLock<usize>);
 
-impl Slot {
-    /// A place that is chosen when it is first asked for.
+impl CacheSlot {
+    /// A position that is assigned on first use.
     #[must_use]
     #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
@@ -72,7 +72,7 @@ impl Slot {
     }
 }
 
-/// Declares a [`Kind`] of cached value:
+/// Declares a [`CacheKind`] of cached value:
 ///
 /// ```
 /// use tidings_domain::cache::MEBIBYTE;
@@ -92,7 +92,7 @@ macro_rules! cache_kind {
         #[derive(Debug)]
         $visibility struct $Kind;
 
-        impl $crate::cache::Kind for $Kind {
+        impl $crate::cache::CacheKind for $Kind {
             type Key = $Key;
             type Value = $Value;
             const NAME: &'static str = $name;
@@ -103,28 +103,28 @@ macro_rules! cache_kind {
                 size(key, value)
             }
 
-            fn slot() -> &'static $crate::cache::Slot {
-                static SLOT: $crate::cache::Slot = $crate::cache::Slot::new();
+            fn slot() -> &'static $crate::cache::CacheSlot {
+                static SLOT: $crate::cache::CacheSlot = $crate::cache::CacheSlot::new();
                 &SLOT
             }
         }
     };
 }
 
-/// A value that is the same for everyone, with what was read to make it.
+/// A value that is the same for all viewers, with what was read to make it.
 #[derive(Debug)]
 pub struct Shared<V> {
-    entry: Arc<Entry<V>>,
+    entry: Arc<CacheEntry<V>>,
     is_cached: bool,
 }
 
 #[derive(Debug)]
-struct Entry<V> {
+struct CacheEntry<V> {
     value: V,
     reads: ReadSet,
-    /// The second that the value is of, if it depends on the time.
+    /// The second for which the value is valid, if it depends on the time.
     second: Option<Timestamp>,
-    /// Tells this entry from all others of the program.
+    /// Different for every entry of the program.
     id: u64,
 }
 
@@ -149,7 +149,7 @@ impl<V: PartialEq> PartialEq for Shared<V> {
 }
 
 impl<V> From<V> for Shared<V> {
-    /// A value that was made of nothing that is stored, such as one of a test.
+    /// A value that depends on nothing that is stored, such as one of a test.
     fn from(value: V) -> Self {
         Self::new(Tracked::new(value, Reads::default()), None)
     }
@@ -160,59 +160,59 @@ impl<V> Shared<V> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (value, reads) = made.into_parts();
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { entry: Arc::new(Entry { value, reads, second, id }), is_cached: false }
+        Self { entry: Arc::new(CacheEntry { value, reads, second, id }), is_cached: false }
     }
 
-    /// A number that this value has and no other, not even one that is made in its
-    /// place: what is derived from the value can be cached by it.
+    /// The unique number of this value; a value that replaces it has another. It can be
+    /// the cache key of what is derived from the value.
     #[must_use]
     pub fn id(&self) -> u64 {
         self.entry.id
     }
 
-    /// Whether it came out of a cache: then it is worth caching what is derived from it.
+    /// Whether it came from a cache: then it is worth caching what is derived from it.
     #[must_use]
     pub const fn is_cached(&self) -> bool {
         self.is_cached
     }
 
-    /// The value; what was read for it is added to `reads`.
+    /// The value; adds what was read for it to `reads`.
     pub fn collect_into(&self, reads: &mut Reads) -> &V {
         reads.add(&self.entry.reads);
         &self.entry.value
     }
 }
 
-/// From where somebody looks at the caches.
+/// The state of the store in which a request uses the caches.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The store that values are read from.
     pub store: &'a Store,
     /// The second in which they are used.
     pub now: Timestamp,
-    /// Whether it is known what others have written before. On a shared store it is
-    /// known after the first round.
+    /// Whether the writes of other servers are known. On a shared store they are known
+    /// after the first round.
     pub is_current: bool,
 }
 
 impl View<'_> {
-    fn can_use<V>(&self, entry: &Entry<V>) -> bool {
+    fn can_use<V>(&self, entry: &CacheEntry<V>) -> bool {
         entry.second.is_none_or(|second| second == self.now) && self.store.is_unchanged(&entry.reads)
     }
 }
 
 /// The cached values of one kind.
-pub struct Cache<K: Kind> {
-    entries: quick_cache::sync::Cache<K::Key, Arc<Entry<K::Value>>, Weigh<K>>,
-    /// What is being made, and where its maker says that it is done.
-    flights: Mutex<HashMap<K::Key, Landing<K::Value>>>,
+pub struct Cache<K: CacheKind> {
+    entries: quick_cache::sync::Cache<K::Key, Arc<CacheEntry<K::Value>>, Weigh<K>>,
+    /// The values that are being made, and where they will arrive.
+    flights: Mutex<HashMap<K::Key, ValueReceiver<K::Value>>>,
     capacity_bytes: u64,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
-/// Where those who wait for a value are told of it.
-type Landing<V> = watch::Receiver<Option<Shared<V>>>;
+/// Receives a value when another request has made it.
+type ValueReceiver<V> = watch::Receiver<Option<Shared<V>>>;
 
 struct Weigh<K>(PhantomData<fn() -> K>);
 
@@ -222,24 +222,24 @@ impl<K> Clone for Weigh<K> {
     }
 }
 
-impl<K: Kind> Weighter<K::Key, Arc<Entry<K::Value>>> for Weigh<K> {
-    fn weight(&self, key: &K::Key, entry: &Arc<Entry<K::Value>>) -> u64 {
+impl<K: CacheKind> Weighter<K::Key, Arc<CacheEntry<K::Value>>> for Weigh<K> {
+    fn weight(&self, key: &K::Key, entry: &Arc<CacheEntry<K::Value>>) -> u64 {
         let bytes = OVERHEAD + K::size(key, &entry.value) + entry.reads.size();
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
 
-/// What became of a look into a cache.
-pub enum Lookup<'a, K: Kind> {
-    /// The value is there.
+/// The result of a look-up in a cache.
+pub enum Lookup<'a, K: CacheKind> {
+    /// The value is cached.
     Hit(Shared<K::Value>),
-    /// It is for the caller to make.
+    /// The caller makes the value.
     Make(Flight<'a, K>),
-    /// Another is making it.
+    /// Another request is making it.
     Wait(Waiting<K::Value>),
 }
 
-impl<K: Kind> Cache<K> {
+impl<K: CacheKind> Cache<K> {
     fn new(capacity_bytes: u64) -> Self {
         let weigh = Weigh(PhantomData);
         let options = OptionsBuilder::new()
@@ -251,7 +251,7 @@ impl<K: Kind> Cache<K> {
             Ok(options) => {
                 quick_cache::sync::Cache::with_options(options, weigh, Default::default(), Default::default())
             }
-            // The builder wants both capacities, and has them.
+            // The builder fails only without a capacity, and both are given.
             Err(_) => quick_cache::sync::Cache::with_weighter(EXPECTED_ENTRIES, capacity_bytes, weigh),
         };
         Self {
@@ -263,7 +263,7 @@ impl<K: Kind> Cache<K> {
         }
     }
 
-    /// The value of a key, if it is cached and may be used.
+    /// The value of a key, if it is cached and valid.
     pub fn get<Q>(&self, view: View<'_>, key: &Q) -> Option<Shared<K::Value>>
     where
         Q: Hash + Equivalent<K::Key> + ?Sized,
@@ -279,12 +279,12 @@ impl<K: Kind> Cache<K> {
         Some(Shared { entry, is_cached: true })
     }
 
-    /// Whether a value could be used as far as is known now.
+    /// Whether a value is cached and, as far as is known now, valid.
     pub fn may_have(&self, view: View<'_>, key: &K::Key) -> bool {
         self.entries.get(key).is_some_and(|entry| view.can_use(&entry))
     }
 
-    /// Looks a value up; where it is missing, one caller makes it and the others wait.
+    /// Looks up a value. On a miss, one caller makes it and the others wait.
     pub fn look_up(&self, view: View<'_>, key: &K::Key) -> Lookup<'_, K> {
         match self.get(view, key) {
             Some(value) => Lookup::Hit(value),
@@ -301,28 +301,29 @@ impl<K: Kind> Cache<K> {
     /// The same for a value that [`Cache::get`] has just missed.
     pub fn claim(&self, view: View<'_>, key: &K::Key) -> Lookup<'_, K> {
         let mut flights = self.lock_flights();
-        if let Some(landing) = flights.get(key) {
-            // Who does not know what others have written cannot judge what arrives.
+        if let Some(receiver) = flights.get(key) {
+            // Without the writes of other servers, the caller could not tell whether the
+            // value that arrives is valid.
             return if view.is_current {
-                Lookup::Wait(Waiting(landing.clone()))
+                Lookup::Wait(Waiting(receiver.clone()))
             } else {
                 Lookup::Make(self.make_too(key))
             };
         }
-        // Its maker may have finished between the look and the lock.
+        // Its maker may have finished between the look-up and the lock.
         if view.is_current
             && let Some(entry) = self.entries.get(key).filter(|entry| view.can_use(entry))
         {
             entry.reads.note_use();
             return Lookup::Hit(Shared { entry, is_cached: true });
         }
-        let (sender, landing) = watch::channel(None);
-        flights.insert(key.clone(), landing);
-        Lookup::Make(Flight { cache: self, key: key.clone(), landing: Some(sender) })
+        let (sender, receiver) = watch::channel(None);
+        flights.insert(key.clone(), receiver);
+        Lookup::Make(Flight { cache: self, key: key.clone(), sender: Some(sender) })
     }
 
-    /// A value that is derived from another cached value alone, and so depends on nothing
-    /// that is written.
+    /// A value that is derived from one other cached value alone. Its key is the id of that
+    /// value, so it is always valid.
     pub fn derived(&self, key: &K::Key) -> Option<Shared<K::Value>> {
         let entry = self.entries.get(key);
         let counter = if entry.is_some() { &self.hits } else { &self.misses };
@@ -337,13 +338,13 @@ impl<K: Kind> Cache<K> {
         shared
     }
 
-    /// Leave to make a value that another is making or has failed to make.
+    /// Lets the caller make a value that another request is making or has failed to make.
     pub fn make_too(&self, key: &K::Key) -> Flight<'_, K> {
-        Flight { cache: self, key: key.clone(), landing: None }
+        Flight { cache: self, key: key.clone(), sender: None }
     }
 
-    /// Puts a value into the cache. `second` tells of which moment it is, where it
-    /// depends on the time.
+    /// Inserts a value. `second` is the time for which it is valid, if it depends on the
+    /// time.
     pub fn insert(
         &self,
         view: View<'_>,
@@ -359,7 +360,7 @@ impl<K: Kind> Cache<K> {
         shared
     }
 
-    /// How many values it has, what they take, and how well it works.
+    /// The number and size of its entries, and its hits and misses.
     #[must_use]
     pub fn status(&self) -> CacheStatus {
         CacheStatus {
@@ -372,27 +373,27 @@ impl<K: Kind> Cache<K> {
         }
     }
 
-    /// Drops all values.
+    /// Removes all entries.
     pub fn clear(&self) {
         self.entries.clear();
     }
 
-    fn lock_flights(&self) -> MutexGuard<'_, HashMap<K::Key, Landing<K::Value>>> {
+    fn lock_flights(&self) -> MutexGuard<'_, HashMap<K::Key, ValueReceiver<K::Value>>> {
         self.flights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A value that the holder makes while others wait for it. Dropped, it lets the others
-/// make it themselves.
-pub struct Flight<'a, K: Kind> {
+/// The right to make a missing value while others wait for it. When it is dropped
+/// unfinished, they make the value themselves.
+pub struct Flight<'a, K: CacheKind> {
     cache: &'a Cache<K>,
     key: K::Key,
-    /// `None` where another makes the value too.
-    landing: Option<watch::Sender<Option<Shared<K::Value>>>>,
+    /// `None` if another request makes the value too.
+    sender: Option<watch::Sender<Option<Shared<K::Value>>>>,
 }
 
-impl<K: Kind> Flight<'_, K> {
-    /// Puts the value into the cache and hands it to those who wait.
+impl<K: CacheKind> Flight<'_, K> {
+    /// Inserts the value and sends it to those who wait.
     pub fn finish(
         mut self,
         view: View<'_>,
@@ -400,32 +401,32 @@ impl<K: Kind> Flight<'_, K> {
         second: Option<Timestamp>,
     ) -> Shared<K::Value> {
         let shared = self.cache.insert(view, self.key.clone(), made, second);
-        self.land(Some(&shared));
+        self.complete(Some(&shared));
         shared
     }
 
-    fn land(&mut self, value: Option<&Shared<K::Value>>) {
-        if let Some(landing) = self.landing.take() {
+    fn complete(&mut self, value: Option<&Shared<K::Value>>) {
+        if let Some(sender) = self.sender.take() {
             self.cache.lock_flights().remove(&self.key);
             if let Some(value) = value {
-                landing.send_replace(Some(Shared { entry: value.entry.clone(), is_cached: true }));
+                sender.send_replace(Some(Shared { entry: value.entry.clone(), is_cached: true }));
             }
         }
     }
 }
 
-impl<K: Kind> Drop for Flight<'_, K> {
+impl<K: CacheKind> Drop for Flight<'_, K> {
     fn drop(&mut self) {
-        self.land(None);
+        self.complete(None);
     }
 }
 
-/// A value that another makes.
-pub struct Waiting<V>(Landing<V>);
+/// A value that another request is making.
+pub struct Waiting<V>(ValueReceiver<V>);
 
 impl<V> Waiting<V> {
-    /// The value, once it is made; `None` when its maker failed, or when something that
-    /// it was made of has been written meanwhile.
+    /// The value once it is made; `None` if its maker failed, or if a write has made the
+    /// value invalid meanwhile.
     pub async fn value(mut self, view: View<'_>) -> Option<Shared<V>> {
         let made = self.0.wait_for(Option::is_some).await.ok()?.clone();
         let shared = made.filter(|shared| view.can_use(&shared.entry))?;
@@ -434,31 +435,31 @@ impl<V> Waiting<V> {
     }
 }
 
-/// How a cache works, for the operator.
+/// The figures of one cache, for the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheStatus {
-    /// What it caches.
+    /// The name of its kind.
     pub name: &'static str,
-    /// How many values it has.
+    /// Number of entries.
     pub entries: usize,
-    /// About how many bytes they take.
+    /// Their approximate size in bytes.
     pub bytes: u64,
-    /// How many bytes they may take.
+    /// Its capacity in bytes.
     pub capacity_bytes: u64,
-    /// Look-ups that found a value to use.
+    /// Look-ups that found a valid entry.
     pub hits: u64,
     /// Look-ups that did not.
     pub misses: u64,
 }
 
-/// A cache of whatever kind.
+/// A cache of any kind.
 trait AnyCache: Send + Sync {
     fn as_any(&self) -> &dyn Any;
     fn status(&self) -> CacheStatus;
     fn clear(&self);
 }
 
-impl<K: Kind> AnyCache for Cache<K> {
+impl<K: CacheKind> AnyCache for Cache<K> {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -472,7 +473,7 @@ impl<K: Kind> AnyCache for Cache<K> {
     }
 }
 
-/// All caches of a site. Each is made when it is first used.
+/// All caches of a site. Each is created on first use.
 pub struct Caches {
     slots: Vec<OnceLock<Box<dyn AnyCache>>>,
     bytes: u64,
@@ -485,7 +486,7 @@ impl Default for Caches {
 }
 
 impl Caches {
-    /// Caches that take about so many bytes together.
+    /// Caches of about this many bytes together.
     #[must_use]
     pub fn with_bytes(bytes: u64) -> Self {
         Self { slots: (0..MAX_KINDS).map(|_| OnceLock::new()).collect(), bytes }
@@ -493,7 +494,7 @@ impl Caches {
 
     /// The cache of a kind.
     #[must_use]
-    pub fn of<K: Kind>(&self) -> &Cache<K> {
+    pub fn of<K: CacheKind>(&self) -> &Cache<K> {
         let slot = self.slots.get(K::slot().index());
         let cache = slot.map(|slot| slot.get_or_init(|| Box::new(Cache::<K>::new(self.share_of(K::BYTES)))));
         match cache.and_then(|cache| cache.as_any().downcast_ref()) {
@@ -503,13 +504,13 @@ impl Caches {
         }
     }
 
-    /// The share of a kind that has `bytes` of [`DEFAULT_BYTES`].
+    /// The capacity of a kind whose share is `bytes` of [`DEFAULT_BYTES`].
     fn share_of(&self, bytes: u64) -> u64 {
         let share = u128::from(bytes) * u128::from(self.bytes) / u128::from(DEFAULT_BYTES);
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    /// How each cache works that has been used, by name.
+    /// The figures of each cache that has been used, by name.
     #[must_use]
     pub fn status(&self) -> Vec<CacheStatus> {
         let used = self.slots.iter().filter_map(OnceLock::get);
@@ -518,7 +519,7 @@ impl Caches {
         status
     }
 
-    /// Drops all values of all caches.
+    /// Removes all entries of all caches.
     pub fn clear(&self) {
         self.slots.iter().filter_map(OnceLock::get).for_each(|cache| cache.clear());
     }
@@ -559,7 +560,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_value_is_cached_until_what_it_was_made_of_is_written() {
+    async fn a_value_is_cached_until_what_was_read_for_it_is_written() {
         let store = Store::in_memory().await.unwrap();
         let caches = Caches::default();
         let cache = caches.of::<Strings>();
@@ -574,7 +575,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_value_of_a_second_is_used_in_that_second_by_who_knows_what_was_written() {
+    async fn a_value_of_a_second_is_valid_in_that_second_and_for_a_current_view_only() {
         let store = Store::in_memory().await.unwrap();
         let caches = Caches::default();
         let cache = caches.of::<Strings>();
@@ -585,27 +586,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_missing_value_is_made_once_for_all_who_ask() {
+    async fn a_missing_value_is_made_once_for_concurrent_look_ups() {
         let store = Store::in_memory().await.unwrap();
         let caches = Caches::default();
         let cache = caches.of::<Strings>();
         let Lookup::Make(flight) = cache.look_up(view(&store), &key("a")) else { unreachable!() };
         let Lookup::Wait(first) = cache.look_up(view(&store), &key("a")) else { unreachable!() };
         let Lookup::Wait(second) = cache.look_up(view(&store), &key("a")) else { unreachable!() };
-        // Who does not know what others have written makes it too.
+        // A view that is not current cannot use the value, and makes it too.
         let stale = View { is_current: false, ..view(&store) };
         assert!(matches!(cache.look_up(stale, &key("a")), Lookup::Make(_)));
         let made = read(&store, "a").await;
         flight.finish(view(&store), made, None);
         assert_eq!(first.value(view(&store)).await.as_deref(), Some(&String::new()));
-        // What was written before it arrives makes it useless.
+        // A write before it arrives makes it invalid.
         write(&store, "a", "1").await;
         assert!(second.value(view(&store)).await.is_none());
         assert!(matches!(cache.look_up(view(&store), &key("a")), Lookup::Make(_)));
     }
 
     #[tokio::test]
-    async fn who_waits_for_a_maker_that_fails_is_told() {
+    async fn a_waiting_look_up_makes_the_value_when_its_maker_fails() {
         let store = Store::in_memory().await.unwrap();
         let caches = Caches::default();
         let cache = caches.of::<Strings>();
@@ -617,9 +618,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_cache_takes_its_share_and_no_more() {
+    async fn a_cache_stays_within_its_share() {
         let store = Store::in_memory().await.unwrap();
-        // 4 KiB for this kind, a kibibyte for each of its parts.
+        // 4 KiB for this kind, a kibibyte for each shard.
         let caches = Caches::with_bytes(DEFAULT_BYTES / 256);
         let cache = caches.of::<Strings>();
         assert_eq!(cache.status().capacity_bytes, 4_096);
@@ -629,7 +630,7 @@ mod tests {
         }
         let status = cache.status();
         assert!(status.bytes <= 4_096 && status.entries > 5, "{status:?}");
-        // What is larger than a part is not cached.
+        // A value larger than a shard is not cached.
         for (length, is_cached) in [(500, true), (1_100, false)] {
             let made = read(&store, "long").await.map(|_| "x".repeat(length));
             cache.insert(view(&store), key("long"), made, None);
@@ -638,7 +639,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_of_different_kinds_are_apart() {
+    fn caches_of_different_kinds_are_separate() {
         crate::cache_kind! {
             struct Others: String => u64, "others", MEBIBYTE, |_, _| 8;
         }

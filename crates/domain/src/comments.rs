@@ -3,8 +3,8 @@
 //! Keys: `thread:comment:<news id>` (the comments of a story, as JSON by comment id) and
 //! `user.comments:<id>`.
 //!
-//! It hands out [`comment`] (post, edit, delete) and [`threads`] (comments in the order in
-//! which they are read, a user's comments, replies).
+//! It hands out [`comment`] (post, edit, delete) and [`threads`] (a thread in reading order,
+//! a user's comments, replies).
 
 pub mod comment;
 pub mod threads;

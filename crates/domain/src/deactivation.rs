@@ -1,4 +1,4 @@
-//! Deactivating an account, by its owner: the person goes, the discussions stay.
+//! Deactivating one's own account: the person leaves, the discussions stay.
 
 pub(crate) mod leave;
 
@@ -17,12 +17,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Query};
 
-/// How long the request waits for the follows and tweets to go; the rest goes
-/// in the background.
+/// How long the request waits for the removal of follows and tweets; the rest is done in the
+/// background.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Deactivates an account: the session, the follows both ways and the tweets
-/// end. News and comments stay, without the name; the name stays taken.
+/// Deactivates an account: ends the session, and removes the follows in both directions and
+/// the tweets. News and comments stay, without the name; the name stays taken.
 ///
 /// # Errors
 /// [`Refusal::WrongCredentials`](super::Refusal::WrongCredentials) and
@@ -42,7 +42,7 @@ pub async fn deactivate(
         let auth = query.hash_fields(&key, ["auth"]);
         let auth = fields::only(site.store.query(query).await?.take(auth));
         let mut batch = Batch::new();
-        // Whoever changes the password meanwhile wins: this was the old one.
+        // Fails if the password has changed meanwhile: the user has typed the old one.
         batch.field_equals(&key, "password", &stored.hash);
         batch.field_unchanged(&key, "auth", auth.as_ref());
         if let Some(auth) = auth.filter(|auth| !auth.is_empty()) {
@@ -51,10 +51,10 @@ pub async fn deactivate(
         let emptied = ["password", "auth", "apisecret", "about", "email", "fullname", "flags"];
         batch.set_fields(&key, emptied.map(|field| (field, "")));
         batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());
-        // Without its name the account is shown nowhere.
+        // An account without a name is not shown anywhere.
         batch.delete_field(&key, "username");
         batch.delete_field(&key, "salt");
-        // Nobody rebuilds the home timeline of this account any more.
+        // A rebuild of the home timeline that is in progress fails.
         follows::note_followings_change(&mut batch, user.id);
         jobs::add(&mut batch, &job, now, user.id);
         Ok(Decision::commit(batch, ()))
@@ -62,7 +62,7 @@ pub async fn deactivate(
     deactivated.await?;
     match tokio::time::timeout(PATIENCE, jobs::work_on(site, now, &leave::KIND, &job)).await {
         Ok(Ok(_)) => {}
-        // The account is gone whatever becomes of the rest, and the rest is noted.
+        // The account is deactivated already, and the job for the rest is queued.
         Ok(Err(error)) => {
             tracing::warn!(user = %user.id, %error, "deactivation not finished; a background job will finish it")
         }

@@ -1,4 +1,4 @@
-//! Why the site says no.
+//! Why an action failed: bad input, a rule of the site, or the store.
 
 use crate::passwords::PasswordError;
 use crate::values::hostname::HostnameError;
@@ -26,10 +26,10 @@ pub enum Error {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] KeyspaceError),
-    /// Too many people are doing the same right now; trying again will help.
+    /// Too many conflicts with other requests; trying again will help.
     #[error("the site is very busy. Please try again")]
     Busy,
-    /// The machine failed us: no randomness, no password hash.
+    /// The machine failed: no randomness, no password hash.
     #[error("internal error: {0}")]
     Internal(String),
 }
@@ -50,7 +50,7 @@ impl From<NoRandomness> for Error {
 }
 
 impl From<CommitError> for Error {
-    /// For batches without checks; those with checks look at the rejection first.
+    /// For batches without checks; the others handle a rejection first.
     fn from(error: CommitError) -> Self {
         match error {
             CommitError::Keyspace(error) => Self::Store(error),
@@ -63,7 +63,7 @@ impl From<CommitError> for Error {
 /// with a capital letter and a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Somebody has this name already, in upper or lower case.
+    /// Another user has this name, ignoring case.
     #[error("this username is taken. Choose another")]
     UsernameTaken,
     /// An account was created from this address.
@@ -235,13 +235,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_told_for_people() {
+    fn a_wait_is_rounded_for_people() {
         let refusal = Refusal::SubmittedRecently { seconds: 53_991 };
         assert_eq!(refusal.to_string(), "you submitted a story recently. You can submit another in 15 hours");
     }
 
     #[test]
-    fn a_vote_without_karma_tells_how_to_earn_some() {
+    fn a_refused_vote_says_how_to_earn_karma() {
         for (needed, visit_increment, visit_seconds, text) in [
             (1, 1, 3_600, "you have no karma left to vote with. You earn 1 an hour by visiting"),
             (30, 2, 10_800, "you need 30 karma for this vote. You earn 2 every 3 hours by visiting"),

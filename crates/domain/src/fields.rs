@@ -1,21 +1,21 @@
-//! Fields of stored hashes, and plain strings, read as what they mean.
+//! Typed reads of stored fields and strings.
 //!
-//! Other programs write to the same store, and imported data is as it is. A value that is
-//! there but cannot be read counts as absent, as documented for each field; here it is
-//! also logged, so that it is not silently a zero. The log names the key and the field and
-//! never the value, which may be a secret. Reading what is as it should be allocates
-//! nothing: the key is only put together for the log.
+//! Other programs write to the same store, and imported data may be malformed. A value
+//! that cannot be parsed counts as absent, as documented for each field; it is also logged,
+//! so that it does not silently become a zero. The log names the key and the field, never
+//! the value, which may be a secret. Reading a good value allocates nothing: the key is
+//! built for the log only.
 
 use std::str::FromStr;
 use tidings_keyspace::Hash;
 
-/// A whole hash, to be read field by field. `key` names its key in the log.
-pub(crate) struct Fields<'a, K> {
+/// A whole hash that is read field by field. `key` builds its key for the log.
+pub(crate) struct StoredFields<'a, K> {
     hash: &'a Hash,
     key: K,
 }
 
-impl<'a, K: Fn() -> String> Fields<'a, K> {
+impl<'a, K: Fn() -> String> StoredFields<'a, K> {
     /// The fields of a hash.
     pub(crate) const fn new(hash: &'a Hash, key: K) -> Self {
         Self { hash, key }
@@ -31,7 +31,7 @@ impl<'a, K: Fn() -> String> Fields<'a, K> {
         read(self.text(field), &self.key, field)
     }
 
-    /// A field as a count; 0 when it is absent or cannot be read, or is negative.
+    /// A field as a count; 0 when it is absent, cannot be read or is negative.
     pub(crate) fn count(&self, field: &str) -> u64 {
         count(self.text(field), &self.key, field)
     }
@@ -46,8 +46,8 @@ pub(crate) fn read<T: FromStr>(value: Option<&str>, key: impl FnOnce() -> String
     read
 }
 
-/// The value of a field as a count; 0 when it is absent or cannot be read. A negative one
-/// is 0 as well: other programs have counted down too often.
+/// The value of a field as a count; 0 when it is absent, cannot be read or is negative.
+/// (Other programs have decremented counters too often.)
 pub(crate) fn count(value: Option<&str>, key: impl FnOnce() -> String, field: &str) -> u64 {
     read::<i64>(value, key, field).map_or(0, |count| u64::try_from(count).unwrap_or(0))
 }
@@ -61,18 +61,18 @@ pub(crate) fn read_string<T: FromStr>(value: Option<&str>, key: impl FnOnce() ->
     read
 }
 
-/// What was read of the only field, or the only member, that was asked for.
+/// The value of the one field, or the one member, that was read.
 pub(crate) fn only<T>(values: Vec<Option<T>>) -> Option<T> {
     values.into_iter().next().flatten()
 }
 
-/// What was read of as many fields as were asked for, in their order.
+/// The values of `N` fields that were read, in their order.
 pub(crate) fn each<T, const N: usize>(values: Vec<Option<T>>) -> [Option<T>; N] {
     let mut values = values.into_iter();
     std::array::from_fn(|_| values.next().flatten())
 }
 
-/// Logs that a stored value cannot be read, for those who read it by themselves.
+/// Logs that a stored value cannot be read, for callers with their own parser.
 #[cold]
 pub(crate) fn report(key: &str, field: Option<&str>) {
     tracing::warn!(key, field, "this stored value cannot be read; it counts as absent");
@@ -86,7 +86,7 @@ mod tests {
     use tracing::field::{Field, Visit};
     use tracing::{Event, Metadata, Subscriber, span};
 
-    /// Keeps the fields of what is logged.
+    /// Collects the fields of what is logged.
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<String>>);
 
@@ -112,7 +112,7 @@ mod tests {
         fn exit(&self, _: &span::Id) {}
     }
 
-    /// What is logged meanwhile.
+    /// What is logged while `act` runs.
     fn logged(act: impl FnOnce()) -> String {
         let log = Log::default();
         tracing::subscriber::with_default(log.clone(), act);
@@ -128,14 +128,14 @@ mod tests {
     fn a_value_that_cannot_be_read_is_logged_with_its_key_and_field_only() {
         let log = logged(|| {
             let hash = hash();
-            let fields = Fields::new(&hash, || "item:7".to_owned());
+            let fields = StoredFields::new(&hash, || "item:7".to_owned());
             assert_eq!(fields.read::<i64>("down"), None);
         });
         assert!(log.contains("key=\"item:7\"") && log.contains("field=\"down\""), "{log}");
         assert!(!log.contains("a secret"), "{log}");
         let log = logged(|| {
             let hash = hash();
-            assert_eq!(Fields::new(&hash, || "item:8".to_owned()).count("replies"), 0);
+            assert_eq!(StoredFields::new(&hash, || "item:8".to_owned()).count("replies"), 0);
         });
         assert!(log.contains("key=\"item:8\"") && log.contains("field=\"replies\""), "{log}");
         let log = logged(|| assert_eq!(read_string::<u64>(Some("x"), || "items".to_owned()), None));
@@ -146,7 +146,7 @@ mod tests {
     fn what_can_be_read_and_what_is_absent_is_not_logged() {
         let log = logged(|| {
             let hash = hash();
-            let fields = Fields::new(&hash, || unreachable!("the key is for the log"));
+            let fields = StoredFields::new(&hash, || unreachable!("the key is for the log"));
             assert_eq!(fields.read::<i64>("up"), Some(3));
             assert_eq!(fields.count("up"), 3);
             assert_eq!(fields.count("comments"), 0);

@@ -1,8 +1,7 @@
-//! Bringing submissions from elsewhere: accounts, news and votes in bulk.
+//! Importing submissions from other sites: accounts, news and votes in bulk.
 //!
-//! What has been imported is noted under the names it has in its source, in the
-//! same batch, so that nothing is imported twice: `import:links` and
-//! `import:accounts`.
+//! The same batch notes the ids of the source in `import:links` and `import:accounts`, so
+//! that nothing is imported twice.
 
 use crate::articles::article::{self, Article};
 use crate::error::Error;
@@ -21,18 +20,15 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Query};
 
-/// The most characters in an imported title. More than people may type:
-/// what was posted elsewhere is history.
-pub const MAX_IMPORTED_TITLE: usize = 300;
 /// The time over which the votes of an imported item are spread.
 const VOTES_SPREAD_SECONDS: u64 = 2 * 86_400;
 
-/// A submission from elsewhere.
+/// A submission from another site.
 #[derive(Debug, Clone)]
 pub struct ImportedLink {
     /// What identifies it in its source.
     pub source_id: String,
-    /// The title, as it shall be stored.
+    /// The title to store.
     pub title: String,
     /// The link; `None` for a text item without its text.
     pub url: Option<NewsUrl>,
@@ -40,13 +36,13 @@ pub struct ImportedLink {
     pub author: UserId,
     /// When it was posted.
     pub posted: Timestamp,
-    /// Who else voted it up; all different, and not the author.
+    /// The other users who voted it up: all different, and not the author.
     pub voters: Vec<UserId>,
     /// What it is about.
     pub topics: Topics,
 }
 
-/// Which of these submissions have been imported before.
+/// Those of the submissions that have been imported before. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
@@ -143,9 +139,9 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
     }
 }
 
-/// Finds or creates the accounts of people elsewhere, given their names there
-/// and usernames for them. A username that somebody else has gets a number.
-/// Nobody can log in to an account that was created so.
+/// Finds or creates the accounts of people from another site, given their names there and
+/// usernames for them. A username that is taken gets a number. Nobody can log in to these
+/// accounts until the operator sets a password.
 ///
 /// # Errors
 /// [`Error::Busy`] when another import runs at the same time, or the store's.
@@ -203,7 +199,7 @@ pub async fn import_accounts(
     }
 }
 
-/// A free name for each person: the username, or it with a number.
+/// A free name for each person: the username, if necessary with a number.
 async fn free_names(site: &Site, people: &[(&str, &Username)]) -> Result<Vec<String>, Error> {
     let mut given: HashSet<String> = HashSet::new();
     let mut names: Vec<Option<String>> = vec![None; people.len()];
@@ -244,18 +240,17 @@ async fn draw_ids(site: &Site, counter: &str, count: u64) -> Result<u64, Error> 
     u64::try_from(last - by + 1).map_err(|_| Error::Internal(format!("{counter} holds {last}")))
 }
 
-/// The topics in a text from elsewhere, as far as they can be topics here:
-/// names separated by commas, semicolons or blanks, in any case. Others, and
-/// those beyond the most that an item has, are left out.
+/// The topics in a text from another site: names separated by commas, semicolons or spaces,
+/// in any case. Names that are not valid here are left out, and so are more topics than an
+/// item may have.
 #[must_use]
 pub fn imported_topics(text: &str) -> Topics {
     let separators = |character: char| character == ',' || character == ';' || character.is_whitespace();
     Topics::from_stored(&text.to_lowercase().split(separators).collect::<Vec<_>>().join(","))
 }
 
-/// Mends text that was UTF-8, was taken for Latin-1, and was encoded as UTF-8
-/// once more (`Ã©` for `é`), as happens to files on their way. Other text is
-/// returned as it is.
+/// Repairs text that was encoded as UTF-8 twice (`Ã©` for `é`), a common fault of exported
+/// files. Returns other text unchanged.
 #[must_use]
 pub fn mend_encoding(text: &str) -> String {
     let bytes: Option<Vec<u8>> =
@@ -266,8 +261,7 @@ pub fn mend_encoding(text: &str) -> String {
     }
 }
 
-/// What Windows-1252 has where Unicode has control characters that nobody
-/// uses.
+/// The character that Windows-1252 has in place of a control character of Latin-1.
 fn from_windows_1252(character: char) -> char {
     const SPECIAL: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
@@ -282,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn topics_from_elsewhere_are_made_to_fit() {
+    fn imported_topics_are_made_valid() {
         for (text, topics) in [
             ("Rust, Databases", "rust,databases"),
             ("rust;go rust", "rust,go"),
@@ -295,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn twice_encoded_text_is_mended_and_other_text_kept() {
+    fn twice_encoded_text_is_repaired_and_other_text_unchanged() {
         for (text, expected) in [
             ("Branwell BrontÃ« died", "Branwell Brontë died"),
             ("an 11Ã\u{97}17 printer", "an 11×17 printer"),

@@ -1,17 +1,20 @@
 //! Background jobs: work that an action leaves to be done after its answer.
 //!
-//! An action puts a `Job` into its own batch: a hash that tells how far the job is,
-//! and its name in the queue `timeline:jobs`. Any server of the store may do the next
-//! step of any job. A step reads, decides, and commits one batch that also moves the job
-//! on, under the check that nobody else has moved it meanwhile. So a step happens once,
-//! whoever does it and whoever is killed.
+//! An action adds a `Job` to its own batch: a hash with the job's progress, and its name in
+//! the queue. Any server of the store may do the next step of any job. A step reads,
+//! decides, and commits one batch that also advances the job, under the check that no other
+//! server has advanced it meanwhile. So each step happens exactly once, even if a server is
+//! killed.
 //!
-//! The check would be enough. But servers that do the same work in vain are slow, so the
-//! server that has done a step of a longer job holds a lease on it for some seconds, and
-//! only jobs that nobody has begun for some seconds are taken over from others.
+//! The check alone would be correct, but servers would waste time on the same steps. So
+//! the server that has done a step holds a lease on the job for some seconds, and other
+//! servers leave a new job alone for some seconds.
 //!
-//! What a job does is said by its `Kind`, in the wing that it belongs to;
-//! [`crate::background`] puts the kinds together.
+//! Keys: `timeline:jobs` (the queue), `timeline:job:<name>` and `timeline:lease:<name>`.
+//!
+//! A `JobKind`, in the wing that it belongs to, says what a job does;
+//! [`crate::background`] lists the kinds. This module hands out [`status`] for the
+//! operator; the rest is for other wings.
 
 mod worker;
 
@@ -24,6 +27,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
+use crate::values::limits::MAX_QUEUED_JOBS;
 use crate::values::secrets::random_token;
 use futures_util::future::BoxFuture;
 use std::fmt::{self, Display};
@@ -34,19 +38,16 @@ use std::time::Duration;
 use tidings_keyspace::{Batch, EngineClock, Hash, Order, Query};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Jobs of this server that may wait in its memory; further ones are found in the store
-/// like those of other servers.
-const WAITING_JOBS: usize = 4_096;
-/// How long the server that did a step is trusted to do the next.
+/// How long other servers leave the next step to the server that did the last one.
 const LEASE: Duration = Duration::from_secs(10);
-/// Steps of a long job before others get their turn.
+/// Steps of a long job before other jobs get a turn.
 const TURN_STEPS: usize = 17;
 /// Attempts at one step before the job is left for later.
 const STEP_ATTEMPTS: usize = 17;
 
-/// The field of a job that counts its steps. It makes each happen once.
+/// The field of a job that counts its steps. A check of it makes each step happen once.
 const STEP: &str = "step";
-/// The field of a job that tells whom it is about.
+/// The field of a job with the user whom it is about.
 const AUTHOR: &str = "author";
 
 /// A job: the name of its kind and what it is about, stored as `kind:subject`.
@@ -59,7 +60,7 @@ impl Job {
         Self(format!("{kind}:{subject}"))
     }
 
-    /// A job from its stored name, of whatever kind.
+    /// A job from its stored name; its kind may be unknown.
     pub(crate) const fn from_name(name: String) -> Self {
         Self(name)
     }
@@ -72,7 +73,7 @@ impl Job {
         self.0.split_once(':').map_or("", |(_, subject)| subject)
     }
 
-    fn kind_in<'a>(&self, kinds: &'a [Kind]) -> Option<&'a Kind> {
+    fn kind_in<'a>(&self, kinds: &'a [JobKind]) -> Option<&'a JobKind> {
         kinds.iter().find(|kind| kind.name == self.kind())
     }
 }
@@ -84,28 +85,28 @@ impl Display for Job {
 }
 
 /// A kind of job.
-pub(crate) struct Kind {
+pub(crate) struct JobKind {
     /// What the names of its jobs begin with.
     pub(crate) name: &'static str,
-    /// Does the next step of a job, up to the batch that is to be committed.
+    /// Decides the next step of a job: the batch to commit.
     pub(crate) step: for<'a> fn(&'a Step<'a>) -> Decided<'a>,
 }
 
-/// A step on its way to its decision.
+/// The future decision of a step.
 pub(crate) type Decided<'a> = BoxFuture<'a, Result<Decision<Outcome>, Error>>;
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// The job is finished.
     Done,
     /// The job goes on.
     More,
-    /// There is no such job any more, or another server works on it.
+    /// The job no longer exists, or another server is working on it.
     NotOurs,
 }
 
-/// A job as one of its steps finds it.
+/// A job at the start of one of its steps.
 pub(crate) struct Step<'a> {
     pub(crate) site: &'a Site,
     pub(crate) now: Moment,
@@ -114,23 +115,23 @@ pub(crate) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// What the job is about, as a kind has written it.
+    /// What the job is about; `None` if it cannot be parsed.
     pub(crate) fn subject<T: FromStr>(&self) -> Option<T> {
         self.job.subject().parse().ok()
     }
 
-    /// The user whom the job is about; for many kinds the one whose followers it goes
-    /// through.
+    /// The user whom the job is about; for many kinds the author whose followers it
+    /// processes.
     pub(crate) fn author(&self) -> Option<UserId> {
         self.field(AUTHOR)
     }
 
-    /// A field that an earlier step has left.
+    /// A field that an earlier step has written.
     pub(crate) fn field<T: FromStr>(&self, field: &str) -> Option<T> {
         fields::read(self.hash.get(field), || keys::timeline_job(&self.job.0), field)
     }
 
-    /// A batch that holds only while the job is where it was found.
+    /// A batch that fails if the job has advanced meanwhile.
     pub(crate) fn batch(&self) -> Batch {
         let mut batch = Batch::new();
         let key = keys::timeline_job(&self.job.0);
@@ -144,7 +145,7 @@ impl Step<'_> {
         Decision::commit(batch, Outcome::Done)
     }
 
-    /// Moves the job on with a batch; `fields` tell where the next step begins.
+    /// Advances the job with a batch; `fields` say where the next step starts.
     pub(crate) fn advance(&self, mut batch: Batch, fields: &[(&str, String)]) -> Decision<Outcome> {
         let key = keys::timeline_job(&self.job.0);
         batch.increment_field(&key, STEP, 1);
@@ -155,43 +156,43 @@ impl Step<'_> {
         Decision::commit(batch, Outcome::More)
     }
 
-    /// Skips a job whose subject its kind cannot read. It stays in the queue.
+    /// Skips a job whose subject cannot be parsed. It stays in the queue.
     pub(crate) fn skip(&self) -> Decision<Outcome> {
         tracing::warn!(job = %self.job, "background job skipped: its subject cannot be read");
         Decision::Done(Outcome::NotOurs)
     }
 }
 
-/// Adds a new job to the batch of the action that causes it. Once the batch is applied,
-/// the action calls [`Jobs::start_soon`] or [`work_on`].
+/// Adds a new job to the batch of the action that needs it. Once the batch is applied, the
+/// action calls [`Jobs::start_soon`] or [`work_on`].
 pub(crate) fn add(batch: &mut Batch, job: &Job, now: Moment, author: UserId) {
     let first = first_step(now).to_string();
     batch.set_fields(keys::timeline_job(&job.0), [(STEP, first), (AUTHOR, author.to_string())]);
     batch.sorted_add(keys::TIMELINE_JOBS, &job.0, now.as_score());
 }
 
-/// Where a job begins to count: at a number that no job of the same name had before, so
-/// that a step of an earlier one is no step of this.
+/// The number of the first step: random, so that a late step of an earlier job with the same
+/// name fails its check.
 fn first_step(now: Moment) -> u64 {
     let random = random_token().unwrap_or_default();
     let random = random.get(..10).and_then(|digits| u64::from_str_radix(digits, 16).ok());
     random.unwrap_or(now.0)
 }
 
-/// Adds the removal of a job to a batch, whether it is done or there is no need for it.
+/// Adds the removal of a job to a batch, because it is done or no longer needed.
 pub(crate) fn remove(batch: &mut Batch, job: &Job) {
     batch.delete(keys::timeline_job(&job.0));
     batch.delete(keys::timeline_lease(&job.0));
     batch.sorted_remove(keys::TIMELINE_JOBS, &job.0);
 }
 
-/// Works on a job until it is finished or another server's. Answers whether it was
-/// finished here. Rounds: for each step 2, and those of its kind.
+/// Works on a job until it is finished or another server has it. Returns whether it was
+/// finished here. Rounds: 2 for each step, and those of its kind.
 ///
 /// # Errors
-/// [`Error::Busy`] when others get in the way of a step too often, or the store's. The
-/// job stays in the queue then.
-pub(crate) async fn work_on(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Result<bool, Error> {
+/// [`Error::Busy`] when a step conflicts too often, or the store's. The job then stays in
+/// the queue.
+pub(crate) async fn work_on(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<bool, Error> {
     loop {
         match do_some_steps(site, now, kind, job).await? {
             Outcome::Done => return Ok(true),
@@ -201,8 +202,8 @@ pub(crate) async fn work_on(site: &Site, now: Moment, kind: &Kind, job: &Job) ->
     }
 }
 
-/// Does some steps of a job: a long one lets others in between.
-async fn do_some_steps(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Result<Outcome, Error> {
+/// Does some steps of a job, at most so many that other jobs get a turn.
+async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<Outcome, Error> {
     for _ in 0..TURN_STEPS {
         let outcome = do_step(site, now, kind, job).await?;
         if outcome != Outcome::More {
@@ -213,14 +214,14 @@ async fn do_some_steps(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Resu
 }
 
 /// Does the next step of a job.
-async fn do_step(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Result<Outcome, Error> {
+async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<Outcome, Error> {
     site.act_without_turns(STEP_ATTEMPTS, || async {
         let mut query = Query::new();
         let hash = query.hash(keys::timeline_job(&job.0));
         let lease = query.string(keys::timeline_lease(&job.0));
         let mut answers = site.store.query(query).await?;
         let (hash, lease) = (answers.take(hash), answers.take(lease));
-        // An embedded store has one server: the lease of another is from an earlier process.
+        // An embedded store has one server, so another lease is from an earlier process.
         let is_leased = site.store.is_shared() && lease.is_some_and(|server| server != site.jobs.server);
         if hash.is_empty() || is_leased {
             return Ok(Decision::Done(Outcome::NotOurs));
@@ -230,12 +231,12 @@ async fn do_step(site: &Site, now: Moment, kind: &Kind, job: &Job) -> Result<Out
     .await
 }
 
-/// Does all jobs that wait, except those that another server works on. Unknown kinds of
-/// jobs stay in the queue.
+/// Does all jobs in the queue, except those that another server is working on. Jobs of
+/// unknown kinds stay in the queue.
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[Kind]) -> Result<(), Error> {
+pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[JobKind]) -> Result<(), Error> {
     let mut query = Query::new();
     let waiting = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX);
     for (name, _) in site.store.query(query).await?.take(waiting) {
@@ -258,12 +259,12 @@ fn warn_of_unknown_kind(job: &Job) {
     tracing::warn!(%job, "unknown kind of background job skipped");
 }
 
-/// What this server knows of the jobs that its own actions have caused.
+/// The jobs that the actions of this server have queued.
 pub struct Jobs {
-    /// By what name this server holds leases.
+    /// The name under which this server holds leases.
     server: String,
     waiting: Sender<(Job, Moment)>,
-    /// Until the worker takes it.
+    /// `None` once the worker has taken it.
     receiver: Mutex<Option<Receiver<(Job, Moment)>>>,
     finished: AtomicU64,
     last_milliseconds: AtomicU64,
@@ -271,7 +272,7 @@ pub struct Jobs {
 
 impl Default for Jobs {
     fn default() -> Self {
-        let (waiting, receiver) = channel(WAITING_JOBS);
+        let (waiting, receiver) = channel(MAX_QUEUED_JOBS);
         Self {
             server: random_token().unwrap_or_else(|_| std::process::id().to_string()),
             waiting,
@@ -283,8 +284,8 @@ impl Default for Jobs {
 }
 
 impl Jobs {
-    /// Hands a job to this server's worker that was added at `now`. When too many wait
-    /// already, the worker finds it in the store later.
+    /// Passes a job that was added at `now` to this server's worker. If its queue is full,
+    /// the worker finds the job in the store later.
     pub(crate) fn start_soon(&self, job: Job, now: Moment) {
         if let Err(refused) = self.waiting.try_send((job, now)) {
             tracing::debug!(job = %refused.into_inner().0, "background job queue is full; the job will be found in the store");
@@ -299,18 +300,18 @@ impl Jobs {
     }
 }
 
-/// How the background jobs go, for the operator.
+/// The figures of the background jobs, for the operator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JobStatus {
-    /// Jobs that are not finished, of all servers.
+    /// Jobs in the queue, of all servers.
     pub waiting: u64,
     /// Jobs that this server has finished since it started.
     pub finished: u64,
-    /// How long the last of them took, from the action to its last step.
+    /// How long the last of them took, from the action to its last step, in milliseconds.
     pub last_milliseconds: u64,
 }
 
-/// How the background jobs go. Rounds: 1.
+/// The figures of the background jobs. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
@@ -336,8 +337,8 @@ mod tests {
     const NOW: Moment = Moment(1_800_000_000_000);
     const DONE: &str = "done";
 
-    /// Has as many steps as its subject says, and counts them all under one key.
-    const COUNTING: Kind = Kind { name: "count", step: |current| Box::pin(count(current)) };
+    /// Has as many steps as its subject says, and counts the steps of all jobs in one key.
+    const COUNTING: JobKind = JobKind { name: "count", step: |current| Box::pin(count(current)) };
 
     async fn count(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         let Some(to) = current.subject::<u64>() else {
@@ -370,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_its_kind_and_what_it_is_about() {
+    fn a_job_is_its_kind_and_its_subject() {
         let job = Job::new("clear", "3:9");
         assert_eq!((job.kind(), job.subject(), job.to_string().as_str()), ("clear", "3:9", "clear:3:9"));
         assert_eq!(Job::from_name("clear:3:9".to_owned()), job);
@@ -390,7 +391,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_job_that_nobody_can_read_stays_and_keeps_nothing_back() {
+    async fn a_job_that_cannot_be_read_stays_and_does_not_delay_others() {
         let site = site_with_jobs(&["count:x", "other:1", "count:2"]).await;
         finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
         assert_eq!(steps_done(&site).await.as_deref(), Some("2"));
@@ -399,7 +400,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_step_that_always_conflicts_is_left_in_the_queue() {
-        let conflicting = Kind {
+        let conflicting = JobKind {
             name: "conflict",
             step: |current| {
                 Box::pin(async {

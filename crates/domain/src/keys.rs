@@ -1,6 +1,6 @@
 //! One function for each key: the only place where key text exists.
 //!
-//! `docs/data-layout.md` tells what each key holds. The names are those of
+//! `docs/data-layout.md` explains what each key holds. The names are those of
 //! Lamer News, so that its databases open as they are.
 
 use crate::values::day::Day;
@@ -24,11 +24,11 @@ pub const NEWS_CRON: &str = "news.cron";
 pub const TWEET_IDS: &str = "tweet:ids";
 /// Sorted set: ids of all users' tweets, by time; the newest.
 pub const GLOBAL_TIMELINE: &str = "global_timeline";
-/// Sorted set: down to which score each user's home timeline is complete.
+/// Sorted set: users by the score down to which their home timelines are complete.
 pub const HOME_FLOORS: &str = "timeline:floors";
-/// Set: the users of whom some tweets were not delivered to their followers.
+/// Set: the authors with tweets that were not delivered to their followers.
 pub const PULLED_AUTHORS: &str = "timeline:pulled";
-/// Sorted set: the names of jobs that are not finished, by when they began.
+/// Sorted set: the queue of background jobs, names by time.
 pub const TIMELINE_JOBS: &str = "timeline:jobs";
 /// Sorted set: user ids by the number of their followers.
 pub const MOST_FOLLOWED: &str = "users.by_followers";
@@ -46,18 +46,18 @@ pub const IMPORTED_LINKS: &str = "import:links";
 /// Hash: the user id of each imported person, by the name in the source.
 pub const IMPORTED_ACCOUNTS: &str = "import:accounts";
 
-/// Hash: the made-up voters of starting lists of sites, by their numbers.
+/// Hash: the generated voters of starting lists of sites, by number.
 pub const IMPORTED_VOTERS: &str = "import:voters";
 
-/// Hash: what administrators set while the site runs.
+/// Hash: settings that administrators change while the site runs.
 pub const SETTINGS: &str = "settings";
 /// Sorted set: hosts by the sum of their votes, of all time.
 pub const LINKS_SUM: &str = "links:sum";
 /// Sorted set: hosts by the number of their votes, of all time.
 pub const LINKS_COUNT: &str = "links:count";
-/// Sorted set: what administrators did about votes on sites, as JSON, by time.
+/// Sorted set: the log of administrators' actions on votes, as JSON, by time.
 pub const SITES_AUDIT: &str = "sites:audit";
-/// Set: voters whose votes are on their way out of the sums, or back.
+/// Set: voters whose ban, or the end of it, is not finished.
 pub const SITES_UNFINISHED: &str = "sites:unfinished";
 
 /// Hash: a user.
@@ -66,7 +66,7 @@ pub fn user(id: UserId) -> String {
     format!("user:{id}")
 }
 
-/// String: the id of the user with this name, without regard to case.
+/// String: the id of the user with this name, ignoring case.
 #[must_use]
 pub fn username_to_id(username: &str) -> String {
     format!("username.to.id:{}", username.to_lowercase())
@@ -90,7 +90,7 @@ pub fn create_user_limit(address: IpAddr) -> String {
     format!("limit:create_user:{address}")
 }
 
-/// String, expires: how many voters this address has brought.
+/// String, expires: the number of new voters from this address.
 #[must_use]
 pub fn new_voters(address: IpAddr) -> String {
     format!("limit:new_voters:{address}")
@@ -215,7 +215,7 @@ pub fn articles_of_topics_by_time(topics: &str) -> String {
     format!("time:{topics}")
 }
 
-/// String, expires: this list of some topics has been built, maybe empty.
+/// String, expires: this list of some topics has been built; it may be empty.
 #[must_use]
 pub fn built(list: &str) -> String {
     format!("built:{list}")
@@ -227,13 +227,13 @@ pub fn tweet(id: TweetId) -> String {
     format!("tweet:{id}")
 }
 
-/// Sorted set: who follows a user, by when.
+/// Sorted set: the followers of a user, by time.
 #[must_use]
 pub fn followers(id: UserId) -> String {
     format!("user:{id}:followers")
 }
 
-/// Sorted set: whom a user follows, by when.
+/// Sorted set: the people whom a user follows, by time.
 #[must_use]
 pub fn followings(id: UserId) -> String {
     format!("user:{id}:followings")
@@ -257,13 +257,13 @@ pub fn user_mentions(id: UserId) -> String {
     format!("user:{id}:mentions")
 }
 
-/// Hash: how far a job has come.
+/// Hash: the progress of a job.
 #[must_use]
 pub fn timeline_job(name: &str) -> String {
     format!("timeline:job:{name}")
 }
 
-/// String, expires: the server that works on a job.
+/// String, expires: the server that has the lease on a job.
 #[must_use]
 pub fn timeline_lease(name: &str) -> String {
     format!("timeline:lease:{name}")

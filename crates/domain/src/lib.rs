@@ -1,11 +1,11 @@
 //! What a Tidings site does, in plain Rust: no HTTP, no HTML, no database engine.
 //!
-//! Every action reads what it needs in rounds, decides, and commits one batch of
-//! checks and writes. `now` and the store come from the caller.
+//! An action reads what it needs in a few rounds (round trips to the store), decides, and
+//! commits one batch of checks and writes. The caller passes `now` and the store.
 //!
-//! The code is divided into wings. A wing imports only wings that are listed below it:
+//! The code is divided into wings. A wing imports only the wings that are listed below it:
 //!
-//! - [`background`]: all kinds of background jobs, put together
+//! - [`background`]: the list of all kinds of background jobs
 //! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`statistics`]: actions
 //!   across wings
 //! - [`articles`], [`comments`], [`timelines`]
@@ -13,7 +13,7 @@
 //! - [`sites`]
 //! - [`accounts`]
 //! - [`site`], `action`, `fields`, [`jobs`], [`cache`], [`passwords`], [`report`],
-//!   [`error`]: what actions stand on
+//!   [`error`]: the ground: what all actions use
 //! - [`keys`], [`values`]
 
 pub mod background;

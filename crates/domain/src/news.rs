@@ -1,11 +1,12 @@
 //! News: the links and texts that people submit. Pages call them stories.
 //!
 //! Keys: `news:<id>`, `news.count`, `news.top`, `news.cron`, `news.up:<id>`,
-//! `news.down:<id>`, `user.posted:<id>`, `user.saved:<id>`, `url:<url>` and
-//! `host.news:<host>`.
+//! `news.down:<id>`, `user.posted:<id>`, `user.saved:<id>`,
+//! `user:<id>:submitted_recently`, `url:<url>` and `host.news:<host>`.
 //!
-//! It hands out [`item`] (a story as it is stored), [`lines`] (a story as it is listed),
-//! [`lists`] (top, latest, saved, posted), [`ranks`] and [`site_page`].
+//! It hands out [`item`] (a story as stored), [`lines`] (a story as listed), [`lists`] (top,
+//! latest, saved, posted), [`ranks`] (refreshed and recomputed) and [`site_page`]. The
+//! actions that write news are at the top: `submissions`, `votes` and `imports`.
 
 pub mod item;
 pub mod lines;

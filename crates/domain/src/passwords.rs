@@ -1,10 +1,10 @@
-//! Passwords: hashed with Argon2id, and verified against everything that an
-//! older site may have stored.
+//! Passwords: hashed with Argon2id, and verified against every form that an older site may
+//! have stored.
 //!
-//! Hashing is made to be slow, so it runs off the async threads, a few at a
-//! time ([`PasswordWorker`]): logins cannot starve the site. Every wrong answer
-//! costs one Argon2id verification, whatever is stored and whether or not the
-//! user exists, so the time tells nothing.
+//! Hashing is slow on purpose, so it runs off the async threads, a few at a time
+//! ([`PasswordWorker`]): logins cannot starve the site. Every wrong password costs one
+//! Argon2id verification, whatever is stored and whether or not the user exists, so the
+//! time reveals nothing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,17 +16,13 @@ use sha1::{Digest, Sha1};
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::values::limits::MAX_WAITING_PASSWORDS;
+use crate::values::limits::{MAX_HASH_MEMORY_KIBIBYTES, MAX_HASH_PASSES, MAX_WAITING_PASSWORDS};
 
 /// The least memory that OWASP recommends for Argon2id with two passes.
 const MEMORY_KIBIBYTES: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
-/// A stored hash that asks for more than these is not one of ours, and would
-/// stop the server rather than log somebody in.
-const MOST_MEMORY_KIBIBYTES: u32 = 262_144;
-const MOST_PASSES: u32 = 32;
-/// What Lamer News used since 2012.
+/// The iterations that Lamer News has used since 2012.
 const PBKDF2_ITERATIONS: u32 = 1000;
 /// The length of a SHA-1 digest, which is also that of the PBKDF2 hashes.
 const DIGEST_BYTES: usize = 20;
@@ -34,7 +30,7 @@ const DIGEST_BYTES: usize = 20;
 /// Why a password could not be hashed or verified.
 #[derive(Debug, thiserror::Error)]
 pub enum PasswordError {
-    /// Too many others wait already; try again later.
+    /// The queue is full; try again later.
     #[error("too many passwords are being checked already")]
     Busy,
     /// The hashing itself failed: no memory, or no randomness.
@@ -64,7 +60,7 @@ pub enum Verification {
     Wrong,
     /// The password.
     Right,
-    /// The password, but its hash is of an older kind: store a new one.
+    /// The password, but its hash is of an older form: store a new one.
     RightButOld,
 }
 
@@ -97,11 +93,11 @@ pub fn verify_password(stored: &StoredPassword, legacy_salt: &str, password: &st
     outcome
 }
 
-/// Takes as long as verifying a password does, for when there is none to verify.
+/// Takes as long as verifying a password, for users without one.
 pub fn spend_a_verification(password: &str) {
     let mut digest = [0_u8; 32];
     if let Ok(argon2) = current_argon2() {
-        // What comes out, or that nothing does, is of no interest: only the time is.
+        // The result does not matter, only the time does.
         let _ = argon2.hash_password_into(password.as_bytes(), b"no user, no salt", &mut digest);
     }
     std::hint::black_box(digest);
@@ -135,7 +131,7 @@ impl PasswordWorker {
     /// [`hash_password`], off the async threads.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`] when too many wait already; else as [`hash_password`].
+    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`hash_password`].
     pub async fn hash(&self, password: String) -> Result<String, PasswordError> {
         self.run(move || hash_password(&password)).await?
     }
@@ -143,7 +139,7 @@ impl PasswordWorker {
     /// [`verify_password`], off the async threads.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`] when too many wait already.
+    /// [`PasswordError::Busy`] when the queue is full.
     pub async fn verify(
         &self,
         stored: StoredPassword,
@@ -156,7 +152,7 @@ impl PasswordWorker {
     /// [`spend_a_verification`], off the async threads.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`] when too many wait already, as for a user that exists.
+    /// [`PasswordError::Busy`] when the queue is full, as for a user that exists.
     pub async fn spend(&self, password: String) -> Result<(), PasswordError> {
         self.run(move || spend_a_verification(&password)).await
     }
@@ -167,8 +163,8 @@ impl PasswordWorker {
     ) -> Result<T, PasswordError> {
         let admitted = Arc::clone(&self.admitted).try_acquire_owned().map_err(|_| PasswordError::Busy)?;
         let running = Arc::clone(&self.running).acquire_owned().await.map_err(failed)?;
-        // The work holds its permits: it goes on when the caller has given up,
-        // and must be counted until it is done.
+        // The work holds its permits, because it continues when the caller is cancelled and
+        // must be counted until it is done.
         let held: [OwnedSemaphorePermit; 2] = [running, admitted];
         let task = tokio::task::spawn_blocking(move || {
             let outcome = work();
@@ -188,8 +184,8 @@ fn current_argon2() -> Result<Argon2<'static>, PasswordError> {
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
-/// A hash of the current kind costs its own verification, and anything that
-/// cannot be verified costs one for nothing.
+/// A hash that cannot be verified costs a verification without use, so that the time is the
+/// same.
 fn verify_argon2(stored: &str, password: &str) -> Verification {
     let Some((hash, params)) = bounded_phc(stored) else {
         spend_a_verification(password);
@@ -209,7 +205,7 @@ fn bounded_phc(stored: &str) -> Option<(PasswordHash, Params)> {
     let hash = PasswordHash::new(stored).ok()?;
     Algorithm::try_from(hash.algorithm.as_str()).ok()?;
     let params = Params::try_from(&hash).ok()?;
-    let affordable = params.m_cost() <= MOST_MEMORY_KIBIBYTES && params.t_cost() <= MOST_PASSES;
+    let affordable = params.m_cost() <= MAX_HASH_MEMORY_KIBIBYTES && params.t_cost() <= MAX_HASH_PASSES;
     (affordable && hash.salt.is_some() && hash.hash.is_some()).then_some((hash, params))
 }
 
@@ -353,7 +349,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_worker_turns_away_who_would_wait_too_long() {
+    async fn the_worker_rejects_passwords_when_its_queue_is_full() {
         let worker = PasswordWorker::new(1, 1);
         let (started, is_started) = tokio::sync::oneshot::channel::<()>();
         let (release, released) = mpsc::channel::<()>();
@@ -383,7 +379,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_is_counted_until_it_is_done_even_when_its_caller_gave_up() {
+    async fn work_is_counted_until_it_is_done_even_if_its_caller_is_cancelled() {
         let worker = PasswordWorker::new(1, 0);
         let (started, is_started) = tokio::sync::oneshot::channel::<()>();
         let (release, released) = mpsc::channel::<()>();

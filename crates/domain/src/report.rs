@@ -1,31 +1,31 @@
-//! What a check of derived values found.
+//! The result of a check of derived values.
 
-/// How much was looked at, and how much of it was not as it must be.
+/// How much was checked, and how much of it was wrong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Found {
-    /// How many were looked at.
+pub struct CheckReport {
+    /// Values that were checked.
     pub checked: u64,
-    /// How many differ from what they must be.
+    /// Values that differ from what they should be.
     pub different: u64,
-    /// How many of these were mended.
-    pub mended: u64,
+    /// Different values that were repaired.
+    pub repaired: u64,
 }
 
-impl Found {
-    /// Counts one more.
-    pub(crate) fn count(&mut self, different: bool, mended: bool) {
+impl CheckReport {
+    /// Counts one value.
+    pub(crate) fn count(&mut self, different: bool, repaired: bool) {
         self.checked += 1;
         self.different += u64::from(different);
-        self.mended += u64::from(mended);
+        self.repaired += u64::from(repaired);
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {
             checked: self.checked + other.checked,
             different: self.different + other.different,
-            mended: self.mended + other.mended,
+            repaired: self.repaired + other.repaired,
         }
     }
 }

@@ -10,38 +10,39 @@ use std::sync::atomic::AtomicU64;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, Store};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// Where a site is reached that was not told; the default of `site.url`.
+/// The default of the setting `site.url`.
 const DEFAULT_ADDRESS: &str = "http://localhost:8080";
 
-/// Everything that an action of the domain needs beside its input.
+/// Everything that an action of the domain needs besides its input.
 pub struct Site {
     /// The store.
     pub store: Store,
     /// The rules that the operator chose.
     pub rules: Rules,
-    /// Where passwords are hashed.
+    /// Hashes and verifies passwords.
     pub passwords: PasswordWorker,
-    /// The background jobs that this server's actions have caused.
+    /// The background jobs that this server's actions have queued.
     pub(crate) jobs: Jobs,
-    /// Where the site is reached, without a slash at the end.
+    /// The address of the site, without a slash at the end.
     pub address: String,
-    /// What is cached.
+    /// The caches.
     pub caches: Caches,
-    /// Held by who builds a list of topics: others write in between.
+    /// Held while a list of topics is built, one at a time, so that other writes come in
+    /// between.
     pub(crate) building: Mutex<()>,
     /// When ranks were refreshed last, in Unix seconds, at the beginning of the list and
     /// further down; see [`crate::news::ranks::is_due`].
     pub(crate) ranks_refreshed: [AtomicU64; 2],
-    /// What actions take turns at; see [`Site::act`].
+    /// The locks by which actions take turns; see [`Site::act`].
     pub(crate) turns: Turns,
     login_turns: Turns,
 }
 
-/// What became of a batch.
+/// The outcome of a batch.
 pub(crate) enum Applied {
     /// It was applied.
     Yes(Committed),
-    /// This check did not hold; nothing was written.
+    /// This check failed; nothing was written.
     No(CheckId),
 }
 
@@ -63,23 +64,22 @@ impl Site {
         }
     }
 
-    /// The same site, reached at an address.
+    /// The same site with another address.
     #[must_use]
     pub fn reached_at(mut self, address: &str) -> Self {
         address.trim_end_matches('/').clone_into(&mut self.address);
         self
     }
 
-    /// The same site, with caches of another size: all of them together may take about so
-    /// many bytes.
+    /// The same site with caches of about this many bytes together.
     #[must_use]
     pub fn with_cache_bytes(mut self, bytes: u64) -> Self {
         self.caches = Caches::with_bytes(bytes);
         self
     }
 
-    /// Commits a batch whose checks may fail. What is to be decided again then is an
-    /// action: see [`Site::act`]. Rounds: 1.
+    /// Commits a batch whose checks may fail. To decide again after a failure, use
+    /// [`Site::act`]. Rounds: 1.
     ///
     /// # Errors
     /// When the store fails.
@@ -91,10 +91,9 @@ impl Site {
         }
     }
 
-    /// Waits for one's turn at everything that a login is counted by. While
-    /// the turns are held, no other login of this server that is counted by
-    /// the same is between looking at the count and adding to it: a crowd of
-    /// concurrent guesses gets no more answers than a patient one.
+    /// Waits for the locks of the keys that count a login's failures. While they are held,
+    /// no other login of this server with the same keys is between reading the count and
+    /// incrementing it, so concurrent guesses get no more answers than sequential ones.
     pub(crate) async fn login_turns(&self, counted_by: &[String]) -> Vec<MutexGuard<'_, ()>> {
         self.login_turns.all(counted_by).await
     }

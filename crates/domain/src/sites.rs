@@ -1,9 +1,18 @@
 //! Sites: the reputation of web sites. Votes on hostnames, +1 or -1, one for each
 //! voter and host, and the scores that follow from them.
 //!
-//! Every sum and count (of a host, of a day, of all time) is the sum over the
-//! stored votes of voters that are not banned, and changes in the same batch
-//! as the vote. A day's figures belong to the day of the vote as it is now.
+//! Every sum and count (of a host, of a day, of all time) covers the stored votes of
+//! voters that are not banned, and changes in the same batch as the vote. A vote that
+//! was changed counts for the day of the change.
+//!
+//! Keys: `link:<host>`, `link:<host>:votes`, `links:sum`, `links:count`, `prefix:<digits>`,
+//! `voter:<id>`, `voter:<id>:votes`, `voter:<id>:new`, those that begin with `day:`,
+//! `settings`, `sites:audit`, `sites:unfinished`, `limit:new_voters:<address>` and
+//! `import:voters`.
+//!
+//! It hands out votes ([`vote`], [`vote_as`]), scores ([`scores`], [`scores_by_prefix`]),
+//! the votes on one site ([`history`]), leaderboards, what administrators need (bans,
+//! settings, investigations), and [`StartingVoters`] for imported lists.
 
 mod bans;
 mod boards;
@@ -27,7 +36,7 @@ pub use score::{BAD_SUM, CONTROVERSIAL_COUNT, GOOD_SUM, Score, scores, scores_by
 pub use settings::{SettingsChange, VotingSettings, change_settings, voting_settings};
 pub use starting_lists::{Listed, StartingVoters};
 pub use tally::Totals;
-pub use voting::{Ballot, vote, vote_as};
+pub use voting::{SiteVote, vote, vote_as};
 
 pub(crate) use history::HistoryRead;
 pub(crate) use score::{TotalsRead, TrackedTotalsRead};

@@ -1,4 +1,4 @@
-//! How much there is on the site.
+//! The number of users and news.
 
 use crate::accounts::visit::Visit;
 use crate::error::Error;
@@ -6,9 +6,9 @@ use crate::fields;
 use crate::keys;
 use tidings_keyspace::Query;
 
-/// How much there is on the site.
+/// The number of users and news.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SiteCounts {
     /// Accounts created: the highest id drawn.
     pub users: u64,
     /// News submitted, deleted ones included: the highest id drawn.
@@ -21,7 +21,7 @@ pub struct Counts {
 ///
 /// # Errors
 /// When the store fails.
-pub async fn counts(visit: &mut Visit) -> Result<Counts, Error> {
+pub async fn counts(visit: &mut Visit) -> Result<SiteCounts, Error> {
     let mut query = Query::new();
     let users = query.string(keys::USERS_COUNT);
     let news = query.string(keys::NEWS_COUNT);
@@ -30,7 +30,7 @@ pub async fn counts(visit: &mut Visit) -> Result<Counts, Error> {
     let number = |text: Option<String>, key: &str| {
         fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
     };
-    Ok(Counts {
+    Ok(SiteCounts {
         users: number(answers.take(users), keys::USERS_COUNT),
         news: number(answers.take(news), keys::NEWS_COUNT),
         listed: answers.take(listed),

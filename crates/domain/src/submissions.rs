@@ -12,7 +12,7 @@ use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
 use crate::site::Site;
-use crate::timelines::tweets::{self, NewTweet, Removal, Tweet, TweetRead};
+use crate::timelines::tweets::{self, Removal, Tweet, TweetDraft, TweetRead};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentId, NewsId, TweetId};
 use crate::values::ranking;
@@ -22,20 +22,20 @@ use crate::values::urls::NewsUrl;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Expiry, Query};
 
-/// What a user submits.
+/// A submission: a title, a link or text, and topics.
 #[derive(Debug, Clone)]
 pub struct Submission {
     /// The title.
     pub title: Title,
-    /// The link or the text.
-    pub content: Content,
-    /// What it is about; `None` leaves what an edited item has.
+    /// The link or text.
+    pub content: SubmissionContent,
+    /// The topics; `None` in an edit keeps those that the item has.
     pub topics: Option<Topics>,
 }
 
 /// A link or a text.
 #[derive(Debug, Clone)]
-pub enum Content {
+pub enum SubmissionContent {
     /// A link, and the text that becomes the author's first comment, if any.
     Link(NewsUrl, Option<Body>),
     /// A text.
@@ -43,23 +43,23 @@ pub enum Content {
 }
 
 impl Submission {
-    /// Reads a submission from its three fields.
+    /// Parses a submission from its three fields.
     ///
     /// # Errors
-    /// When a field is not acceptable, or there is neither URL nor text.
+    /// When a field is invalid, or there is neither URL nor text.
     pub fn parse(title: &str, url: &str, text: &str) -> Result<Self, Error> {
         let title = Title::parse(title)?;
         let content = match (url.trim().is_empty(), text.trim().is_empty()) {
             (true, true) => return Err(Refusal::NothingSubmitted.into()),
-            (true, false) => Content::Text(Body::parse_text(text)?),
-            (false, true) => Content::Link(NewsUrl::parse(url)?, None),
-            (false, false) => Content::Link(NewsUrl::parse(url)?, Some(Body::parse_comment(text)?)),
+            (true, false) => SubmissionContent::Text(Body::parse_text(text)?),
+            (false, true) => SubmissionContent::Link(NewsUrl::parse(url)?, None),
+            (false, false) => SubmissionContent::Link(NewsUrl::parse(url)?, Some(Body::parse_comment(text)?)),
         };
         Ok(Self { title, content, topics: None })
     }
 }
 
-impl Content {
+impl SubmissionContent {
     /// The link, if it is one.
     const fn link(&self) -> Option<&NewsUrl> {
         match self {
@@ -76,8 +76,8 @@ impl Content {
         }
     }
 
-    /// The keys under which the same URL may have been posted: as we store
-    /// it, and as the original did. Empty for a text.
+    /// The keys under which the same URL may have been posted: ours, and that of the
+    /// original. Empty for a text.
     fn url_keys(&self) -> Vec<String> {
         match self {
             Self::Link(url, _) => keys::urls(url),
@@ -86,7 +86,7 @@ impl Content {
     }
 }
 
-/// What became of a submission.
+/// The outcome of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Submitted {
     /// A new item.
@@ -105,8 +105,8 @@ impl Submitted {
     }
 }
 
-/// Submits an item, voted up by its author free of charge. A tweet announces it
-/// to those who follow the author, unless the author does not want that.
+/// Submits an item, with a free vote up by its author. A tweet announces it to the author's
+/// followers, unless the author has turned that off.
 ///
 /// # Errors
 /// [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], or the store's.
@@ -123,15 +123,15 @@ pub async fn submit_news(
         let topics = submission.topics.clone().unwrap_or_default();
         let found = find_earlier_or_followers(site, author, &url_keys, &topics, &mut batch).await?;
         let followers = match found {
-            Found::Earlier(earlier) => return Ok(Decision::Done((Submitted::Earlier(earlier), None))),
-            Found::Followers(followers) => followers,
+            RepostCheck::Earlier(earlier) => return Ok(Decision::Done((Submitted::Earlier(earlier), None))),
+            RepostCheck::New { followers } => followers,
         };
         let (id, tweet_id) = draw_ids(site, author.tweet_news).await?;
         let unused = batch.key_absent(keys::news(id));
         insert(&mut batch, site, now.timestamp(), author, id, submission, &url_keys);
         let article = new_article(site, now.timestamp(), author, id, submission);
         article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
-        let tweet = tweet_id.map(|id| NewTweet { id, now, author: author.id, followers });
+        let tweet = tweet_id.map(|id| TweetDraft { id, now, author: author.id, followers });
         let mut account_there = None;
         if let Some(tweet) = &tweet {
             account_there = Some(tweet.write(&mut batch, site, submission.title.as_str(), Some(id)));
@@ -149,7 +149,7 @@ pub async fn submit_news(
 }
 
 /// The keys that guard against reposts; none when that limit is off.
-fn posted_recently_keys(site: &Site, content: &Content) -> Vec<String> {
+fn posted_recently_keys(site: &Site, content: &SubmissionContent) -> Vec<String> {
     if site.rules.limits.repost_seconds == 0 { Vec::new() } else { content.url_keys() }
 }
 
@@ -167,22 +167,23 @@ async fn draw_ids(site: &Site, with_tweet: bool) -> Result<(NewsId, Option<Tweet
     Ok((news.ok_or_else(|| unusable(keys::NEWS_COUNT))?, tweet.transpose()?))
 }
 
-/// What a submission meets.
-enum Found {
+/// Whether the URL of a submission was posted recently.
+enum RepostCheck {
     /// The same URL was posted recently: this item.
     Earlier(NewsId),
-    /// Nothing in its way; the author has so many followers.
-    Followers(u64),
+    /// No; the author has this many followers.
+    New { followers: u64 },
 }
 
-/// Refuses who has to wait. Rounds: 1.
+/// Finds an earlier item with the same URL. Refuses an author who must wait, or who may not
+/// create a topic. Rounds: 1.
 async fn find_earlier_or_followers(
     site: &Site,
     author: &User,
     url_keys: &[String],
     topics: &Topics,
     batch: &mut Batch,
-) -> Result<Found, Error> {
+) -> Result<RepostCheck, Error> {
     let mut query = Query::new();
     let earlier: Vec<_> = url_keys.iter().map(|key| query.string(key)).collect();
     let recent = query.expiry(keys::submitted_recently(author.id));
@@ -194,14 +195,14 @@ async fn find_earlier_or_followers(
         fields::read_string(id.as_deref(), || key.clone())
     });
     if let Some(id) = earlier.next() {
-        return Ok(Found::Earlier(id));
+        return Ok(RepostCheck::Earlier(id));
     }
     let recent = answers.take(recent);
     if is_limited(site, author) && recent != Expiry::Absent {
         return Err(Refusal::SubmittedRecently { seconds: seconds_left(recent) }.into());
     }
     known.demand(&mut answers, topics, site, author, batch)?;
-    Ok(Found::Followers(answers.take(followers)))
+    Ok(RepostCheck::New { followers: answers.take(followers) })
 }
 
 /// The article of a new item, with its author's vote.
@@ -219,8 +220,8 @@ const fn is_limited(site: &Site, author: &User) -> bool {
     site.rules.limits.submission_seconds > 0 && !author.flags.admin
 }
 
-/// Adds all of a new item to a batch: the hash, the lists, the author's vote,
-/// the guards, and the first comment.
+/// Adds a whole new item to a batch: the hash, the lists, the author's vote, the limits, and
+/// the first comment.
 fn insert(
     batch: &mut Batch,
     site: &Site,
@@ -243,8 +244,8 @@ fn insert(
         batch.set_expiring(key, id.to_string(), Duration::from_secs(limits.repost_seconds));
     }
     let first_comment = match &submission.content {
-        Content::Link(_, comment) => comment.as_ref(),
-        Content::Text(_) => None,
+        SubmissionContent::Link(_, comment) => comment.as_ref(),
+        SubmissionContent::Text(_) => None,
     };
     batch.set_fields(
         keys::news(id),
@@ -289,7 +290,7 @@ pub async fn edit_news(
     id: NewsId,
     submission: &Submission,
 ) -> Result<(), Error> {
-    if matches!(submission.content, Content::Link(_, Some(_))) {
+    if matches!(submission.content, SubmissionContent::Link(_, Some(_))) {
         return Err(Refusal::UrlAndText.into());
     }
     let key = keys::news(id);
@@ -332,7 +333,7 @@ pub async fn edit_news(
     .await
 }
 
-/// Deletes an item: it leaves the lists, its thread stays readable. The tweet
+/// Deletes an item: it is removed from the lists, and its thread stays readable. The tweet
 /// that announced it is deleted.
 ///
 /// # Errors
@@ -369,7 +370,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
     Ok(())
 }
 
-/// The tweet that announced an item, if there is one still.
+/// The tweet that announced an item, if it still exists.
 async fn read_announcement(site: &Site, news: &News) -> Result<Option<Tweet>, Error> {
     let Some(id) = news.tweet_id else {
         return Ok(None);
@@ -377,12 +378,11 @@ async fn read_announcement(site: &Site, news: &News) -> Result<Option<Tweet>, Er
     let mut query = Query::new();
     let tweet = TweetRead::ask(&mut query, id);
     let tweet = tweet.take(&mut site.store.query(query).await?);
-    // Another program may have written the number.
+    // Another program may have written another tweet's id.
     Ok(tweet.filter(|tweet| tweet.news_id == Some(news.id)))
 }
 
-/// Stores other topics of an item, those that it does not have yet being
-/// allowed to the viewer.
+/// Changes the topics of an item, if the viewer may use those that are new to it.
 async fn change_topics(
     site: &Site,
     viewer: &User,
@@ -406,7 +406,7 @@ async fn change_topics(
     Ok(())
 }
 
-/// An item that the viewer may change now, and what becomes of its article.
+/// An item that the viewer may change now, and the pending change of its article. Rounds: 1.
 async fn read_changeable(
     site: &Site,
     now: Timestamp,
@@ -422,7 +422,7 @@ async fn read_changeable(
     Ok((news, place.take(&mut answers)))
 }
 
-/// A batch that holds only while nobody else edits or deletes the item.
+/// A batch that fails if the item has been edited or deleted meanwhile.
 fn unchanged_since(news: &News) -> Batch {
     let mut batch = Batch::new();
     batch.field_absent(keys::news(news.id), "del");
@@ -434,7 +434,7 @@ fn unchanged_since(news: &News) -> Batch {
     batch
 }
 
-/// The `url:` keys that point to this item now.
+/// The `url:` keys that currently hold this item. Rounds: 1.
 async fn own_url_keys(site: &Site, news: &News) -> Result<Vec<String>, Error> {
     let Ok(url) = NewsUrl::parse(&news.url) else {
         return Ok(Vec::new());
@@ -452,7 +452,7 @@ async fn refuse_url_of_others(site: &Site, new_keys: &[String], own_keys: &[Stri
     Ok(())
 }
 
-/// Which of the keys are present, with the item that each holds.
+/// Those of the keys that are present, with the item that each holds. Rounds: 1.
 async fn read_holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, Error> {
     let mut query = Query::new();
     let reads: Vec<_> = keys.iter().map(|key| (key, query.string(key))).collect();

@@ -2,11 +2,11 @@
 //!
 //! Keys: `tweet:<id>`, `tweet:ids`, `user:<id>:followers`, `user:<id>:followings`,
 //! `user:<id>:user_timeline`, `user:<id>:home_timeline`, `user:<id>:mentions`,
-//! `global_timeline`, `users.by_followers` and those that begin with `timeline:`.
+//! `global_timeline`, `users.by_followers`, `timeline:floors` and `timeline:pulled`.
 //!
 //! It hands out [`tweets`] (post, delete), [`follows`], [`reading`] (pages of timelines),
-//! [`lines`] (a tweet as it is shown), [`suggestions`], [`live`] (what an open home page is
-//! told) and [`check`]. Its background jobs are in `home_jobs`.
+//! [`lines`] (a tweet as shown), [`suggestions`] (whom to follow), [`live`] (messages to open
+//! home pages) and [`check`] (compare and repair). Its background jobs are in `home_jobs`.
 
 pub mod check;
 pub mod follows;

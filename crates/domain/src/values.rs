@@ -1,5 +1,24 @@
-//! What people type and what is stored, as types: a value of one of these has been
-//! checked once, where it came in. And the rules that are functions of numbers.
+//! Values: what people type, what is stored, and rules that are functions of numbers.
+//!
+//! Input is parsed once, where it arrives; a value of one of these types is valid. No
+//! module here reads the store, and none has keys of its own.
+//!
+//! - [`clock`]: seconds and milliseconds as different types
+//! - [`cursor`]: where a page of a list by time begins and ends
+//! - [`day`]: days and times as they are stored
+//! - [`hostname`]: the name of a site, and the prefix of its hash
+//! - [`ids`]: the ids of users, news, tweets and comments
+//! - [`limits`]: every fixed cap
+//! - [`mentions`]: links and `@name`s in a text
+//! - [`ranking`]: the score and rank of news
+//! - [`rules`]: what the operator can change, with the defaults
+//! - [`secrets`]: random tokens and their comparison
+//! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
+//! - [`topic`]: topics, and choices of several
+//! - [`urls`]: the URL of a story, and when two are the same
+//! - [`voter_id`]: who votes on sites
+//! - [`words`]: numbers and durations as people read them
+
 pub mod clock;
 pub mod cursor;
 pub mod day;

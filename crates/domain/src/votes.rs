@@ -14,8 +14,9 @@ use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::ranking;
 use tidings_keyspace::{Batch, Query};
 
-/// Votes on an item. An up-vote also saves the item, costs the voter karma,
-/// gives some to the author and counts for the article within its first week; a down-vote costs more. Own items are free.
+/// Votes on an item. A vote up also saves the item, costs the voter karma, gives some to the
+/// author and counts for the article within its first week. A vote down costs more. A vote
+/// on one's own item is free. Rounds: 3, and 2 more after a concurrent vote.
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::VotedAlready`],
@@ -34,7 +35,8 @@ pub async fn vote_news(
         let my_vote = VoteRead::ask(&mut query, id, voter);
         let user = query.hash(keys::user(voter));
         // A vote down does not touch the article.
-        let article = (direction == Direction::Up).then(|| article::VoteRead::ask(&mut query, id, voter));
+        let article =
+            (direction == Direction::Up).then(|| article::ArticleVoteRead::ask(&mut query, id, voter));
         let mut answers = site.store.query(query).await?;
         let news = News::from_hash(&answers.take(news)).ok_or(Refusal::NoSuchNews)?;
         let my_vote = my_vote.take(&mut answers);
@@ -56,15 +58,15 @@ pub async fn vote_news(
     });
     let (expected, counters) = voted.await?;
     if counters.get(..2) != Some(&expected) {
-        // Others voted between our read and our commit.
+        // Other votes were applied between our read and our commit.
         ranks::refresh_rank(site, now, id).await?;
     }
     Ok(())
 }
 
-/// What a vote needs, costs and gives, in karma.
+/// The karma that a vote needs, costs and gives.
 struct Price {
-    /// Karma that the voter must have; `None` when it does not matter.
+    /// Karma that the voter must have; `None` if there is no minimum.
     needed: Option<i64>,
     cost: i64,
     transfer: i64,
@@ -118,7 +120,7 @@ fn vote_batch(
         batch.field_at_least(&voter_key, "karma", needed);
     }
     let [up, down] = counters_after(news, direction);
-    // Both, so that the commit tells what both have become.
+    // Both, so that the commit returns the new values of both.
     batch.increment_field(&key, "up", up - news.up);
     batch.increment_field(&key, "down", down - news.down);
     match direction {

@@ -18,7 +18,7 @@ use serde_json::Value;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::sites::{self, Ballot, Score, Verdict};
+use tidings_domain::sites::{self, Score, SiteVote, Verdict};
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::MAX_LINKS;
 use tidings_domain::values::voter_id::VoterId;
@@ -147,7 +147,7 @@ pub async fn vote(
     json::Json(body): json::Json,
 ) -> Result<StatusCode, Failure> {
     let VoteBody { link: host, vote: verdict, user_id: voter } = VoteBody::from_json(&body)?;
-    sites::vote(&app.site, app.now(), address, voter, &Ballot { host, verdict }).await?;
+    sites::vote(&app.site, app.now(), address, voter, &SiteVote { host, verdict }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -222,7 +222,7 @@ pub async fn deployed_vote(
     json::Json(body): json::Json,
 ) -> Result<Response, Failure> {
     let DeployedVoteBody { link: host, value, user_id: voter } = DeployedVoteBody::from_json(&body)?;
-    let ballot = Ballot { host, verdict: Some(value) };
+    let ballot = SiteVote { host, verdict: Some(value) };
     sites::vote(&app.site, app.now(), address, voter, &ballot).await?;
     Ok(([(header::CONTENT_TYPE, JSON)], "").into_response())
 }

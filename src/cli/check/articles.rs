@@ -8,7 +8,7 @@ use clap::Args;
 use tidings_domain::articles::repair::{self, NewsWalk};
 use tidings_domain::keys;
 use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::report::Found;
+use tidings_domain::report::CheckReport;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::grouped;
@@ -40,7 +40,7 @@ impl Articles {
         }
         println!("{}", told("topics", topics));
         let all = articles.and(orphans).and(topics);
-        let left = all.different - all.mended;
+        let left = all.different - all.repaired;
         if left > 0 && !self.repair {
             bail!("{left} differ; run again with --repair to repair them");
         }
@@ -52,14 +52,14 @@ impl Articles {
         Ok(())
     }
 
-    async fn check(&self, site: &Site) -> anyhow::Result<[Found; 3]> {
+    async fn check(&self, site: &Site) -> anyhow::Result<[CheckReport; 3]> {
         let now = Timestamp::now(&EngineClock::System);
         let mut query = Query::new();
         let total = query.sorted_count(keys::NEWS_CRON);
         let total = site.store.query(query).await?.take(total);
         let bar = progress_bar(total, "checking articles");
         let mut walk = NewsWalk::new(site, now, self.repair);
-        let mut articles = Found::default();
+        let mut articles = CheckReport::default();
         while let Some(found) = walk.next().await? {
             bar.inc(found.checked);
             articles = articles.and(found);
@@ -71,12 +71,12 @@ impl Articles {
     }
 }
 
-fn told(what: &str, found: Found) -> String {
-    let Found { checked, different, mended } = found;
+fn told(what: &str, found: CheckReport) -> String {
+    let CheckReport { checked, different, repaired } = found;
     format!(
         "{what}: {} checked, {} differ, {} repaired",
         grouped(checked),
         grouped(different),
-        grouped(mended)
+        grouped(repaired)
     )
 }

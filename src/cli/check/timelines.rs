@@ -7,7 +7,7 @@ use anyhow::bail;
 use clap::Args;
 use tidings_domain::background;
 use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::report::Found;
+use tidings_domain::report::CheckReport;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::check::TimelineCheck;
 use tidings_domain::values::clock::Moment;
@@ -32,26 +32,26 @@ impl Timelines {
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
         let found = self.check(&site).await;
         store.close().await;
-        let Found { checked, different, mended } = found?;
+        let CheckReport { checked, different, repaired } = found?;
         println!(
             "timelines: {} entries checked, {} differ, {} repaired",
             grouped(checked),
             grouped(different),
-            grouped(mended)
+            grouped(repaired)
         );
-        if different > mended && !self.repair {
+        if different > repaired && !self.repair {
             bail!("{different} differ; run again with --repair to repair them");
         }
-        if different > mended {
+        if different > repaired {
             bail!(
                 "{} could not be repaired, because the site changed in the meantime; run the command again",
-                different - mended
+                different - repaired
             );
         }
         Ok(())
     }
 
-    async fn check(&self, site: &Site) -> anyhow::Result<Found> {
+    async fn check(&self, site: &Site) -> anyhow::Result<CheckReport> {
         let now = Moment::now(&EngineClock::System);
         if self.repair {
             background::finish_waiting(site, now).await?;
@@ -59,7 +59,7 @@ impl Timelines {
         let mut check = TimelineCheck::begin(site, now, self.repair).await?;
         let (users, tweets) = check.total();
         let bar = progress_bar(tweets, "checking tweets");
-        let mut found = Found::default();
+        let mut found = CheckReport::default();
         while let Some(some) = check.next_tweets().await? {
             bar.inc(some.checked);
             found = found.and(some);

@@ -7,8 +7,9 @@ use jiff::civil;
 use jiff::tz::TimeZone;
 use std::collections::HashSet;
 use std::path::Path;
-use tidings_domain::imports::{MAX_IMPORTED_TITLE, imported_topics, mend_encoding};
+use tidings_domain::imports::{imported_topics, mend_encoding};
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::limits::MAX_IMPORTED_TITLE;
 use tidings_domain::values::topic::Topics;
 use tidings_domain::values::urls::NewsUrl;
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tidings_keyspace::{Batch, CheckId, Expiry, Query};
 
 /// Creates an account and its session. The first account ever becomes the
-/// administrator. A refused registration does not use up the address's turn.
+/// administrator. A refused registration does not count against the address.
 ///
 /// # Errors
 /// [`Refusal::UsernameTaken`], [`Refusal::AccountCreatedRecently`], or the store's.
@@ -31,8 +31,8 @@ pub async fn create_account(
     insert_account(site, now, username, Some(&password), Some(address)).await
 }
 
-/// Creates an account on the operator's word: no limit, and without a password
-/// nobody can log in to it.
+/// Creates an account for the operator: without a rate limit. Nobody can log in to an
+/// account without a password.
 ///
 /// # Errors
 /// [`Refusal::UsernameTaken`], or the store's.
@@ -49,8 +49,8 @@ pub async fn add_account(
     Ok(insert_account(site, now, username, password.as_deref(), None).await?.user_id)
 }
 
-/// Refuses early what the batch would refuse anyway, before the costly
-/// hashing, and with the seconds that remain.
+/// Refuses before the costly hashing what the batch would refuse anyway, and says how many
+/// seconds remain.
 async fn refuse_taken_or_too_soon(site: &Site, username: &Username, address: IpAddr) -> Result<(), Error> {
     let mut query = Query::new();
     let taken = query.string(keys::username_to_id(username.as_str()));
@@ -66,7 +66,7 @@ async fn refuse_taken_or_too_soon(site: &Site, username: &Username, address: IpA
     Ok(())
 }
 
-/// The seconds that a key still lives, rounded up; at least 1.
+/// The seconds until a key expires, rounded up; at least 1.
 pub(crate) fn seconds_left(expiry: Expiry) -> u64 {
     match expiry {
         Expiry::In(left) => u64::try_from(left.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).max(1),
@@ -92,12 +92,12 @@ async fn insert_account(
         let name_free = batch.key_absent(&name_key);
         let address_free = address.map(|address| batch.key_absent(keys::create_user_limit(address)));
         if id == FIRST_USER {
-            // The first id is not drawn but taken here, so that it is never lost:
-            // its owner is the administrator.
+            // The first id is set here and not drawn, so that it is never lost: its owner
+            // is the administrator.
             batch.key_absent(keys::USERS_COUNT);
             batch.set(keys::USERS_COUNT, id.to_string());
         }
-        // Whatever has become of the counter: no account is written over.
+        // Even if the counter is behind, no account is overwritten.
         let unused = batch.key_absent(keys::user(id));
         let admin = id == FIRST_USER && password_hash.is_some();
         batch.set(&name_key, id.to_string());
@@ -135,7 +135,7 @@ async fn insert_account(
 
 const FIRST_USER: UserId = UserId(1);
 
-/// The id of the next account: the first one undrawn, others from the counter.
+/// The id of the next account: 1 for the first, then from the counter.
 async fn draw_id(site: &Site) -> Result<UserId, Error> {
     let mut query = Query::new();
     let count = query.string(keys::USERS_COUNT);
@@ -147,7 +147,7 @@ async fn draw_id(site: &Site) -> Result<UserId, Error> {
     UserId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::USERS_COUNT)))
 }
 
-/// What a user may change about themself.
+/// A change of a user's profile.
 #[derive(Debug)]
 pub struct ProfileChange {
     /// The new text about the user.
@@ -158,12 +158,12 @@ pub struct ProfileChange {
     pub password: Option<NewPassword>,
     /// The new full name; `None` keeps the old one.
     pub fullname: Option<FullName>,
-    /// Whether submissions are announced by a tweet; `None` keeps it as it is.
+    /// Whether a tweet announces each submission; `None` keeps the setting.
     pub tweet_news: Option<bool>,
 }
 
-/// Changes a user's profile, all of it at once. With a new password the
-/// session is rotated and the new one returned.
+/// Changes a user's profile in one batch. A new password also ends the session; the new
+/// session is returned.
 ///
 /// # Errors
 /// [`Refusal::SessionEnded`], or the store's.
@@ -204,13 +204,13 @@ pub async fn update_profile(
     }
 }
 
-/// Demands that the session that `user` was read in has not ended since:
-/// hashing takes a while, and the owner may have logged a thief out meanwhile.
+/// Checks that the session in which `user` was read has not ended since: hashing takes
+/// time, and the owner may have logged an intruder out meanwhile.
 fn still_in_session(batch: &mut Batch, user: &User) -> CheckId {
     batch.field_equals(keys::user(user.id), "apisecret", user.apisecret.expose())
 }
 
-/// Sets a user's password on the operator's word and ends the user's sessions.
+/// Sets a user's password for the operator and ends the user's session.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.

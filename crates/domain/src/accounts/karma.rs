@@ -8,8 +8,8 @@ use crate::values::clock::Timestamp;
 use std::sync::Arc;
 use tidings_keyspace::Batch;
 
-/// Gives the viewer the karma of visiting, when the last such gain is long
-/// enough ago; once, even under concurrent visits.
+/// Gives the viewer the karma for visiting, if the last gain is long enough ago. Concurrent
+/// visits earn it once. Rounds: at most 1.
 ///
 /// # Errors
 /// When the store fails; the user is unchanged then.

@@ -1,7 +1,7 @@
 //! Setting a new password with a link sent by mail.
 //!
-//! The link carries a token of its own: it works once, for an hour, and is no
-//! session. Nobody learns from the answers whether a user has an address.
+//! The link carries its own token, which works once, for an hour, and is not a session.
+//! The answers do not reveal whether a user has an address.
 
 use crate::accounts::sessions;
 use crate::accounts::users::User;
@@ -18,8 +18,8 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Query};
 
-/// How long the link in the mail works.
-pub const LINK_LIFE: Duration = Duration::from_secs(3_600);
+/// How long the link in the mail is valid.
+const LINK_LIFE: Duration = Duration::from_secs(3_600);
 
 /// A mail to be sent.
 pub struct ResetMail {
@@ -34,7 +34,7 @@ pub struct ResetMail {
 }
 
 /// Prepares a reset, if a user with this name has this address and has not
-/// asked for one recently. `None` must look the same to who asked.
+/// asked for one recently. The caller must give the same answer for `None`.
 ///
 /// # Errors
 /// When the store fails.
@@ -80,8 +80,8 @@ pub async fn request_reset(
     .await
 }
 
-/// Takes a request back whose mail could not be sent, so that the user may ask
-/// again at once.
+/// Withdraws a request whose mail could not be sent, so that the user may ask again at
+/// once.
 ///
 /// # Errors
 /// When the store fails.
@@ -91,12 +91,12 @@ pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<(), Error> 
     batch.field_equals(&key, "pwd_reset", mail.requested.to_string());
     batch.delete_field(&key, "pwd_reset");
     batch.delete(keys::password_reset(&mail.token));
-    // A later request has replaced this one: it stays.
+    // If a later request has replaced this one, that one stays.
     site.apply(batch).await?;
     Ok(())
 }
 
-/// Whose password a link may set.
+/// The user whose password a link may set.
 ///
 /// # Errors
 /// [`Refusal::ResetLinkInvalid`], or the store's.
@@ -104,7 +104,8 @@ pub async fn check_link(site: &Site, token: &str) -> Result<UserId, Error> {
     read_link(site, token).await.map(|(id, _)| id)
 }
 
-/// Whose password a link may set, and the stored password that it was made for.
+/// The user whose password a link may set, and the stored password, which has not changed
+/// since the link was made.
 async fn read_link(site: &Site, token: &str) -> Result<(UserId, Option<String>), Error> {
     let mut query = Query::new();
     let link = query.string(keys::password_reset(token));
@@ -120,14 +121,14 @@ async fn read_link(site: &Site, token: &str) -> Result<(UserId, Option<String>),
     Ok((id, password))
 }
 
-/// What tells stored passwords apart without telling anything about them: a
-/// link ends with the password that it was made for.
+/// A fingerprint that distinguishes stored passwords and reveals nothing about them: a link
+/// is valid only while the password stays the same.
 fn fingerprint(password: Option<&str>) -> String {
     let digest = Sha256::digest(password.unwrap_or_default());
     hex::encode(digest).chars().take(16).collect()
 }
 
-/// Sets the new password and ends the link and all sessions of the user.
+/// Sets the new password, and ends the link and the user's session.
 ///
 /// # Errors
 /// [`Refusal::ResetLinkInvalid`], or the store's.
@@ -136,7 +137,7 @@ pub async fn set_new_password(site: &Site, token: &str, password: &NewPassword) 
     let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
     let link = keys::password_reset(token);
     let rotated = sessions::rotate(site, id, |batch| {
-        // Another use of the link has changed the password.
+        // Fails if another use of the link has changed the password.
         let unused = batch.field_unchanged(keys::user(id), "password", old.as_ref());
         batch.key_present(&link);
         batch.delete(&link);

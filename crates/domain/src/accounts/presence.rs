@@ -1,5 +1,5 @@
-//! When users were here last: `seen_time`. Who stays away for long gets no
-//! deliveries any more; on return, the home timeline is rebuilt in the background.
+//! When users last visited: the field `seen_time`. Tweets are no longer delivered to a user
+//! who stays away for long; on return, the home timeline is rebuilt in the background.
 
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::User;
@@ -11,15 +11,15 @@ use crate::values::clock::{Moment, Timestamp};
 use std::sync::Arc;
 use tidings_keyspace::Batch;
 
-/// Seconds for which a noted visit is news enough.
+/// Seconds between two writes of `seen_time`.
 const NOTED_SECONDS: u64 = 900;
 
-/// The kind of job that rebuilds the home timeline of a user who has returned. What it
-/// does is told where timelines are: `timelines::home_jobs::rebuild`.
+/// The kind of job that rebuilds the home timeline of a user who has returned. It is
+/// implemented in `timelines::home_jobs::rebuild`.
 pub(crate) const REBUILD_HOME: &str = "rebuild";
 
-/// Notes that a user is here. Answers whether that is a return: then what is
-/// stored of the home timeline is not to be trusted any more.
+/// Notes a visit. Returns whether the user returns after a long absence: then the stored
+/// home timeline is not complete. Rounds: at most 1.
 ///
 /// # Errors
 /// When the store fails.
@@ -35,14 +35,14 @@ pub(crate) async fn note_visit(site: &Site, now: Timestamp, user: &mut Arc<User>
     let returns = user.seen_time.is_some_and(|seen| site.rules.timelines.is_inactive(seen, now));
     let (job, moment) = (Job::new(REBUILD_HOME, user.id), Moment(now.0.saturating_mul(1000)));
     if returns {
-        // Until the timeline is rebuilt it is read from those who are followed.
-        // Deliveries that pass the user by raise it as well.
+        // Until the timeline is rebuilt, it is read from the authors' own timelines. A
+        // delivery that skips the user raises the floor as well.
         batch.sorted_raise(keys::HOME_FLOORS, user.id.to_string(), now.as_score());
         jobs::add(&mut batch, &job, moment, user.id);
     }
     match site.apply(batch).await? {
         Applied::Yes(_) if returns => site.jobs.start_soon(job, moment),
-        // Noted by another request at the same time.
+        // On a conflict another request has noted the visit.
         Applied::Yes(_) | Applied::No(_) => {}
     }
     Arc::make_mut(user).seen_time = Some(now);

@@ -18,19 +18,19 @@ use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, CheckId, Expiry, Hash, Query};
 
-/// How long failed logins count, from the first of them.
+/// How long failed logins are counted, from the first one.
 const FAILED_LOGIN_WINDOW: Duration = Duration::from_secs(60);
-/// How often a login looks at an account that changes under it.
+/// Attempts at a login while the account changes.
 const LOGIN_ATTEMPTS: usize = 4;
 
 /// A user's session: what a browser or a client needs to act as the user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Whose session.
+    /// The user.
     pub user_id: UserId,
     /// The session token, for the cookie `auth`.
     pub auth: String,
-    /// The secret that forms carry.
+    /// The secret that every form carries.
     pub apisecret: String,
 }
 
@@ -40,12 +40,12 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Logs a user in. Other sessions of the user stay alive. A password stored in
+/// Logs a user in. Other browsers of the user stay logged in. A password stored in
 /// an older form is replaced by a current hash.
 ///
 /// # Errors
-/// [`Refusal::WrongCredentials`] for an unknown user as for a wrong password,
-/// after the same time; [`Refusal::TooManyFailedLogins`], even for the right
+/// [`Refusal::WrongCredentials`] for an unknown user or a wrong password, after the same
+/// time; [`Refusal::TooManyFailedLogins`], even for the right
 /// password; or the store's.
 pub async fn log_in(
     site: &Site,
@@ -55,8 +55,8 @@ pub async fn log_in(
     address: IpAddr,
 ) -> Result<Session, Error> {
     let counted_by = failure_keys(username, address);
-    // A conflict means that the account has changed meanwhile, perhaps by another first
-    // login of an imported user.
+    // A conflict means that the account has changed meanwhile, for example by another
+    // first login of an imported user.
     site.act_without_turns(LOGIN_ATTEMPTS, || async {
         let (user, stored, verification) = verify(site, username, password, &counted_by).await?;
         let upgraded = match verification {
@@ -68,8 +68,8 @@ pub async fn log_in(
     .await
 }
 
-/// Compares the password of somebody who is logged in, for what needs it once
-/// more. A wrong one counts as a failed login.
+/// Asks a user who is logged in for the password again. A wrong one counts as a failed
+/// login.
 ///
 /// # Errors
 /// As [`log_in`].
@@ -83,7 +83,7 @@ pub(crate) async fn confirm_password(
     Ok(stored)
 }
 
-/// Finds the user with a name and compares the password; a wrong one counts.
+/// Finds the user with a name and compares the password; counts a wrong one.
 async fn verify(
     site: &Site,
     username: &str,
@@ -121,7 +121,7 @@ async fn verify(
     }
 }
 
-/// Reads the user with a name, unless too many logins failed lately.
+/// Reads the user with a name, unless too many logins have failed recently.
 async fn find_unless_slowed_down(
     site: &Site,
     username: &str,
@@ -134,7 +134,7 @@ async fn find_unless_slowed_down(
     let mut answers = site.store.query(query).await?;
     for (count, expiry) in failures {
         let count = answers.take(count);
-        // The key holds what somebody typed as a name: it is not logged.
+        // The key holds what was typed as a name: it is not logged.
         let count = fields::read_string(count.as_deref(), || "failed logins".to_owned()).unwrap_or(0);
         let expiry: Expiry = answers.take(expiry);
         if limit > 0 && count >= limit {
@@ -150,8 +150,8 @@ async fn find_unless_slowed_down(
     Ok((id.is_some() && !user.is_empty()).then_some(user))
 }
 
-/// Where failed logins are counted. A text that can be nobody's name counts for
-/// its address only: it must not become a key.
+/// The keys that count failed logins. A text that cannot be a username counts for the
+/// address only: it must not become a key.
 fn failure_keys(username: &str, address: IpAddr) -> Vec<String> {
     let mut keys = vec![keys::failed_logins_of_address(address)];
     if username.chars().count() <= limits::LONGEST_STORED_USERNAME && !username.chars().any(char::is_control)
@@ -171,7 +171,7 @@ async fn count_failed_login(site: &Site, counted_by: &[String]) -> Result<(), Er
         let mut answers = site.store.query(query).await?;
         let mut batch = Batch::new();
         for (key, count) in counts {
-            // The window begins with the first failure, and the count ends with it.
+            // The window starts at the first failure; the count expires with it.
             if answers.take(count).is_none() {
                 batch.key_absent(key);
                 batch.set_expiring(key, "1", FAILED_LOGIN_WINDOW);
@@ -185,8 +185,8 @@ async fn count_failed_login(site: &Site, counted_by: &[String]) -> Result<(), Er
     .await
 }
 
-/// Completes what an imported account may lack, and hands out its session, if the
-/// account has not changed since it was read.
+/// Adds what an imported account may lack, and opens its session if the account has not
+/// changed since it was read.
 fn open_session(
     now: Timestamp,
     user: &Hash,
@@ -205,7 +205,7 @@ fn open_session(
         apisecret: apisecret.map_or_else(|| fresh.apisecret.clone(), str::to_owned),
     };
     let mut batch = Batch::new();
-    // Whoever changes the password meanwhile wins: this login was with the old one.
+    // Fails if the password has changed meanwhile: this login used the old one.
     batch.field_equals(&key, "password", &stored.hash);
     for (field, secret) in [("auth", &session.auth), ("apisecret", &session.apisecret)] {
         batch.field_unchanged(&key, field, user.get(field));
@@ -232,17 +232,17 @@ pub async fn log_out(site: &Site, id: UserId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds a new password hash to a batch, in place of any older form.
+/// Adds a new password hash to a batch, and removes what an older hash needed.
 pub(crate) fn set_password(batch: &mut Batch, id: UserId, hash: &str) {
     batch.set_field(keys::user(id), "password", hash);
     batch.delete_field(keys::user(id), "salt");
 }
 
-/// Replaces a user's session token and secret, with further writes in the
-/// same batch. The old token ends.
+/// Replaces a user's session token and secret, with further writes in the same batch.
+/// The old token becomes invalid.
 ///
-/// `further` may add a check on which the right to do this rests. When that
-/// one does not hold, the answer is `None`, and nothing has happened.
+/// `further` may add a check that decides whether the caller may do this. If that check
+/// fails, nothing is written and the result is `None`.
 pub(crate) async fn rotate(
     site: &Site,
     id: UserId,

@@ -1,10 +1,10 @@
 //! Users as they are stored: the hash `user:<id>`.
 
-use crate::accounts::visit::{Found, SharedVisit, Visit};
+use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::action::Decision;
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
-use crate::fields::{self, Fields};
+use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -15,14 +15,14 @@ use std::ops::Deref;
 use std::sync::Arc;
 use tidings_keyspace::{Answers, Handle, Hash, Query, Reads, Tracked, TrackedHandle};
 
-/// The fields of a user that tell the name and the full name.
+/// The fields of a user with the username and the full name.
 pub(crate) const NAMES: [&str; 2] = ["username", "fullname"];
 
-/// The field of a user that tells when the account was deactivated.
+/// The field of a user that says when the account was deactivated, in Unix seconds.
 pub(crate) const DEACTIVATED: &str = "deactivated";
 
 crate::cache_kind! {
-    /// Names of users; `None` for an account that is gone.
+    /// Names of users; `None` for a deactivated account.
     struct Usernames: UserId => Option<Arc<str>>, "usernames", MEBIBYTE,
         |_, name| name.as_deref().map_or(0, str::len);
 }
@@ -42,32 +42,32 @@ pub struct User {
     pub username: String,
     /// When the account was created.
     pub ctime: Timestamp,
-    /// What voting is paid with.
+    /// Karma, which votes cost.
     pub karma: i64,
-    /// What the user says about themself; plain text, may be empty.
+    /// The profile text; plain, may be empty.
     pub about: String,
-    /// E-mail address, may be empty. Only for the user's own eyes.
+    /// The e-mail address; may be empty. Shown to the user only.
     pub email: String,
-    /// What the user may do beyond others.
+    /// Extra rights and preferences.
     pub flags: Flags,
-    /// Secret that every form of the user's session carries; empty for an
-    /// imported user who has not logged in here yet, and then no form is accepted.
+    /// The secret that every form of the user's session carries. It is empty for an
+    /// imported user who has not logged in here yet; then no form is accepted.
     pub apisecret: ApiSecret,
-    /// When karma for visiting was given last, if it is known.
+    /// When the user last earned karma by visiting, if known.
     pub karma_incr_time: Option<Timestamp>,
-    /// Answers and mentions not seen yet.
+    /// Replies and mentions that the user has not seen yet.
     pub replies: u64,
     /// The name shown beside the username; may be empty.
     pub fullname: String,
-    /// Whether a submission is announced to those who follow.
+    /// Whether a tweet announces each submission to the followers.
     pub tweet_news: bool,
-    /// When the user was here last, if it is known.
+    /// When the user last visited, if known.
     pub seen_time: Option<Timestamp>,
-    /// Who the account is when it votes on sites, once it has. Never shown.
+    /// The voter of the account, once it has voted on a site. Never shown.
     pub voter: Option<VoterId>,
 }
 
-/// What a user may do beyond others: letters in the field `flags`.
+/// Extra rights and preferences of a user: letters in the field `flags`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags {
     /// `a`: administrator.
@@ -84,18 +84,18 @@ impl Flags {
     }
 }
 
-/// A secret that never shows in logs.
+/// A secret that never appears in logs.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ApiSecret(String);
 
 impl ApiSecret {
-    /// The secret itself, to be put into the user's own forms.
+    /// The secret itself, for the user's own forms.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether what a form carried is this secret. An empty secret matches nothing.
+    /// Whether a form carried this secret. An empty secret matches nothing.
     #[must_use]
     pub fn matches(&self, given: &str) -> bool {
         crate::values::secrets::same_secret(&self.0, given)
@@ -109,18 +109,18 @@ impl std::fmt::Debug for ApiSecret {
 }
 
 impl User {
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         let texts = [&self.username, &self.about, &self.email, &self.fullname, &self.apisecret.0];
         size_of::<Self>() + texts.map(String::len).iter().sum::<usize>()
     }
 
-    /// Reads a user; `None` when the hash is absent or has no id and name, as
-    /// that of a deactivated account.
+    /// Reads a user; `None` when the hash is absent or has no id or no name, as after a
+    /// deactivation.
     #[must_use]
     pub fn from_hash(hash: &Hash) -> Option<Self> {
         let id = fields::read(hash.get("id"), || "a user".to_owned(), "id")?;
-        let fields = Fields::new(hash, || keys::user(id));
+        let fields = StoredFields::new(hash, || keys::user(id));
         let text = |field: &str| fields.text(field).unwrap_or_default().to_owned();
         Some(Self {
             id,
@@ -169,14 +169,14 @@ pub struct ProfileFacts {
     pub comments: u64,
     /// Tweets that are not deleted.
     pub tweets: u64,
-    /// Who follows the user.
+    /// Number of followers.
     pub followers: u64,
-    /// Whom the user follows.
+    /// Number of people whom the user follows.
     pub followings: u64,
 }
 
 impl ProfileFacts {
-    /// The profile as somebody sees it who follows the user, or does not.
+    /// The profile for a viewer who follows the user, or does not.
     #[must_use]
     pub fn followed(self, followed: bool) -> Profile {
         Profile { facts: self.into(), followed }
@@ -191,14 +191,14 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
     let site = visit.site_too();
     let name = keys::username_to_id(username);
     let flight = match visit.look_up(site.caches.of::<Profiles>(), &name).await? {
-        Found::Value(facts) => {
+        CacheResult::Hit(facts) => {
             visit.identify().await?;
             let mut query = Query::new();
             let followed = FollowedRead::ask(visit, &mut query, facts.user.id);
             let followed = followed.take(&mut visit.run(query).await?);
             return Ok(Profile { facts, followed });
         }
-        Found::Missing(flight) => flight,
+        CacheResult::Miss(flight) => flight,
     };
     let mut reads = Reads::default();
     let mut query = Query::new();
@@ -231,7 +231,7 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
     Ok(Profile { facts, followed: followed.take(&mut answers) })
 }
 
-/// Whether the viewer follows a user, on its way.
+/// A pending read: whether the viewer follows a user.
 struct FollowedRead(Option<Handle<Vec<Option<f64>>>>);
 
 impl FollowedRead {
@@ -244,7 +244,7 @@ impl FollowedRead {
     }
 }
 
-/// The id of the user with a name, without regard to case.
+/// The id of the user with a name, ignoring case.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's. Rounds: 1.
@@ -257,7 +257,7 @@ pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId, Error> {
     Ok(id.ok_or(Refusal::NoSuchUser)?)
 }
 
-/// Whether there is a user with an id. Users never go away again. Rounds: 1.
+/// Whether there is a user with an id. A user, once created, always exists. Rounds: 1.
 pub(crate) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
     let mut query = Query::new();
     let found = query.hash_fields(keys::user(id), ["id"]);
@@ -268,7 +268,8 @@ pub(crate) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
 pub(crate) struct UserNames(HashMap<UserId, Shared<Option<Arc<str>>>>);
 
 impl UserNames {
-    /// The name of a user, for a value that is made of it; `None` when the account is gone.
+    /// The name of a user; adds what was read for it to `reads`. `None` for a deactivated
+    /// account.
     pub(crate) fn collect_into(&self, id: UserId, reads: &mut Reads) -> Option<Arc<str>> {
         self.0.get(&id)?.collect_into(reads).clone()
     }
@@ -279,8 +280,7 @@ impl UserNames {
     }
 }
 
-/// The users' names on their way, one read for each different user whose name is not
-/// cached.
+/// Pending reads of users' names: one for each different user whose name is not cached.
 pub(crate) struct UserNamesRead {
     cached: HashMap<UserId, Shared<Option<Arc<str>>>>,
     read: PeopleRead,
@@ -329,28 +329,28 @@ pub(crate) struct PersonNames {
 pub(crate) struct People(HashMap<UserId, Tracked<Option<PersonNames>>>);
 
 impl People {
-    /// The names of a user; `None` when the account is gone.
+    /// The names of a user; `None` for a deactivated account.
     pub(crate) fn get(&self, id: UserId) -> Option<&PersonNames> {
         self.0.get(&id)?.peek().as_ref()
     }
 
-    /// The same, for a value that is made of it.
+    /// The same; adds what was read for it to `reads`.
     pub(crate) fn collect_into(&self, id: UserId, reads: &mut Reads) -> Option<PersonNames> {
         self.0.get(&id)?.clone().collect_into(reads)
     }
 
-    /// Those whose accounts are there.
+    /// The users whose accounts are not deactivated.
     pub(crate) fn ids(&self) -> impl Iterator<Item = UserId> {
         self.0.iter().filter(|(_, person)| person.peek().is_some()).map(|(id, _)| *id)
     }
 
-    /// Takes the names of a user out.
+    /// Removes and returns the names of a user.
     pub(crate) fn remove(&mut self, id: UserId) -> Option<PersonNames> {
         self.0.remove(&id)?.into_value()
     }
 }
 
-/// The users' names and full names on their way, one read for each different user.
+/// Pending reads of users' names and full names: one for each different user.
 pub(crate) struct PeopleRead(Vec<(UserId, TrackedHandle<Vec<Option<String>>>)>);
 
 impl PeopleRead {
@@ -376,7 +376,7 @@ impl PeopleRead {
     }
 }
 
-/// Gives or takes the flag of an administrator, by the operator.
+/// Makes a user an administrator, or no longer one, for the operator.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.

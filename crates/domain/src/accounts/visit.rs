@@ -1,13 +1,12 @@
-//! One visit: who asks, and the rounds of reads that answer.
+//! One visit: the viewer, and the rounds of reads that answer the request.
 //!
-//! Finding out who asks takes two dependent reads: the session token gives the
-//! user's id, the id gives the user. A page takes some rounds of its own. So
-//! the session's reads ride along with the page's rounds: the token in the
-//! first, the user in the second. A page learns who asks without a round more.
-//! Who has asked before is cached.
+//! Identifying the viewer takes two dependent reads: the session token gives the user's
+//! id, and the id gives the user. A page takes some rounds of its own, so the session's
+//! reads are added to them: the token to the first round, the user to the second. A page
+//! then identifies its viewer without an extra round. Sessions and viewers are cached.
 
 use crate::accounts::users::User;
-use crate::cache::{Cache, Flight, Kind, Lookup, MEBIBYTE, Shared, View};
+use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
@@ -20,16 +19,16 @@ use tidings_keyspace::{Answers, Query};
 const TOKEN: usize = 40;
 
 crate::cache_kind! {
-    /// Whose sessions there are, by the token.
+    /// Users by their session token.
     struct Sessions: String => UserId, "sessions", MEBIBYTE, |_, _| 2 * TOKEN;
 }
 
 crate::cache_kind! {
-    /// Users who visit.
+    /// Viewers.
     struct Viewers: UserId => Arc<User>, "viewers", 2 * MEBIBYTE, |_, user| user.size();
 }
 
-/// Someone looking at the site at one moment.
+/// One request: the site, the time, and who is viewing, as far as it is known.
 pub struct Visit {
     site: Arc<Site>,
     now: Timestamp,
@@ -46,8 +45,8 @@ enum Stage {
 }
 
 impl Visit {
-    /// A visit, with the session token that came with the request, if any.
-    /// A text that cannot be a token counts as none.
+    /// A visit with the session token of the request, if there is one. Text that cannot
+    /// be a token counts as none.
     #[must_use]
     pub fn new(site: Arc<Site>, now: Timestamp, token: Option<&str>) -> Self {
         let stage = match token {
@@ -60,7 +59,7 @@ impl Visit {
         visit
     }
 
-    /// Goes on as far as the cache knows who asks.
+    /// Identifies the viewer as far as the caches allow.
     fn recall(&mut self) {
         let caches = &self.site.caches;
         if let Stage::Token(token) = &self.stage
@@ -81,7 +80,7 @@ impl Visit {
         &self.site
     }
 
-    /// The site, for who goes on with the visit meanwhile.
+    /// A second handle on the site, for callers that also borrow the visit mutably.
     pub(crate) fn site_too(&self) -> Arc<Site> {
         self.site.clone()
     }
@@ -92,7 +91,7 @@ impl Visit {
         self.now
     }
 
-    /// Whether a session token came along, good or not.
+    /// Whether the request has a session token, valid or not.
     #[must_use]
     pub const fn has_token(&self) -> bool {
         !matches!(self.stage, Stage::Anonymous)
@@ -144,45 +143,45 @@ impl Visit {
         Ok(answers)
     }
 
-    /// How this visit looks at the caches. On a store that others write to it can use
-    /// them after its first round, which brings the keys that others have written.
+    /// How this visit sees the caches. On a shared store it can use them only after its
+    /// first round, which also fetches the keys that other servers have written.
     #[must_use]
     pub fn view(&self) -> View<'_> {
         View { store: &self.site.store, now: self.now, is_current: self.current }
     }
 
-    /// This visit without the viewer, for reading what is the same for everyone.
+    /// This visit without its viewer, for reads that are the same for everyone.
     pub(crate) const fn shared(&mut self) -> SharedVisit<'_> {
         SharedVisit(self)
     }
 
-    /// Looks a value up that is expensive to make. Where another is making it, this waits
-    /// until it is made; what it then gets to make has failed elsewhere.
-    pub(crate) async fn look_up<'a, K: Kind>(
+    /// Looks up a value that is expensive to make. If another request is making it, this
+    /// waits for it; a miss then means that the other request failed.
+    pub(crate) async fn look_up<'a, K: CacheKind>(
         &mut self,
         cache: &'a Cache<K>,
         key: &K::Key,
-    ) -> Result<Found<'a, K>, Error> {
+    ) -> Result<CacheResult<'a, K>, Error> {
         self.learn_writes_for(cache, key).await?;
         Ok(match cache.look_up(self.view(), key) {
-            Lookup::Hit(value) => Found::Value(value),
-            Lookup::Make(flight) => Found::Missing(flight),
+            Lookup::Hit(value) => CacheResult::Hit(value),
+            Lookup::Make(flight) => CacheResult::Miss(flight),
             Lookup::Wait(waiting) => match waiting.value(self.view()).await {
-                Some(value) => Found::Value(value),
-                None => Found::Missing(cache.make_too(key)),
+                Some(value) => CacheResult::Hit(value),
+                None => CacheResult::Miss(cache.make_too(key)),
             },
         })
     }
 
-    async fn learn_writes_for<K: Kind>(&mut self, cache: &Cache<K>, key: &K::Key) -> Result<(), Error> {
+    async fn learn_writes_for<K: CacheKind>(&mut self, cache: &Cache<K>, key: &K::Key) -> Result<(), Error> {
         if !self.current && cache.may_have(self.view(), key) {
             self.identify().await?;
         }
         Ok(())
     }
 
-    /// Who asks, as far as it is known: `None` for a visitor without a session,
-    /// and mostly before the first round.
+    /// The viewer's id as far as it is known: `None` for a visitor without a session, and
+    /// usually before the first round.
     #[must_use]
     pub fn viewer_id(&self) -> Option<UserId> {
         match &self.stage {
@@ -192,8 +191,8 @@ impl Visit {
         }
     }
 
-    /// Finds out by its own read who asks, where no round of the page has.
-    /// Rounds: 1, or none.
+    /// Identifies the viewer with a read of its own, if no round of the page has done so.
+    /// Rounds: at most 1.
     ///
     /// # Errors
     /// When the store fails.
@@ -204,15 +203,16 @@ impl Visit {
         Ok(self.viewer_id())
     }
 
-    /// Whether the viewer has been away for so long that the home timeline is
-    /// made anew; known once [`Visit::viewer`] has been asked.
+    /// Whether the viewer has been away for so long that the home timeline is being
+    /// rebuilt; known after [`Visit::viewer`].
     #[must_use]
     pub const fn has_returned(&self) -> bool {
         self.returned
     }
 
-    /// Who asks; runs what is left of the session's own reads. Earns the
-    /// viewer the karma of visiting, when it is due, and notes the visit.
+    /// The viewer. Runs what is left of the session's own reads, gives the viewer the
+    /// karma for visiting if it is due, and notes the visit. Rounds: at most 2, and 2
+    /// commits.
     ///
     /// # Errors
     /// When the store fails.
@@ -223,7 +223,7 @@ impl Visit {
         match &mut self.stage {
             Stage::Viewer(user) => {
                 if let Err(error) = crate::accounts::karma::reward_visit(&self.site, self.now, user).await {
-                    // The page is worth more than the point.
+                    // The page is more important than the karma.
                     tracing::warn!(user = %user.id, %error, "visit not rewarded");
                 }
                 match crate::accounts::presence::note_visit(&self.site, self.now, user).await {
@@ -237,20 +237,20 @@ impl Visit {
     }
 }
 
-/// What [`Visit::look_up`] has found.
-pub(crate) enum Found<'a, K: Kind> {
-    /// The value.
-    Value(Shared<K::Value>),
-    /// Nothing: the value is to be made.
-    Missing(Flight<'a, K>),
+/// The result of [`Visit::look_up`].
+pub(crate) enum CacheResult<'a, K: CacheKind> {
+    /// The value is cached.
+    Hit(Shared<K::Value>),
+    /// The caller makes the value.
+    Miss(Flight<'a, K>),
 }
 
-/// A visit of nobody in particular: the reads of a value that everyone shares. It cannot
-/// tell who visits.
+/// A visit without its viewer: for values that are the same for everyone. It cannot reveal
+/// the viewer.
 pub struct SharedVisit<'a>(&'a mut Visit);
 
 impl SharedVisit<'_> {
-    /// As [`Visit::run`]: what the session still has to read rides along.
+    /// As [`Visit::run`]: the session's next read is added to the round.
     ///
     /// # Errors
     /// When the store fails.
@@ -258,8 +258,8 @@ impl SharedVisit<'_> {
         self.0.run(query).await
     }
 
-    /// The same, where anything is asked: what the session has to read alone is left for
-    /// the next round.
+    /// The same, unless the query is empty: then the session's read waits for the next
+    /// round.
     ///
     /// # Errors
     /// When the store fails.
@@ -288,5 +288,5 @@ impl SharedVisit<'_> {
 
 /// Whether a text has the form of a session token: 40 hex digits.
 fn is_token(text: &str) -> bool {
-    text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    text.len() == TOKEN && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

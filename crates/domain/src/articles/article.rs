@@ -1,11 +1,11 @@
-//! Articles: every news item under a second, simple and explainable rule.
+//! Articles: every news item under a second, simple rule.
 //!
 //! The score of an article is the time of its posting and [`VOTE_SCORE`] for
-//! each vote. Votes count for a week; then the score is fixed and the list of
-//! who voted goes away. The keys and numbers are those of the first chapter of
-//! "Redis in Action", so that programs written after it work beside the site.
+//! each vote. Votes count for a week; then the score is fixed and the list of voters expires.
+//! The keys and numbers are those of the first chapter of "Redis in Action", so programs
+//! written for it work beside the site.
 
-use crate::fields::{self, Fields};
+use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
@@ -28,7 +28,7 @@ pub fn score(posted: Timestamp, votes: i64) -> f64 {
     posted.as_score() + f64::from(VOTE_SCORE) * votes as f64
 }
 
-/// How much longer votes on an article count; `None` when they do not any more.
+/// How much longer votes on an article count; `None` when they no longer do.
 #[must_use]
 pub fn open_for(posted: Timestamp, now: Timestamp) -> Option<Duration> {
     let left = posted.0.saturating_add(OPEN_SECONDS).checked_sub(now.0)?;
@@ -40,7 +40,7 @@ pub fn open_for(posted: Timestamp, now: Timestamp) -> Option<Duration> {
 pub struct Article {
     /// The title of the item.
     pub title: String,
-    /// Where it leads to.
+    /// The URL that it leads to.
     pub link: String,
     /// Who posted it, as `user:<id>`.
     pub poster: String,
@@ -55,7 +55,7 @@ impl Article {
     /// fields.
     #[must_use]
     pub(crate) fn from_hash(id: NewsId, hash: &Hash) -> Option<Self> {
-        let fields = Fields::new(hash, || keys::article(id));
+        let fields = StoredFields::new(hash, || keys::article(id));
         Some(Self {
             title: fields.text("title")?.to_owned(),
             link: fields.text("link")?.to_owned(),
@@ -94,13 +94,12 @@ impl Article {
     }
 }
 
-/// Where an article leads to: the link of the item, or the item's own address.
+/// The URL of an article: that of the item, or the address of the item's own page.
 pub(crate) fn link(site: &Site, id: NewsId, url: Option<&NewsUrl>) -> String {
     url.map_or_else(|| format!("{}/news/{id}", site.address), |url| url.as_str().to_owned())
 }
 
-/// Adds a new article to a batch, voted for by all of `voters`, who are all
-/// different.
+/// Adds a new article to a batch, with the votes of all `voters`, who are all different.
 pub(crate) fn write_new<'a>(
     batch: &mut Batch,
     now: Timestamp,
@@ -129,7 +128,7 @@ pub(crate) fn write_new<'a>(
     }
 }
 
-/// Where an article stands in the two lists of all articles.
+/// The scores of an article in the two lists of all articles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Placed {
     time: f64,
@@ -137,14 +136,14 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// Adds the article to a topic, and to its lists where they are kept.
+    /// Adds the article to a topic, and to the lists of the topic that are stored.
     fn enter(self, batch: &mut Batch, name: &str, topic: &Topic) {
         batch.add_member(keys::group(topic), name);
         batch.sorted_increment(keys::TOPICS, topic.as_str(), 1.0);
         let [by_score, by_time] = lists_of(topic);
         batch.sorted_add_if_present(&by_score, name, self.score);
         batch.sorted_add_if_present(&by_time, name, self.time);
-        // A list that was empty is built anew.
+        // A list that was empty is built again.
         batch.delete(keys::built(&by_score));
         batch.delete(keys::built(&by_time));
     }
@@ -165,15 +164,15 @@ pub(crate) fn lists_of(topic: &Topic) -> [String; 2] {
     [keys::articles_of_topics_by_score(&topics), keys::articles_of_topics_by_time(&topics)]
 }
 
-/// Whether there is an article of a news item, on its way.
+/// A pending read: whether a news item has an article.
 pub(crate) struct PlaceRead {
     id: NewsId,
     time: Handle<Vec<Option<f64>>>,
     score: Handle<Vec<Option<f64>>>,
 }
 
-/// What is to be done with the article of a news item, if there is one. A
-/// database of an older site has none before `tidings check articles --repair`.
+/// A change of the article of a news item, if there is one. A database of an older site
+/// has no articles before `tidings check articles --repair`.
 pub(crate) struct ArticleChange {
     id: NewsId,
     placed: Option<Placed>,
@@ -197,8 +196,8 @@ impl PlaceRead {
 }
 
 impl ArticleChange {
-    /// Demands that what was read still holds: a batch that changes the news
-    /// item must not pass by an article that has just been made.
+    /// Checks that what was read is still true: a batch that changes the news item must
+    /// not miss an article that has just been made.
     fn guard(&self, batch: &mut Batch) {
         let name = keys::article(self.id);
         match self.placed {
@@ -212,7 +211,7 @@ impl ArticleChange {
         }
     }
 
-    /// Follows an edit of the news item, whose topics are `before` until then.
+    /// Applies an edit of the news item, whose topics change from `before` to `after`.
     pub(crate) fn edit(&self, batch: &mut Batch, title: &str, link: &str, before: &Topics, after: &Topics) {
         self.guard(batch);
         let Some(placed) = self.placed else {
@@ -245,14 +244,14 @@ impl ArticleChange {
     }
 }
 
-/// What a vote on an article depends on, on its way.
-pub(crate) struct VoteRead {
+/// Pending reads of what a vote on an article depends on.
+pub(crate) struct ArticleVoteRead {
     place: PlaceRead,
     voted: Handle<bool>,
     expiry: Handle<Expiry>,
 }
 
-impl VoteRead {
+impl ArticleVoteRead {
     pub(crate) fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
         Self {
             place: PlaceRead::ask(query, id),
@@ -261,26 +260,32 @@ impl VoteRead {
         }
     }
 
-    pub(crate) fn take(self, answers: &mut Answers, now: Timestamp, news: &News, voter: UserId) -> Vote {
+    pub(crate) fn take(
+        self,
+        answers: &mut Answers,
+        now: Timestamp,
+        news: &News,
+        voter: UserId,
+    ) -> ArticleVote {
         let article = self.place.take(answers);
         let (voted, expiry) = (answers.take(self.voted), answers.take(self.expiry));
         let open_for = open_for(news.ctime, now).filter(|_| article.placed.is_some() && !voted);
-        Vote { article, voter, open_for, expiry }
+        ArticleVote { article, voter, open_for, expiry }
     }
 }
 
 /// A vote up on the article of a news item.
-pub(crate) struct Vote {
+pub(crate) struct ArticleVote {
     article: ArticleChange,
     voter: UserId,
     /// How much longer votes count; `None` when this one does not.
     open_for: Option<Duration>,
-    /// When the list of who voted goes away.
+    /// When the list of voters expires.
     expiry: Expiry,
 }
 
-impl Vote {
-    /// Counts the vote, if it counts.
+impl ArticleVote {
+    /// Adds the vote to a batch, if it counts.
     pub(crate) fn write(&self, batch: &mut Batch) {
         self.article.guard(batch);
         let Some(open_for) = self.open_for else {
@@ -291,7 +296,7 @@ impl Vote {
         batch.member_absent(&voted, &voter);
         batch.add_member(&voted, voter);
         match self.expiry {
-            // A vote never lengthens the life of the list.
+            // A vote never extends the life of the list.
             Expiry::In(_) => {}
             Expiry::Absent => {
                 batch.key_absent(&voted);

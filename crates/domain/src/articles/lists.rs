@@ -1,17 +1,17 @@
-//! Lists of articles: the best, the newest, and those of topics.
+//! Lists of articles: the best, the newest, and by topic.
 //!
 //! The two lists of all articles are always exact. A list of topics is derived
-//! from the groups of its topics and one of the two, kept for
-//! [`TOPIC_LIST_SECONDS`], and built anew by the first reader after that.
+//! from the groups of its topics and one of the two. It expires after
+//! [`TOPIC_LIST_SECONDS`]; the next reader builds it again.
 
 use crate::accounts::visit::Visit;
 use crate::articles::article::Article;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::lines::{self, Item, ItemsRead, NewsLine};
+use crate::news::lines::{self, ItemsRead, ListedItem, NewsLine};
 use crate::site::Site;
 use crate::values::ids::NewsId;
-use crate::values::limits::{ARTICLES_PER_PAGE, TOPIC_LIST_SECONDS};
+use crate::values::limits::{ARTICLES_PER_PAGE, MAX_PAGE_NUMBER, TOPIC_LIST_SECONDS};
 use crate::values::topic::{Topic, TopicChoice};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Order, Query, Reads, Selection};
@@ -50,8 +50,6 @@ pub struct PageNumber(u64);
 impl PageNumber {
     /// The first page.
     pub const FIRST: Self = Self(1);
-    /// The last that can be asked for: more than any list has.
-    pub const LAST: u64 = 1_000_000_000;
 
     /// The number itself, at least 1.
     #[must_use]
@@ -66,7 +64,7 @@ impl PageNumber {
     }
 }
 
-/// A text is no number of a page.
+/// The text is not a page number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not the number of a page")]
 pub struct NotAPage;
@@ -76,7 +74,9 @@ impl std::str::FromStr for PageNumber {
 
     fn from_str(text: &str) -> Result<Self, NotAPage> {
         match text.parse() {
-            Ok(number) if (1..=Self::LAST).contains(&number) && text.bytes().all(|b| b.is_ascii_digit()) => {
+            Ok(number)
+                if (1..=MAX_PAGE_NUMBER).contains(&number) && text.bytes().all(|b| b.is_ascii_digit()) =>
+            {
                 Ok(Self(number))
             }
             _ => Err(NotAPage),
@@ -136,7 +136,7 @@ pub async fn of_topics(
     }
     let mut lines = read_lines(visit, list.names).await?;
     if order == ArticleOrder::Score {
-        // The order is a little old, the scores are not.
+        // The stored order may be a little old, but the scores are current.
         lines.sort_by(|left, right| {
             right.score.total_cmp(&left.score).then_with(|| right.line.news.id.cmp(&left.line.news.id))
         });
@@ -144,8 +144,8 @@ pub async fn of_topics(
     Ok(ArticlePage { lines, total: list.total })
 }
 
-/// A page of a list of topics as it is kept.
-struct List {
+/// A page of a list of topics as stored.
+struct TopicListPage {
     names: Vec<String>,
     total: u64,
     is_built: bool,
@@ -156,7 +156,7 @@ async fn read_list(
     topics: &TopicChoice,
     order: ArticleOrder,
     page: PageNumber,
-) -> Result<List, Error> {
+) -> Result<TopicListPage, Error> {
     let key = order.of(topics);
     let mut query = Query::new();
     let known = query.scores(keys::TOPICS, topics.topics().iter().map(Topic::as_str));
@@ -169,16 +169,16 @@ async fn read_list(
         return Err(Refusal::NoSuchTopic(unknown.to_string()).into());
     }
     let total = answers.take(total);
-    Ok(List {
+    Ok(TopicListPage {
         names: answers.take(range).into_iter().map(|(name, _)| name).collect(),
         total,
-        // Another program may have built it, after the book: without our mark.
+        // A program written for the book builds lists without our mark.
         is_built: total > 0 || answers.take(built).is_some(),
     })
 }
 
-/// Builds a list of topics, unless somebody has just done so. One at a time,
-/// so that actions of others are applied in between.
+/// Builds a list of topics, unless another reader has just done so. Lists are built one at a
+/// time, so that other actions come in between. Rounds: 1.
 async fn build(site: &Site, topics: &TopicChoice, order: ArticleOrder) -> Result<(), Error> {
     let key = order.of(topics);
     let built = keys::built(&key);
@@ -199,8 +199,8 @@ async fn build(site: &Site, topics: &TopicChoice, order: ArticleOrder) -> Result
     Ok(())
 }
 
-/// Reads articles by their names, in the order given; those that are gone or
-/// deleted are left out. Rounds: 2.
+/// Reads articles by their names, in the order given, without those that are missing or
+/// deleted. Rounds: 2.
 async fn read_lines(visit: &mut Visit, names: Vec<String>) -> Result<Vec<ArticleLine>, Error> {
     let mut query = Query::new();
     let ids: Vec<NewsId> = names.iter().filter_map(|name| keys::news_of_article(name)).collect();
@@ -217,7 +217,7 @@ async fn read_lines(visit: &mut Visit, names: Vec<String>) -> Result<Vec<Article
         let score = score.unwrap_or_else(|| article.score());
         Some((item, (article, score)))
     });
-    let (items, articles): (Vec<Item>, Vec<_>) = listed.unzip();
+    let (items, articles): (Vec<ListedItem>, Vec<_>) = listed.unzip();
     let lines = lines::complete(visit, items).await?.into_iter().zip(articles);
     Ok(lines.map(|(line, (article, score))| ArticleLine { line, article, score }).collect())
 }

@@ -1,9 +1,8 @@
-//! Checking all articles against their news, and mending what differs.
+//! Checking all articles against their news, and repairing what differs.
 //!
-//! A database of an older site has news and no articles. Each item is looked
-//! at for itself and mended in a batch of its own that demands that nothing
-//! has changed since it was looked at. So the site may go on meanwhile, and an
-//! interrupted repair is gone on with by asking for it again.
+//! A database of an older site has news and no articles. Each item is checked and
+//! repaired in its own batch, which fails if the item has changed since it was read. So the
+//! site can stay in use, and an interrupted repair can be run again.
 
 use crate::action::Decision;
 use crate::articles::article::{Article, OPEN_SECONDS, open_for};
@@ -11,7 +10,7 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::news::item::News;
-use crate::report::Found;
+use crate::report::CheckReport;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
@@ -20,16 +19,16 @@ use crate::values::topic::Topic;
 use std::collections::BTreeSet;
 use tidings_keyspace::{Batch, Expiry, Handle, Hash, Order, Query};
 
-/// Votes read of one item: more than any item has users.
+/// No bound: more than any list has members.
 const ALL: u64 = 1 << 40;
 
-/// The listed news, some at a time: the articles that they must have.
+/// A walk through the listed news, some at a time, that checks their articles.
 pub struct NewsWalk<'a> {
     site: &'a Site,
     now: Timestamp,
     repair: bool,
     start: u64,
-    /// The topics that items name.
+    /// The topics of the items seen so far.
     named: BTreeSet<Topic>,
 }
 
@@ -40,12 +39,12 @@ impl<'a> NewsWalk<'a> {
         Self { site, now, repair, start: 0, named: BTreeSet::new() }
     }
 
-    /// Looks at the next items; `None` after the last. Rounds: 3, and some for
-    /// each item that is mended.
+    /// Checks the next items; `None` after the last. Rounds: 3, and some for each item
+    /// that is repaired.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn next(&mut self) -> Result<Option<Found>, Error> {
+    pub async fn next(&mut self) -> Result<Option<CheckReport>, Error> {
         let mut query = Query::new();
         let ids = query.sorted_range(keys::NEWS_CRON, Order::Ascending, self.start, ARTICLE_CHECK_CHUNK);
         let ids = self.site.store.query(query).await?.take(ids);
@@ -54,28 +53,28 @@ impl<'a> NewsWalk<'a> {
         }
         self.start += ARTICLE_CHECK_CHUNK;
         let ids: Vec<NewsId> = ids.into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
-        let mut found = Found::default();
+        let mut found = CheckReport::default();
         let states = read_states(self.site, self.now, &ids).await?;
         for state in states {
             self.named.extend(state.news.topics.iter().cloned());
             let different = state.differs(self.site);
-            let mended = different && self.repair && mend(self.site, self.now, state).await?;
-            found.count(different, mended);
+            let repaired = different && self.repair && repair_article(self.site, self.now, state).await?;
+            found.count(different, repaired);
         }
         Ok(Some(found))
     }
 
-    /// The topics that the items seen so far name.
+    /// The topics of the items seen so far.
     #[must_use]
     pub fn into_topics(self) -> BTreeSet<Topic> {
         self.named
     }
 }
 
-/// What there is of an item and its article.
+/// An item and its article as stored.
 struct State {
     news: News,
-    /// The votes up as the item counts them, to see whether there are new ones.
+    /// The item's counter of votes up, to notice new votes.
     stored_up: Option<String>,
     hash: Hash,
     by_time: Option<f64>,
@@ -90,7 +89,7 @@ struct State {
     open_seconds: Option<u64>,
 }
 
-/// One item and its article on their way.
+/// Pending reads of one item and its article.
 struct StateRead {
     news: News,
     stored_up: Option<String>,
@@ -160,12 +159,12 @@ async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<
 }
 
 impl State {
-    /// The article as it must be.
+    /// The article as it should be.
     ///
-    /// While votes count, it has those of all who are in `voted:`, where other
-    /// programs may have added some, and of all who voted the item up. After
-    /// that it keeps the votes that it has, where they go with its score;
-    /// otherwise it has those who voted the item up within its first week.
+    /// While votes count, it has the votes of all members of `voted:`, where other
+    /// programs may have added some, and of all who voted the item up. After that it keeps
+    /// its votes if they agree with its score; otherwise it has the votes up of the item's
+    /// first week.
     fn expected(&self, site: &Site) -> Article {
         let votes = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let within_week = votes(self.voters.len());
@@ -200,8 +199,8 @@ impl State {
         }
     }
 
-    /// The batch that makes the article what it must be.
-    fn mending(&self, site: &Site) -> Batch {
+    /// The batch that makes the article what it should be.
+    fn repair_batch(&self, site: &Site) -> Batch {
         let expected = self.expected(site);
         let (news_key, name) = (keys::news(self.news.id), keys::article(self.news.id));
         let mut batch = Batch::new();
@@ -226,7 +225,7 @@ impl State {
         batch.set_fields(&name, expected.fields());
         batch.sorted_add(keys::ARTICLES_BY_TIME, &name, expected.time.as_score());
         batch.sorted_add(keys::ARTICLES_BY_SCORE, &name, expected.score());
-        self.mend_voted(&mut batch);
+        self.repair_voted(&mut batch);
         for topic in &self.missing_in {
             batch.member_absent(keys::group(topic), &name);
             batch.add_member(keys::group(topic), &name);
@@ -235,7 +234,7 @@ impl State {
         batch
     }
 
-    fn mend_voted(&self, batch: &mut Batch) {
+    fn repair_voted(&self, batch: &mut Batch) {
         if !self.voted_differs() {
             return;
         }
@@ -254,27 +253,27 @@ impl State {
     }
 }
 
-/// Makes an article what it must be. Returns whether it is that now.
-async fn mend(site: &Site, now: Timestamp, state: State) -> Result<bool, Error> {
+/// Makes an article what it should be. Returns whether it now is.
+async fn repair_article(site: &Site, now: Timestamp, state: State) -> Result<bool, Error> {
     let id = state.news.id;
-    if let Applied::Yes(_) = site.apply(state.mending(site)).await? {
+    if let Applied::Yes(_) = site.apply(state.repair_batch(site)).await? {
         return Ok(true);
     }
-    // Somebody has changed the item since it was read.
+    // The item has changed since it was read.
     site.act(&keys::news(id), || async {
         Ok(match read_states(site, now, &[id]).await?.pop().filter(|state| state.differs(site)) {
-            Some(state) => Decision::commit(state.mending(site), true),
+            Some(state) => Decision::commit(state.repair_batch(site), true),
             None => Decision::Done(true),
         })
     })
     .await
 }
 
-/// Finds articles whose news are not listed, and removes them.
+/// Finds articles whose news are not listed, and with `repair` removes them.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn check_orphans(site: &Site, repair: bool) -> Result<Found, Error> {
+pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Error> {
     let mut orphans: BTreeSet<String> = BTreeSet::new();
     for list in [keys::ARTICLES_BY_TIME, keys::ARTICLES_BY_SCORE] {
         let mut start = 0;
@@ -292,7 +291,7 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<Found, Error> {
             orphans.extend(gone);
         }
     }
-    let mut found = Found::default();
+    let mut found = CheckReport::default();
     for name in orphans {
         if repair {
             let mut batch = Batch::new();
@@ -309,7 +308,7 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<Found, Error> {
     Ok(found)
 }
 
-/// Whether each article's news item is there and not deleted. Rounds: 1.
+/// Whether each article's news item exists and is not deleted. Rounds: 1.
 async fn are_listed(site: &Site, names: &[String]) -> Result<Vec<bool>, Error> {
     let mut query = Query::new();
     let reads: Vec<_> = names
@@ -323,18 +322,18 @@ async fn are_listed(site: &Site, names: &[String]) -> Result<Vec<bool>, Error> {
         .collect())
 }
 
-/// Compares the groups of topics with what the news say, and the counts of
-/// articles with the groups. `named` are the topics that news name.
+/// Compares the groups of topics with the topics of news, and the counts of articles with
+/// the groups. `named` are the topics that news have.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn check_topics(site: &Site, named: BTreeSet<Topic>, repair: bool) -> Result<Found, Error> {
+pub async fn check_topics(site: &Site, named: BTreeSet<Topic>, repair: bool) -> Result<CheckReport, Error> {
     let mut query = Query::new();
     let listed = query.sorted_range(keys::TOPICS, Order::Ascending, 0, ALL);
     let listed = site.store.query(query).await?.take(listed);
     let listed = listed.into_iter().filter_map(|(name, _)| Topic::parse("topic", &name).ok());
     let topics: BTreeSet<Topic> = named.into_iter().chain(listed).collect();
-    let mut found = Found::default();
+    let mut found = CheckReport::default();
     for topic in topics {
         let strangers = strangers_in(site, &topic).await?;
         let removed = strangers.len();
@@ -353,7 +352,7 @@ pub async fn check_topics(site: &Site, named: BTreeSet<Topic>, repair: bool) -> 
     Ok(found)
 }
 
-/// The members of a topic's group whose news do not name the topic.
+/// The members of a topic's group whose news do not have the topic.
 async fn strangers_in(site: &Site, topic: &Topic) -> Result<Vec<String>, Error> {
     let mut query = Query::new();
     let members = query.members(keys::group(topic));
@@ -376,7 +375,7 @@ async fn strangers_in(site: &Site, topic: &Topic) -> Result<Vec<String>, Error> 
     Ok(strangers)
 }
 
-/// By how many articles the count of a topic is too high.
+/// The number of articles by which the count of a topic is too high.
 #[allow(clippy::cast_precision_loss)]
 async fn surplus_of(site: &Site, topic: &Topic) -> Result<f64, Error> {
     let mut query = Query::new();
@@ -389,9 +388,8 @@ async fn surplus_of(site: &Site, topic: &Topic) -> Result<f64, Error> {
     Ok(counted.map_or(-members, |counted| counted - members))
 }
 
-/// Corrects the count of a topic by the same number that two looks in a row
-/// found, so that a submission in the same moment is not counted twice.
-/// Returns the correction.
+/// Corrects the count of a topic once two reads in a row have found the same surplus, so
+/// that a concurrent submission is not counted twice. Returns the surplus.
 async fn settle(site: &Site, topic: &Topic) -> Result<f64, Error> {
     let mut before = surplus_of(site, topic).await?;
     loop {

@@ -1,8 +1,8 @@
 //! Renaming and merging topics: their articles move, some at a time.
 //!
-//! A topic may have very many articles, so a move takes many batches. What is
-//! moving where is noted under `topic.moves` from the first to the last of
-//! them: an interrupted move goes on where it was when it is asked for again.
+//! A topic may have very many articles, so a move takes many batches. The hash
+//! `topic.moves` has the move from the first batch to the last: repeating an interrupted
+//! move finishes it.
 
 use crate::accounts::users::User;
 use crate::action::Decision;
@@ -16,7 +16,7 @@ use crate::values::limits::TOPIC_MOVE_CHUNK;
 use crate::values::topic::Topic;
 use tidings_keyspace::{Batch, Query};
 
-/// How two topics become one.
+/// How a topic moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
     /// The topic gets a name that no topic has.
@@ -25,8 +25,9 @@ pub enum Move {
     Merge,
 }
 
-/// Moves all articles of one topic to another, which then is the only one of
-/// the two. Returns how many moved. Repeating an interrupted move finishes it.
+/// Moves all articles of one topic to another, and removes the first. Returns how many
+/// articles moved. Repeating an interrupted move finishes it. Rounds: about 6, and 2 for
+/// each hundred articles.
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], [`Refusal::SameTopic`],
@@ -54,7 +55,7 @@ pub async fn move_topic(
         let mut answers = site.store.query(query).await?;
         let members = answers.take(members);
         if answers.take(moving) != [Some(to.to_string())] {
-            // It is finished, by us or by somebody who asked for the same.
+            // It is finished, by us or by another request for the same move.
             return Ok(moved);
         }
         if members.is_empty() {
@@ -66,7 +67,7 @@ pub async fn move_topic(
     }
 }
 
-/// Notes that the move is under way, unless it is.
+/// Notes that the move is under way, unless that is noted already.
 async fn begin(site: &Site, kind: Move, from: &Topic, to: &Topic) -> Result<(), Error> {
     site.act(keys::TOPIC_MOVES, || async {
         let mut query = Query::new();
@@ -128,7 +129,7 @@ async fn move_articles(site: &Site, from: &Topic, to: &Topic, names: &[String]) 
         let moving = query.hash_fields(keys::TOPIC_MOVES, [from.as_str()]);
         let mut answers = site.store.query(query).await?;
         if answers.take(moving) != [Some(to.to_string())] {
-            // Somebody else has finished it.
+            // Another request has finished it.
             return Ok(Decision::Done(0));
         }
         let mut batch = Batch::new();
@@ -164,7 +165,7 @@ async fn move_articles(site: &Site, from: &Topic, to: &Topic, names: &[String]) 
     .await
 }
 
-/// Replaces the topic in the item's own list of them, if nobody has changed it.
+/// Replaces the topic in the item's own list of topics, unless the list has changed.
 fn replace(batch: &mut Batch, id: NewsId, news: &News, from: &Topic, to: &Topic) {
     let key = keys::news(id);
     if let Some(stored) = &news.stored_topics {
@@ -173,7 +174,7 @@ fn replace(batch: &mut Batch, id: NewsId, news: &News, from: &Topic, to: &Topic)
     batch.set_field(key, "topics", news.topics.with_replaced(from, to).stored());
 }
 
-/// Takes the emptied topic away, unless somebody submitted under it meanwhile.
+/// Removes the emptied topic, unless something was submitted to it meanwhile.
 async fn finish(site: &Site, from: &Topic, to: &Topic) -> Result<(), Error> {
     let mut batch = Batch::new();
     batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
@@ -186,7 +187,7 @@ async fn finish(site: &Site, from: &Topic, to: &Topic) -> Result<(), Error> {
     Ok(())
 }
 
-/// Drops the lists of a topic; the next reader has them built.
+/// Removes the stored lists of a topic; the next reader builds them again.
 fn drop_lists(batch: &mut Batch, topic: &Topic) {
     for list in lists_of(topic) {
         batch.delete(keys::built(&list));

@@ -1,7 +1,7 @@
 //! Topics: what articles are about.
 //!
 //! A topic is a name in the sorted set `topics` and the set of its articles.
-//! It comes to be with its first article, and stays when the last has left.
+//! The first article creates it, and it stays when the last article has left.
 
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
@@ -22,7 +22,7 @@ pub struct TopicLine {
     pub articles: u64,
 }
 
-/// The topics with most articles, those with as many by name. Rounds: 1.
+/// The `most` topics with the most articles; ties by name. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
@@ -30,10 +30,10 @@ pub async fn largest(visit: &mut Visit, most: u64) -> Result<Vec<TopicLine>, Err
     Ok(overview(visit, most).await?.topics)
 }
 
-/// The topics, and what is being done with them.
+/// The topics, and the moves that are not finished.
 #[derive(Debug, Default)]
 pub struct TopicsOverview {
-    /// The topics with most articles, those with as many by name.
+    /// The topics with the most articles; ties by name.
     pub topics: Vec<TopicLine>,
     /// Moves that are under way or were interrupted: from, to.
     pub moves: BTreeMap<String, String>,
@@ -64,14 +64,14 @@ async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview, Error>
     Ok(TopicsOverview { topics, moves: answers.take(moves).0.into_iter().collect() })
 }
 
-/// A count that is stored as a score; 0 for one below.
+/// A count that is stored as a score; 0 for a negative one.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn whole(score: f64) -> u64 {
     // A cast saturates: negative numbers become 0.
     score as u64
 }
 
-/// Which of an item's topics exist, on its way.
+/// A pending read: which of an item's topics exist.
 pub(crate) struct TopicsRead(Handle<Vec<Option<f64>>>);
 
 impl TopicsRead {
@@ -79,8 +79,8 @@ impl TopicsRead {
         Self(query.scores(keys::TOPICS, topics.iter().map(Topic::as_str)))
     }
 
-    /// Refuses topics that are new where the user may not make new ones.
-    /// Those that exist must still do so when the batch is applied.
+    /// Refuses new topics if the user may not create any, and adds checks that the others
+    /// still exist when the batch is applied.
     ///
     /// # Errors
     /// [`Refusal::NewTopicNeedsKarma`].

@@ -1,7 +1,7 @@
-//! Comments as they are stored, and writing, editing and deleting them.
+//! Comments as stored; posting, editing and deleting them.
 //!
-//! All comments of an item are one hash, `thread:comment:<news id>`: a field
-//! for each comment, its value the comment as JSON. A thread is one read.
+//! All comments of an item are one hash, `thread:comment:<news id>`, with the comments as
+//! JSON by id. So a thread is one read.
 
 use crate::accounts::users::{self, User};
 use crate::action::Decision;
@@ -19,9 +19,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use tidings_keyspace::{Batch, Query};
 
-/// The field of a thread that counts its comments.
+/// The field of a thread with the last comment id drawn.
 pub(crate) const NEXT_ID: &str = "nextid";
-/// The parent of a comment that answers the item.
+/// The stored parent of a comment on the item itself.
 const NO_PARENT: i64 = -1;
 
 /// A comment.
@@ -35,7 +35,7 @@ pub struct Comment {
     pub ctime: Timestamp,
     /// Who wrote it.
     pub user_id: UserId,
-    /// The comment that it answers; `None` for one that answers the item.
+    /// The comment that it replies to; `None` for a comment on the item itself.
     pub parent_id: Option<CommentId>,
     /// Who voted it up.
     pub up: Vec<u64>,
@@ -43,12 +43,12 @@ pub struct Comment {
     pub down: Vec<u64>,
     /// Whether it was deleted.
     pub deleted: bool,
-    /// Fields that other programs added; kept as they are.
+    /// Fields of other programs, which are preserved.
     extra: Map<String, Value>,
 }
 
-/// A comment as we write it, which is read without detours. What differs from
-/// it in any way is read field by field.
+/// A comment exactly as we write it, for fast parsing. Any other form is read field by
+/// field.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AsWritten {
@@ -75,7 +75,7 @@ fn number(value: &Value) -> Option<i64> {
     }
 }
 
-/// The voters in a list; what is no list holds none.
+/// The voters in a list; none if the value is not a list.
 fn voters(value: Option<Value>) -> Vec<u64> {
     let value = value.unwrap_or_default();
     let voters = value.as_array().into_iter().flatten();
@@ -83,7 +83,7 @@ fn voters(value: Option<Value>) -> Vec<u64> {
 }
 
 impl Comment {
-    /// About how many bytes it takes beside itself.
+    /// The approximate bytes of its text and votes.
     pub(crate) fn size(&self) -> usize {
         self.body.len() + size_of_val(&*self.up) + size_of_val(&*self.down)
     }
@@ -109,8 +109,8 @@ impl Comment {
         }
     }
 
-    /// Reads a comment; `None` when the field is no id (as `nextid`) or the
-    /// value no comment.
+    /// Reads a comment; `None` when the field is not an id (such as `nextid`) or the value
+    /// is not a comment.
     #[must_use]
     pub fn from_field(field: &str, json: &str) -> Option<Self> {
         Self::from_json(field.parse().ok()?, json)
@@ -215,7 +215,7 @@ impl Comment {
     /// Whether `viewer` may edit it now.
     ///
     /// # Errors
-    /// The refusal that tells why not.
+    /// The refusal that says why not.
     pub fn may_edit(&self, viewer: &User, now: Timestamp, window_seconds: u64) -> Result<(), Refusal> {
         if viewer.id != self.user_id {
             return Err(Refusal::NotYourComment);
@@ -232,13 +232,13 @@ impl Comment {
     /// Whether `viewer` may delete it now; administrators may at any time.
     ///
     /// # Errors
-    /// The refusal that tells why not.
+    /// The refusal that says why not.
     pub fn may_delete(&self, viewer: &User, now: Timestamp, window_seconds: u64) -> Result<(), Refusal> {
         if viewer.flags.admin { Ok(()) } else { self.may_edit(viewer, now, window_seconds) }
     }
 }
 
-/// One comment with the text that it is stored as.
+/// One comment with its stored JSON.
 pub(crate) struct Stored {
     pub(crate) comment: Comment,
     pub(crate) json: String,
@@ -246,7 +246,7 @@ pub(crate) struct Stored {
     news_comments: u64,
 }
 
-/// Reads one comment and the state of its item.
+/// Reads one comment and the state of its item. Rounds: 1.
 pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<Stored, Error> {
     let mut query = Query::new();
     let news = query.hash(keys::news(address.news));
@@ -259,7 +259,7 @@ pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<
     Ok(Stored { comment, json, news_deleted: news.deleted, news_comments: news.comments })
 }
 
-/// A batch that replaces a comment, if it is still what was read.
+/// A batch that replaces a comment, unless it has changed since it was `read`.
 pub(crate) fn replacement(address: CommentAddress, read: &str, comment: &Comment) -> Batch {
     let (thread, field) = (keys::thread(address.news), address.comment.to_string());
     let mut batch = Batch::new();
@@ -268,18 +268,20 @@ pub(crate) fn replacement(address: CommentAddress, read: &str, comment: &Comment
     batch
 }
 
-/// Adds a new comment to a batch: the comment and the author's list.
+/// Adds a new comment to a batch, and to its author's list.
 pub(crate) fn write_new(batch: &mut Batch, news: NewsId, comment: &Comment) {
     let address = CommentAddress { news, comment: comment.id };
     batch.set_field(keys::thread(news), comment.id.to_string(), comment.to_json());
     batch.sorted_add(keys::user_comments(comment.user_id), address.to_string(), comment.ctime.as_score());
 }
 
-/// Writes a comment on an item, or in answer to another comment.
+/// Posts a comment on an item, or a reply to another comment. Rounds: 3, and one more for a
+/// reply to another user.
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NoSuchParent`],
-/// [`Refusal::CommentDeleted`] for a deleted parent, or the store's.
+/// [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::ThreadFull`], or the
+/// store's.
 pub async fn post_comment(
     site: &Site,
     now: Timestamp,
@@ -313,8 +315,8 @@ pub async fn post_comment(
     }
 }
 
-/// Refuses what may not be commented; finds whose badge an answer counts in:
-/// the parent's author, unless it is the author's own comment.
+/// Refuses a comment where none is allowed. Returns the user whose badge counts the reply:
+/// the parent's author, unless people reply to themselves.
 async fn refuse_or_find_answered(
     site: &Site,
     author: &User,
@@ -350,7 +352,7 @@ async fn refuse_or_find_answered(
     Ok(users::exists(site, answered.user_id).await?.then_some(answered.user_id))
 }
 
-/// Changes the text of one's own comment.
+/// Changes the text of the viewer's own comment.
 ///
 /// # Errors
 /// [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`], the refusals of
@@ -408,7 +410,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comment_of_the_original_is_read_and_kept() {
+    fn a_comment_of_the_original_survives_reading_and_writing() {
         let json = r#"{"score":0,"body":"Hi","parent_id":-1,"user_id":"7","ctime":1323269000,"up":[7,"8"],"mood":"fine"}"#;
         let comment = Comment::from_field("15", json).unwrap();
         assert_eq!((comment.id, comment.user_id, comment.parent_id), (CommentId(15), UserId(7), None));
@@ -423,14 +425,14 @@ mod tests {
     }
 
     #[test]
-    fn votes_that_are_no_list_are_no_votes() {
+    fn votes_that_are_not_a_list_count_as_none() {
         let json = r#"{"body":"b","parent_id":-1,"user_id":1,"ctime":1,"up":null,"down":"x"}"#;
         let comment = Comment::from_field("1", json).unwrap();
         assert_eq!((comment.up.len(), comment.down.len()), (0, 0));
     }
 
     #[test]
-    fn what_is_no_comment_is_passed_over() {
+    fn what_is_not_a_comment_is_skipped() {
         for (field, json) in [
             ("nextid", "15"),
             ("1", "15"),

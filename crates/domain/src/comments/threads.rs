@@ -1,8 +1,8 @@
-//! Threads: comments in the order in which they are read.
+//! Threads: comments in reading order, a user's comments, and replies.
 
 use super::comment::Comment;
 use crate::accounts::users::{self, UserNames, UserNamesRead};
-use crate::accounts::visit::{Found, Visit};
+use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -16,22 +16,22 @@ use std::sync::Arc;
 use tidings_keyspace::{Batch, Hash, Order, Query, Reads, Tracked};
 
 crate::cache_kind! {
-    /// Comments on news, as everyone sees them in their threads.
+    /// Threads as all viewers see them.
     struct Threads: NewsId => ThreadLines, "threads", 9 * MEBIBYTE, |_, lines| lines.size();
 }
 
-/// A comment as everyone sees it in its thread.
+/// A comment in its thread, the same for all viewers.
 #[derive(Debug, PartialEq)]
 pub struct ThreadLine {
-    /// The comment. One that is deleted is here only for the answers it has.
+    /// The comment. A deleted one is listed only if it has replies.
     pub comment: Comment,
-    /// How many comments it is below: 0 answers the item.
+    /// Its depth: 0 for a comment on the item itself.
     pub depth: usize,
-    /// The author's name; `None` when the account is gone.
+    /// The author's name; `None` for a deactivated account.
     pub username: Option<Arc<str>>,
 }
 
-/// The comments of a thread, each before its replies, siblings in their order.
+/// The comments of a thread in reading order: each before its replies.
 #[derive(Debug, PartialEq)]
 pub struct ThreadLines {
     news: NewsId,
@@ -39,19 +39,19 @@ pub struct ThreadLines {
 }
 
 impl ThreadLines {
-    /// The comments on an item, in the order of [`arrange`].
+    /// The comments on an item, already in the order of [`arrange`].
     #[must_use]
     pub fn new(news: NewsId, lines: Vec<ThreadLine>) -> Self {
         Self { news, lines: lines.into() }
     }
 
-    /// What the thread is about.
+    /// The item that the comments are on.
     #[must_use]
     pub const fn news(&self) -> NewsId {
         self.news
     }
 
-    /// About how many bytes they take.
+    /// The approximate size in bytes.
     fn size(&self) -> usize {
         self.lines.iter().map(|line| size_of_val(line) + line.comment.size()).sum()
     }
@@ -74,22 +74,22 @@ pub struct Thread {
     pub lines: Shared<ThreadLines>,
 }
 
-/// Orders comments for reading: each before its answers; siblings by votes up
-/// minus down, newer first on a tie. A deleted comment stays only while
-/// something below it does. A comment whose parent is missing answers the item.
+/// Puts comments into reading order: each before its replies; siblings by votes up minus
+/// votes down, newer first on a tie. A deleted comment is listed only if a comment below it
+/// is. A comment whose parent is missing counts as a comment on the item.
 ///
-/// Works without recursion: a thread may be as deep as it has comments.
+/// There is no recursion: a thread may be as deep as it has comments.
 #[must_use]
 pub fn arrange(comments: Vec<Comment>) -> Vec<(usize, Comment)> {
     let ids: HashSet<CommentId> = comments.iter().map(|comment| comment.id).collect();
     let mut answers: HashMap<Option<CommentId>, Vec<Comment>> = HashMap::new();
     for comment in comments {
-        // An answer is newer than what it answers: this also breaks circles.
+        // A reply is newer than its parent: this also breaks cycles.
         let parent = comment.parent_id.filter(|parent| ids.contains(parent) && *parent < comment.id);
         answers.entry(parent).or_default().push(comment);
     }
     for siblings in answers.values_mut() {
-        // The best last: they are taken from the end.
+        // The best last, because they are taken from the end.
         siblings.sort_by_key(|comment| (comment.score(), comment.ctime, comment.id));
     }
     let mut waiting: Vec<(usize, Comment)> =
@@ -105,16 +105,17 @@ pub fn arrange(comments: Vec<Comment>) -> Vec<(usize, Comment)> {
 
 /// Drops deleted comments that have nothing below them.
 fn without_bare_deleted(arranged: Vec<(usize, Comment)>) -> Vec<(usize, Comment)> {
-    let mut kept: Vec<(usize, Comment)> = Vec::with_capacity(arranged.len());
+    let mut shown: Vec<(usize, Comment)> = Vec::with_capacity(arranged.len());
     for (depth, comment) in arranged.into_iter().rev() {
-        // Backwards, what was kept last comes next; below means deeper.
-        let has_answers = kept.last().is_some_and(|(next, _)| *next > depth);
+        // In this direction, the comment pushed last follows this one. If it is deeper,
+        // it is a reply.
+        let has_answers = shown.last().is_some_and(|(next, _)| *next > depth);
         if !comment.deleted || has_answers {
-            kept.push((depth, comment));
+            shown.push((depth, comment));
         }
     }
-    kept.reverse();
-    kept
+    shown.reverse();
+    shown
 }
 
 fn comments_of(news: NewsId, hash: &Hash) -> Vec<Comment> {
@@ -129,8 +130,8 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
     let site = visit.site_too();
     let (mut lines, mut flight) = (None, None);
     match visit.look_up(site.caches.of::<Threads>(), &id).await? {
-        Found::Value(found) => lines = Some(found),
-        Found::Missing(missing) => flight = Some(missing),
+        CacheResult::Hit(found) => lines = Some(found),
+        CacheResult::Miss(missing) => flight = Some(missing),
     }
     let mut query = Query::new();
     let comments = flight.as_ref().map(|_| {
@@ -162,7 +163,7 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<Thread, Error> {
     Ok(Thread { news, lines: lines.unwrap_or_else(|| ThreadLines::new(id, Vec::new()).into()) })
 }
 
-/// Puts the names of their authors beside the comments of a thread.
+/// Adds the authors' names to the comments of a thread.
 fn name_all(
     news: NewsId,
     arranged: Tracked<Vec<(usize, Comment)>>,
@@ -187,7 +188,7 @@ fn name_lines(arranged: Vec<(usize, Comment)>, name: impl Fn(UserId) -> Option<A
 }
 
 impl Thread {
-    /// Where among the lines a comment is with all that is below it.
+    /// The range of lines with a comment and all comments below it.
     #[must_use]
     pub fn below(&self, id: CommentId) -> Option<Range<usize>> {
         let start = self.lines.iter().position(|line| line.comment.id == id)?;
@@ -199,14 +200,14 @@ impl Thread {
     }
 }
 
-/// One comment of a user, and what it is about.
+/// One comment of a user, and the item that it is on.
 #[derive(Debug, PartialEq)]
 pub struct UserComment {
     /// The item's number.
     pub news_id: NewsId,
     /// The item's title; `None` when it is deleted or its hash is gone.
     pub title: Option<String>,
-    /// The comment and, on the page of replies, its direct answers below it.
+    /// The comment and, on the page of replies, its direct replies.
     pub lines: Vec<ThreadLine>,
 }
 
@@ -219,7 +220,7 @@ pub struct UserComments {
     pub total: u64,
 }
 
-/// The fields of an item that tell its title, and that it has none any more.
+/// The fields of an item with its title, and whether it is deleted.
 const TITLE: [&str; 2] = ["title", "del"];
 
 fn title_of(fields: Vec<Option<String>>) -> Option<String> {
@@ -282,8 +283,8 @@ async fn read_addresses(
     Ok((addresses, answers.take(total)))
 }
 
-/// The viewer's latest comments, each with its answers; resets the badge of
-/// unread replies. Rounds: 3, and one commit when there was a badge.
+/// The viewer's latest comments, each with its replies. Resets the badge of unread replies.
+/// Rounds: 3, and one commit if there was a badge. It reads whole threads: at most `count`.
 ///
 /// # Errors
 /// When the store fails.
@@ -337,8 +338,7 @@ pub async fn replies(visit: &mut Visit, viewer: &users::User, count: u64) -> Res
         .collect())
 }
 
-/// Takes what the viewer has seen off the badge; an answer that came in
-/// between stays on it.
+/// Resets the badge, unless a reply has arrived meanwhile.
 async fn reset_badge(visit: &Visit, viewer: &users::User) -> Result<(), Error> {
     if viewer.replies == 0 {
         return Ok(());
@@ -348,7 +348,7 @@ async fn reset_badge(visit: &Visit, viewer: &users::User) -> Result<(), Error> {
     batch.field_equals(&key, "replies", viewer.replies.to_string());
     batch.set_field(&key, "replies", "0");
     match visit.site().apply(batch).await? {
-        // Counted up meanwhile: the badge stays until the next look.
+        // On a conflict a reply has arrived: the badge stays until the next visit.
         Applied::Yes(_) | Applied::No(_) => Ok(()),
     }
 }
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_follow_their_comment_and_siblings_are_ordered_by_votes_then_newest() {
+    fn replies_follow_their_comment_and_siblings_are_ordered_by_votes_then_newest() {
         check(
             vec![
                 comment(1, 0, 1, 0, false),
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn deleted_comments_stay_only_above_others() {
+    fn deleted_comments_are_listed_only_above_others() {
         check(
             vec![
                 comment(1, 0, 9, 0, true),
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn orphans_and_circles_answer_the_item() {
+    fn orphans_and_cycles_are_comments_on_the_item() {
         check(
             vec![
                 comment(1, 2, 1, 0, false),

@@ -1,41 +1,39 @@
-//! Taking a deactivated account out of everything that it is in: whom it
-//! follows, who follows it, and its tweets.
+//! Removing a deactivated account from everything that it is in: its followings, its
+//! followers, and its tweets.
 
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{Job, Kind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows;
 use crate::timelines::tweets::{self, TweetRead};
 use crate::values::ids::{TweetId, UserId};
+use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
 use tidings_keyspace::{Batch, Order, Query};
 
-/// People who are taken apart from the account in one step.
-const PEOPLE: u64 = 20;
-/// Tweets that are deleted in one step.
-const TWEETS: u64 = 200;
-
 /// The jobs `leave:<user id>`.
-pub(crate) const KIND: Kind = Kind { name: "leave", step: |current| Box::pin(step(current)) };
+pub(crate) const KIND: JobKind = JobKind { name: "leave", step: |current| Box::pin(step(current)) };
 
-/// The job that takes a deactivated account out of everything.
+/// The job that removes a deactivated account from everything.
 pub(crate) fn job(user: UserId) -> Job {
     Job::new(KIND.name, user)
 }
 
-/// One step: some of those who are followed, or of the followers, or of the
-/// tweets, whichever there are left. The tweets are last: they tell whose they
-/// are, in the followers' timelines.
+/// One step: some of the followings, else some of the followers, else some of the tweets.
+/// The tweets are last, because they show which entries of the followers' timelines are the
+/// account's.
 async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(user) = current.subject::<UserId>() else {
         return Ok(current.skip());
     };
     let site = current.site;
     let mut query = Query::new();
-    let followings = query.sorted_range(keys::followings(user), Order::Ascending, 0, PEOPLE);
-    let followers = query.sorted_range(keys::followers(user), Order::Ascending, 0, PEOPLE);
-    let tweets = query.sorted_range(keys::user_timeline(user), Order::Descending, 0, TWEETS);
+    let followings =
+        query.sorted_range(keys::followings(user), Order::Ascending, 0, DEACTIVATION_PEOPLE_CHUNK);
+    let followers = query.sorted_range(keys::followers(user), Order::Ascending, 0, DEACTIVATION_PEOPLE_CHUNK);
+    let tweets =
+        query.sorted_range(keys::user_timeline(user), Order::Descending, 0, DEACTIVATION_TWEETS_CHUNK);
     let mut answers = site.store.query(query).await?;
     let followings: Vec<UserId> = ids(answers.take(followings));
     let followers: Vec<UserId> = ids(answers.take(followers));
@@ -50,7 +48,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.advance(batch, &[]));
     }
     if !followers.is_empty() {
-        take_out_of_homes(current, &mut batch, &followers, user).await?;
+        remove_from_homes(current, &mut batch, &followers, user).await?;
         for follower in followers {
             follows::write_unfollow(&mut batch, follower, user);
             follows::note_followings_change(&mut batch, follower);
@@ -83,9 +81,9 @@ fn ids<T: std::str::FromStr>(members: Vec<(String, f64)>) -> Vec<T> {
     members.into_iter().filter_map(|(member, _)| member.parse().ok()).collect()
 }
 
-/// Takes the tweets of a user out of the home timelines of readers, and those
-/// that were deleted: their sweep does not come by there any more.
-async fn take_out_of_homes(
+/// Removes the tweets of an author from the home timelines of readers, and deleted tweets,
+/// whose sweep no longer reaches these readers.
+async fn remove_from_homes(
     current: &Step<'_>,
     batch: &mut Batch,
     readers: &[UserId],

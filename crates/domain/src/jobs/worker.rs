@@ -1,11 +1,12 @@
-//! The worker of a server: it does the jobs that the server's own actions have caused,
-//! and takes over those that no server works on.
+//! The worker of a server: it does the jobs that the server's own actions have queued, and
+//! takes over abandoned jobs.
 
-use super::{Job, Kind, Outcome, do_some_steps, warn_of_unknown_kind};
+use super::{Job, JobKind, Outcome, do_some_steps, warn_of_unknown_kind};
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
+use crate::values::limits::JOB_SCAN;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,18 +14,16 @@ use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Query, Store};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::Receiver;
 
-/// Jobs that a server works on at the same time.
+/// Jobs that a server works on concurrently.
 const CONCURRENT_JOBS: usize = 4;
-/// How often the store is looked through for jobs that nobody works on.
+/// How often the worker looks in the store for abandoned jobs.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How many waiting jobs are looked at then.
-const LOOK_AT: u64 = 256;
-/// How long the server whose action added a job is trusted to begin it.
+/// How long other servers leave a new job to the server that added it, in milliseconds.
 const FRESH_MS: u64 = 5_000;
 
-/// Works on jobs until it is dropped. Started once for a site; started again it does
-/// nothing. Rounds: 2 every two seconds, and those of the jobs.
-pub(crate) async fn run(site: Arc<Site>, clock: EngineClock, kinds: &'static [Kind]) {
+/// Runs the worker of a site until the future is dropped. A second call for the same site
+/// does nothing. Rounds: 2 every two seconds, and those of the jobs.
+pub(crate) async fn run(site: Arc<Site>, clock: EngineClock, kinds: &'static [JobKind]) {
     let receiver = site.jobs.receiver.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(mut receiver) = receiver else { return };
     let worker = Worker {
@@ -39,8 +38,8 @@ pub(crate) async fn run(site: Arc<Site>, clock: EngineClock, kinds: &'static [Ki
     worker.run(&mut receiver).await;
 }
 
-/// Puts a job that failed behind the others. Where the store is away, it stays where it
-/// was.
+/// Moves a failed job to the end of the queue. If the store is unavailable, the job keeps
+/// its place.
 async fn queue_again(site: &Site, job: &Job, now: Moment) {
     let mut batch = Batch::new();
     batch.key_present(keys::timeline_job(&job.0));
@@ -52,12 +51,12 @@ async fn queue_again(site: &Site, job: &Job, now: Moment) {
 
 struct Worker {
     site: Arc<Site>,
-    /// Where jobs are looked for.
+    /// Where the worker looks for jobs; its rounds are counted separately.
     store: Store,
     clock: EngineClock,
-    kinds: &'static [Kind],
+    kinds: &'static [JobKind],
     places: Arc<Semaphore>,
-    /// Jobs that this server works on at the moment.
+    /// Jobs that this server is working on.
     at_work: Arc<Mutex<HashSet<Job>>>,
     /// The tasks end with the worker.
     tasks: tokio::task::JoinSet<()>,
@@ -80,7 +79,7 @@ impl Worker {
         }
     }
 
-    /// Starts to work on a job when there is a place.
+    /// Starts a job as soon as one of the concurrent places is free.
     async fn start(&mut self, job: Job, begun: Moment) {
         let Some(kind) = job.kind_in(self.kinds) else { return warn_of_unknown_kind(&job) };
         let Ok(place) = self.places.clone().acquire_owned().await else { return };
@@ -104,28 +103,28 @@ impl Worker {
         });
     }
 
-    /// Looks through the store for jobs that nobody works on. Answers whether there may
-    /// be many more.
+    /// Looks in the store for abandoned jobs. Returns whether there may be many more.
     async fn look(&mut self) -> bool {
         match self.abandoned().await {
             Ok(jobs) => {
-                let many = u64::try_from(jobs.len()).is_ok_and(|jobs| jobs > LOOK_AT / 2);
+                let many = u64::try_from(jobs.len()).is_ok_and(|jobs| jobs > JOB_SCAN / 2);
                 for (job, begun) in jobs {
                     self.start(job, begun).await;
                 }
                 many
             }
             Err(error) => {
-                // Requests report it; the next look may succeed.
+                // Requests report the failure; the next look may succeed.
                 tracing::debug!(%error, "cannot look for background jobs");
                 false
             }
         }
     }
 
+    /// Jobs that no server is working on. Rounds: 2.
     async fn abandoned(&self) -> Result<Vec<(Job, Moment)>, Error> {
         let mut query = Query::new();
-        let waiting = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, LOOK_AT);
+        let waiting = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, JOB_SCAN);
         let waiting = self.store.query(query).await?.take(waiting);
         let mut query = Query::new();
         let leases: Vec<_> =
@@ -150,9 +149,9 @@ impl Worker {
     }
 }
 
-/// The moment that a score in seconds means.
+/// The moment of a score in seconds.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn moment_of(score: f64) -> Moment {
-    // Out of range saturates; not a number becomes 0.
+    // The cast saturates; NaN becomes 0.
     Moment((score * 1000.0).round() as u64)
 }

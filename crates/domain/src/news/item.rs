@@ -1,4 +1,4 @@
-//! A news item as it is stored: the hash `news:<id>`.
+//! A news item as stored: the hash `news:<id>`.
 
 use crate::accounts::users;
 use crate::error::Refusal;
@@ -47,21 +47,21 @@ pub struct News {
     pub comments: u64,
     /// Whether it was deleted.
     pub deleted: bool,
-    /// The tweet that announced it to those who follow the author.
+    /// The tweet that announced it to the author's followers.
     pub tweet_id: Option<TweetId>,
     /// What it is about.
     pub topics: Topics,
-    /// The field `topics` as it is stored.
+    /// The field `topics` as stored.
     pub(crate) stored_topics: Option<String>,
-    /// Where it links to, once somebody wanted to know.
+    /// Where it links to; parsed on first use.
     link: OnceLock<Option<Link>>,
-    /// The rank and the votes up and down as they are stored, for the refresh.
+    /// The rank and the votes up and down as stored, for the refresh of ranks.
     pub(crate) stored_rank: Option<f64>,
     pub(crate) stored_votes: [Option<String>; 2],
 }
 
 impl News {
-    /// The fields that tell all of an item.
+    /// All fields of an item.
     pub(crate) const FIELDS: [&str; 12] = [
         "id", "title", "url", "user_id", "ctime", "up", "down", "comments", "del", "tweet_id", "topics",
         "rank",
@@ -92,13 +92,13 @@ impl News {
         })
     }
 
-    /// Reads an item; `None` when the hash is absent or no news item.
+    /// Reads an item; `None` when the hash is absent or not a news item.
     #[must_use]
     pub fn from_hash(hash: &Hash) -> Option<Self> {
         Self::from_fields(Self::FIELDS.map(|field| hash.get(field).map(str::to_owned)).into())
     }
 
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         size_of::<Self>() + self.title.len() + self.url.len()
     }
@@ -140,7 +140,7 @@ impl News {
     /// Whether `viewer` may edit and delete it now.
     ///
     /// # Errors
-    /// The refusal that tells why not.
+    /// The refusal that says why not.
     pub fn may_change(
         &self,
         viewer: &users::User,
@@ -177,7 +177,7 @@ pub enum Direction {
     Down,
 }
 
-/// A user's vote on an item on its way.
+/// A pending read of a user's vote on an item.
 pub(crate) struct VoteRead([Handle<Vec<Option<f64>>>; 2]);
 
 impl VoteRead {

@@ -1,5 +1,4 @@
-//! News as they are listed: with the author's name, the score of the site, and the
-//! viewer's own vote.
+//! News as listed: with the author's name, the score of the site, and the viewer's own vote.
 
 use super::item::{Direction, News};
 use super::voters::OwnVotesRead;
@@ -17,23 +16,23 @@ use std::sync::Arc;
 use tidings_keyspace::{Answers, Query, Reads, Tracked, TrackedHandle};
 
 crate::cache_kind! {
-    /// News as everyone sees them in lists.
+    /// News in lists, the same for all viewers.
     struct Summaries: NewsId => NewsSummary, "news", 2 * MEBIBYTE, |_, summary| summary.size();
 }
 
-/// An item as everyone sees it in lists.
+/// An item in a list, the same for all viewers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewsSummary {
     /// The item.
     pub news: Arc<News>,
-    /// The author's name; `None` when the account is gone.
+    /// The author's name; `None` for a deactivated account.
     pub username: Option<Arc<str>>,
     /// The score of the site that it links to.
     pub site_score: Score,
 }
 
 impl NewsSummary {
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         size_of::<Self>() + self.news.size()
     }
@@ -42,7 +41,7 @@ impl NewsSummary {
 /// An item as the viewer sees it in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewsLine {
-    /// What everyone sees.
+    /// What all viewers see.
     pub summary: Shared<NewsSummary>,
     /// The viewer's own vote.
     pub my_vote: Option<Direction>,
@@ -56,13 +55,13 @@ impl Deref for NewsLine {
     }
 }
 
-/// An item whose summary is cached, or is to be made.
-pub(crate) enum Item {
+/// An item of a list: its summary is cached, or must be made from the news item.
+pub(crate) enum ListedItem {
     Cached(Shared<NewsSummary>),
     Read(Tracked<Arc<News>>),
 }
 
-impl Item {
+impl ListedItem {
     pub(crate) fn news(&self) -> &News {
         match self {
             Self::Cached(summary) => &summary.news,
@@ -71,7 +70,7 @@ impl Item {
     }
 }
 
-/// Items on their way: those that are not cached.
+/// Pending reads of items: of those that are not cached.
 pub(crate) struct ItemsRead(Vec<ItemRead>);
 
 enum ItemRead {
@@ -92,47 +91,47 @@ impl ItemsRead {
         Self(ids.iter().map(&mut ask).collect())
     }
 
-    /// The items in the order asked; `None` stands for one that does not exist. That it
-    /// does not is added to `absent`.
-    pub(crate) fn take(self, answers: &mut Answers, absent: &mut Reads) -> Vec<Option<Item>> {
+    /// The items in the order asked; `None` for one that does not exist. The reads that
+    /// found nothing are added to `absent`.
+    pub(crate) fn take(self, answers: &mut Answers, absent: &mut Reads) -> Vec<Option<ListedItem>> {
         let mut take = |read| match read {
-            ItemRead::Cached(summary) => Some(Item::Cached(summary)),
+            ItemRead::Cached(summary) => Some(ListedItem::Cached(summary)),
             ItemRead::Asked(fields) => {
                 let news = answers.take_tracked(fields).map(News::from_fields);
                 if news.peek().is_none() {
                     news.collect_into(absent);
                     return None;
                 }
-                Some(Item::Read(news.transpose()?.map(Arc::new)))
+                Some(ListedItem::Read(news.transpose()?.map(Arc::new)))
             }
         };
         self.0.into_iter().map(&mut take).collect()
     }
 }
 
-/// What belongs to items on its way.
+/// Pending reads of the names and scores that summaries of items need.
 pub(crate) struct SummariesRead {
-    items: Vec<Item>,
+    items: Vec<ListedItem>,
     names: UserNamesRead,
     scores: SiteScoresRead,
 }
 
 impl SummariesRead {
-    pub(crate) fn ask(visit: &SharedVisit<'_>, query: &mut Query, items: Vec<Item>) -> Self {
-        let read = || items.iter().filter(|item| matches!(item, Item::Read(_))).map(Item::news);
+    pub(crate) fn ask(visit: &SharedVisit<'_>, query: &mut Query, items: Vec<ListedItem>) -> Self {
+        let read = || items.iter().filter(|item| matches!(item, ListedItem::Read(_))).map(ListedItem::news);
         let names = UserNamesRead::ask(visit, query, read().map(|news| news.user_id));
         let scores = SiteScoresRead::ask(query, read());
         Self { items, names, scores }
     }
 
-    /// The items as everyone sees them in lists.
+    /// The summaries of the items.
     pub(crate) fn take(self, visit: &SharedVisit<'_>, answers: &mut Answers) -> Vec<Shared<NewsSummary>> {
         let Self { items, names, scores } = self;
         let (names, scores) = (names.take(visit, answers), scores.take(answers));
         let cache = visit.site().caches.of::<Summaries>();
         let summary = |item| match item {
-            Item::Cached(summary) => summary,
-            Item::Read(news) => {
+            ListedItem::Cached(summary) => summary,
+            ListedItem::Read(news) => {
                 let mut reads = Reads::default();
                 let news = news.collect_into(&mut reads);
                 let username = names.collect_into(news.user_id, &mut reads);
@@ -148,17 +147,17 @@ impl SummariesRead {
     }
 }
 
-/// Reads what belongs to items, and the viewer's own votes on them. Rounds: 1, and
-/// another for own votes where an item turned out to have very many.
-pub(crate) async fn complete(visit: &mut Visit, items: Vec<Item>) -> Result<Vec<NewsLine>, Error> {
+/// Reads the summaries of items, and the viewer's own votes on them. Rounds: 1, and another
+/// for own votes if an item turns out to have very many votes.
+pub(crate) async fn complete(visit: &mut Visit, items: Vec<ListedItem>) -> Result<Vec<NewsLine>, Error> {
     let (summaries, own) = complete_shared(visit, items).await?;
     Ok(mark(summaries, own))
 }
 
-/// The same, with what everyone sees apart from the own votes.
+/// The same, with the summaries separate from the own votes.
 pub(crate) async fn complete_shared(
     visit: &mut Visit,
-    items: Vec<Item>,
+    items: Vec<ListedItem>,
 ) -> Result<(Vec<Shared<NewsSummary>>, Vec<Option<Direction>>), Error> {
     let site = visit.site_too();
     let ids: Vec<NewsId> = items.iter().map(|item| item.news().id).collect();
@@ -170,7 +169,7 @@ pub(crate) async fn complete_shared(
     Ok((summaries, own.take(visit, &mut answers).await?))
 }
 
-/// Puts own votes beside summaries, in the same order.
+/// Combines summaries with own votes, in the same order.
 pub(crate) fn mark(
     summaries: impl IntoIterator<Item = Shared<NewsSummary>>,
     own: Vec<Option<Direction>>,
@@ -183,15 +182,15 @@ pub(crate) async fn find(
     visit: &mut SharedVisit<'_>,
     ids: &[NewsId],
     reads: &mut Reads,
-) -> Result<Vec<Item>, Error> {
+) -> Result<Vec<ListedItem>, Error> {
     let mut query = Query::new();
     let items = ItemsRead::ask(visit, &mut query, ids);
     let mut answers = visit.run(query).await?;
     Ok(items.take(&mut answers, reads).into_iter().flatten().collect())
 }
 
-/// The scores of the sites that items link to on their way, one read for each
-/// different site.
+/// Pending reads of the scores of the sites that items link to: one for each different
+/// site.
 struct SiteScoresRead(HashMap<Hostname, (TrackedTotalsRead, Vec<NewsId>)>);
 
 impl SiteScoresRead {

@@ -1,11 +1,11 @@
-//! Lists of news, and the ways to read them.
+//! Lists of news: top, latest, saved, posted, of a host; single items; a random item.
 
-use super::lines::{self, Item, NewsLine, NewsSummary};
-use crate::accounts::visit::{Found, SharedVisit, Visit};
+use super::lines::{self, ListedItem, NewsLine, NewsSummary};
+use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::ranks::{self, Place, Stretch};
+use crate::news::ranks::{self, RankEntry, RankWindow};
 use crate::news::voters;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
@@ -18,7 +18,7 @@ crate::cache_kind! {
         |(list, ..), page| list.len() + page.size();
 }
 
-/// One page of a list as everyone sees it.
+/// One page of a list, the same for all viewers.
 #[derive(Debug)]
 struct SharedPage {
     summaries: Vec<Shared<NewsSummary>>,
@@ -31,7 +31,7 @@ impl SharedPage {
     }
 }
 
-/// One page of a list of news as the viewer sees it.
+/// One page of a list of news, with the viewer's own votes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NewsPage {
     /// The lines, in order.
@@ -40,12 +40,12 @@ pub struct NewsPage {
     pub total: u64,
 }
 
-/// The items of one page, in their order, before what belongs to them is read.
+/// The items of one page, in order, before their names and scores are read.
 #[derive(Default)]
 struct FoundItems {
-    items: Vec<Item>,
+    items: Vec<ListedItem>,
     total: u64,
-    /// What was read to find them, beside the items themselves.
+    /// What was read to find them, besides the items themselves.
     reads: Reads,
 }
 
@@ -55,7 +55,7 @@ async fn read_places(
     visit: &mut SharedVisit<'_>,
     (key, start, count): (&str, u64, u64),
     reads: &mut Reads,
-) -> Result<(Vec<Place>, u64), Error> {
+) -> Result<(Vec<RankEntry>, u64), Error> {
     let mut query = Query::new();
     let places = query.sorted_range(key, Order::Descending, start, count);
     let places = query.track(places);
@@ -67,7 +67,7 @@ async fn read_places(
     Ok((places.collect(), answers.take_tracked(total).collect_into(reads)))
 }
 
-fn ids(places: &[Place]) -> Vec<NewsId> {
+fn ids(places: &[RankEntry]) -> Vec<NewsId> {
     places.iter().map(|(id, _)| *id).collect()
 }
 
@@ -91,8 +91,9 @@ async fn find_page(
     Ok(FoundItems { items, total, reads })
 }
 
-/// A page that everyone may see, cached or of the items that `find` finds, with the
-/// viewer's own votes. Rounds: those of `find` and 1, or 2 for own votes alone.
+/// A page that is the same for all viewers, cached or made of the items that `find` finds,
+/// with the viewer's own votes. Rounds: those of `find` and 1; for a cached page at most
+/// those of own votes.
 async fn shared_page(
     visit: &mut Visit,
     (key, start, count): (&str, u64, u64),
@@ -101,12 +102,12 @@ async fn shared_page(
     let (site, now) = (visit.site_too(), visit.now());
     let list = (key.to_owned(), start, count);
     let (page, own) = match visit.look_up(site.caches.of::<SharedPages>(), &list).await? {
-        Found::Value(page) => {
+        CacheResult::Hit(page) => {
             let ids = page.summaries.iter().map(|summary| summary.news.id);
             let own = voters::own_votes(visit, ids).await?;
             (page, own)
         }
-        Found::Missing(flight) => {
+        CacheResult::Miss(flight) => {
             let FoundItems { items, total, mut reads } = find(&mut visit.shared()).await?;
             let (summaries, own) = lines::complete_shared(visit, items).await?;
             summaries.iter().for_each(|summary| _ = summary.collect_into(&mut reads));
@@ -118,13 +119,13 @@ async fn shared_page(
 }
 
 /// The items with the highest ranks. Rounds: 3. At most once in five seconds a reader
-/// also stores the ranks that have become stale, which takes one round more, and another
+/// also stores the ranks that have become stale. That takes one more round, and another
 /// two if items that were not read may now be on the page.
 ///
-/// Ranks sink with time, so the stored order is a little old. It alone decides which
-/// items are on a page, and the ranks of this moment decide their order there. So
-/// between two refreshes every item is on exactly one page. Only votes and refreshes
-/// move items from page to page.
+/// Ranks sink with time, so the stored order is a little old. The stored order decides
+/// which items are on a page; the current ranks decide their order there. So between two
+/// refreshes every item is on exactly one page. Only votes and refreshes move items from
+/// page to page.
 ///
 /// # Errors
 /// When the store fails.
@@ -142,9 +143,10 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
     let mut items = lines::find(visit, &ids(&places), &mut reads).await?;
     if refreshes {
         let shown = usize::try_from(count).unwrap_or(usize::MAX);
-        let stretch = Stretch { start, shown, places, is_last: start.saturating_add(read) >= total };
-        let news = items.iter().map(Item::news).filter(|news| !news.deleted);
-        match ranks::refresh(visit.site(), now, &stretch, news).await {
+        let window =
+            RankWindow { start, shown, entries: places, is_last: start.saturating_add(read) >= total };
+        let news = items.iter().map(ListedItem::news).filter(|news| !news.deleted);
+        match ranks::refresh(visit.site(), now, &window, news).await {
             Some(page) => items.retain(|item| page.contains(&item.news().id)),
             None => {
                 let (places, _) = read_places(visit, (keys::NEWS_TOP, start, count), &mut reads).await?;
@@ -154,7 +156,8 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
     }
     let rules = &visit.site().rules.ranking;
     let ranked = items.into_iter().filter(|item| !item.news().deleted);
-    let mut ranked: Vec<(f64, Item)> = ranked.map(|item| (item.news().rank(now, rules), item)).collect();
+    let mut ranked: Vec<(f64, ListedItem)> =
+        ranked.map(|item| (item.news().rank(now, rules), item)).collect();
     ranked.sort_by(|(left, left_item), (right, right_item)| {
         right.total_cmp(left).then(right_item.news().id.cmp(&left_item.news().id))
     });
@@ -187,8 +190,8 @@ pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> 
     read_page(visit, &keys::user_posted(user), start, count).await
 }
 
-/// The latest items that link to a site, and what `query` asks for, taken by
-/// `take`. Rounds: 3, the first of them with `query`.
+/// The latest items that link to a site. The first round also runs `query`, whose answers
+/// `take` takes. Rounds: 3.
 ///
 /// # Errors
 /// When the store fails.
@@ -210,7 +213,7 @@ pub(crate) async fn of_host<T>(
     Ok((taken, NewsPage { lines: lines::complete(visit, items).await?, total }))
 }
 
-/// One item as it is listed. Rounds: 3.
+/// One item as listed. Rounds: 3.
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], or the store's.
@@ -219,9 +222,9 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<NewsLine, Error> {
     Ok(lines::complete(visit, items).await?.into_iter().next().ok_or(Refusal::NoSuchNews)?)
 }
 
-/// An item drawn at random by `dice`, any number; `None` on an empty site.
-/// Draws among all ids ever given, a few times, since some were deleted or
-/// lost; the latest item stands in when all these draws were blanks. Rounds: 2.
+/// A random item; `None` on an empty site. `dice` is any random number. It draws a few of
+/// all ids, since some items are deleted or missing; if none of the drawn items is listed,
+/// the latest item is the answer. Rounds: 2.
 ///
 /// # Errors
 /// When the store fails.

@@ -1,5 +1,4 @@
-//! Ranks as they are stored: refreshed by readers, set by writers, recomputed
-//! by administrators.
+//! Stored ranks: refreshed by readers, set by writers, recomputed by administrators.
 
 use crate::accounts::users;
 use crate::error::{Error, Refusal};
@@ -15,51 +14,50 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
 use tidings_keyspace::{Batch, Order, Query};
 
-/// Seconds between two refreshes of the ranks at the beginning of the list, and
-/// between two of the ranks further down.
+/// Seconds between two refreshes of the ranks of the first page, and between two refreshes
+/// of the ranks further down.
 const RANK_REFRESH_SECONDS: u64 = 5;
 /// Ranks that differ by less than this fraction count as fresh.
 const RANK_TOLERANCE: f64 = 0.001;
 
 /// An item in `news.top`, with its stored rank.
-pub(crate) type Place = (NewsId, f64);
+pub(crate) type RankEntry = (NewsId, f64);
 
-/// The order of `news.top`: the highest rank first, then the member of the sorted
-/// set that is the greater text.
-fn stored_order((left, left_rank): &Place, (right, right_rank): &Place) -> Ordering {
+/// The order of `news.top`: the highest rank first; ties by the member as text, the greater
+/// first.
+fn stored_order((left, left_rank): &RankEntry, (right, right_rank): &RankEntry) -> Ordering {
     right_rank.total_cmp(left_rank).then_with(|| right.to_string().cmp(&left.to_string()))
 }
 
-/// A part of `news.top` as it was read: the items of a page, and some below.
-pub(crate) struct Stretch {
+/// A part of `news.top` as read: the items of a page, and some below.
+pub(crate) struct RankWindow {
     /// The position of the first.
     pub(crate) start: u64,
     /// How many of them are on the page.
     pub(crate) shown: usize,
     /// The items in the stored order.
-    pub(crate) places: Vec<Place>,
-    /// Whether the list ends here.
+    pub(crate) entries: Vec<RankEntry>,
+    /// Whether the list ends with them.
     pub(crate) is_last: bool,
 }
 
-impl Stretch {
-    /// The places in their order after some items got these ranks.
-    fn reordered(&self, ranks: &HashMap<NewsId, f64>) -> Vec<Place> {
-        let rank = |(id, stored): &Place| (*id, ranks.get(id).copied().unwrap_or(*stored));
-        let mut places: Vec<Place> = self.places.iter().map(rank).collect();
-        places.sort_by(stored_order);
-        places
+impl RankWindow {
+    /// The items in their order once some of them have these ranks.
+    fn reordered(&self, ranks: &HashMap<NewsId, f64>) -> Vec<RankEntry> {
+        let rank = |(id, stored): &RankEntry| (*id, ranks.get(id).copied().unwrap_or(*stored));
+        let mut entries: Vec<RankEntry> = self.entries.iter().map(rank).collect();
+        entries.sort_by(stored_order);
+        entries
     }
 
     /// The ids on the page, in no particular order.
-    fn page(&self, places: &[Place]) -> BTreeSet<NewsId> {
-        places.iter().take(self.shown).map(|(id, _)| *id).collect()
+    fn page(&self, entries: &[RankEntry]) -> BTreeSet<NewsId> {
+        entries.iter().take(self.shown).map(|(id, _)| *id).collect()
     }
 }
 
-/// Whether the caller is to refresh ranks. At most one caller is told so in five
-/// seconds, and one for all pages but the first: readers of these never take the turn
-/// of the front page.
+/// Whether the caller should refresh ranks: at most one caller in five seconds for the first
+/// page, and one for all other pages together.
 pub(crate) fn is_due(site: &Site, now: Timestamp, start: u64) -> bool {
     let [beginning, below] = &site.ranks_refreshed;
     let refreshed = if start == 0 { beginning } else { below };
@@ -68,49 +66,49 @@ pub(crate) fn is_due(site: &Site, now: Timestamp, start: u64) -> bool {
         && refreshed.compare_exchange(last, now.0, Relaxed, Relaxed).is_ok()
 }
 
-/// Stores the ranks of a stretch that have become stale, or all of them if an item
-/// below the page now ranks above one on it. `items` are the items of the stretch that
-/// are not deleted. Returns the ids that are on the page afterwards, or `None` if an
-/// item on it may now stand below items that were not read.
+/// Stores the ranks of a window that have become stale, or all of them if an item below the
+/// page now ranks above one on it. `items` are the items of the window that are not
+/// deleted. Returns the ids that are on the page afterwards, or `None` if an item on it may
+/// now rank below items that were not read.
 ///
-/// No item moves above the stretch. So a reader who asks for one page after the other
-/// gets every item once, even if each of these pages is refreshed on the way. An item
-/// that has risen above the stretch moves when the page before is refreshed.
+/// No item moves above the window. So a reader who goes from page to page sees every item
+/// once, even if each of these pages is refreshed meanwhile. An item that has risen above
+/// the window moves when the page before is refreshed.
 ///
-/// A failure costs little: a reader some seconds later tries again. Rounds: at most 1.
+/// A failure is logged; a reader some seconds later tries again. Rounds: at most 1.
 pub(crate) async fn refresh<'a>(
     site: &Site,
     now: Timestamp,
-    stretch: &Stretch,
+    window: &RankWindow,
     items: impl Iterator<Item = &'a News>,
 ) -> Option<BTreeSet<NewsId>> {
     let rules = &site.rules.ranking;
-    let first = stretch.places.first().filter(|_| stretch.start > 0);
-    let rises_above = |place: &Place| first.is_some_and(|first| stored_order(place, first).is_lt());
+    let first = window.entries.first().filter(|_| window.start > 0);
+    let rises_above = |place: &RankEntry| first.is_some_and(|first| stored_order(place, first).is_lt());
     let items: Vec<(&News, f64)> = items
         .map(|news| (news, news.rank(now, rules)))
         .filter(|(news, rank)| !rises_above(&(news.id, *rank)))
         .collect();
-    let before = stretch.page(&stretch.places);
+    let before = window.page(&window.entries);
     let present = items.iter().map(|(news, rank)| (news.id, *rank)).collect();
-    let page_changes = stretch.page(&stretch.reordered(&present)) != before;
+    let page_changes = window.page(&window.reordered(&present)) != before;
     let stale = items.iter().map(|(news, _)| *news);
     let stale: Vec<&News> = stale.filter(|news| page_changes || is_stale(news, now, rules)).collect();
     match store_ranks(site, now, stale.iter().copied()).await {
         Ok(true) => {}
-        // Votes in the same moment: they have stored the ranks of their items.
+        // On a conflict, votes at the same time have stored the ranks of their items.
         Ok(false) => return Some(before),
         Err(error) => {
             tracing::warn!(%error, "ranks not refreshed");
             return Some(before);
         }
     }
-    let after = stretch.reordered(&stale.iter().map(|news| (news.id, news.rank(now, rules))).collect());
-    let lowest_shown = after.iter().take(stretch.shown).next_back();
-    let lowest_read = stretch.places.last();
-    let is_known = stretch.is_last
+    let after = window.reordered(&stale.iter().map(|news| (news.id, news.rank(now, rules))).collect());
+    let lowest_shown = after.iter().take(window.shown).next_back();
+    let lowest_read = window.entries.last();
+    let is_known = window.is_last
         || lowest_shown.zip(lowest_read).is_none_or(|(shown, read)| stored_order(shown, read).is_le());
-    is_known.then(|| stretch.page(&after))
+    is_known.then(|| window.page(&after))
 }
 
 fn is_stale(news: &News, now: Timestamp, rules: &RankingRules) -> bool {
@@ -118,8 +116,8 @@ fn is_stale(news: &News, now: Timestamp, rules: &RankingRules) -> bool {
     news.stored_rank.is_none_or(|stored| (stored - rank).abs() > rank.abs() * RANK_TOLERANCE)
 }
 
-/// Stores score and rank of items as they were read, if nobody has voted on
-/// any of them or deleted one meanwhile. Returns whether that was so.
+/// Stores score and rank of items as read, unless one of them was voted on or deleted
+/// meanwhile. Returns whether they are stored.
 async fn store_ranks<'a>(
     site: &Site,
     now: Timestamp,
@@ -142,8 +140,8 @@ async fn store_ranks<'a>(
     Ok(matches!(site.apply(batch).await?, Applied::Yes(_)))
 }
 
-/// Stores score and rank of one item from its counters as they are now. When
-/// they change meanwhile nothing is stored: whoever changed them does it.
+/// Stores score and rank of one item from its current counters. On a conflict nothing is
+/// stored: the other writer does it. Rounds: 2.
 pub(crate) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Result<(), Error> {
     let mut query = Query::new();
     let hash = query.hash(keys::news(id));
@@ -158,8 +156,8 @@ pub(crate) fn write_rank(batch: &mut Batch, id: NewsId, score: f64, rank: f64) {
     batch.sorted_add(keys::NEWS_TOP, id.to_string(), rank);
 }
 
-/// Recomputes score and rank of every item, by an administrator. Returns how
-/// many there are.
+/// Recomputes score and rank of every item, for an administrator. Returns the number of
+/// items. Rounds: 3 for each 200 items, more on conflicts.
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.
@@ -184,7 +182,7 @@ pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) 
         let items: Vec<News> =
             hashes.into_iter().filter_map(|hash| News::from_hash(&answers.take(hash))).collect();
         if !store_ranks(site, now, items.iter()).await? {
-            // Somebody was busy with one of them: one by one.
+            // One of them has changed: store them one by one.
             for news in &items {
                 refresh_rank(site, now, news.id).await?;
             }

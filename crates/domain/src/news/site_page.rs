@@ -8,7 +8,7 @@ use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use tidings_keyspace::Query;
 
-/// All that the page of a site shows.
+/// What the page of a site shows.
 #[derive(Debug)]
 pub struct SitePage {
     /// Its votes.
@@ -19,8 +19,8 @@ pub struct SitePage {
     pub news: NewsPage,
 }
 
-/// The page of a site. Rounds: 3, and one more for the vote of a viewer who
-/// has voted on any site.
+/// The page of a site. Rounds: 3, and one more for the vote of a viewer who has voted on
+/// a site.
 ///
 /// # Errors
 /// When the store fails.

@@ -1,5 +1,5 @@
-//! Who has voted on an item: from it the viewers of a list learn their own
-//! votes, all from the same.
+//! The voters of items, cached once for all viewers: each viewer's own vote is found in
+//! them.
 
 use super::item::{Direction, VoteRead};
 use crate::accounts::visit::Visit;
@@ -7,28 +7,26 @@ use crate::cache::{Cache, Flight, Lookup, MEBIBYTE, Waiting};
 use crate::error::Error;
 use crate::keys;
 use crate::values::ids::{NewsId, UserId};
+use crate::values::limits::MAX_CACHED_VOTERS;
 use std::sync::Arc;
 use tidings_keyspace::{Answers, Order, Query, Reads, Tracked, TrackedHandle};
 
 crate::cache_kind! {
-    /// Who voted on news.
+    /// The voters of news.
     pub(crate) struct VotersOfNews: NewsId => Voters, "voters", 2 * MEBIBYTE, |_, voters| voters.size();
 }
-
-/// Of an item with more votes up, or down, than this each viewer's own is looked up.
-const FEW: u64 = 4_000;
 
 /// The votes on an item.
 #[derive(Debug, Clone)]
 pub(crate) enum Voters {
     /// All of them, by the voter.
     Few(Arc<[(UserId, Direction)]>),
-    /// More than are kept.
+    /// More than are cached.
     Many,
 }
 
 impl Voters {
-    /// The vote of a user, as far as it is known here.
+    /// The vote of a user; `None` if it must be looked up.
     fn vote_of(&self, viewer: UserId) -> Option<Option<Direction>> {
         match self {
             Self::Few(votes) => {
@@ -39,7 +37,7 @@ impl Voters {
         }
     }
 
-    /// About how many bytes they take.
+    /// The approximate size in bytes.
     fn size(&self) -> usize {
         match self {
             Self::Few(votes) => size_of_val(&**votes),
@@ -48,17 +46,17 @@ impl Voters {
     }
 }
 
-/// Voters, with the times of their votes, on their way.
+/// A pending read of voters, with the times of their votes.
 type ListRead = TrackedHandle<Vec<(String, f64)>>;
 
-/// The votes on an item on their way.
+/// Pending reads of the votes on an item.
 struct VotersRead([(Direction, ListRead); 2]);
 
 impl VotersRead {
     fn ask(query: &mut Query, id: NewsId) -> Self {
         let lists = [(Direction::Up, keys::news_up(id)), (Direction::Down, keys::news_down(id))];
         Self(lists.map(|(vote, key)| {
-            let list = query.sorted_range(key, Order::Descending, 0, FEW + 1);
+            let list = query.sorted_range(key, Order::Descending, 0, MAX_CACHED_VOTERS + 1);
             (vote, query.track(list))
         }))
     }
@@ -69,10 +67,10 @@ impl VotersRead {
         let mut are_few = true;
         for (vote, list) in self.0 {
             let voters = answers.take_tracked(list).collect_into(&mut reads);
-            are_few &= u64::try_from(voters.len()).is_ok_and(|count| count <= FEW);
+            are_few &= u64::try_from(voters.len()).is_ok_and(|count| count <= MAX_CACHED_VOTERS);
             votes.extend(voters.into_iter().filter_map(|(voter, _)| Some((voter.parse().ok()?, vote))));
         }
-        // Should somebody be in both, up comes first and counts.
+        // If a user is in both lists, the vote up comes first and counts.
         votes.sort_by_key(|(voter, _)| *voter);
         votes.dedup_by_key(|(voter, _)| *voter);
         Tracked::new(if are_few { Voters::Few(votes.into()) } else { Voters::Many }, reads)
@@ -80,18 +78,18 @@ impl VotersRead {
 }
 
 /// How the viewer's own vote on an item is found.
-enum Source<'a> {
+enum OwnVoteSource<'a> {
     Known(Option<Direction>),
     Own(VoteRead),
     All(Flight<'a, VotersOfNews>, VotersRead),
     Elsewhere(Waiting<Voters>),
 }
 
-/// The viewer's own votes on items on their way.
-pub(crate) struct OwnVotesRead<'a>(Vec<(NewsId, Source<'a>)>);
+/// Pending reads of the viewer's own votes on items.
+pub(crate) struct OwnVotesRead<'a>(Vec<(NewsId, OwnVoteSource<'a>)>);
 
 impl<'a> OwnVotesRead<'a> {
-    /// Asks for what is not cached. It must be known who visits.
+    /// Asks for what is not cached. The viewer must be identified already.
     pub(crate) fn ask(
         cache: &'a Cache<VotersOfNews>,
         visit: &Visit,
@@ -99,24 +97,24 @@ impl<'a> OwnVotesRead<'a> {
         ids: impl Iterator<Item = NewsId>,
     ) -> Self {
         let Some(viewer) = visit.viewer_id() else {
-            return Self(ids.map(|id| (id, Source::Known(None))).collect());
+            return Self(ids.map(|id| (id, OwnVoteSource::Known(None))).collect());
         };
         let tracks_writes = visit.site().store.tracks_writes();
         let mut find = |id| match cache.look_up(visit.view(), &id) {
             Lookup::Hit(voters) => match voters.vote_of(viewer) {
-                Some(vote) => Source::Known(vote),
-                None => Source::Own(VoteRead::ask(query, id, viewer)),
+                Some(vote) => OwnVoteSource::Known(vote),
+                None => OwnVoteSource::Own(VoteRead::ask(query, id, viewer)),
             },
-            Lookup::Make(flight) if tracks_writes => Source::All(flight, VotersRead::ask(query, id)),
-            // Nothing is cached: the vote alone will do.
-            Lookup::Make(_) => Source::Own(VoteRead::ask(query, id, viewer)),
-            Lookup::Wait(waiting) => Source::Elsewhere(waiting),
+            Lookup::Make(flight) if tracks_writes => OwnVoteSource::All(flight, VotersRead::ask(query, id)),
+            // Nothing can be cached: read the one vote only.
+            Lookup::Make(_) => OwnVoteSource::Own(VoteRead::ask(query, id, viewer)),
+            Lookup::Wait(waiting) => OwnVoteSource::Elsewhere(waiting),
         };
         Self(ids.map(|id| (id, find(id))).collect())
     }
 
-    /// The votes, in the order asked. Rounds: none, or 1 where an item turned out to have
-    /// very many, or another failed to read its votes.
+    /// The votes, in the order asked. Rounds: at most 1, if an item turns out to have very
+    /// many votes, or another request failed to read them.
     pub(crate) async fn take(
         self,
         visit: &mut Visit,
@@ -125,17 +123,17 @@ impl<'a> OwnVotesRead<'a> {
         let Some(viewer) = visit.viewer_id() else {
             return Ok(vec![None; self.0.len()]);
         };
-        // First what others may be waiting for, then what this waits for itself.
-        let mut found: Vec<(NewsId, Known)> = Vec::with_capacity(self.0.len());
+        // First finish what other requests may be waiting for, then wait for theirs.
+        let mut found: Vec<(NewsId, OwnVote)> = Vec::with_capacity(self.0.len());
         for (id, source) in self.0 {
             let known = match source {
-                Source::Known(vote) => Known::Vote(Some(vote)),
-                Source::Own(read) => Known::Vote(Some(read.take(answers))),
-                Source::All(flight, read) => {
+                OwnVoteSource::Known(vote) => OwnVote::Read(Some(vote)),
+                OwnVoteSource::Own(read) => OwnVote::Read(Some(read.take(answers))),
+                OwnVoteSource::All(flight, read) => {
                     let voters = flight.finish(visit.view(), read.take(answers), None);
-                    Known::Vote(voters.vote_of(viewer))
+                    OwnVote::Read(voters.vote_of(viewer))
                 }
-                Source::Elsewhere(waiting) => Known::Later(waiting),
+                OwnVoteSource::Elsewhere(waiting) => OwnVote::Waiting(waiting),
             };
             found.push((id, known));
         }
@@ -143,8 +141,8 @@ impl<'a> OwnVotesRead<'a> {
         let mut votes = Vec::with_capacity(found.len());
         for (id, known) in found {
             let vote = match known {
-                Known::Vote(vote) => vote,
-                Known::Later(waiting) => {
+                OwnVote::Read(vote) => vote,
+                OwnVote::Waiting(waiting) => {
                     waiting.value(visit.view()).await.and_then(|voters| voters.vote_of(viewer))
                 }
             };
@@ -164,12 +162,12 @@ impl<'a> OwnVotesRead<'a> {
     }
 }
 
-/// What is known of the viewer's own vote after the round.
-enum Known {
-    /// The vote; `None` when it has to be looked up.
-    Vote(Option<Option<Direction>>),
-    /// What another is reading will tell.
-    Later(Waiting<Voters>),
+/// The viewer's own vote after the round.
+enum OwnVote {
+    /// The vote; `None` if it must be looked up.
+    Read(Option<Option<Direction>>),
+    /// Another request is reading the voters.
+    Waiting(Waiting<Voters>),
 }
 
 /// The viewer's own votes on items. Rounds: at most 3 for a viewer, none for others.

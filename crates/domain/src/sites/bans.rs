@@ -1,12 +1,11 @@
 //! Banning a voter, and lifting a ban.
 //!
-//! A ban refuses further votes at once, and then takes the voter's votes out
-//! of all sums and counts, some at a time: as many as are out is noted in the
-//! same batch (`ban_moved`, counted from the voter's earliest vote), with the
-//! direction (`ban_moving`). While that goes on nobody changes these votes, so
-//! their order stays. Whoever continues, after a kill or at the same time,
-//! takes up exactly there. Lifting goes the same way back; the voter may vote
-//! again when all votes count again.
+//! A ban refuses further votes at once, and then takes the voter's votes out of all sums
+//! and counts, some at a time. Each batch also stores how many votes are out (`ban_moved`,
+//! counted from the voter's earliest vote) and the direction (`ban_moving`). Meanwhile
+//! these votes cannot change, so their order is stable. After a crash, or in another
+//! request, the ban continues exactly there. Lifting a ban works the same way back; the
+//! voter may vote again when all votes count again.
 
 use super::CastVote;
 use super::cast_vote::read_vote;
@@ -26,14 +25,14 @@ use crate::values::voter_id::VoterId;
 use serde_json::Value;
 use tidings_keyspace::{Batch, Hash, Order, Query};
 
-/// Where the votes of a voter go.
+/// The direction in which the votes of a voter move: out of the totals, or back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
+enum BanDirection {
     Out,
     Back,
 }
 
-impl Direction {
+impl BanDirection {
     const fn stored(self) -> &'static str {
         match self {
             Self::Out => "out",
@@ -46,18 +45,18 @@ impl Direction {
     }
 }
 
-/// The fields of a voter that tell how far a ban is.
+/// The fields of a voter with the progress of a ban.
 const MOVING: &str = "ban_moving";
 const MOVED: &str = "ban_moved";
 
-/// Bans a voter: no further votes, and the votes there are count no more.
+/// Bans a voter: refuses further votes, and removes existing votes from the totals.
 /// Rounds: 2, and 3 for each hundred votes.
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
 /// After an error of the store [`finish_bans`], or the same call, goes on.
 pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
-    begin(site, now, viewer, voter, Direction::Out).await?;
+    begin(site, now, viewer, voter, BanDirection::Out).await?;
     finish(site, voter).await
 }
 
@@ -67,12 +66,11 @@ pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> 
 /// # Errors
 /// As [`ban`].
 pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
-    begin(site, now, viewer, voter, Direction::Back).await?;
+    begin(site, now, viewer, voter, BanDirection::Back).await?;
     finish(site, voter).await
 }
 
-/// Goes on with all bans and lifted bans that were interrupted. Returns how
-/// many there were.
+/// Finishes all bans and lifted bans that were interrupted. Returns their number.
 ///
 /// # Errors
 /// When the store fails.
@@ -87,13 +85,13 @@ pub async fn finish_bans(site: &Site) -> Result<usize, Error> {
     Ok(voters.len())
 }
 
-/// Sets the direction, unless it is set or the end is reached already.
+/// Sets the direction, unless it is set already or nothing is left to move.
 async fn begin(
     site: &Site,
     now: Timestamp,
     viewer: &User,
     voter: VoterId,
-    direction: Direction,
+    direction: BanDirection,
 ) -> Result<(), Error> {
     demand_administrator(viewer)?;
     let key = keys::voter(voter);
@@ -106,11 +104,11 @@ async fn begin(
         if hash.is_empty() {
             return Err(Refusal::NoSuchVoter.into());
         }
-        let moving = Direction::parse(hash.get(MOVING));
+        let moving = BanDirection::parse(hash.get(MOVING));
         let is_done = moving.is_none()
             && match direction {
-                Direction::Out => is_banned(&hash) && moved(&hash) >= count,
-                Direction::Back => !is_banned(&hash) && moved(&hash) == 0,
+                BanDirection::Out => is_banned(&hash) && moved(&hash) >= count,
+                BanDirection::Back => !is_banned(&hash) && moved(&hash) == 0,
             };
         if is_done || moving == Some(direction) {
             return Ok(Decision::Done(()));
@@ -125,8 +123,8 @@ async fn begin(
         );
         batch.add_member(keys::SITES_UNFINISHED, voter.to_string());
         let what = match direction {
-            Direction::Out => "ban",
-            Direction::Back => "unban",
+            BanDirection::Out => "ban",
+            BanDirection::Back => "unban",
         };
         note(&mut batch, now, viewer, what, [("user_id", Value::from(voter.to_string()))].into_iter())?;
         Ok(Decision::commit(batch, ()))
@@ -138,7 +136,7 @@ fn moved(voter: &Hash) -> u64 {
     fields::read(voter.get(MOVED), a_voter, MOVED).unwrap_or(0)
 }
 
-/// Moves votes until none is left to move. Somebody else may do the same.
+/// Moves votes until none is left to move. Another request may do the same.
 async fn finish(site: &Site, voter: VoterId) -> Result<(), Error> {
     while step(site, voter).await? {}
     Ok(())
@@ -150,13 +148,13 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
     let mut query = Query::new();
     let hash = query.hash(&key);
     let hash = site.store.query(query).await?.take(hash);
-    let Some(direction) = Direction::parse(hash.get(MOVING)) else {
+    let Some(direction) = BanDirection::parse(hash.get(MOVING)) else {
         return Ok(false);
     };
     let moved = moved(&hash);
     let (offset, count) = match direction {
-        Direction::Out => (moved, BAN_CHUNK),
-        Direction::Back => (moved.saturating_sub(BAN_CHUNK), moved.min(BAN_CHUNK)),
+        BanDirection::Out => (moved, BAN_CHUNK),
+        BanDirection::Back => (moved.saturating_sub(BAN_CHUNK), moved.min(BAN_CHUNK)),
     };
     let (passed, votes) = read_votes(site, voter, offset, count).await?;
     let mut batch = Batch::new();
@@ -165,8 +163,8 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
     let mut tally = Tally::default();
     for (host, vote) in &votes {
         match direction {
-            Direction::Out => tally.undo(host, voter, *vote),
-            Direction::Back => {
+            BanDirection::Out => tally.undo(host, voter, *vote),
+            BanDirection::Back => {
                 tally.add(host, voter, *vote);
                 batch.add_member(keys::prefix(&host.hash()), host.as_str());
             }
@@ -174,30 +172,29 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
     }
     tally.write(&mut batch);
     match direction {
-        Direction::Out => batch.set_field(&key, MOVED, (moved + passed).to_string()),
-        Direction::Back => batch.set_field(&key, MOVED, offset.to_string()),
+        BanDirection::Out => batch.set_field(&key, MOVED, (moved + passed).to_string()),
+        BanDirection::Back => batch.set_field(&key, MOVED, offset.to_string()),
     }
     let is_end = match direction {
-        Direction::Out => passed < BAN_CHUNK,
-        Direction::Back => offset == 0,
+        BanDirection::Out => passed < BAN_CHUNK,
+        BanDirection::Back => offset == 0,
     };
     if is_end {
         batch.delete_field(&key, MOVING);
         batch.remove_member(keys::SITES_UNFINISHED, voter.to_string());
-        if direction == Direction::Back {
+        if direction == BanDirection::Back {
             batch.delete_field(&key, MOVED);
             batch.set_field(&key, IS_BANNED, "0");
         }
     }
     match site.apply(batch).await? {
         Applied::Yes(_) => Ok(!is_end),
-        // Another did this step, or turned the direction: from there.
+        // Another request did this step or changed the direction: continue from there.
         Applied::No(_) => Ok(true),
     }
 }
 
-/// Some votes of a voter, from the earliest on: how many there are, and those
-/// that can be read.
+/// Some votes of a voter, the earliest first: their number, and those that can be read.
 async fn read_votes(
     site: &Site,
     voter: VoterId,
@@ -237,7 +234,7 @@ mod tests {
     use super::*;
     use crate::accounts::visit::Visit;
     use crate::passwords::PasswordWorker;
-    use crate::sites::{self, Ballot, Totals, Verdict};
+    use crate::sites::{self, SiteVote, Totals, Verdict};
     use crate::values::rules::Rules;
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
@@ -263,7 +260,7 @@ mod tests {
         sites::change_settings(&site, NOW, &administrator(), change).await.unwrap();
         let voter = VoterId::from_bytes([7; 16]);
         for number in 0..250 {
-            let ballot = Ballot { host: host(number), verdict: Some(Verdict::Good) };
+            let ballot = SiteVote { host: host(number), verdict: Some(Verdict::Good) };
             let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
             sites::vote(&site, Timestamp(NOW.0 + number), address, voter, &ballot).await.unwrap();
         }
@@ -281,15 +278,15 @@ mod tests {
         counted
     }
 
-    /// The same store as another process would have it.
+    /// The same store, as after a restart.
     fn restarted(site: &Site) -> Arc<Site> {
         Arc::new(Site::new(site.store.clone(), Rules::default(), PasswordWorker::default()))
     }
 
     #[tokio::test]
-    async fn an_interrupted_ban_goes_on_where_it_was() {
+    async fn an_interrupted_ban_continues_where_it_stopped() {
         let (site, voter) = site_with_votes().await;
-        begin(&site, NOW, &administrator(), voter, Direction::Out).await.unwrap();
+        begin(&site, NOW, &administrator(), voter, BanDirection::Out).await.unwrap();
         assert!(step(&site, voter).await.unwrap());
         assert_eq!(counted(&site).await, 150);
         let site = restarted(&site);
@@ -297,7 +294,7 @@ mod tests {
         assert_eq!(counted(&site).await, 0);
         assert_eq!(finish_bans(&site).await.unwrap(), 0);
 
-        begin(&site, NOW, &administrator(), voter, Direction::Back).await.unwrap();
+        begin(&site, NOW, &administrator(), voter, BanDirection::Back).await.unwrap();
         assert!(step(&site, voter).await.unwrap());
         assert_eq!(counted(&site).await, 100);
         let site = restarted(&site);
@@ -306,9 +303,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_ban_that_is_lifted_half_way_turns_there() {
+    async fn a_ban_that_is_lifted_half_way_is_undone_from_there() {
         let (site, voter) = site_with_votes().await;
-        begin(&site, NOW, &administrator(), voter, Direction::Out).await.unwrap();
+        begin(&site, NOW, &administrator(), voter, BanDirection::Out).await.unwrap();
         step(&site, voter).await.unwrap();
         step(&site, voter).await.unwrap();
         assert_eq!(counted(&site).await, 50);

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 use tidings_keyspace::{COUNTER_LIMIT, Order, Query};
 
-/// What a leaderboard is about.
+/// The order of a leaderboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Board {
     /// The highest sums.
@@ -27,7 +27,7 @@ pub enum Board {
     Voted,
 }
 
-/// Over which time a leaderboard goes.
+/// The time span of a leaderboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
     /// Today, UTC.
@@ -40,7 +40,7 @@ pub enum Span {
     All,
 }
 
-/// A text names no leaderboard.
+/// The text is not the name of a leaderboard or a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotABoard;
 
@@ -69,7 +69,7 @@ impl Board {
         }
     }
 
-    /// Where a site stands: the lowest is first.
+    /// The sort key of a site: the lowest is first.
     const fn place(self, totals: Totals) -> (i64, Reverse<i64>) {
         match self {
             Self::Best => (-totals.sum, Reverse(totals.count)),
@@ -135,9 +135,9 @@ pub struct SiteLine {
 
 /// The first sites of a leaderboard. Rounds: 2.
 ///
-/// Sums and counts are exact. Which sites are compared is not always: those
-/// that are among the first [`LEADERBOARD_OF_A_DAY`] of some day of the span,
-/// or among the first [`LEADERBOARD_CANDIDATES`] of a day or of all time.
+/// Sums and counts are exact. The selection of sites may not be: only sites that are among
+/// the first [`LEADERBOARD_OF_A_DAY`] of some day of the span, or among the first
+/// [`LEADERBOARD_CANDIDATES`] of a single day or of all time, are compared.
 ///
 /// # Errors
 /// When the store fails.

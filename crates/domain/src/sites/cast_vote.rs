@@ -1,4 +1,4 @@
-//! A vote on a site as it is stored.
+//! A vote on a site as stored.
 
 use crate::accounts::visit::Visit;
 use crate::error::Error;
@@ -32,10 +32,10 @@ impl Verdict {
     }
 }
 
-/// A vote as it is stored: `+1 2023-02-02T09:36:03Z`.
+/// A vote as stored: `+1 2023-02-02T09:36:03Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CastVote {
-    /// Which way.
+    /// Good or bad.
     pub verdict: Verdict,
     /// When it was cast or changed last.
     pub time: Timestamp,
@@ -47,7 +47,7 @@ impl fmt::Display for CastVote {
     }
 }
 
-/// A stored text is no vote.
+/// The stored text is not a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotAVote;
 

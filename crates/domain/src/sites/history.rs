@@ -14,7 +14,7 @@ use tidings_keyspace::{Answers, Query};
 pub struct DayOfVotes {
     /// The day.
     pub day: Day,
-    /// What was voted.
+    /// The votes of that day.
     pub totals: Totals,
 }
 
@@ -27,7 +27,7 @@ pub struct History {
     pub days: Vec<DayOfVotes>,
 }
 
-/// A history on its way.
+/// The pending reads of a history.
 pub(crate) struct HistoryRead {
     host: Hostname,
     totals: TotalsRead,

@@ -1,4 +1,4 @@
-//! What administrators look at when votes on sites look wrong.
+//! What administrators look at when votes on sites seem wrong.
 
 use super::CastVote;
 use super::cast_vote::read_vote;
@@ -129,7 +129,7 @@ pub async fn top_voters(site: &Site, viewer: &User, day: Day) -> Result<Vec<Dail
     Ok(voters.collect())
 }
 
-/// What an administrator did, as it was noted.
+/// A line of the administrators' log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditLine {
     /// When, as `2023-02-02T09:36:03Z`.
@@ -138,12 +138,12 @@ pub struct AuditLine {
     pub by: String,
     /// `ban`, `unban` or `settings`.
     pub what: String,
-    /// About what: the voter, or the settings.
+    /// The voter, or the changed settings.
     pub about: String,
 }
 
-/// The last things that administrators did about votes on sites, the latest
-/// first. Rounds: 1.
+/// The last actions of administrators on votes, the latest first; [`AUDIT_LINES`] at most.
+/// Rounds: 1.
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.

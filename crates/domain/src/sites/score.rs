@@ -1,4 +1,4 @@
-//! The score of a site: what its votes add up to.
+//! The score of a site, which follows from its votes.
 
 use super::tally::Totals;
 use crate::accounts::visit::Visit;
@@ -44,7 +44,7 @@ impl Score {
         }
     }
 
-    /// The name of the score, as all faces write it.
+    /// The name of the score, as pages and the API write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -56,10 +56,10 @@ impl Score {
     }
 }
 
-/// The fields of a host that tell its sum and count.
+/// The fields of a host with its sum and count.
 const TOTALS: [&str; 2] = ["sum_of_votes", "count_of_votes"];
 
-/// A host's sum and count on their way.
+/// A pending read of a host's sum and count.
 pub(crate) struct TotalsRead(Handle<Vec<Option<String>>>);
 
 impl TotalsRead {
@@ -67,18 +67,18 @@ impl TotalsRead {
         Self(query.hash_fields(keys::link(host), TOTALS))
     }
 
-    /// Takes what was found; `host` is the one that was asked for.
+    /// The sum and count; `host` is the one that was asked for.
     pub(crate) fn take(self, answers: &mut Answers, host: &Hostname) -> Totals {
         totals(answers.take(self.0), host)
     }
 
-    /// The same, for a value that is made of it.
+    /// The same, for a value that will be cached.
     pub(crate) fn track(self, query: &mut Query) -> TrackedTotalsRead {
         TrackedTotalsRead(query.track(self.0))
     }
 }
 
-/// A host's sum and count on their way, with what is read for them.
+/// The same, and tracks what was read.
 pub(crate) struct TrackedTotalsRead(TrackedHandle<Vec<Option<String>>>);
 
 impl TrackedTotalsRead {
@@ -107,7 +107,7 @@ pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>,
     Ok(scores.collect())
 }
 
-/// The hosts that have a score and whose hash begins so, with their scores, by
+/// The hosts that have a score and whose hash starts with a prefix, with their scores, by
 /// name. Rounds: 2.
 ///
 /// # Errors

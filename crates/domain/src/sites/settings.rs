@@ -1,5 +1,5 @@
-//! What administrators set while the site runs: the hash `settings`. And the
-//! notes of what they did, which every action of theirs writes.
+//! Settings that administrators change while the site runs (the hash `settings`), and the
+//! log that every action of theirs writes to.
 
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
@@ -15,22 +15,22 @@ use tidings_keyspace::{Answers, Batch, Handle, Query};
 pub(super) const DISABLED: &str = "voting_is_disabled";
 const MAXIMUM: &str = "maximum_votes_per_user_per_day";
 
-/// Votes a day on new hosts, where nobody has set another number.
+/// The default of the votes a day on new hosts.
 const DEFAULT_MAXIMUM: u64 = 10;
 
-/// What administrators may set.
+/// The settings that administrators can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VotingSettings {
-    /// Whether nobody may vote on sites.
+    /// Whether all voting on sites is disabled.
     pub is_disabled: bool,
     /// Votes a day on hosts that are new to the voter.
     pub maximum: u64,
 }
 
-/// The settings on their way.
+/// A pending read of the settings.
 pub(super) struct SettingsRead(Handle<Vec<Option<String>>>);
 
-/// The settings as they are stored.
+/// The settings as stored.
 pub(super) struct StoredSettings {
     pub(super) is_disabled: Option<String>,
     maximum: Option<String>,
@@ -73,7 +73,7 @@ pub async fn voting_settings(visit: &mut Visit) -> Result<VotingSettings, Error>
 /// Settings to change; those that are `None` stay.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SettingsChange {
-    /// Whether nobody may vote on sites.
+    /// Whether all voting on sites is disabled.
     pub is_disabled: Option<bool>,
     /// Votes a day on hosts that are new to the voter.
     pub maximum: Option<u64>,
@@ -104,12 +104,12 @@ pub async fn change_settings(
     Ok(())
 }
 
-/// Refuses everybody else.
+/// Refuses everyone who is not an administrator.
 pub(super) fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
     if viewer.flags.admin { Ok(()) } else { Err(Refusal::AdministratorsOnly) }
 }
 
-/// Adds a note of what an administrator does to the batch that does it.
+/// Adds a line of the administrators' log to the batch that does the action.
 pub(super) fn note<'a>(
     batch: &mut Batch,
     now: Timestamp,
@@ -122,7 +122,8 @@ pub(super) fn note<'a>(
     line.insert("by".to_owned(), viewer.username.as_str().into());
     line.insert("what".to_owned(), what.into());
     line.extend(members.map(|(name, value)| (name.to_owned(), value)));
-    // Lines are members of a set: the same deed in the same second is another line.
+    // Lines are members of a set: without an id, the same action in the same second would be
+    // one line.
     line.insert("id".to_owned(), random_token()?.into());
     batch.sorted_add(keys::SITES_AUDIT, Value::Object(line).to_string(), now.as_score());
     Ok(())

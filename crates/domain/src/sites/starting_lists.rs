@@ -1,9 +1,9 @@
-//! Starting lists: sites that begin with votes, from a list made elsewhere.
+//! Starting lists: sites that start with votes from an imported list.
 //!
-//! The votes are those of made-up voters, the same for every list and every
-//! site: the first, the second, and so on. So a list can be imported again, in
-//! the same or in a newer version: what is stored is brought to what it says.
-//! Their UUIDs are drawn at random, since whoever knows one can vote with it.
+//! The votes belong to generated voters, the same for every list and every site: the
+//! first, the second, and so on. So a list can be imported again, in the same or a newer
+//! version, and the stored votes become those of the list. The UUIDs of these voters are
+//! random, since anyone who knows one can vote with it.
 
 use super::cast_vote::read_vote;
 use super::tally::Tally;
@@ -30,18 +30,18 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// How many made-up voters vote on it.
+    /// How many generated voters vote on it.
     fn voters(&self) -> u64 {
         self.votes.unsigned_abs().min(MAX_IMPORTED_SITE_VOTES)
     }
 }
 
-/// The made-up voters of a site, from the first on.
+/// The generated voters of a site, from the first on.
 pub struct StartingVoters(Vec<VoterId>);
 
 impl StartingVoters {
-    /// Finds or makes as many voters as the longest line of a list needs; those
-    /// of earlier lists are found too. Rounds: 2.
+    /// Finds or creates as many voters as the largest number of votes in the list needs.
+    /// Voters of earlier lists are included. Rounds: 2.
     ///
     /// # Errors
     /// [`Error::Busy`] when another import runs at the same time, or the store's.
@@ -71,9 +71,9 @@ impl StartingVoters {
         }
     }
 
-    /// Brings the votes of these voters on one site to what a list says, in one
-    /// batch; votes of others stay, and those of voters that are banned. Returns
-    /// how many votes changed. Rounds: 2.
+    /// Makes the votes of these voters on one site those of the list, in one batch. Votes
+    /// of other voters and of banned voters stay. Returns the number of changed votes.
+    /// Rounds: 2.
     ///
     /// # Errors
     /// When the store fails.

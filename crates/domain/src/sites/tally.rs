@@ -1,5 +1,5 @@
-//! What votes add to sums and counts: the one place that knows every figure
-//! that a vote is part of.
+//! What votes add to sums and counts: the one place that knows every total that a vote is
+//! part of.
 
 use super::CastVote;
 use crate::keys;
@@ -96,7 +96,7 @@ fn increment(batch: &mut Batch, keys: [impl Into<String>; 2], member: &str, by: 
     }
 }
 
-/// The sums and counts of some members on their way, out of two sorted sets.
+/// Pending reads of the sums and counts of some members, from two sorted sets.
 pub(super) struct FiguresRead([Handle<Vec<Option<f64>>>; 2]);
 
 impl FiguresRead {

@@ -1,4 +1,4 @@
-//! Voting on a site: casting, changing and taking back.
+//! Voting on a site: casting, changing and withdrawing a vote.
 
 use super::cast_vote::read_vote;
 use super::settings::SettingsRead;
@@ -19,24 +19,24 @@ use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Hash, Query};
 
-/// For how long the voters that an address brings are counted.
+/// How long new voters of an address are counted.
 const NEW_VOTERS_WINDOW: Duration = Duration::from_secs(86_400);
 
-/// What somebody votes.
+/// A vote to cast.
 #[derive(Debug, Clone)]
-pub struct Ballot {
+pub struct SiteVote {
     /// The site.
     pub host: Hostname,
-    /// The vote; `None` takes an earlier one back.
+    /// The vote; `None` withdraws an earlier one.
     pub verdict: Option<Verdict>,
 }
 
-/// Votes on a site, changes a vote or takes it back. Rounds: 2, and one more
-/// when the last vote on a site was taken back.
+/// Casts, changes or withdraws a vote on a site. Rounds: 2, and one more when the last vote
+/// on a site was withdrawn.
 ///
-/// A voter who is not known yet is created, if the address may bring another.
-/// Only votes on hosts that are new to the voter count towards the daily
-/// maximum; taking such a vote back on the same day frees its place.
+/// An unknown voter is created, if the address has not reached its limit. Only votes on
+/// hosts that are new to the voter count towards the daily maximum; withdrawing such a vote
+/// on the same day does not count it any more.
 ///
 /// # Errors
 /// In this order [`Refusal::VoterBanned`], [`Refusal::VotingDisabled`],
@@ -46,14 +46,14 @@ pub async fn vote(
     now: Timestamp,
     address: IpAddr,
     voter: VoterId,
-    ballot: &Ballot,
+    ballot: &SiteVote,
 ) -> Result<(), Error> {
     let action = Action { site, now, address, voter, ballot, user: None };
     action.run().await
 }
 
-/// The same by the voter of an account, who is made up with the first vote:
-/// one round more then.
+/// The same for the voter of an account. The first vote creates the voter and takes one more
+/// round.
 ///
 /// # Errors
 /// As [`vote`].
@@ -62,7 +62,7 @@ pub async fn vote_as(
     now: Timestamp,
     address: IpAddr,
     user: &User,
-    ballot: &Ballot,
+    ballot: &SiteVote,
 ) -> Result<(), Error> {
     let voter = match user.voter {
         Some(voter) => voter,
@@ -96,31 +96,31 @@ async fn bind_voter(site: &Site, user: &User) -> Result<VoterId, Error> {
 /// The field of a user that binds the account to its voter.
 const VOTER: &str = "voter";
 
-/// One vote with everything that it needs.
+/// One vote and its context.
 struct Action<'a> {
     site: &'a Site,
     now: Timestamp,
     address: IpAddr,
     voter: VoterId,
-    ballot: &'a Ballot,
+    ballot: &'a SiteVote,
     user: Option<&'a User>,
 }
 
-/// What is stored where a vote changes something.
+/// The stored values that a vote depends on.
 struct Before {
     voter: Hash,
     is_disabled: Option<String>,
     maximum: u64,
-    /// The vote on this host, as it is stored.
+    /// The vote on this host, as stored.
     vote: Option<String>,
     new: NewHosts,
-    /// Voters that the address has brought.
+    /// Number of new voters from the address.
     brought: Option<String>,
 }
 
 impl Action<'_> {
     async fn run(&self) -> Result<(), Error> {
-        // What voters race for is their own vote, or their address's last place.
+        // Voters compete for their own votes, and for the last new voter of their address.
         let home = keys::new_voters(self.address);
         let voted = self.site.act_counting(&home, || async {
             let before = self.read().await?;
@@ -156,8 +156,7 @@ impl Action<'_> {
         })
     }
 
-    /// The batch that does it, and the vote that is taken back by it; `None`
-    /// when there is nothing to do.
+    /// The batch, and the vote that it withdraws; `None` if there is nothing to do.
     fn decide(&self, before: &Before) -> Result<Option<(Batch, Option<CastVote>)>, Error> {
         let today = Day::of(self.now);
         let old = read_vote(&self.ballot.host, before.vote.as_deref());
@@ -197,7 +196,7 @@ impl Action<'_> {
         Ok(Some((batch, old.filter(|_| new.is_none()))))
     }
 
-    /// Demands that what the decision rests on is still so.
+    /// Checks that what the decision depends on has not changed.
     fn check_unchanged(&self, batch: &mut Batch, before: &Before) {
         let votes = keys::link_votes(&self.ballot.host);
         batch.field_unchanged(&votes, self.voter.to_string(), before.vote.as_deref());
@@ -219,7 +218,7 @@ impl Action<'_> {
                     batch.key_absent(&key);
                     batch.set_expiring(key, "1", NEW_VOTERS_WINDOW);
                 }
-                // A number of another program's is over any limit.
+                // A value that cannot be read counts as over the limit.
                 Some(brought) if brought.parse().unwrap_or(u64::MAX) >= most => {
                     return Err(Refusal::TooManyVoters);
                 }
@@ -248,9 +247,8 @@ impl Action<'_> {
         }
     }
 
-    /// Lets go of a host that nobody's vote counts for any more, so that voting
-    /// and taking back leaves nothing behind. Nothing depends on it: figures of
-    /// 0 are not shown anywhere.
+    /// Removes a host without votes, so that voting and withdrawing leaves nothing behind.
+    /// Nothing depends on it: totals of 0 are not shown anywhere. Rounds: 1.
     async fn forget_host(&self, undone: CastVote) -> Result<(), Error> {
         let host = &self.ballot.host;
         let day = Day::of(undone.time);
@@ -266,16 +264,16 @@ impl Action<'_> {
         ] {
             batch.sorted_remove(key, host.as_str());
         }
-        // Somebody has voted on it meanwhile: it stays.
+        // If someone has voted on the host meanwhile, it stays.
         self.site.apply(batch).await?;
         Ok(())
     }
 }
 
-/// The field of a voter that says whether the votes of it count.
+/// The field of a voter that says whether it is banned.
 pub(super) const IS_BANNED: &str = "is_banned";
 
-/// Whether a voter must not vote.
+/// Whether a voter is banned.
 pub(super) fn is_banned(voter: &Hash) -> bool {
     super::settings::is_true(voter.get(IS_BANNED))
 }
@@ -290,15 +288,15 @@ pub(super) fn write_voter(batch: &mut Batch, voter: VoterId, now: Timestamp) {
     batch.set_fields(keys::voter(voter), [("created_at", written(now).as_str()), (IS_BANNED, "0")]);
 }
 
-/// Adds a vote to a batch, beside what it adds to the figures.
+/// Adds a vote to a batch, without the totals.
 pub(super) fn write_vote(batch: &mut Batch, host: &Hostname, voter: VoterId, vote: CastVote) {
     batch.set_field(keys::link_votes(host), voter.to_string(), vote.to_string());
     batch.sorted_add(keys::voter_votes(voter), host.as_str(), vote.time.as_score());
     batch.add_member(keys::prefix(&host.hash()), host.as_str());
 }
 
-/// The hosts that a voter voted on for the first time, on the last day on
-/// which there was one: what the daily maximum is counted by.
+/// The hosts that a voter voted on for the first time, on the last day with such a vote. The
+/// daily maximum counts them.
 struct NewHosts(Hash);
 
 /// The fields beside the hosts, which all have a dot in their names.
@@ -322,7 +320,7 @@ impl NewHosts {
         if self.is_of(day) { self.count() } else { 0 }
     }
 
-    /// Counts a host, if nobody else has counted one meanwhile.
+    /// Counts a host, unless another request has counted one meanwhile.
     fn add(&self, batch: &mut Batch, voter: VoterId, today: Day, host: &Hostname) {
         let key = keys::voter_new(voter);
         batch.field_unchanged(&key, DAY, self.0.get(DAY));
@@ -335,7 +333,7 @@ impl NewHosts {
         batch.set_fields(&key, [(COUNT, count.to_string().as_str()), (host.as_str(), "1")]);
     }
 
-    /// Frees the place of a host, if it has one.
+    /// No longer counts a host, if it was counted.
     fn free(&self, batch: &mut Batch, voter: VoterId, host: &Hostname) {
         if self.0.get(host.as_str()).is_none() {
             return;

@@ -1,32 +1,28 @@
-//! Comparing stored timelines with what they are made from, and mending them.
+//! Comparing stored timelines with what they are derived from, and repairing them.
 //!
-//! What people did is taken as it is: the tweets, and whom each user follows.
-//! Everything else follows from that: who follows a user, the timelines of
-//! authors and readers. Readers who have not been here for long are passed over,
-//! since their timelines are made anew when they return; so is what a job that
-//! is not finished will do yet.
+//! Tweets, and whom each user follows, are taken as correct. Everything else is derived:
+//! the followers of a user, and the timelines of authors and readers. Inactive readers are
+//! skipped, since their timelines are rebuilt when they return. Differences that a waiting
+//! job will remove are ignored.
 
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
 use crate::fields;
 use crate::jobs::{self, Job};
 use crate::keys;
-use crate::report::Found;
+use crate::report::CheckReport;
 use crate::site::{Applied, Site};
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
 use crate::timelines::homes::{self, Whole};
 use crate::timelines::tweets::{TIMELINE_VERSION, Tweet};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{TweetId, UserId};
+use crate::values::limits::{TIMELINE_CHECK_CHUNK, TIMELINE_CHECK_TWEETS};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Order, Query};
 
-/// Tweets looked at in one round.
-const TWEETS: u64 = 500;
-/// People looked at in one round.
-const PEOPLE: usize = 1_000;
-/// How often a difference is looked at again: on a site that is in use, what
-/// was read in two rounds may not fit together.
+/// How often a home timeline that differs is read again: on a site in use, two rounds may
+/// read different states.
 const LOOKS: usize = 3;
 
 /// A check under way.
@@ -42,10 +38,9 @@ pub struct TimelineCheck<'a> {
 }
 
 impl<'a> TimelineCheck<'a> {
-    /// A check of all timelines. Without `repair` it writes nothing. With it, what
-    /// differs is mended, and authors who have few followers now are delivered again.
-    /// The caller has the jobs that wait finished first, with
-    /// `background::finish_waiting`: what a job will do yet is not mended here.
+    /// Starts a check of all timelines. Without `repair` it writes nothing. With it, it
+    /// repairs what differs. The caller first finishes the waiting jobs, with
+    /// `background::finish_waiting`: what a job will still do is not repaired here.
     ///
     /// # Errors
     /// When the store fails.
@@ -64,22 +59,21 @@ impl<'a> TimelineCheck<'a> {
         Ok(Self { site, now, repair, pulled, next_user: 1, users, next_tweet: 1, tweets })
     }
 
-    /// How many users and tweets there are to be looked at.
+    /// The numbers of users and tweets to check.
     #[must_use]
     pub const fn total(&self) -> (u64, u64) {
         (self.users, self.tweets)
     }
 
-    /// Looks at some tweets: each must be in its author's timeline. `None`
-    /// after the last.
+    /// Checks some tweets: each must be in its author's timeline. `None` after the last.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn next_tweets(&mut self) -> Result<Option<Found>, Error> {
+    pub async fn next_tweets(&mut self) -> Result<Option<CheckReport>, Error> {
         if self.next_tweet > self.tweets {
             return Ok(None);
         }
-        let last = self.tweets.min(self.next_tweet + TWEETS - 1);
+        let last = self.tweets.min(self.next_tweet + TIMELINE_CHECK_TWEETS - 1);
         let ids: Vec<TweetId> = (self.next_tweet..=last).map(TweetId).collect();
         self.next_tweet = last + 1;
         let tweets = read_tweets(self.site, &ids).await?;
@@ -89,7 +83,7 @@ impl<'a> TimelineCheck<'a> {
             .map(|tweet| (tweet, query.scores(keys::user_timeline(tweet.user_id), [tweet.id.to_string()])))
             .collect();
         let mut answers = self.site.store.query(query).await?;
-        let mut found = Found::default();
+        let mut found = CheckReport::default();
         for (tweet, listed) in listed {
             let score = fields::only(answers.take(listed));
             let differs = score != Some(tweet.created_at);
@@ -106,12 +100,12 @@ impl<'a> TimelineCheck<'a> {
         self.apply(batch).await
     }
 
-    /// Looks at one user: the own timeline, the followers, the home timeline.
-    /// `None` after the last.
+    /// Checks one user: the own timeline, the followers, the home timeline. `None` after
+    /// the last.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn next_user(&mut self) -> Result<Option<Found>, Error> {
+    pub async fn next_user(&mut self) -> Result<Option<CheckReport>, Error> {
         if self.next_user > self.users {
             return Ok(None);
         }
@@ -123,25 +117,25 @@ impl<'a> TimelineCheck<'a> {
         Ok(Some(found.and(self.check_home(user).await?)))
     }
 
-    /// The timeline of everyone has only tweets that are there.
+    /// Checks that the timeline of everyone has only tweets that exist.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn check_everyone(&self) -> Result<Found, Error> {
+    pub async fn check_everyone(&self) -> Result<CheckReport, Error> {
         self.check_list(keys::GLOBAL_TIMELINE.to_owned(), None).await
     }
 
-    /// A user's own timeline has only tweets of that user.
-    async fn check_own(&self, user: UserId) -> Result<Found, Error> {
+    /// Checks that a user's own timeline has only tweets of that user.
+    async fn check_own(&self, user: UserId) -> Result<CheckReport, Error> {
         self.check_list(keys::user_timeline(user), Some(user)).await
     }
 
-    async fn check_list(&self, key: String, author: Option<UserId>) -> Result<Found, Error> {
+    async fn check_list(&self, key: String, author: Option<UserId>) -> Result<CheckReport, Error> {
         let mut query = Query::new();
         let entries = query.sorted_range(&key, Order::Descending, 0, u64::MAX);
         let entries = self.site.store.query(query).await?.take(entries);
-        let mut found = Found::default();
-        for entries in entries.chunks(PEOPLE) {
+        let mut found = CheckReport::default();
+        for entries in entries.chunks(TIMELINE_CHECK_CHUNK) {
             let ids: Vec<TweetId> = entries.iter().filter_map(|(id, _)| id.parse().ok()).collect();
             let tweets = read_tweets(self.site, &ids).await?;
             for (member, _) in entries {
@@ -161,11 +155,11 @@ impl<'a> TimelineCheck<'a> {
         Ok(found)
     }
 
-    /// Whoever is followed knows it.
-    async fn check_followings(&self, user: UserId) -> Result<Found, Error> {
+    /// Checks that everyone whom a user follows has that user as a follower.
+    async fn check_followings(&self, user: UserId) -> Result<CheckReport, Error> {
         let list = |author| (keys::followers(author), user);
         let differ = self.one_sided(keys::followings(user), list).await?;
-        self.mend_each(differ, |batch, author, since| {
+        self.repair_each(differ, |batch, author, since| {
             batch.sorted_member_present(keys::followings(user), author.to_string());
             batch.sorted_add(keys::followers(author), user.to_string(), since);
             batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), 1.0);
@@ -173,12 +167,12 @@ impl<'a> TimelineCheck<'a> {
         .await
     }
 
-    /// Only those are followers who follow.
-    async fn check_followers(&self, user: UserId) -> Result<Found, Error> {
+    /// Checks that every follower of a user follows the user.
+    async fn check_followers(&self, user: UserId) -> Result<CheckReport, Error> {
         let list = |follower| (keys::followings(follower), user);
         let differ = self.one_sided(keys::followers(user), list).await?;
         let found = self
-            .mend_each(differ, |batch, follower, _| {
+            .repair_each(differ, |batch, follower, _| {
                 batch.sorted_member_absent(keys::followings(follower), user.to_string());
                 batch.sorted_remove(keys::followers(user), follower.to_string());
                 batch.sorted_increment(keys::MOST_FOLLOWED, user.to_string(), -1.0);
@@ -187,7 +181,7 @@ impl<'a> TimelineCheck<'a> {
         Ok(found.and(self.check_number_of_followers(user).await?))
     }
 
-    async fn check_number_of_followers(&self, user: UserId) -> Result<Found, Error> {
+    async fn check_number_of_followers(&self, user: UserId) -> Result<CheckReport, Error> {
         let mut query = Query::new();
         let number = query.sorted_count(keys::followers(user));
         let noted = query.scores(keys::MOST_FOLLOWED, [user.to_string()]);
@@ -196,7 +190,7 @@ impl<'a> TimelineCheck<'a> {
         let noted = fields::only(answers.take(noted)).unwrap_or(0.0);
         #[allow(clippy::cast_precision_loss)]
         let by = number as f64 - noted;
-        let mut found = Found::default();
+        let mut found = CheckReport::default();
         let differs = by != 0.0;
         if number > 0 || differs {
             let mut batch = Batch::new();
@@ -206,8 +200,8 @@ impl<'a> TimelineCheck<'a> {
         Ok(found)
     }
 
-    /// How many there are in a list of people, and those of them whose own list
-    /// lacks the other side.
+    /// The length of a list of people, and those of them whose own list lacks the other
+    /// side.
     async fn one_sided(
         &self,
         key: String,
@@ -219,7 +213,7 @@ impl<'a> TimelineCheck<'a> {
         let people: Vec<(UserId, f64)> =
             people.into_iter().filter_map(|(id, since)| Some((id.parse().ok()?, since))).collect();
         let mut differ = Vec::new();
-        for people in people.chunks(PEOPLE) {
+        for people in people.chunks(TIMELINE_CHECK_CHUNK) {
             let mut query = Query::new();
             let reads: Vec<_> = people
                 .iter()
@@ -238,24 +232,24 @@ impl<'a> TimelineCheck<'a> {
         Ok((u64::try_from(people.len()).unwrap_or(u64::MAX), differ))
     }
 
-    async fn mend_each(
+    async fn repair_each(
         &self,
         (checked, differ): (u64, Vec<(UserId, f64)>),
-        mend: impl Fn(&mut Batch, UserId, f64),
-    ) -> Result<Found, Error> {
-        let mut found = Found::default();
+        repair: impl Fn(&mut Batch, UserId, f64),
+    ) -> Result<CheckReport, Error> {
+        let mut found = CheckReport::default();
         for (person, since) in differ {
             let mut batch = Batch::new();
-            mend(&mut batch, person, since);
+            repair(&mut batch, person, since);
             found.count(true, self.repair && self.apply(batch).await?);
         }
         found.checked = checked;
         Ok(found)
     }
 
-    /// What is stored at home is what it ought to be.
-    async fn check_home(&self, user: UserId) -> Result<Found, Error> {
-        let mut found = Found::default();
+    /// Checks that a stored home timeline is what it should be.
+    async fn check_home(&self, user: UserId) -> Result<CheckReport, Error> {
+        let mut found = CheckReport::default();
         let mut differs = false;
         for look in 0..LOOKS {
             let Some(home) = self.read_home(user).await? else {
@@ -266,13 +260,13 @@ impl<'a> TimelineCheck<'a> {
                 break;
             }
         }
-        let mended = differs && self.repair && self.mend_home(user).await?;
-        found.count(differs, mended);
+        let repaired = differs && self.repair && self.repair_home(user).await?;
+        found.count(differs, repaired);
         Ok(found)
     }
 
-    /// What is stored at home beside what ought to be; `None` for somebody who
-    /// gets no deliveries.
+    /// A stored home timeline, and what it should be; `None` for a user who gets no
+    /// deliveries.
     async fn read_home(&self, user: UserId) -> Result<Option<Home>, Error> {
         let mut query = Query::new();
         let fields = query.hash_fields(keys::user(user), ["id", "seen_time", DEACTIVATED]);
@@ -306,8 +300,8 @@ impl<'a> TimelineCheck<'a> {
         }))
     }
 
-    /// Takes out what does not belong there, and makes the rest anew.
-    async fn mend_home(&self, user: UserId) -> Result<bool, Error> {
+    /// Removes what does not belong in a home timeline, and rebuilds the rest.
+    async fn repair_home(&self, user: UserId) -> Result<bool, Error> {
         let Some(home) = self.read_home(user).await? else {
             return Ok(false);
         };
@@ -321,8 +315,8 @@ impl<'a> TimelineCheck<'a> {
             return Ok(false);
         }
         match jobs::work_on(self.site, self.now, &rebuild::KIND, &job).await {
-            // The server may have done it.
             Ok(true) => Ok(true),
+            // Another server may have done it.
             Ok(false) | Err(Error::Busy) => {
                 Ok(self.read_home(user).await?.is_none_or(|home| !home.differs()))
             }
@@ -330,8 +324,8 @@ impl<'a> TimelineCheck<'a> {
         }
     }
 
-    /// Delivers again what was not delivered of authors who have few followers
-    /// now. Answers of how many all is delivered.
+    /// Delivers the undelivered tweets of authors who now have few followers. Returns the
+    /// number of authors that are done.
     ///
     /// # Errors
     /// When the store fails.
@@ -361,7 +355,7 @@ impl<'a> TimelineCheck<'a> {
                 continue;
             }
             let mut batch = Batch::new();
-            // What was posted meanwhile may not have been delivered either.
+            // Fails if the author has posted meanwhile: that may not have been delivered.
             batch.field_unchanged(keys::user(*author), TIMELINE_VERSION, version);
             batch.remove_member(keys::PULLED_AUTHORS, author.to_string());
             delivered += u64::from(self.apply(batch).await?);
@@ -374,15 +368,15 @@ impl<'a> TimelineCheck<'a> {
     }
 }
 
-/// What is stored at home, and what ought to be.
+/// A stored home timeline, and what it should be.
 struct Home {
     user: UserId,
     stored: Vec<(TweetId, f64)>,
     tweets: HashMap<TweetId, Tweet>,
     floor: Option<f64>,
-    /// The user and whom the user follows.
+    /// The user, and the people whom the user follows.
     followed: HashSet<UserId>,
-    /// Without the authors who are pulled.
+    /// The timeline as it should be, without pulled authors.
     whole: Whole,
     jobs: HashSet<Job>,
 }
@@ -392,7 +386,7 @@ impl Home {
         self.strangers().next().is_some() || self.lacks_a_tweet() || self.floor_is_too_low()
     }
 
-    /// What is stored and does not belong there: what no job will take out.
+    /// Stored tweets that do not belong here and that no job will remove.
     fn strangers(&self) -> impl Iterator<Item = TweetId> {
         self.stored.iter().map(|(id, _)| *id).filter(|id| match self.tweets.get(id) {
             None => !self.jobs.contains(&sweep::job(*id)),
@@ -411,7 +405,7 @@ impl Home {
         })
     }
 
-    /// Whether something is left out that the floor does not tell of.
+    /// Whether a tweet is left out although it is above the floor.
     fn floor_is_too_low(&self) -> bool {
         let is_stored = |id: &TweetId| self.stored.iter().any(|(stored, _)| stored == id);
         match &self.whole.left_out {

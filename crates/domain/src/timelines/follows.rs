@@ -1,4 +1,4 @@
-//! Following: who follows whom, and what that does to home timelines.
+//! Following: who follows whom, and the effects on home timelines.
 
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::{PeopleRead, PersonNames, User};
@@ -19,15 +19,15 @@ use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{FOLLOW_BACKFILL, MAX_FOLLOWINGS};
 use tidings_keyspace::{Batch, Order, Query};
 
-/// The field of a user that counts followers who have left. A delivery checks
-/// that nobody has left since it read who follows.
+/// The field of a user that counts lost followers. A delivery checks that no follower has
+/// left since it read the list.
 pub(crate) const FOLLOWERS_LOST: &str = "followers_lost";
-/// The field of a user that counts changes of whom the user follows. Who makes
-/// a home timeline anew checks that they are still the same.
+/// The field of a user that counts changes of the list of followings. A rebuild of the home
+/// timeline checks that the list is still the same.
 pub(crate) const FOLLOWINGS_VERSION: &str = "followings_version";
 
-/// Follows a user: their newest tweets come into the follower's home timeline.
-/// Following twice changes nothing.
+/// Follows a user, and adds the user's newest tweets to the follower's home timeline.
+/// Following twice changes nothing. Rounds: 4.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::FollowingOneself`],
@@ -41,7 +41,7 @@ pub async fn follow(site: &Site, now: Moment, follower: &User, name: &str) -> Re
     let followings = keys::followings(follower.id);
     site.act(&author_key, || async {
         let mut query = Query::new();
-        // The version before the tweets: what changes after it is noticed.
+        // The version is read before the tweets, so that later changes are noticed.
         let fields = query.hash_fields(&author_key, ["username", TIMELINE_VERSION]);
         let tweets =
             query.sorted_range(keys::user_timeline(author), Order::Descending, 0, FOLLOW_BACKFILL + 1);
@@ -73,9 +73,8 @@ pub async fn follow(site: &Site, now: Moment, follower: &User, name: &str) -> Re
     .await
 }
 
-/// Puts the newest tweets of somebody into a follower's home timeline. Where
-/// there are more, the timeline is complete only down to the first that is left
-/// out.
+/// Adds the newest tweets of an author to a follower's home timeline. If there are more, the
+/// timeline is complete only down to the first one that is left out.
 fn backfill(batch: &mut Batch, site: &Site, follower: UserId, tweets: &[(String, f64)]) {
     let (new, left_out) = tweets.split_at(tweets.len().min(usize::try_from(FOLLOW_BACKFILL).unwrap_or(0)));
     if let Some((_, score)) = left_out.first() {
@@ -88,8 +87,8 @@ fn backfill(batch: &mut Batch, site: &Site, follower: UserId, tweets: &[(String,
     }
 }
 
-/// Stops following a user: exactly their tweets leave the home timeline. Who is
-/// not followed is left alone.
+/// Stops following a user, and removes the user's tweets from the home timeline. Does
+/// nothing for a user who is not followed.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
@@ -105,15 +104,15 @@ pub async fn unfollow(site: &Site, now: Moment, follower: &User, name: &str) -> 
     if let Applied::No(_) = site.apply(batch).await? {
         return Ok(());
     }
-    // Nothing of theirs can be delivered any more: what is there now is all.
+    // No more tweets of the author can arrive, so one pass is enough.
     if let Err(error) = jobs::work_on(site, now, &clear::KIND, &job).await {
-        // It is done, and what is left to do is noted.
+        // The unfollow is committed, and the job is queued.
         tracing::warn!(%job, %error, "unfollow not finished; a background job will finish it");
     }
     Ok(())
 }
 
-/// Adds the end of a following to a batch. The caller notes who has changed
+/// Adds an unfollow to a batch. The caller notes who has changed
 /// ([`note_followings_change`], [`note_lost_follower`]), each user once.
 pub(crate) fn write_unfollow(batch: &mut Batch, follower: UserId, author: UserId) {
     batch.sorted_remove(keys::followings(follower), author.to_string());
@@ -121,7 +120,7 @@ pub(crate) fn write_unfollow(batch: &mut Batch, follower: UserId, author: UserId
     batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), -1.0);
 }
 
-/// Notes that whom a user follows has changed.
+/// Notes that a user's list of followings has changed.
 pub(crate) fn note_followings_change(batch: &mut Batch, user: UserId) {
     batch.increment_field(keys::user(user), FOLLOWINGS_VERSION, 1);
 }
@@ -151,7 +150,7 @@ pub enum Side {
     Followings,
 }
 
-/// Somebody in a list of people.
+/// A user in a list of people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
     /// The account.
@@ -160,16 +159,16 @@ pub struct Person {
     pub username: String,
     /// The full name; may be empty.
     pub fullname: String,
-    /// Whether whoever visits follows them.
+    /// Whether the viewer follows the user.
     pub followed: bool,
 }
 
 /// A page of a list of people.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PeoplePage {
-    /// How many there are in the whole list.
+    /// The number of people in the whole list.
     pub count: u64,
-    /// The people, who came last first.
+    /// The people, the latest first.
     pub people: Vec<Person>,
     /// Where the next page begins; `None` after the last.
     pub next: Option<Cursor>,
@@ -210,8 +209,7 @@ pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) 
     Ok(PeoplePage { count, people, next })
 }
 
-/// The people with these ids, in their order. Accounts that are gone are left out.
-/// Rounds: 1.
+/// The people with these ids, in order, without deactivated accounts. Rounds: 1.
 pub(crate) async fn persons(visit: &mut Visit, ids: Vec<UserId>) -> Result<Vec<Person>, Error> {
     let mut query = Query::new();
     let people = PeopleRead::ask(&mut query, ids.iter().copied());

@@ -1,5 +1,6 @@
-//! The background jobs that keep home timelines as they ought to be, one file for each
-//! kind: bringing new tweets to followers, and taking out what no longer belongs there.
+//! The background jobs that update home timelines, one file for each kind: `deliver` adds a
+//! new tweet, `sweep` removes a deleted one, `clear` removes an author who is no longer
+//! followed, `rebuild` fills the timeline of a user who has returned.
 
 pub(crate) mod clear;
 pub(crate) mod deliver;

@@ -1,4 +1,4 @@
-//! Home timelines as they are stored: what writes them, and what they ought to be.
+//! Stored home timelines: how they are written, and what they should be.
 
 use crate::error::Error;
 use crate::fields;
@@ -12,18 +12,18 @@ use crate::values::rules::TimelineRules;
 use std::collections::HashSet;
 use tidings_keyspace::{Batch, Bound, Handle, Order, Query};
 
-/// Asks for all whom a reader follows.
+/// Asks for all people whom a reader follows.
 pub(crate) fn ask_followings(query: &mut Query, reader: UserId) -> Handle<Vec<(String, f64)>> {
     query.sorted_range(keys::followings(reader), Order::Descending, 0, limits::MAX_FOLLOWINGS)
 }
 
-/// The authors that a reader's home is made of.
+/// The authors of a reader's home timeline: the followed people and the reader.
 pub(crate) fn authors(reader: UserId, followings: &[(String, f64)]) -> impl Iterator<Item = UserId> {
     let followed = followings.iter().filter_map(|(id, _)| id.parse().ok());
     followed.chain([reader])
 }
 
-/// Adds a tweet to what is stored of a reader's home timeline.
+/// Adds a tweet to a reader's stored home timeline.
 pub(crate) fn add_to_home(
     batch: &mut Batch,
     rules: &TimelineRules,
@@ -36,7 +36,7 @@ pub(crate) fn add_to_home(
     batch.sorted_add_bounded(keys::home_timeline(reader), tweet.to_string(), score, bound);
 }
 
-/// Says down to which score a reader's home timeline is complete.
+/// Sets the score down to which a reader's home timeline is complete.
 pub(crate) fn set_floor(batch: &mut Batch, reader: UserId, floor: Option<f64>) {
     match floor {
         Some(floor) => batch.sorted_add(keys::HOME_FLOORS, reader.to_string(), floor),
@@ -44,7 +44,7 @@ pub(crate) fn set_floor(batch: &mut Batch, reader: UserId, floor: Option<f64>) {
     }
 }
 
-/// What is stored of a reader's home timeline, newest first.
+/// A reader's stored home timeline, newest first. Rounds: 1.
 pub(crate) async fn read_home(site: &Site, reader: UserId) -> Result<Vec<(TweetId, f64)>, Error> {
     let mut query = Query::new();
     let home = query.sorted_range(keys::home_timeline(reader), Order::Descending, 0, u64::MAX);
@@ -52,7 +52,7 @@ pub(crate) async fn read_home(site: &Site, reader: UserId) -> Result<Vec<(TweetI
     Ok(home.into_iter().filter_map(|(member, score)| Some((member.parse().ok()?, score))).collect())
 }
 
-/// A home timeline as it ought to be stored.
+/// A home timeline as it should be stored.
 pub(crate) struct Whole {
     /// The newest tweets, newest first.
     pub(crate) entries: Vec<(TweetId, f64)>,
@@ -60,8 +60,8 @@ pub(crate) struct Whole {
     pub(crate) left_out: Option<(TweetId, f64)>,
 }
 
-/// Makes a reader's home timeline from the timelines of those who are followed,
-/// except of some authors. Ids without a tweet are left out.
+/// Makes a reader's home timeline from the authors' own timelines, except those of some
+/// authors. Ids without a tweet are left out.
 pub(crate) async fn recompute(site: &Site, reader: UserId, except: &HashSet<UserId>) -> Result<Whole, Error> {
     let mut query = Query::new();
     let followings = ask_followings(&mut query, reader);

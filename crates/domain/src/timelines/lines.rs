@@ -1,5 +1,5 @@
-//! Tweets as they are shown: with their authors, what they announce and whom
-//! they mention.
+//! Tweets as shown: with their authors, the news that they announce, and the users whom they
+//! mention.
 
 use super::tweets::Tweet;
 use crate::accounts::users::{People, PeopleRead, PersonNames};
@@ -15,11 +15,11 @@ use std::ops::Deref;
 use tidings_keyspace::{Answers, Query, Reads, Tracked, TrackedHandle};
 
 crate::cache_kind! {
-    /// Tweets as everyone sees them.
+    /// Tweets, the same for all viewers.
     pub(crate) struct Tweets: TweetId => TweetSummary, "tweets", 18 * MEBIBYTE, |_, summary| summary.size();
 }
 
-/// A tweet as everyone sees it.
+/// A tweet, the same for all viewers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TweetSummary {
     /// The tweet.
@@ -34,11 +34,11 @@ pub struct TweetSummary {
     pub mentions: Mentions,
 }
 
-/// About how many bytes a name in a tweet takes.
+/// The approximate bytes of a mention.
 const MENTION: usize = 150;
 
 impl TweetSummary {
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     fn size(&self) -> usize {
         let names = self.username.len() + self.fullname.len() + MENTION * self.mentions.0.len();
         let news = self.news.as_ref().map_or(0, News::size);
@@ -49,7 +49,7 @@ impl TweetSummary {
 /// A tweet in a timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TweetLine {
-    /// What everyone sees.
+    /// What all viewers see.
     pub summary: Shared<TweetSummary>,
     /// Its place in timelines.
     pub cursor: Cursor,
@@ -76,10 +76,10 @@ impl Mentions {
     }
 }
 
-/// Makes lines of entries. What cannot be shown is left out: tweets that are
-/// gone, those of accounts that are gone, and at a reader's home those of
-/// people who are not followed. Rounds: 2, and one for mentions; none where all are
-/// cached and it does not matter who reads.
+/// Makes lines of entries. It leaves out what cannot be shown: deleted tweets, tweets of
+/// deactivated accounts, and in a reader's home timeline tweets of people who are not
+/// followed. Rounds: 2, and one for mentions; none if all tweets are cached and there is no
+/// `reader`.
 pub(crate) async fn hydrate(
     visit: &mut Visit,
     entries: &[Cursor],
@@ -123,8 +123,9 @@ pub(crate) async fn hydrate(
     Ok(entries.iter().filter_map(line).collect())
 }
 
-/// Reads tweets and what belongs to them. Of a reader it is told who of the authors of
-/// these tweets, and of others, is followed. Rounds: 2, and one for mentions.
+/// Reads tweets with their authors, news and mentions. With a reader, `followed` gets those
+/// authors of these tweets, and of the given others, whom the reader follows. Rounds: 2,
+/// and one for mentions.
 async fn read_summaries(
     visit: &mut SharedVisit<'_>,
     ids: Vec<TweetId>,
@@ -188,7 +189,7 @@ async fn read_summaries(
     Ok(tweets.into_iter().filter_map(summary).collect())
 }
 
-/// The users whose names are mentioned, on their way.
+/// Pending reads of the users whose names are mentioned.
 struct MentionedRead(Vec<(String, TrackedHandle<Option<String>>)>);
 
 impl MentionedRead {
@@ -200,7 +201,7 @@ impl MentionedRead {
         Self(names.into_iter().map(&mut ask).collect())
     }
 
-    /// Rounds: 1, none where no name is taken.
+    /// Rounds: 1, none if no name is a user's.
     async fn take(self, visit: &mut SharedVisit<'_>, answers: &mut Answers) -> Result<Mentioned, Error> {
         let ids: HashMap<String, Tracked<Option<UserId>>> = self
             .0
@@ -214,7 +215,7 @@ impl MentionedRead {
     }
 }
 
-/// The users whose names are mentioned. Accounts that are gone have no names.
+/// The users whose names are mentioned. Deactivated accounts have no names.
 struct Mentioned {
     ids: HashMap<String, Tracked<Option<UserId>>>,
     people: People,

@@ -1,8 +1,8 @@
-//! What an open home page is told: that there are new tweets.
+//! Messages to open home pages: there are new tweets.
 //!
-//! A message says that a tweet has reached the timelines of its author's
-//! followers. It goes to all servers of the store; each asks once who of its
-//! readers is concerned.
+//! A message says that a tweet has reached the timelines of its author's followers. It goes
+//! to all servers of the store; each finds out with one read which of its readers follow
+//! the author.
 
 use crate::accounts::visit::Visit;
 use crate::error::Error;
@@ -21,7 +21,7 @@ use tidings_keyspace::Query;
 /// The channel of these messages.
 pub const CHANNEL: &str = "tweets";
 
-/// A tweet that has arrived.
+/// A tweet that has reached the home timelines.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NewTweet {
     /// Who wrote it.
@@ -46,7 +46,7 @@ impl fmt::Display for NewTweet {
     }
 }
 
-/// A message is not one of these.
+/// The message is not a new tweet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an author and a cursor")]
 pub struct NotANewTweet;
@@ -62,8 +62,8 @@ impl FromStr for NewTweet {
     }
 }
 
-/// Who of these readers sees an author's tweets at home: the author's followers
-/// and the author. Rounds: 1.
+/// Those of the readers who have an author's tweets in their home timelines: the author's
+/// followers and the author. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
@@ -71,13 +71,12 @@ pub async fn followers_among(site: &Site, author: UserId, readers: &[UserId]) ->
     let mut query = Query::new();
     let follow = query.scores(keys::followers(author), readers.iter().map(ToString::to_string));
     let follow = site.store.query(query).await?.take(follow);
-    let concerned =
-        readers.iter().zip(follow).filter(|(reader, since)| since.is_some() || **reader == author);
-    Ok(concerned.map(|(reader, _)| *reader).collect())
+    let matching = readers.iter().zip(follow).filter(|(reader, since)| since.is_some() || **reader == author);
+    Ok(matching.map(|(reader, _)| *reader).collect())
 }
 
-/// How many tweets of a reader's home timeline are newer than an entry; the
-/// largest page counts as all. Rounds: as [`super::reading::home`].
+/// The number of tweets in a reader's home timeline that are newer than an entry, at most
+/// [`MAX_PAGE`]. Rounds: as [`super::reading::home`].
 ///
 /// # Errors
 /// When the store fails.

@@ -1,21 +1,20 @@
 //! The newest entries of several lists as one list, without duplicates.
 //!
-//! Each list is a sorted set by time. A round reads some entries from the top
-//! of every list. What was cut off there cannot be known; while it could be
-//! among the newest, another round goes on at the cut of those lists. With
-//! entries at different times one round does.
+//! Each list is a sorted set by time. A round reads some entries from the top of every
+//! list. While unread entries of a list could be among the newest, another round continues
+//! that list. If all entries have different times, one round is enough.
 
 use crate::values::cursor::{Cursor, Window};
 use tidings_keyspace::{Answers, Handle, Order, Query};
 
-/// Entries read beyond those that are wanted: for the cut, and for ties.
+/// Extra entries read from each list, for ties at the end of the page.
 const SLACK: u64 = 8;
-/// With more lists than this, not each is read as if it had all of the page.
+/// With more lists than this, the first round reads only a share of the page from each.
 const MANY_LISTS: usize = 64;
 
-/// Several lists on their way to be one.
+/// A merge of several lists in progress.
 pub(crate) struct Merge {
-    lists: Vec<List>,
+    lists: Vec<MergedList>,
     window: Window,
     /// The lowest score of interest.
     least: f64,
@@ -24,32 +23,32 @@ pub(crate) struct Merge {
 }
 
 /// One of the lists, as far as it has been read.
-struct List {
+struct MergedList {
     key: String,
-    /// Everything above this score is known; what has it may not be.
+    /// Everything above this score has been read; entries with it may be unread.
     most: f64,
     /// Entries to read in the next round.
     limit: u64,
-    /// Whether it is to be read in the next round.
+    /// Whether the next round reads it.
     is_wanted: bool,
-    /// Whether all of it is known.
+    /// Whether all of it has been read.
     is_known: bool,
 }
 
 /// Members with their scores.
 type Entries = Vec<(String, f64)>;
 
-/// One round's answers on their way, each with the position of its list.
-pub(crate) struct Asked(Vec<(usize, Handle<Entries>)>);
+/// The pending reads of one round, each with the position of its list.
+pub(crate) struct MergeRead(Vec<(usize, Handle<Entries>)>);
 
 impl Merge {
-    /// The entries of a window, of those whose score is above `floor`, if there
-    /// is one, and at most `ceiling`.
+    /// A merge of the entries of a window whose score is above `floor`, if there is one,
+    /// and at most `ceiling`.
     pub(crate) fn new(lists: Vec<String>, window: Window, floor: Option<f64>, ceiling: f64) -> Self {
         let since = window.since.map_or(f64::NEG_INFINITY, |since| since.score);
         let most = window.before.map_or(f64::INFINITY, |before| before.score).min(ceiling);
         let limit = first_limit(window.count, lists.len());
-        let list = |key| List { key, most, limit, is_wanted: true, is_known: false };
+        let list = |key| MergedList { key, most, limit, is_wanted: true, is_known: false };
         Self {
             done: lists.is_empty(),
             lists: lists.into_iter().map(list).collect(),
@@ -59,23 +58,23 @@ impl Merge {
         }
     }
 
-    /// Whether all is found that was wanted, or all that there is.
+    /// Whether the window is full, or all lists have been read.
     pub(crate) const fn is_done(&self) -> bool {
         self.done
     }
 
     /// Adds the reads of the next round.
-    pub(crate) fn ask(&self, query: &mut Query) -> Asked {
+    pub(crate) fn ask(&self, query: &mut Query) -> MergeRead {
         let wanted = self.lists.iter().enumerate().filter(|(_, list)| list.is_wanted);
-        let ask = |(position, list): (usize, &List)| {
+        let ask = |(position, list): (usize, &MergedList)| {
             let bounds = (self.least, list.most);
             (position, query.sorted_by_score(&list.key, Order::Descending, bounds, list.limit))
         };
-        Asked(if self.done { Vec::new() } else { wanted.map(ask).collect() })
+        MergeRead(if self.done { Vec::new() } else { wanted.map(ask).collect() })
     }
 
-    /// Takes what a round has found.
-    pub(crate) fn take(&mut self, asked: Asked, answers: &mut Answers) {
+    /// Takes the answers of a round.
+    pub(crate) fn take(&mut self, asked: MergeRead, answers: &mut Answers) {
         for (position, handle) in asked.0 {
             let entries = answers.take(handle);
             let read = entries.iter().filter_map(|(member, score)| Cursor::of_member(member, *score));
@@ -84,7 +83,7 @@ impl Merge {
             list.is_known = u64::try_from(entries.len()).is_ok_and(|length| length < list.limit);
             if let Some((_, lowest)) = entries.last() {
                 if *lowest >= list.most {
-                    // Nothing but entries of the same time: more of them have to be read at once.
+                    // All entries have the same time: the next round must read more of them.
                     list.limit = list.limit.saturating_mul(2);
                 }
                 list.most = *lowest;
@@ -92,7 +91,7 @@ impl Merge {
         }
         self.found.sort_by(|entry, other| other.order(entry));
         self.found.dedup_by_key(|entry| entry.id);
-        // What comes after the last that is wanted is of no interest.
+        // Entries after the last one of the window do not matter.
         let last = self.window.count.checked_sub(1).and_then(|last| self.found.get(last));
         let needed = match last {
             Some(last) => last.score,
@@ -135,7 +134,7 @@ mod tests {
         prop::option::of((0..7_u32, 1..120_u64).prop_map(|(score, id)| Cursor { score: score.into(), id }))
     }
 
-    /// What the site merges from some lists, and the newest of all their entries.
+    /// The result of a merge, and the expected newest entries of all lists.
     async fn merged(
         lists: Vec<Vec<(u64, u32)>>,
         window: Window,
@@ -206,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_lists_less_is_read_than_of_few() {
+    fn from_many_lists_fewer_entries_each_are_read() {
         assert_eq!(first_limit(50, MANY_LISTS), 50 + SLACK);
         assert_eq!(first_limit(50, MANY_LISTS + 1), 4 + SLACK);
         assert_eq!(first_limit(1, MANY_LISTS + 1), 1 + SLACK);

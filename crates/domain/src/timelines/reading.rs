@@ -1,20 +1,19 @@
-//! Timelines: the tweets of a user, of everyone, and at home those of the
-//! people one follows.
+//! Reading timelines: the tweets of a user, of everyone, mentions, and the home timeline with
+//! the tweets of followed people.
 //!
-//! A home timeline is stored, so that reading it is cheap: tweets are delivered
-//! to it in the background (`timelines::home_jobs`). What is stored is not all:
+//! A home timeline is stored, so that reading it is cheap: tweets are delivered to it in
+//! the background (`timelines::home_jobs`). It is not complete:
 //!
-//! - It has the newest tweets only. Its *floor* (in `timeline:floors`) tells down to
-//!   which score it is complete. At the floor and below, a reader is shown what
-//!   the authors' own timelines have.
-//! - Tweets of authors with very many followers are not delivered. These
-//!   authors are in `timeline:pulled`, and whoever follows one merges that
-//!   author's own timeline.
+//! - It has the newest tweets only. Its *floor* (in `timeline:floors`) is the score down to
+//!   which it is complete. At the floor and below, the tweets are read from the authors' own
+//!   timelines.
+//! - Tweets of authors with very many followers are not delivered. These authors are in
+//!   `timeline:pulled`, and their own timelines are merged when a follower reads.
 //!
-//! What is stored may also be too much for a moment: tweets that were deleted,
-//! or of somebody who is not followed any more. Such lines are not shown.
+//! For a short time it may also have too much: deleted tweets, or tweets of people who are
+//! no longer followed. These are not shown.
 
-use crate::accounts::visit::{Found, Visit};
+use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -23,12 +22,9 @@ use crate::timelines::lines::{TweetLine, hydrate};
 use crate::timelines::merge::Merge;
 use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
+use crate::values::limits::TIMELINE_REFILLS;
 use std::sync::Arc;
 use tidings_keyspace::{Query, Tracked};
-
-/// Rounds of looking further when lines turn out not to be shown, before a
-/// page stays short.
-const REFILLS: usize = 8;
 
 /// A page of a timeline.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -49,26 +45,25 @@ crate::cache_kind! {
         |(list, ..), page| list.len() + page.size();
 }
 
-/// A page of a timeline as it is cached. Its tweets are cached by themselves, for they
-/// are on many pages.
+/// A page of a timeline as cached. Its tweets are cached separately, because they are on
+/// many pages.
 #[derive(Debug)]
 struct TimelinePage {
     entries: Arc<[Cursor]>,
     next: Option<Cursor>,
-    /// At a reader's home the authors who were pulled when it was read.
+    /// For a home timeline, the pulled authors when it was read.
     pulled: Option<Arc<[UserId]>>,
 }
 
 impl TimelinePage {
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     fn size(&self) -> usize {
         size_of_val(&*self.entries) + self.pulled.as_deref().map_or(0, size_of_val)
     }
 }
 
-/// The home timeline of whoever visits; `None` for somebody who is not logged in.
-/// Rounds: 4, and one each for followed authors that are pulled and for
-/// mentions; two more below what is stored.
+/// The viewer's home timeline; `None` for a visitor who is not logged in. Rounds: 4, and one
+/// each for followed authors that are pulled and for mentions; two more below the floor.
 ///
 /// # Errors
 /// When the store fails.
@@ -77,22 +72,22 @@ pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage
     let Some(reader) = visit.viewer_id() else {
         return Ok(None);
     };
-    let source = Source::Home { reader, pulled };
+    let source = TimelineSource::Home { reader, pulled };
     let page = page_of(visit, &source, window).await?;
     if visit.viewer().await?.is_none() {
         return Ok(None);
     }
     if visit.has_returned() {
-        // What was stored when this was read is not complete.
+        // The timeline was read as if it were complete, and it is not.
         return Ok(Some(read_page(visit, &source, window).await?));
     }
     Ok(Some(page))
 }
 
-/// The home timeline of a user, whoever visits.
+/// The home timeline of any user.
 pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) -> Result<TweetPage, Error> {
     let pulled = read_pulled(visit).await?;
-    read_page(visit, &Source::Home { reader, pulled }, window).await
+    read_page(visit, &TimelineSource::Home { reader, pulled }, window).await
 }
 
 async fn read_pulled(visit: &mut Visit) -> Result<Vec<UserId>, Error> {
@@ -107,7 +102,7 @@ async fn read_pulled(visit: &mut Visit) -> Result<Vec<UserId>, Error> {
 /// # Errors
 /// When the store fails.
 pub async fn everyone(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
-    page_of(visit, &Source::List(keys::GLOBAL_TIMELINE.to_owned()), window).await
+    page_of(visit, &TimelineSource::List(keys::GLOBAL_TIMELINE.to_owned()), window).await
 }
 
 /// The tweets of a user. Rounds: 3, and one for mentions.
@@ -115,17 +110,17 @@ pub async fn everyone(visit: &mut Visit, window: &Window) -> Result<TweetPage, E
 /// # Errors
 /// When the store fails.
 pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result<TweetPage, Error> {
-    page_of(visit, &Source::List(keys::user_timeline(user)), window).await
+    page_of(visit, &TimelineSource::List(keys::user_timeline(user)), window).await
 }
 
-/// The tweets that mention whoever visits; none for somebody who is not logged in.
-/// Rounds: 3, one for mentions, and those that find out who visits.
+/// The tweets that mention the viewer; none for a visitor who is not logged in. Rounds: 3,
+/// one for mentions, and those that identify the viewer.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn mentions_of_viewer(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
     match visit.viewer().await?.map(|viewer| viewer.id) {
-        Some(viewer) => page_of(visit, &Source::List(keys::user_mentions(viewer)), window).await,
+        Some(viewer) => page_of(visit, &TimelineSource::List(keys::user_mentions(viewer)), window).await,
         None => Ok(TweetPage::default()),
     }
 }
@@ -135,7 +130,7 @@ pub async fn mentions_of_viewer(visit: &mut Visit, window: &Window) -> Result<Tw
 /// # Errors
 /// [`Refusal::NoSuchTweet`], or the store's.
 pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
-    // Where it is shown alone its place is that of its own time.
+    // The score is not known yet; a single tweet gets that of its own time below.
     let entry = Cursor { score: f64::NAN, id: id.0 };
     let line = hydrate(visit, &[entry], None).await?.pop().ok_or(Refusal::NoSuchTweet)?;
     let cursor = Cursor { score: line.tweet.created_at, id: id.0 };
@@ -143,34 +138,34 @@ pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
 }
 
 /// Where the entries of a timeline come from.
-enum Source {
+enum TimelineSource {
     /// One sorted set.
     List(String),
-    /// What is stored for a reader, and what is to be merged with it.
+    /// The stored home timeline of a reader, merged with those of pulled authors.
     Home { reader: UserId, pulled: Vec<UserId> },
 }
 
-/// A page as it is cached, or as it is read now.
-async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<TweetPage, Error> {
+/// A page from the cache, or read now.
+async fn page_of(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<TweetPage, Error> {
     let (list, pulled) = match source {
-        Source::List(key) => (key.clone(), None),
-        Source::Home { reader, pulled } => (keys::home_timeline(*reader), Some(pulled.as_slice())),
+        TimelineSource::List(key) => (key.clone(), None),
+        TimelineSource::Home { reader, pulled } => (keys::home_timeline(*reader), Some(pulled.as_slice())),
     };
     let site = visit.site_too();
     let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
     let key = (list, [place(window.before), place(window.since)], window.count);
     let cache = site.caches.of::<TimelinePages>();
     let flight = match visit.look_up(cache, &key).await? {
-        Found::Value(page) if page.pulled.as_deref() == pulled => {
+        CacheResult::Hit(page) if page.pulled.as_deref() == pulled => {
             let lines = hydrate(visit, &page.entries, None).await?;
-            // When there is one less by now, another may have moved up.
+            // If a tweet can no longer be shown, another one may have moved up.
             if lines.len() == page.entries.len() {
                 return Ok(TweetPage { lines: lines.into(), next: page.next });
             }
             cache.make_too(&key)
         }
-        Found::Value(_) => cache.make_too(&key),
-        Found::Missing(flight) => flight,
+        CacheResult::Hit(_) => cache.make_too(&key),
+        CacheResult::Miss(flight) => flight,
     };
     let (page, reads) = site.store.record_reads(read_page(visit, source, window)).await;
     let page = page?;
@@ -180,20 +175,21 @@ async fn page_of(visit: &mut Visit, source: &Source, window: &Window) -> Result<
     Ok(page)
 }
 
-/// A page that is as full as there are tweets to show.
-async fn read_page(visit: &mut Visit, source: &Source, window: &Window) -> Result<TweetPage, Error> {
+/// Reads until the page is full or no more tweets can be shown, in a bounded number of
+/// attempts.
+async fn read_page(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<TweetPage, Error> {
     let reader = match source {
-        Source::List(_) => None,
-        Source::Home { reader, .. } => Some(*reader),
+        TimelineSource::List(_) => None,
+        TimelineSource::Home { reader, .. } => Some(*reader),
     };
     let mut lines: Vec<TweetLine> = Vec::new();
     let mut rest = *window;
-    for _ in 0..REFILLS {
-        // One more tells whether there is a next page.
+    for _ in 0..TIMELINE_REFILLS {
+        // One more shows whether there is a next page.
         rest.count = window.count + 1 - lines.len();
         let entries = match source {
-            Source::List(key) => merged(visit, vec![key.clone()], rest, None, f64::INFINITY).await?,
-            Source::Home { reader, pulled } => home_entries(visit, *reader, pulled, rest).await?,
+            TimelineSource::List(key) => merged(visit, vec![key.clone()], rest, None, f64::INFINITY).await?,
+            TimelineSource::Home { reader, pulled } => home_entries(visit, *reader, pulled, rest).await?,
         };
         lines.extend(hydrate(visit, &entries, reader).await?);
         let is_all = entries.len() < rest.count;
@@ -205,7 +201,7 @@ async fn read_page(visit: &mut Visit, source: &Source, window: &Window) -> Resul
         }
         rest.before = entries.last().copied();
     }
-    // Very many that cannot be shown: the next page goes on behind them.
+    // Very many tweets cannot be shown: the next page continues after them.
     lines.truncate(window.count);
     Ok(TweetPage { lines: lines.into(), next: rest.before })
 }
@@ -227,9 +223,8 @@ async fn merged(
     Ok(merge.into_entries())
 }
 
-/// The entries of a home timeline: what is stored above the floor, merged with
-/// the authors that are pulled; at the floor and below, the authors' own
-/// timelines.
+/// The entries of a home timeline: above the floor the stored entries, merged with the
+/// timelines of pulled authors; at the floor and below, the authors' own timelines.
 async fn home_entries(
     visit: &mut Visit,
     reader: UserId,
@@ -243,7 +238,8 @@ async fn home_entries(
     let mut followed = Vec::new();
     let mut floor = None;
     while !stored.is_done() {
-        // Before the entries and after them: a delivery may drop some in between.
+        // The floor is read before and after the entries, because a delivery may drop some
+        // in between.
         let before = query.scores(keys::HOME_FLOORS, [reader.to_string()]);
         let asked = stored.ask(&mut query);
         let after = query.scores(keys::HOME_FLOORS, [reader.to_string()]);
@@ -290,7 +286,7 @@ mod tests {
     use tidings_keyspace::{Batch, Store};
 
     #[tokio::test]
-    async fn a_cached_page_reads_those_of_its_tweets_that_are_not_cached_any_more() {
+    async fn a_cached_page_reads_those_of_its_tweets_that_are_no_longer_cached() {
         let store = Store::in_memory().await.unwrap();
         let mut batch = Batch::new();
         batch.set_field(keys::user(UserId(1)), "username", "alice");

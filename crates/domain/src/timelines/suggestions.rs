@@ -1,58 +1,46 @@
-//! Whom to follow: friends of friends first, then who is followed most.
+//! Whom to follow: friends of friends first, then the most followed users.
 
 use crate::accounts::users::{PeopleRead, PersonNames};
-use crate::accounts::visit::{Found, Visit};
+use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
 use crate::error::Error;
 use crate::keys;
 use crate::timelines::follows::Person;
 use crate::values::ids::UserId;
+use crate::values::limits::{
+    SUGGESTION_CANDIDATES, SUGGESTION_FIRST_ACCOUNTS, SUGGESTION_FOLLOWINGS, SUGGESTION_FRIENDS,
+    SUGGESTION_KNOWN, SUGGESTION_MOST_FOLLOWED,
+};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Order, Query, Tracked};
 
-/// Of how many of the people whom one follows their followings are looked at.
-const FRIENDS: usize = 20;
-/// How many followings of each.
-const OF_EACH: u64 = 20;
-/// How many of the most followed users are looked at, and as many more where one
-/// follows some of them already.
-const MOST_FOLLOWED: u64 = 30;
-/// The first accounts of a site are suggested while hardly anybody follows.
-const FIRST_ACCOUNTS: u64 = 20;
-/// So many of those whom one follows are read at once. Of somebody who follows more
-/// all candidates are looked at closely, for any may be followed already.
-const KNOWN: u64 = 1_000;
-/// Of how many people, beyond those that are asked for, names and followers are read.
-const CLOSER: usize = 40;
-
 crate::cache_kind! {
-    /// Whom to follow, by the viewer and the number.
+    /// Suggestions by the viewer and their number.
     struct Suggestions: (UserId, usize) => Vec<Suggestion>, "suggestions", 2 * MEBIBYTE,
         |_, people| people.iter().map(Suggestion::size).sum();
 }
 
-/// Somebody to follow, and why.
+/// A user to follow, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
-    /// Who.
+    /// The user.
     pub person: Person,
-    /// How many of the people whom one follows, follow them.
+    /// How many of the people whom the viewer follows also follow the user.
     pub followed_by_friends: u64,
-    /// How many follow them altogether.
+    /// Number of followers.
     pub followers: u64,
 }
 
 impl Suggestion {
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         size_of::<Self>() + self.person.username.len() + self.person.fullname.len()
     }
 }
 
-/// People to follow for whoever visits, never those who are followed already;
-/// none for somebody who is not logged in. Rounds: 3, and those that find out
-/// who visits.
+/// People whom the viewer may want to follow and does not follow yet; none for a visitor who
+/// is not logged in. Rounds: 3, and those that identify the viewer.
 ///
 /// # Errors
 /// When the store fails.
@@ -62,8 +50,8 @@ pub async fn suggestions(visit: &mut Visit, count: usize) -> Result<Vec<Suggesti
     };
     let site = visit.site_too();
     let flight = match visit.look_up(site.caches.of::<Suggestions>(), &(viewer, count)).await? {
-        Found::Value(people) => return Ok((*people).clone()),
-        Found::Missing(flight) => flight,
+        CacheResult::Hit(people) => return Ok((*people).clone()),
+        CacheResult::Miss(flight) => flight,
     };
     let (people, reads) = site.store.record_reads(read(visit, viewer, count)).await;
     Ok((*flight.finish(visit.view(), Tracked::recorded(people?, &reads), None)).clone())
@@ -106,15 +94,15 @@ async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Sug
 struct Candidates {
     /// The likeliest first.
     people: Vec<UserId>,
-    /// How many of the people whom one follows, follow somebody.
+    /// How many of the people whom the viewer follows also follow each candidate.
     by_friends: HashMap<UserId, u64>,
 }
 
-/// Finds candidates among friends of friends, those who are followed most, and the
-/// first accounts. Rounds: 2.
+/// Finds candidates among friends of friends, the most followed users, and the first
+/// accounts. Rounds: 2.
 async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Candidates, Error> {
     let mut query = Query::new();
-    let known = query.sorted_range(keys::followings(viewer), Order::Descending, 0, KNOWN);
+    let known = query.sorted_range(keys::followings(viewer), Order::Descending, 0, SUGGESTION_KNOWN);
     let followings = query.sorted_count(keys::followings(viewer));
     let mut answers = visit.run(query).await?;
     let known: Vec<UserId> = scored(answers.take(known)).map(|(id, _)| id).collect();
@@ -123,11 +111,14 @@ async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<C
     let mut query = Query::new();
     let of_friends: Vec<_> = known
         .iter()
-        .take(FRIENDS)
-        .map(|friend| query.sorted_range(keys::followings(*friend), Order::Descending, 0, OF_EACH))
+        .take(SUGGESTION_FRIENDS)
+        .map(|friend| {
+            query.sorted_range(keys::followings(*friend), Order::Descending, 0, SUGGESTION_FOLLOWINGS)
+        })
         .collect();
     // One more for the viewer.
-    let enough = MOST_FOLLOWED.saturating_add(followings.min(MOST_FOLLOWED)).saturating_add(1);
+    let enough =
+        SUGGESTION_MOST_FOLLOWED.saturating_add(followings.min(SUGGESTION_MOST_FOLLOWED)).saturating_add(1);
     let most_followed = query.sorted_range(keys::MOST_FOLLOWED, Order::Descending, 0, enough);
     let mut answers = visit.run(query).await?;
     let mut by_friends: HashMap<UserId, u64> = HashMap::new();
@@ -136,11 +127,11 @@ async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<C
     }
     let followers: HashMap<UserId, f64> = scored(answers.take(most_followed)).collect();
 
-    let first = (1..=FIRST_ACCOUNTS).map(UserId);
+    let first = (1..=SUGGESTION_FIRST_ACCOUNTS).map(UserId);
     let mut people: HashSet<UserId> =
         by_friends.keys().chain(followers.keys()).copied().chain(first).collect();
-    for nobody_new in known.iter().chain([&viewer]) {
-        people.remove(nobody_new);
+    for known in known.iter().chain([&viewer]) {
+        people.remove(known);
     }
     let mut people: Vec<UserId> = people.into_iter().collect();
     people.sort_unstable_by(|one, other| {
@@ -148,13 +139,13 @@ async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<C
         let by_friends = by_friends.get(other).cmp(&by_friends.get(one));
         by_friends.then(followers(other).total_cmp(&followers(one))).then(one.cmp(other))
     });
-    if followings <= KNOWN {
-        people.truncate(count.saturating_add(CLOSER));
+    if followings <= SUGGESTION_KNOWN {
+        people.truncate(count.saturating_add(SUGGESTION_CANDIDATES));
     }
     Ok(Candidates { people, by_friends })
 }
 
-/// Users with what they are sorted by.
+/// Users with their scores.
 fn scored(members: Vec<(String, f64)>) -> impl Iterator<Item = (UserId, f64)> {
     members.into_iter().filter_map(|(member, score)| Some((member.parse().ok()?, score)))
 }
@@ -192,39 +183,39 @@ mod tests {
         let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
         let mut visit = Visit::new(site, Timestamp(1_000), None);
         let suggestions = read(&mut visit, VIEWER, count).await.unwrap();
-        let told = |one: &Suggestion| (one.person.id.0, one.followed_by_friends, one.followers);
-        suggestions.iter().map(told).collect()
+        let figures = |one: &Suggestion| (one.person.id.0, one.followed_by_friends, one.followers);
+        suggestions.iter().map(figures).collect()
     }
 
     #[tokio::test]
-    async fn of_very_many_those_come_first_whom_most_friends_follow() {
+    async fn candidates_whom_most_friends_follow_come_first() {
         // Users 2 and 3 are the friends, and both follow user 23.
         let follows = [(1, vec![2, 3]), (2, (4..=23).collect()), (3, vec![23, 2]), (4, vec![250, 22])];
         assert_eq!(suggested(&follows, 3).await, [(23, 2, 2), (22, 1, 2), (4, 1, 1)]);
     }
 
     #[tokio::test]
-    async fn nobody_is_suggested_who_is_followed_already() {
+    async fn users_who_are_followed_already_are_not_suggested() {
         let all: Vec<u64> = (2..=300).collect();
         let follows: Vec<(u64, Vec<u64>)> = (1..=20).map(|user| (user, all.clone())).collect();
         assert_eq!(suggested(&follows, 3).await, []);
-        // Nor who is followed by somebody who follows more people than are read.
+        // Also when the viewer follows more people than are read.
         let follows = [(1, (2..=1_101).collect()), (1_101, vec![1_150, 2])];
         assert_eq!(suggested(&follows, 3).await, [(1_150, 1, 1)]);
     }
 
     #[tokio::test]
-    async fn who_is_followed_is_not_suggested_at_1_000_followings_nor_at_1_001() {
+    async fn followed_users_are_not_suggested_at_1_000_followings_nor_at_1_001() {
         for followings in [999, 1_000, 1_001] {
             let last = followings + 1;
-            // Somebody new, and the one who was followed first.
+            // A new user, and the one who was followed first.
             let follows = [(1, (2..=last).collect()), (last, vec![1_150, 2])];
             assert_eq!(suggested(&follows, 3).await, [(1_150, 1, 1)], "{followings}");
         }
     }
 
     #[tokio::test]
-    async fn the_first_accounts_are_suggested_while_hardly_anybody_follows() {
+    async fn the_first_accounts_are_suggested_while_few_people_follow() {
         assert_eq!(suggested(&[], 3).await, [(2, 0, 0), (3, 0, 0), (4, 0, 0)]);
     }
 }

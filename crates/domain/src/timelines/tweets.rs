@@ -1,10 +1,10 @@
-//! Tweets: posting and deleting them, and announcing news by them.
+//! Tweets: posting and deleting them, and announcing news.
 
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::{PeopleRead, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
-use crate::fields::{self, Fields};
+use crate::fields::{self, StoredFields};
 use crate::jobs;
 use crate::keys;
 use crate::site::Site;
@@ -19,8 +19,8 @@ use crate::values::text::{Title, TweetText};
 use std::collections::HashMap;
 use tidings_keyspace::{Batch, CheckId, Handle, Hash, Query};
 
-/// The field of a user that counts the changes of the user's timeline. Who
-/// copies from a timeline checks that it has not changed meanwhile.
+/// The field of a user that counts changes of the user's own timeline. An action that copies
+/// from the timeline checks that it has not changed meanwhile.
 pub(crate) const TIMELINE_VERSION: &str = "timeline_version";
 
 /// A tweet.
@@ -28,7 +28,7 @@ pub(crate) const TIMELINE_VERSION: &str = "timeline_version";
 pub struct Tweet {
     /// The tweet's number.
     pub id: TweetId,
-    /// The text, plain; of an announcement the title of the item.
+    /// The plain text; for an announcement, the title of the item.
     pub text: String,
     /// When it was posted: Unix seconds with a fraction.
     pub created_at: f64,
@@ -39,10 +39,10 @@ pub struct Tweet {
 }
 
 impl Tweet {
-    /// Reads a tweet; `None` when the hash is absent or no tweet.
+    /// Reads a tweet; `None` when the hash is absent or not a tweet.
     #[must_use]
     pub fn from_hash(id: TweetId, hash: &Hash) -> Option<Self> {
-        let fields = Fields::new(hash, || keys::tweet(id));
+        let fields = StoredFields::new(hash, || keys::tweet(id));
         Some(Self {
             id,
             text: fields.text("text")?.to_owned(),
@@ -72,9 +72,8 @@ fn mentioned_names(text: &str) -> Vec<String> {
     names
 }
 
-/// Posts a tweet: into the timelines of its author and of everyone, and in the
-/// background into those of the author's followers. The users it mentions are
-/// told.
+/// Posts a tweet to the timelines of its author and of everyone, and in the background to
+/// the home timelines of the author's followers. Mentioned users get it in their mentions.
 ///
 /// # Errors
 /// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile,
@@ -84,7 +83,7 @@ pub async fn post_tweet(site: &Site, now: Moment, author: &User, text: &TweetTex
     let mentioned = users_named(site, &names).await?;
     let home = keys::user_timeline(author.id);
     let posted = site.act(&home, || async {
-        let new = NewTweet::draw(site, now, author.id).await?;
+        let new = TweetDraft::draw(site, now, author.id).await?;
         let mut batch = Batch::new();
         let account_there = new.write(&mut batch, site, text.as_str(), None);
         for user in mentioned.iter().filter(|user| **user != author.id) {
@@ -99,19 +98,19 @@ pub async fn post_tweet(site: &Site, now: Moment, author: &User, text: &TweetTex
     Ok(new.id)
 }
 
-/// A tweet that is about to be written, with what was read for it.
-pub(crate) struct NewTweet {
+/// A tweet that is about to be posted, with what was read for it.
+pub(crate) struct TweetDraft {
     /// The tweet's number.
     pub(crate) id: TweetId,
     /// When it is posted.
     pub(crate) now: Moment,
     /// Who posts it.
     pub(crate) author: UserId,
-    /// How many follow the author.
+    /// The author's number of followers.
     pub(crate) followers: u64,
 }
 
-impl NewTweet {
+impl TweetDraft {
     /// Draws a number for a tweet. Rounds: 2.
     async fn draw(site: &Site, now: Moment, author: UserId) -> Result<Self, Error> {
         let mut query = Query::new();
@@ -123,9 +122,9 @@ impl NewTweet {
         Ok(Self { id, now, author, followers })
     }
 
-    /// Adds the tweet to a batch: the hash, the timelines of its author and of
-    /// everyone, and the job that brings it to the followers. Answers the check
-    /// that the author still has an account.
+    /// Adds the tweet to a batch: the hash, the timelines of its author and of everyone,
+    /// and the job that delivers it. Returns the check that the author's account is not
+    /// deactivated.
     pub(crate) fn write(&self, batch: &mut Batch, site: &Site, text: &str, news: Option<NewsId>) -> CheckId {
         let (member, score) = (self.id.to_string(), self.now.as_score());
         let account_there = batch.field_absent(keys::user(self.author), DEACTIVATED);
@@ -149,7 +148,7 @@ impl NewTweet {
         batch.sorted_trim(keys::GLOBAL_TIMELINE, GLOBAL_TIMELINE_SIZE);
         let arrived = live::NewTweet { author: self.author, id: self.id, score };
         if self.followers == 0 {
-            // Only while that is so: a first follower must not miss it.
+            // Fails if a first follower arrives meanwhile: they must not miss the tweet.
             batch.key_absent(keys::followers(self.author));
             batch.publish(live::CHANNEL, arrived.to_string());
         } else if self.is_delivered(site) {
@@ -161,7 +160,7 @@ impl NewTweet {
         account_there
     }
 
-    /// Has the delivery begun, once the batch is applied.
+    /// Starts the delivery, once the batch is applied.
     pub(crate) fn begin(&self, site: &Site) {
         if self.followers > 0 && self.is_delivered(site) {
             site.jobs.start_soon(deliver::job(self.id), self.now);
@@ -173,8 +172,7 @@ impl NewTweet {
     }
 }
 
-/// The users with these names; names that nobody has are passed over. Rounds: 2,
-/// none without names.
+/// The users with these names; unknown names are skipped. Rounds: 2, none without names.
 async fn users_named(site: &Site, names: &[String]) -> Result<Vec<UserId>, Error> {
     let ids = ids_by_name(site, names).await?;
     if ids.is_empty() {
@@ -186,8 +184,8 @@ async fn users_named(site: &Site, names: &[String]) -> Result<Vec<UserId>, Error
     Ok(people.ids().collect())
 }
 
-/// The ids of the names that are taken, even if the account is gone. Rounds: 1,
-/// none without names.
+/// The ids of the names that are taken, also by deactivated accounts. Rounds: 1, none
+/// without names.
 async fn ids_by_name(site: &Site, names: &[String]) -> Result<HashMap<String, UserId>, Error> {
     let mut query = Query::new();
     let ids: Vec<_> = names.iter().map(|name| (name, query.string(keys::username_to_id(name)))).collect();
@@ -202,8 +200,8 @@ async fn ids_by_name(site: &Site, names: &[String]) -> Result<HashMap<String, Us
         .collect())
 }
 
-/// Adds to a batch that those whom some tweets mention forget them. Rounds: 1,
-/// none without mentions.
+/// Adds to a batch the removal of tweets from the mentions of users. Rounds: 1, none without
+/// mentions.
 pub(crate) async fn forget_mentions(site: &Site, batch: &mut Batch, tweets: &[Tweet]) -> Result<(), Error> {
     let mut names: Vec<String> = tweets.iter().flat_map(Tweet::mentioned_names).collect();
     names.sort_unstable();
@@ -217,8 +215,8 @@ pub(crate) async fn forget_mentions(site: &Site, batch: &mut Batch, tweets: &[Tw
     Ok(())
 }
 
-/// Deletes a tweet: at once for everybody who reads, and in the background from
-/// the followers' timelines.
+/// Deletes a tweet: it is invisible at once, and is removed from the followers' timelines in
+/// the background.
 ///
 /// # Errors
 /// [`Refusal::NoSuchTweet`], [`Refusal::NotYourTweet`], or the store's.
@@ -238,7 +236,7 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
     Ok(())
 }
 
-/// A tweet on its way.
+/// A pending read of a tweet.
 pub(crate) struct TweetRead(TweetId, Handle<Hash>);
 
 impl TweetRead {
@@ -247,7 +245,7 @@ impl TweetRead {
         Self(id, query.hash(keys::tweet(id)))
     }
 
-    /// The tweet, if there is one.
+    /// The tweet, if it exists.
     pub(crate) fn take(self, answers: &mut tidings_keyspace::Answers) -> Option<Tweet> {
         Tweet::from_hash(self.0, &answers.take(self.1))
     }
@@ -287,12 +285,12 @@ impl Removal {
             jobs::remove(batch, &deliver::job(id));
             jobs::add(batch, &sweep::job(id), now, author);
         } else {
-            // Only while that is so: a first follower must not get it.
+            // Fails if a first follower arrives meanwhile: they must not get the tweet.
             batch.key_absent(keys::followers(author));
         }
     }
 
-    /// Has the sweeping begun, once the batch is applied.
+    /// Starts the sweep, once the batch is applied.
     pub(crate) fn begin(&self, site: &Site, now: Moment) {
         if self.has_followers {
             site.jobs.start_soon(sweep::job(self.tweet.id), now);
@@ -300,7 +298,7 @@ impl Removal {
     }
 }
 
-/// Adds a new title of an announced item to the batch that changes it.
+/// Adds the new title of an announced item to the batch that edits the item.
 pub(crate) fn rename_announcement(batch: &mut Batch, tweet: &Tweet, title: &Title) {
     batch.key_present(keys::tweet(tweet.id));
     batch.set_field(keys::tweet(tweet.id), "text", title.as_str());

@@ -1,5 +1,5 @@
-//! Time as the domain knows it, given by the caller: whole Unix seconds, and
-//! milliseconds where things happen several times a second.
+//! Time, given by the caller: whole Unix seconds, and milliseconds for events that happen
+//! several times a second.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,8 +31,8 @@ impl Timestamp {
     }
 }
 
-/// A point in time, in milliseconds since 1970 (UTC). What is stored are
-/// seconds with up to three decimal places.
+/// A point in time, in milliseconds since 1970 (UTC). It is stored as seconds with up to
+/// three decimal places.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(pub u64);
 

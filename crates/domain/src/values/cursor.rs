@@ -25,7 +25,7 @@ impl Cursor {
         self.score.total_cmp(&other.score).then(self.id.cmp(&other.id))
     }
 
-    /// An entry of a sorted set; `None` for a member that is no id.
+    /// An entry of a sorted set; `None` for a member that is not an id.
     #[must_use]
     pub fn of_member(member: &str, score: f64) -> Option<Self> {
         Some(Self { score, id: parse_id(member)? })
@@ -38,7 +38,7 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// A text is no cursor.
+/// The text is not a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a cursor like 1401267618.123-45")]
 pub struct NotACursor;
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_cursors() {
+    fn other_texts_are_refused() {
         for text in [
             "", "-", "1", "1-", "-1", "1-0", "1-01", "1--1", "1-1-", "a-1", "1.-1", ".1-1", "1.2.3-1",
             "1e3-1", "inf-1", "NaN-1", "+1-1", "1-+1", " 1-1", "1-1 ",

@@ -1,6 +1,8 @@
 //! The name of a web site: what can be voted on, and when two names are the same.
 
-use crate::values::limits::{MAX_HOSTNAME, MAX_HOSTNAME_LABEL, MAX_TYPED_HOSTNAME};
+use crate::values::limits::{
+    MAX_HASH_PREFIX, MAX_HOSTNAME, MAX_HOSTNAME_LABEL, MAX_SHOWN_HOSTNAME, MAX_TYPED_HOSTNAME,
+};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
@@ -34,7 +36,7 @@ enum Fault {
 }
 
 impl HostnameError {
-    /// Whether it is a hostname, but not of a web site: nobody can have voted on it.
+    /// Whether it is a hostname, but not of a web site, so that it cannot have votes.
     #[must_use]
     pub const fn is_some_hostname(&self) -> bool {
         matches!(self.fault, Fault::SingleLabel | Fault::Address)
@@ -111,7 +113,7 @@ fn is_number(label: &str) -> bool {
 
 /// A name from outside, short enough for an error message.
 fn shown(given: &str) -> String {
-    given.chars().take(100).collect()
+    given.chars().take(MAX_SHOWN_HOSTNAME).collect()
 }
 
 /// The beginning of the SHA-256 of a hostname: 4 or more lower-case
@@ -126,8 +128,6 @@ pub struct NotAHashPrefix;
 
 /// Hexadecimal digits by which hosts are grouped in the store.
 const SHELF_DIGITS: usize = 4;
-/// The most digits that a client may send: more would reveal the site.
-const MOST_DIGITS: usize = 8;
 
 impl HashPrefix {
     /// The digits that the hosts of a `prefix:` key have in common.
@@ -148,7 +148,7 @@ impl FromStr for HashPrefix {
 
     /// Reads what a client asks for: 4 to 8 digits, in either case.
     fn from_str(text: &str) -> Result<Self, NotAHashPrefix> {
-        let fits = (SHELF_DIGITS..=MOST_DIGITS).contains(&text.len());
+        let fits = (SHELF_DIGITS..=MAX_HASH_PREFIX).contains(&text.len());
         if fits && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             Ok(Self(text.to_ascii_lowercase()))
         } else {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostname_of_no_web_site_is_told_apart() {
+    fn hostnames_that_are_not_web_sites_are_recognised() {
         for (given, hostname) in [("localhost", true), ("123.456", true), ("10.0.0.1", true), ("a;b", false)]
         {
             assert_eq!(Hostname::parse(given).unwrap_err().is_some_hostname(), hostname, "{given}");

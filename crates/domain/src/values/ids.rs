@@ -1,15 +1,14 @@
-//! Identifiers as types, so that one cannot stand where another belongs.
+//! Ids as types, so that one cannot be used for another.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A text is not an identifier: not a whole positive decimal number in its
-/// shortest form.
+/// The text is not an id: a positive whole decimal number without leading zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a whole positive number")]
 pub struct NotAnId;
 
-/// The largest identifier: what a counter of the keyspace can reach.
+/// The largest id: what a counter of the keyspace can reach.
 const LARGEST_ID: u64 = tidings_keyspace::COUNTER_LIMIT.unsigned_abs();
 
 fn parse(text: &str) -> Result<u64, NotAnId> {

@@ -1,10 +1,16 @@
-//! Every fixed cap on what people may send. What an operator may change is in
-//! [`crate::values::rules`] instead.
+//! Every fixed cap: on what people may send, on what one answer shows and costs, on how
+//! long lists grow, and on how much one batch does.
 //!
-//! A character is a Unicode scalar value, as in the original.
+//! What an operator may change is in [`crate::values::rules`] instead. A character is a
+//! Unicode scalar value, as in the original.
+
+// What people may send.
 
 /// The most characters in the title of a news item.
 pub const MAX_TITLE: usize = 80;
+/// The most characters in an imported title. Titles that were accepted elsewhere may be
+/// longer than those that people type here.
+pub const MAX_IMPORTED_TITLE: usize = 300;
 /// The most characters in the URL of a news item.
 pub const MAX_URL: usize = 2048;
 /// The most characters in the text of a news item.
@@ -19,92 +25,152 @@ pub const MAX_EMAIL: usize = 255;
 pub const USERNAME_MIN: usize = 2;
 /// The most characters in a username.
 pub const USERNAME_MAX: usize = 32;
-/// The longest name that an account of an older site may have.
+/// The most characters in a username of an account from an older site.
 pub const LONGEST_STORED_USERNAME: usize = 64;
+/// The most characters in a user's full name.
+pub const MAX_FULL_NAME: usize = 50;
 /// The fewest characters in a new password.
 pub const PASSWORD_MIN: usize = 8;
-/// The most bytes in a new password.
+/// The most bytes in a new password: hashing a longer one would cost too much.
 pub const PASSWORD_MAX_BYTES: usize = 1024;
-/// How many password checks may wait for their turn before others are turned away.
-/// A check takes some 20 ms: the last of them still answers in time.
-pub const MAX_WAITING_PASSWORDS: usize = 256;
-/// The most comments in one thread: it is read as a whole.
-pub const MAX_COMMENTS_PER_THREAD: u64 = 2_000;
 /// The fewest characters in the name of a topic.
 pub const TOPIC_MIN: usize = 2;
 /// The most characters in the name of a topic.
 pub const TOPIC_MAX: usize = 30;
 /// The most topics of one item, and of one list of several topics.
 pub const MAX_TOPICS: usize = 5;
+/// The most characters in a tweet, as people count them: grapheme clusters.
+pub const MAX_TWEET: usize = 280;
+/// The most bytes in a tweet: a grapheme cluster can have any number of them.
+pub const MAX_TWEET_BYTES: usize = 4096;
+/// The most users that one tweet mentions. Further names are plain text.
+pub const MAX_MENTIONS: usize = 20;
+/// The most characters of a hostname as it is typed, before it is parsed.
+pub const MAX_TYPED_HOSTNAME: usize = 1024;
+/// The most characters of a rejected hostname that its error message repeats.
+pub const MAX_SHOWN_HOSTNAME: usize = 100;
+/// The most characters in the name of a host (RFC 1123).
+pub const MAX_HOSTNAME: usize = 253;
+/// The most characters in one label of a hostname (RFC 1123).
+pub const MAX_HOSTNAME_LABEL: usize = 63;
+/// The most hexadecimal digits of a hostname's hash that a client may send: more of them
+/// would reveal which site it looks up.
+pub const MAX_HASH_PREFIX: usize = 8;
+/// The most hosts in one request for the reputation of sites.
+pub const MAX_LINKS: usize = 100;
+/// The most new sites a day that an administrator may let each voter vote on.
+pub const MAX_DAILY_VOTES: u64 = 1_000_000;
+/// The most votes that an imported site starts with.
+pub const MAX_IMPORTED_SITE_VOTES: u64 = 1_000;
+
+// How long lists grow.
+
+/// The most comments in one thread: every reader gets all of them.
+pub const MAX_COMMENTS_PER_THREAD: u64 = 2_000;
+/// The most people that one user follows: the part of a home timeline that is not stored
+/// is merged from all of them.
+pub const MAX_FOLLOWINGS: u64 = 10_000;
+/// The newest tweets of an author that a new follower's home timeline gets.
+pub const FOLLOW_BACKFILL: u64 = 200;
+/// Tweets in the timeline of everyone.
+pub const GLOBAL_TIMELINE_SIZE: u64 = 10_000;
+/// Mentions that are stored for one user.
+pub const MENTIONS_SIZE: u64 = 1_000;
+/// The most votes up, or votes down, on an item that are cached. On an item with more of
+/// them, each viewer's own vote is looked up.
+pub const MAX_CACHED_VOTERS: u64 = 4_000;
+/// The most password checks that may wait before further ones are rejected. A check takes
+/// about 20 ms, so the last in the queue is still answered in time.
+pub const MAX_WAITING_PASSWORDS: usize = 256;
+/// The most background jobs that wait in a server's memory. Further ones are found in the
+/// store.
+pub const MAX_QUEUED_JOBS: usize = 4_096;
+
+// What one answer shows.
+
+/// The most items in one answer of the API.
+pub const MAX_API_NEWS: u64 = 32;
+/// News on the page of a site.
+pub const SITE_NEWS: u64 = 30;
+/// Articles on a page.
+pub const ARTICLES_PER_PAGE: u64 = 25;
+/// The highest page number of a list of articles: more pages than any list has.
+pub const MAX_PAGE_NUMBER: u64 = 1_000_000_000;
 /// The most topics in one answer, the largest first.
 pub const MAX_LISTED_TOPICS: u64 = 10_000;
 /// The most topics that the submission form offers, the largest first.
 pub const MAX_OFFERED_TOPICS: u64 = 500;
-/// Articles on a page.
-pub const ARTICLES_PER_PAGE: u64 = 25;
-/// How long a list of topics is kept before it is built anew.
+/// The most tweets or people on one page.
+pub const MAX_PAGE: usize = 100;
+/// Sites on a leaderboard.
+pub const LEADERBOARD: usize = 20;
+/// The most days of votes in one answer.
+pub const MAX_HISTORY_DAYS: u64 = 365;
+/// Voters on the list of the most active voters of a day.
+pub const TOP_VOTERS: u64 = 100;
+/// The most votes of one voter in one answer.
+pub const MAX_VOTER_VOTES: u64 = 1_000;
+/// Lines of the administrators' log that are shown.
+pub const AUDIT_LINES: u64 = 50;
+
+// What one answer costs.
+
+/// Items below the page that a refresh of the stored ranks also reads, so that those that
+/// have risen get onto the page.
+pub const TOP_READ_AHEAD: u64 = 70;
+/// Draws for a random item before the latest item is used.
+pub const RANDOM_DRAWS: usize = 16;
+/// Seconds for which a list of topics is stored before it is built again.
 pub const TOPIC_LIST_SECONDS: u64 = 60;
+/// Attempts to fill a page of a timeline when tweets that were read cannot be shown,
+/// before the page stays short.
+pub const TIMELINE_REFILLS: usize = 8;
+/// Followed users whose own followings are read for suggestions.
+pub const SUGGESTION_FRIENDS: usize = 20;
+/// Followings that are read of each of them.
+pub const SUGGESTION_FOLLOWINGS: u64 = 20;
+/// The most followed users that are read for suggestions; as many more where the viewer
+/// already follows some of them.
+pub const SUGGESTION_MOST_FOLLOWED: u64 = 30;
+/// The first accounts of a site that may be suggested, for sites where few people follow
+/// anyone yet.
+pub const SUGGESTION_FIRST_ACCOUNTS: u64 = 20;
+/// The most followings of the viewer that are read at once. For a viewer with more of
+/// them all candidates are checked, since the viewer may already follow any of them.
+pub const SUGGESTION_KNOWN: u64 = 1_000;
+/// Candidates whose names and followers are read, beyond the number of suggestions
+/// that were asked for.
+pub const SUGGESTION_CANDIDATES: usize = 40;
+/// Sites of each day that are compared for a leaderboard of several days.
+pub const LEADERBOARD_OF_A_DAY: u64 = 100;
+/// Sites that are compared for one leaderboard.
+pub const LEADERBOARD_CANDIDATES: usize = 300;
+/// The most memory, in KiB, that verifying a stored password hash may use. A hash that
+/// asks for more was not made here, and could stop the server.
+pub const MAX_HASH_MEMORY_KIBIBYTES: u32 = 262_144;
+/// The most passes that verifying a stored password hash may take.
+pub const MAX_HASH_PASSES: u32 = 32;
+
+// How much one batch or one round does.
+
+/// Items whose ranks are recomputed in one round.
+pub const RECOMPUTE_CHUNK: u64 = 200;
 /// Articles that change their topic in one batch.
 pub const TOPIC_MOVE_CHUNK: usize = 100;
 /// News whose articles are checked in one round.
 pub const ARTICLE_CHECK_CHUNK: u64 = 200;
-/// Items that a refresh of the stored ranks reads below the page, so that those which
-/// have risen get onto it.
-pub const TOP_READ_AHEAD: u64 = 70;
-/// Draws for a random item before the latest stands in.
-pub const RANDOM_DRAWS: usize = 16;
-/// Items whose ranks are recomputed in one round.
-pub const RECOMPUTE_CHUNK: u64 = 200;
-/// The most characters in a tweet, as a person counts them: grapheme clusters.
-pub const MAX_TWEET: usize = 280;
-/// The most bytes in a tweet: a grapheme cluster may have any number of them.
-pub const MAX_TWEET_BYTES: usize = 4096;
-/// The most characters in a user's full name.
-pub const MAX_FULL_NAME: usize = 50;
-/// The most users that a tweet is counted for as a mention. Further names are text.
-pub const MAX_MENTIONS: usize = 20;
-/// The most people that one user follows: a timeline beyond what is stored is
-/// merged from all of them.
-pub const MAX_FOLLOWINGS: u64 = 10_000;
-/// Tweets that a new follower's timeline gets of the one who is followed.
-pub const FOLLOW_BACKFILL: u64 = 200;
-/// Tweets in the timeline of everyone.
-pub const GLOBAL_TIMELINE_SIZE: u64 = 10_000;
-/// Mentions that are kept for a user.
-pub const MENTIONS_SIZE: u64 = 1_000;
-/// Followers that one batch delivers a tweet to.
+/// Tweets that a check of timelines reads in one round.
+pub const TIMELINE_CHECK_TWEETS: u64 = 500;
+/// People, or entries of a list, that a check of timelines reads in one round.
+pub const TIMELINE_CHECK_CHUNK: usize = 1_000;
+/// Followers whose home timelines one batch writes.
 pub const DELIVERY_CHUNK: usize = 1_000;
-/// The most tweets or people on one page.
-pub const MAX_PAGE: usize = 100;
-/// The most items in one answer of the API.
-pub const MAX_API_NEWS: u64 = 32;
-/// The most hosts in one question about the reputation of sites.
-pub const MAX_LINKS: usize = 100;
-/// The most characters of a hostname as it is typed, before it is read.
-pub const MAX_TYPED_HOSTNAME: usize = 1024;
-/// The most characters in the name of a host (RFC 1123).
-pub const MAX_HOSTNAME: usize = 253;
-/// The most characters in one part of a host's name (RFC 1123).
-pub const MAX_HOSTNAME_LABEL: usize = 63;
-/// The most days of votes in one answer.
-pub const MAX_HISTORY_DAYS: u64 = 365;
-/// Sites on a leaderboard.
-pub const LEADERBOARD: usize = 20;
-/// Sites of each day that are looked at for a leaderboard of several days.
-pub const LEADERBOARD_OF_A_DAY: u64 = 100;
-/// Sites that are compared for one leaderboard.
-pub const LEADERBOARD_CANDIDATES: usize = 300;
-/// Voters on the list of a day's most active.
-pub const TOP_VOTERS: u64 = 100;
-/// The most votes of one voter in one answer.
-pub const MAX_VOTER_VOTES: u64 = 1_000;
-/// Votes of a banned voter that are taken out, or put back, at once.
+/// Votes of a banned voter that one batch takes out of the totals, or puts back.
 pub const BAN_CHUNK: u64 = 100;
-/// Lines of what administrators did that are shown.
-pub const AUDIT_LINES: u64 = 50;
-/// The most votes a day on new hosts that an administrator may allow a voter.
-pub const MAX_DAILY_VOTES: u64 = 1_000_000;
-/// The most votes that an imported site begins with.
-pub const MAX_IMPORTED_SITE_VOTES: u64 = 1_000;
-/// News on the page of a site.
-pub const SITE_NEWS: u64 = 30;
+/// Follows of a deactivated account that one batch ends. Each of them may cost reading a
+/// home timeline.
+pub const DEACTIVATION_PEOPLE_CHUNK: u64 = 20;
+/// Tweets of a deactivated account that one batch deletes.
+pub const DEACTIVATION_TWEETS_CHUNK: u64 = 200;
+/// Jobs in the queue that one look for abandoned jobs reads.
+pub const JOB_SCAN: u64 = 256;

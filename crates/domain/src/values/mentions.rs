@@ -11,12 +11,12 @@ pub enum Piece<'a> {
     Text(&'a str),
     /// An http or https URL.
     Link(&'a str),
-    /// The name of an `@name`, without the `@`. Whether there is such a user is
-    /// another question.
+    /// The name of an `@name`, without the `@`. There may be no such
+    /// user.
     Mention(&'a str),
 }
 
-/// Takes a text apart. Put together again the pieces are the text.
+/// Splits a text into pieces. Joined again, the pieces are the text.
 ///
 /// Punctuation that ends a sentence is not part of a link, nor is a closing
 /// parenthesis that was not opened within it. A mention is not within a word
@@ -33,7 +33,7 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Takes a text apart into links and the rest.
+/// Splits a text into links and the rest.
 #[must_use]
 pub fn text_and_links(text: &str) -> Vec<Piece<'_>> {
     let mut finder = LinkFinder::new();

@@ -14,9 +14,9 @@ pub struct Rules {
     pub karma: KarmaRules,
     /// How news are scored and ranked.
     pub ranking: RankingRules,
-    /// How tweets reach those who follow.
+    /// How tweets reach followers.
     pub timelines: TimelineRules,
-    /// What is peculiar to accounts brought from an older site.
+    /// Rules for accounts from an older site.
     pub accounts: AccountRules,
 }
 
@@ -128,21 +128,21 @@ impl Default for RankingRules {
     }
 }
 
-/// How tweets reach those who follow.
+/// How tweets reach followers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineRules {
-    /// An author with more followers than this is not pushed to their
-    /// timelines: readers look when they read.
+    /// Tweets of an author with more followers than this are not delivered to home
+    /// timelines, but merged when a follower reads.
     pub pull_limit: u64,
     /// Tweets in a stored home timeline. Older ones are found when they are asked for.
     pub home_size: u64,
-    /// Readers that have not come for this many days are skipped; their
-    /// timeline is made anew when they return.
+    /// Readers who have not visited for this many days get no deliveries; their timelines
+    /// are rebuilt when they return.
     pub inactive_days: u64,
 }
 
 impl TimelineRules {
-    /// Whether a user who was here last at `seen` gets no deliveries any more.
+    /// Whether a user who last visited at `seen` gets no deliveries.
     #[must_use]
     pub const fn is_inactive(&self, seen: Timestamp, now: Timestamp) -> bool {
         now.seconds_since(seen) > self.inactive_days * 86_400
@@ -155,7 +155,7 @@ impl Default for TimelineRules {
     }
 }
 
-/// What is peculiar to accounts brought from an older site.
+/// Rules for accounts from an older site.
 #[derive(Clone, Default, PartialEq)]
 pub struct AccountRules {
     /// The site-wide salt of SHA-1 password hashes of the 2011 layout, which

@@ -6,7 +6,7 @@ use subtle::ConstantTimeEq;
 /// Bytes of randomness in a token: 160 bits, as in the original.
 const TOKEN_BYTES: usize = 20;
 
-/// The operating system has no randomness to give.
+/// The operating system returned no random bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("the operating system gave no random bytes: {0}")]
 pub struct NoRandomness(#[from] getrandom::Error);
@@ -21,7 +21,7 @@ pub fn random_token() -> Result<String, NoRandomness> {
     Ok(hex::encode(bytes))
 }
 
-/// Whether two secrets are the same, in a time that tells only their lengths.
+/// Whether two secrets are the same, in a time that reveals only their lengths.
 ///
 /// An absent secret is often an empty text, so an empty one never equals anything.
 #[must_use]

@@ -61,7 +61,7 @@ pub enum UrlError {
     Malformed(url::ParseError),
 }
 
-/// An http or https URL with a host, kept as it was sent.
+/// An http or https URL with a host, stored as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewsUrl {
     sent: String,

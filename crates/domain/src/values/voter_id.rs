@@ -1,13 +1,13 @@
-//! Who votes on sites: a UUID that the voter's program has made, or that we
-//! made for an account.
+//! Voters on sites: a UUID that the voter's program has generated, or that was generated for
+//! an account.
 
 use crate::values::secrets::NoRandomness;
 use std::fmt;
 use std::str::FromStr;
 use uuid::Uuid;
 
-/// A voter. Whoever knows the UUID can vote as its owner, so it is shown to
-/// nobody but its owner and administrators.
+/// A voter. Anyone who knows the UUID can vote with it, so it is shown to its owner and to
+/// administrators only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VoterId(Uuid);
 
@@ -27,7 +27,7 @@ impl VoterId {
         Ok(Self::from_bytes(bytes))
     }
 
-    /// A voter from what decides its UUID.
+    /// A voter from random bytes.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
@@ -49,7 +49,7 @@ impl fmt::Display for VoterId {
 }
 
 impl fmt::Debug for VoterId {
-    /// Logs do not need it.
+    /// Never in logs: it is a secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("***")
     }
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn made_voters_differ_and_do_not_show_in_logs() {
+    fn generated_voters_differ_and_do_not_show_in_logs() {
         let (one, other) = (VoterId::random().unwrap(), VoterId::random().unwrap());
         assert_ne!(one, other);
         assert_eq!(one.to_string().len(), 36);

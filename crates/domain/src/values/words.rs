@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_told_in_the_largest_unit_that_divides_them() {
+    fn spans_are_in_the_largest_unit_that_divides_them() {
         for (seconds, text, often) in [
             (28_800, "8 hours", "every 8 hours"),
             (2_592_000, "30 days", "every 30 days"),

@@ -5,7 +5,7 @@ use crate::form::{Fields, FromFields};
 use crate::json::{self, hostname};
 use crate::openapi::values;
 use serde_json::Value;
-use tidings_domain::sites::{Ballot, SettingsChange, Verdict};
+use tidings_domain::sites::{SettingsChange, SiteVote, Verdict};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::parse_moment;
 use tidings_domain::values::hostname::Hostname;
@@ -32,7 +32,7 @@ impl FromFields for SiteVoteForm {
     }
 }
 
-impl From<SiteVoteForm> for Ballot {
+impl From<SiteVoteForm> for SiteVote {
     fn from(form: SiteVoteForm) -> Self {
         Self { host: form.link, verdict: form.vote }
     }

@@ -1,7 +1,6 @@
 //! Single values in requests and answers: their patterns, formats and maxima.
 //! Fields and parameters refer to these types by `value_type`.
 
-use tidings_domain::articles::lists;
 use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
 use tidings_domain::values::limits;
@@ -93,7 +92,7 @@ values! {
     /// The most entries to return.
     PageSize = whole(1, limits::MAX_PAGE as u64);
     /// The number of a page.
-    PageNumber = whole(1, lists::PageNumber::LAST);
+    PageNumber = whole(1, limits::MAX_PAGE_NUMBER);
     /// How many entries of a list come before the page.
     Start = whole(0, crate::path::FARTHEST);
     /// The most stories to return.

@@ -18,7 +18,7 @@ use tidings_domain::jobs::{self, JobStatus};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::lists;
 use tidings_domain::news::ranks;
-use tidings_domain::statistics::{self, Counts};
+use tidings_domain::statistics::{self, SiteCounts};
 
 /// Stories in the table.
 const TOP: u64 = 30;
@@ -36,7 +36,7 @@ enum Recomputed {
 
 /// The page of administrators.
 struct AdminPage<'a> {
-    counts: Counts,
+    counts: SiteCounts,
     jobs: JobStatus,
     caches: &'a [CacheStatus],
     top: &'a [NewsLine],
@@ -225,7 +225,7 @@ mod tests {
                 hits: 12_345,
                 misses: 67,
             }],
-            counts: Counts { users: 12, news: 345, listed: 340 },
+            counts: SiteCounts { users: 12, news: 345, listed: 340 },
             top: &top,
             recomputed: Some(Recomputed::Items(15_020)),
         };

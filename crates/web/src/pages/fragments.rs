@@ -9,7 +9,7 @@
 use super::layout::Frame;
 use maud::{Markup, PreEscaped, Render};
 use memchr::memmem;
-use tidings_domain::cache::{Kind, Shared};
+use tidings_domain::cache::{CacheKind, Shared};
 
 /// What a fragment has placeholders for; see [`placeholders!`].
 pub trait Placeholder: Copy + Send + Sync + 'static {
@@ -148,7 +148,7 @@ pub type DerivedKey = (u64, LinkTarget);
 impl Frame<'_> {
     /// What a plain function makes of a shared value, cached as long as there is room.
     /// `None` for a value that has just been read: many a value is shown only once.
-    pub fn derived<K: Kind<Key = DerivedKey>, V>(
+    pub fn derived<K: CacheKind<Key = DerivedKey>, V>(
         &self,
         value: &Shared<V>,
         make: fn(&V, LinkTarget) -> K::Value,

@@ -1,10 +1,10 @@
-//! Taking the tweets of somebody who is not followed any more out of a reader's
-//! home timeline.
+//! Removing the tweets of an author who is no longer followed from a reader's home
+//! timeline.
 
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{Job, Kind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows::FOLLOWINGS_VERSION;
 use crate::timelines::homes::read_home;
@@ -14,15 +14,14 @@ use std::str::FromStr;
 use tidings_keyspace::Query;
 
 /// The jobs `clear:<reader>:<author>`.
-pub(crate) const KIND: Kind = Kind { name: "clear", step: |current| Box::pin(step(current)) };
+pub(crate) const KIND: JobKind = JobKind { name: "clear", step: |current| Box::pin(step(current)) };
 
-/// The job that takes the tweets of `author` out of the home timeline of `reader`, who
-/// does not follow them any more.
+/// The job that removes the tweets of `author` from the home timeline of `reader`.
 pub(crate) fn job(reader: UserId, author: UserId) -> Job {
     Job::new(KIND.name, Unfollowed { reader, author })
 }
 
-/// What such a job is about.
+/// The subject of the job.
 struct Unfollowed {
     reader: UserId,
     author: UserId,
@@ -50,7 +49,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     };
     let store = &current.site.store;
     let mut query = Query::new();
-    // Before everything else: whoever is followed or left after that is noticed.
+    // Read first, so that later changes of the followings are noticed.
     let version = query.hash_fields(keys::user(reader), [FOLLOWINGS_VERSION]);
     let followed = query.scores(keys::followings(reader), [author.to_string()]);
     let mut answers = store.query(query).await?;
@@ -66,8 +65,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let mut answers = store.query(query).await?;
     for ((tweet, _), handle) in entries.iter().zip(authors) {
         let user_id = fields::only(answers.take(handle));
-        // What was deleted goes as well: its sweep does not reach this reader any more.
-        // When the author is followed again, everything else stays.
+        // Deleted tweets go as well: their sweep no longer reaches this reader. If the
+        // author is followed again, everything else stays.
         if user_id.is_none_or(|id| id == author.to_string() && !is_followed) {
             batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
         }
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_names_who_does_not_follow_whom() {
+    fn a_job_names_the_reader_and_the_author() {
         assert_eq!(job(UserId(3), UserId(9)).to_string(), "clear:3:9");
         let Unfollowed { reader, author } = "3:9".parse().unwrap();
         assert_eq!((reader, author), (UserId(3), UserId(9)));

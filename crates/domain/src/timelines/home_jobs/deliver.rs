@@ -1,11 +1,11 @@
-//! Putting a tweet into the home timelines of its author's followers.
+//! Adding a tweet to the home timelines of its author's followers.
 
 use super::followers;
 use crate::accounts::users::DEACTIVATED;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{Job, Kind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows::FOLLOWERS_LOST;
 use crate::timelines::homes::add_to_home;
@@ -15,7 +15,7 @@ use crate::values::ids::{TweetId, UserId};
 use tidings_keyspace::Query;
 
 /// The jobs `deliver:<tweet id>`.
-pub(crate) const KIND: Kind = Kind { name: "deliver", step: |current| Box::pin(step(current)) };
+pub(crate) const KIND: JobKind = JobKind { name: "deliver", step: |current| Box::pin(step(current)) };
 
 /// The job that delivers a tweet.
 pub(crate) fn job(tweet: TweetId) -> Job {
@@ -32,7 +32,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.finish(current.batch()));
     };
     let mut query = Query::new();
-    // Read before the followers: who leaves after that is noticed.
+    // Read before the followers, so that a follower who leaves later is noticed.
     let author_fields = query.hash_fields(keys::user(author), [FOLLOWERS_LOST, DEACTIVATED]);
     let created_at = query.hash_fields(keys::tweet(tweet), ["created_at"]);
     let read = followers::ask(current, &mut query, author);
@@ -43,7 +43,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let score = score.filter(|score: &f64| score.is_finite());
     let chunk = read.take(&mut answers);
     let Some(score) = score.filter(|_| deactivated.is_none()) else {
-        // There is nothing to deliver any more.
+        // There is nothing left to deliver.
         return Ok(current.finish(current.batch()));
     };
 
@@ -55,7 +55,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         if is_active {
             add_to_home(&mut batch, &site.rules.timelines, reader, tweet, score);
         } else {
-            // What is stored for them lacks this tweet from now on.
+            // The stored timeline lacks this tweet from now on.
             batch.sorted_raise(keys::HOME_FLOORS, reader.to_string(), score);
         }
     }
@@ -68,7 +68,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     }
 }
 
-/// Who has been here lately, or of whom it is not known.
+/// The readers, each with whether they are active; active if it is not known. Rounds: 1.
 async fn activity(current: &Step<'_>, readers: &[UserId]) -> Result<Vec<(UserId, bool)>, Error> {
     let rules = &current.site.rules.timelines;
     let now = current.now.timestamp();

@@ -1,8 +1,8 @@
-//! The followers of an author, some at a time, in the order in which they came.
+//! The followers of an author, some at a time, the earliest first.
 //!
-//! Where a job goes on is told by the last follower it has seen: score, member,
-//! and how many of that score it has seen. Those who come later are at the end
-//! of the order, and those who leave do not move the others past it.
+//! A job stores the last follower that it has processed: the score, the member, and how
+//! many followers with that score it has processed. New followers are at the end of the
+//! order, and followers who leave do not move others past the stored position.
 
 use crate::jobs::Step;
 use crate::keys;
@@ -14,7 +14,7 @@ const AFTER_SCORE: &str = "after_score";
 const AFTER_MEMBER: &str = "after_member";
 const AFTER_TIED: &str = "after_tied";
 
-/// Some followers on their way.
+/// A pending read of some followers.
 pub(super) struct FollowersRead {
     handle: Handle<Vec<(String, f64)>>,
     after: Option<(f64, String)>,
@@ -25,11 +25,11 @@ pub(super) struct FollowersRead {
 /// Some followers.
 pub(super) struct Followers {
     pub(super) ids: Vec<UserId>,
-    /// The fields of the job after these; `None` when they are the last.
+    /// The new fields of the job; `None` after the last followers.
     pub(super) next: Option<[(&'static str, String); 3]>,
 }
 
-/// Asks for the followers after those that the job has seen.
+/// Asks for the followers after those that the job has processed.
 pub(super) fn ask(current: &Step<'_>, query: &mut Query, author: UserId) -> FollowersRead {
     let after = current
         .field(AFTER_SCORE)
@@ -43,14 +43,15 @@ pub(super) fn ask(current: &Step<'_>, query: &mut Query, author: UserId) -> Foll
 }
 
 impl FollowersRead {
-    /// Takes what was found.
+    /// Takes the followers.
     pub(super) fn take(self, answers: &mut Answers) -> Followers {
         let mut found = answers.take(self.handle);
         let is_last = u64::try_from(found.len()).is_ok_and(|length| length < self.limit);
         if let Some((score, member)) = &self.after {
             found.retain(|(other, other_score)| other_score > score || other > member);
         }
-        // Some of the tie may have left; what is too much comes in the next step.
+        // If followers of the tie have left, there are more than a chunk: the rest is for
+        // the next step.
         let is_last = is_last && found.len() <= DELIVERY_CHUNK;
         found.truncate(DELIVERY_CHUNK);
         let next = found.last().filter(|_| !is_last).map(|(member, score)| {

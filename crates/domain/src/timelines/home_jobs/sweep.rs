@@ -1,19 +1,19 @@
-//! Taking a deleted tweet out of the home timelines of its author's followers.
+//! Removing a deleted tweet from the home timelines of its author's followers.
 //!
-//! Readers pass over it already: what has no tweet is not shown.
+//! It is already invisible: an entry without its tweet is not shown.
 
 use super::followers;
 use crate::action::Decision;
 use crate::error::Error;
-use crate::jobs::{Job, Kind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::values::ids::TweetId;
 use tidings_keyspace::Query;
 
 /// The jobs `sweep:<tweet id>`.
-pub(crate) const KIND: Kind = Kind { name: "sweep", step: |current| Box::pin(step(current)) };
+pub(crate) const KIND: JobKind = JobKind { name: "sweep", step: |current| Box::pin(step(current)) };
 
-/// The job that takes a deleted tweet out of home timelines.
+/// The job that removes a deleted tweet from home timelines.
 pub(crate) fn job(tweet: TweetId) -> Job {
     Job::new(KIND.name, tweet)
 }
