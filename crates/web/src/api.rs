@@ -16,16 +16,17 @@ use utoipa::ToSchema;
 /// The status of every answer that is not a failure.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 pub enum Status {
-    /// Done.
+    /// DoneResponse.
     #[serde(rename = "ok")]
     Ok,
 }
 
 /// An answer that it is done, with nothing else to tell.
 #[derive(Serialize, ToSchema)]
-pub struct Done {
+#[schema(as = Done)]
+pub struct DoneResponse {
     status: Status,
 }
 
 /// It is done.
-const DONE: Done = Done { status: Status::Ok };
+const DONE: DoneResponse = DoneResponse { status: Status::Ok };

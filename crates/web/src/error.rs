@@ -279,7 +279,7 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
         Face::Page => (failure.status(), pages::error_page(&app.settings.site, failure.status(), &message))
             .into_response(),
         Face::Api => {
-            let body = ErrorAnswer { status: ErrorStatus::Err, error: message };
+            let body = ErrorResponse { status: ErrorStatus::Err, error: message };
             (failure.api_status(), Json(body)).into_response()
         }
         Face::Documented => reputation::documented_failure(&failure, &message),
@@ -294,7 +294,7 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
 /// A failure: `{"status": "err", ...}`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Error)]
-pub struct ErrorAnswer {
+pub struct ErrorResponse {
     status: ErrorStatus,
     /// A sentence to show to a person.
     #[schema(value_type = values::Message)]

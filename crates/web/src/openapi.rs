@@ -11,7 +11,7 @@
 
 pub mod values;
 
-use super::error::ErrorAnswer;
+use super::error::ErrorResponse;
 use super::reputation::{CodedError, DeployedError};
 use super::{api, reputation};
 use axum::http::{HeaderName, HeaderValue, header};
@@ -85,7 +85,7 @@ const JSON: &str = "application/json";
         reputation::deployed_vote,
         document,
     ),
-    components(schemas(ErrorAnswer, CodedError, DeployedError)),
+    components(schemas(ErrorResponse, CodedError, DeployedError)),
     modifiers(&Common),
 )]
 struct Document;

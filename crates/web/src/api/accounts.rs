@@ -1,6 +1,6 @@
 //! Accounts and sessions.
 
-use super::{DONE, Done, Status};
+use super::{DONE, DoneResponse, Status};
 use crate::error::Failure;
 use crate::form::Form;
 use crate::forms::accounts::{Credentials, ProfileForm, Registration, ResetRequest};
@@ -18,7 +18,8 @@ use utoipa::ToSchema;
 
 /// The secrets of a session.
 #[derive(Serialize, ToSchema)]
-pub struct Secrets {
+#[schema(as = Secrets)]
+pub struct SecretsResponse {
     status: Status,
     /// The session, to be sent as the cookie `auth`.
     #[schema(value_type = values::Secret)]
@@ -28,7 +29,7 @@ pub struct Secrets {
     apisecret: String,
 }
 
-impl From<Session> for Secrets {
+impl From<Session> for SecretsResponse {
     fn from(Session { auth, apisecret, .. }: Session) -> Self {
         Self { status: Status::Ok, auth, apisecret }
     }
@@ -39,13 +40,13 @@ impl From<Session> for Secrets {
     post,
     path = "/api/create_account",
     request_body(content = inline(Registration), content_type = FORM),
-    responses((status = 200, body = Secrets)),
+    responses((status = 200, body = SecretsResponse)),
 )]
 pub async fn create_account(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     Form(form): Form<Registration>,
-) -> Result<Json<Secrets>, Failure> {
+) -> Result<Json<SecretsResponse>, Failure> {
     Ok(Json(actions::open_account(&app, &form, address).await?.into()))
 }
 
@@ -54,23 +55,23 @@ pub async fn create_account(
     post,
     path = "/api/login",
     request_body(content = inline(Credentials), content_type = FORM),
-    responses((status = 200, body = Secrets)),
+    responses((status = 200, body = SecretsResponse)),
 )]
 pub async fn log_in(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     Form(form): Form<Credentials>,
-) -> Result<Json<Secrets>, Failure> {
+) -> Result<Json<SecretsResponse>, Failure> {
     Ok(Json(actions::open_session(&app, &form, address).await?.into()))
 }
 
 /// Logs in; prefer POST.
-#[utoipa::path(get, path = "/api/login", params(Credentials), responses((status = 200, body = Secrets)))]
+#[utoipa::path(get, path = "/api/login", params(Credentials), responses((status = 200, body = SecretsResponse)))]
 pub async fn log_in_by_get(
     app: State<App>,
     address: ClientAddress,
     query: Form<Credentials>,
-) -> Result<Json<Secrets>, Failure> {
+) -> Result<Json<SecretsResponse>, Failure> {
     log_in(app, address, query).await
 }
 
@@ -78,10 +79,10 @@ pub async fn log_in_by_get(
 #[utoipa::path(
     post,
     path = "/api/logout",
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
-pub async fn log_out(State(app): State<App>, form: SignedForm<()>) -> Result<Json<Done>, Failure> {
+pub async fn log_out(State(app): State<App>, form: SignedForm<()>) -> Result<Json<DoneResponse>, Failure> {
     sessions::log_out(&app.site, form.user.id).await?;
     Ok(Json(DONE))
 }
@@ -91,12 +92,12 @@ pub async fn log_out(State(app): State<App>, form: SignedForm<()>) -> Result<Jso
     post,
     path = "/api/reset-password",
     request_body(content = inline(ResetRequest), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
 )]
 pub async fn reset_password(
     State(app): State<App>,
     Form(form): Form<ResetRequest>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, Failure> {
     actions::send_reset_link(&app, &form).await?;
     Ok(Json(DONE))
 }
@@ -106,12 +107,12 @@ pub async fn reset_password(
     get,
     path = "/api/reset-password",
     params(ResetRequest),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
 )]
 pub async fn reset_password_by_get(
     app: State<App>,
     query: Form<ResetRequest>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, Failure> {
     reset_password(app, query).await
 }
 
@@ -122,7 +123,7 @@ pub async fn reset_password_by_get(
     post,
     path = "/api/updateprofile",
     request_body(content = inline(ProfileForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn update_profile(

@@ -22,7 +22,8 @@ use utoipa::ToSchema;
 
 /// A page of a list of articles.
 #[derive(Serialize, ToSchema)]
-pub struct Articles {
+#[schema(as = Articles)]
+pub struct ArticlesResponse {
     status: Status,
     articles: Vec<ArticleEntry>,
     /// The number of articles in the whole list.
@@ -57,7 +58,8 @@ struct ArticleEntry {
 
 /// All topics.
 #[derive(Serialize, ToSchema)]
-pub struct TopicList {
+#[schema(as = TopicList)]
+pub struct TopicListResponse {
     status: Status,
     topics: Vec<TopicEntry>,
 }
@@ -73,7 +75,8 @@ struct TopicEntry {
 
 /// What became of renaming or merging a topic.
 #[derive(Serialize, ToSchema)]
-pub struct TopicMoved {
+#[schema(as = TopicMoved)]
+pub struct TopicMovedResponse {
     status: Status,
     /// Whether all articles were moved; otherwise it goes on in the background.
     finished: bool,
@@ -88,12 +91,12 @@ pub struct TopicMoved {
     get,
     path = "/api/articles/{order}/{page}",
     params(("order" = inline(values::ArticleOrder), Path), ("page" = inline(values::PageNumber), Path)),
-    responses((status = 200, body = Articles)),
+    responses((status = 200, body = ArticlesResponse)),
 )]
 pub async fn all(
     PathOf((order, page)): PathOf<(String, String)>,
     mut visit: Visit,
-) -> Result<Json<Articles>, Failure> {
+) -> Result<Json<ArticlesResponse>, Failure> {
     let (order, page) = (order_of(&order)?, page_of(&page)?);
     Ok(Json(lists::all(&mut visit, order, page).await?.into()))
 }
@@ -107,12 +110,12 @@ pub async fn all(
         ("order" = inline(values::ArticleOrder), Path),
         ("page" = inline(values::PageNumber), Path),
     ),
-    responses((status = 200, body = Articles)),
+    responses((status = 200, body = ArticlesResponse)),
 )]
 pub async fn of_topics(
     PathOf((name, order, page)): PathOf<(String, String, String)>,
     mut visit: Visit,
-) -> Result<Json<Articles>, Failure> {
+) -> Result<Json<ArticlesResponse>, Failure> {
     let topics: TopicChoice = name.parse().map_err(|_| Failure::Field {
         name: "name",
         expected: "it must be a topic, or at most 5 joined by + (all of them) or by commas (any of them)",
@@ -133,7 +136,7 @@ fn page_of(text: &str) -> Result<PageNumber, Failure> {
     text.parse().map_err(|_| Failure::Field { name: "page", expected: "it must be a whole number from 1 on" })
 }
 
-impl From<ArticlePage> for Articles {
+impl From<ArticlePage> for ArticlesResponse {
     fn from(page: ArticlePage) -> Self {
         let articles = page.lines.into_iter().map(ArticleEntry::from).collect();
         Self { status: Status::Ok, articles, count: page.total }
@@ -165,12 +168,12 @@ fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok,
 }
 
 /// All topics, those with the most articles first.
-#[utoipa::path(get, path = "/api/topics", responses((status = 200, body = TopicList)))]
-pub async fn topics(mut visit: Visit) -> Result<Json<TopicList>, Failure> {
+#[utoipa::path(get, path = "/api/topics", responses((status = 200, body = TopicListResponse)))]
+pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>, Failure> {
     let overview = topics::all(&mut visit).await?;
     let entry =
         |line: &topics::TopicLine| TopicEntry { name: line.topic.to_string(), articles: line.articles };
-    Ok(Json(TopicList { status: Status::Ok, topics: overview.topics.iter().map(entry).collect() }))
+    Ok(Json(TopicListResponse { status: Status::Ok, topics: overview.topics.iter().map(entry).collect() }))
 }
 
 /// Renames a topic, for administrators.
@@ -178,13 +181,13 @@ pub async fn topics(mut visit: Visit) -> Result<Json<TopicList>, Failure> {
     post,
     path = "/api/renametopic",
     request_body(content = inline(RenameForm), content_type = FORM),
-    responses((status = 200, body = TopicMoved)),
+    responses((status = 200, body = TopicMovedResponse)),
     security(("session" = [])),
 )]
 pub async fn rename(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<RenameForm>,
-) -> Result<Json<TopicMoved>, Failure> {
+) -> Result<Json<TopicMovedResponse>, Failure> {
     Ok(Json(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?.into()))
 }
 
@@ -193,17 +196,17 @@ pub async fn rename(
     post,
     path = "/api/mergetopic",
     request_body(content = inline(MergeForm), content_type = FORM),
-    responses((status = 200, body = TopicMoved)),
+    responses((status = 200, body = TopicMovedResponse)),
     security(("session" = [])),
 )]
 pub async fn merge(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<MergeForm>,
-) -> Result<Json<TopicMoved>, Failure> {
+) -> Result<Json<TopicMovedResponse>, Failure> {
     Ok(Json(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?.into()))
 }
 
-impl From<actions::Moved> for TopicMoved {
+impl From<actions::Moved> for TopicMovedResponse {
     fn from(moved: actions::Moved) -> Self {
         Self { status: Status::Ok, finished: moved.articles.is_some(), articles: moved.articles }
     }

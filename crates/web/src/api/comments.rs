@@ -3,7 +3,7 @@
 use super::Status;
 use crate::error::Failure;
 use crate::forms::comments::{CommentForm, CommentVoteForm};
-use crate::forms::news::Vote;
+use crate::forms::news::VoteType;
 use crate::openapi::{FORM, values};
 use crate::path::PathOf;
 use crate::viewer::SignedForm;
@@ -22,7 +22,8 @@ use utoipa::ToSchema;
 
 /// A comment that was written, changed or deleted.
 #[derive(Serialize, ToSchema)]
-pub struct CommentPosted {
+#[schema(as = CommentPosted)]
+pub struct CommentPostedResponse {
     status: Status,
     /// What was done.
     op: CommentChange,
@@ -59,7 +60,8 @@ enum ParentId {
 
 /// A comment that was voted on.
 #[derive(Serialize, ToSchema)]
-pub struct CommentVoted {
+#[schema(as = CommentVoted)]
+pub struct CommentVotedResponse {
     status: Status,
     /// The comment, as it was sent.
     #[schema(value_type = values::CommentAddress)]
@@ -69,14 +71,16 @@ pub struct CommentVoted {
 /// The comments of a story. [`tree`] writes this.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "a thread may be too deep for a serializer, which is recursive")]
-pub struct CommentTree {
+#[schema(as = CommentTree)]
+pub struct CommentTreeResponse {
     status: Status,
-    comments: Vec<Comment<'static>>,
+    comments: Vec<CommentEntry<'static>>,
 }
 
 /// A comment with the comments below it.
 #[derive(Serialize, ToSchema)]
-struct Comment<'a> {
+#[schema(as = Comment)]
+struct CommentEntry<'a> {
     /// The number within the story.
     #[schema(value_type = u64)]
     id: CommentId,
@@ -92,7 +96,7 @@ struct Comment<'a> {
     down: usize,
     /// The caller's own vote.
     #[schema(required = true)]
-    voted: Option<Vote>,
+    voted: Option<VoteType>,
     /// The text; missing in a deleted comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = values::StoredComment, required = false)]
@@ -102,7 +106,7 @@ struct Comment<'a> {
     #[schema(value_type = bool, required = false)]
     deleted: Option<bool>,
     /// The comments below it. They are written one by one.
-    #[schema(value_type = Vec<Comment<'static>>, no_recursion)]
+    #[schema(value_type = Vec<CommentEntry<'static>>, no_recursion)]
     replies: [(); 0],
 }
 
@@ -111,15 +115,15 @@ struct Comment<'a> {
     post,
     path = "/api/postcomment",
     request_body(content = inline(CommentForm), content_type = FORM),
-    responses((status = 200, body = CommentPosted)),
+    responses((status = 200, body = CommentPostedResponse)),
     security(("session" = [])),
 )]
 pub async fn post(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<CommentForm>,
-) -> Result<Json<CommentPosted>, Failure> {
+) -> Result<Json<CommentPostedResponse>, Failure> {
     let posted = actions::post_or_edit(&app, &user, &form).await?;
-    Ok(Json(CommentPosted {
+    Ok(Json(CommentPostedResponse {
         status: Status::Ok,
         op: posted.op,
         comment_id: posted.address.comment,
@@ -133,15 +137,15 @@ pub async fn post(
     post,
     path = "/api/votecomment",
     request_body(content = inline(CommentVoteForm), content_type = FORM),
-    responses((status = 200, body = CommentVoted)),
+    responses((status = 200, body = CommentVotedResponse)),
     security(("session" = [])),
 )]
 pub async fn vote(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<CommentVoteForm>,
-) -> Result<Json<CommentVoted>, Failure> {
+) -> Result<Json<CommentVotedResponse>, Failure> {
     actions::vote_comment(&app, &user, &form).await?;
-    Ok(Json(CommentVoted { status: Status::Ok, comment_id: form.comment_id.to_string() }))
+    Ok(Json(CommentVotedResponse { status: Status::Ok, comment_id: form.comment_id.to_string() }))
 }
 
 /// The comments of an item, as a tree.
@@ -149,7 +153,7 @@ pub async fn vote(
     get,
     path = "/api/getcomments/{news_id}",
     params(("news_id" = inline(values::Id), Path)),
-    responses((status = 200, body = CommentTree)),
+    responses((status = 200, body = CommentTreeResponse)),
 )]
 pub async fn thread(PathOf(id): PathOf<NewsId>, mut visit: Visit) -> Result<Response, Failure> {
     let thread = threads::get(&mut visit, id).await?;
@@ -173,13 +177,13 @@ fn tree(thread: &Thread, viewer: Option<UserId>) -> Result<String, Error> {
             json.push(',');
         }
         let comment = &line.comment;
-        let written = serde_json::to_string(&Comment {
+        let written = serde_json::to_string(&CommentEntry {
             id: comment.id,
             ctime: comment.ctime,
             username: line.username.as_deref(),
             up: comment.up.len(),
             down: comment.down.len(),
-            voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(Vote::from),
+            voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(VoteType::from),
             body: (!comment.deleted).then_some(&comment.body),
             deleted: comment.deleted.then_some(true),
             replies: [],

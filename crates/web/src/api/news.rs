@@ -1,8 +1,8 @@
 //! News: submitting, voting, listing.
 
-use super::{DONE, Done, Status};
+use super::{DONE, DoneResponse, Status};
 use crate::error::Failure;
-use crate::forms::news::{NewsForm, NewsVoteForm, SubmissionForm, Vote};
+use crate::forms::news::{NewsForm, NewsVoteForm, SubmissionForm, VoteType};
 use crate::openapi::{FORM, values};
 use crate::path::{PathOf, Start};
 use crate::viewer::SignedForm;
@@ -21,7 +21,8 @@ use utoipa::ToSchema;
 
 /// A story that was submitted or changed.
 #[derive(Serialize, ToSchema)]
-pub struct Submitted {
+#[schema(as = Submitted)]
+pub struct SubmittedResponse {
     status: Status,
     /// The story.
     #[schema(value_type = u64)]
@@ -30,7 +31,8 @@ pub struct Submitted {
 
 /// A story that was deleted.
 #[derive(Serialize, ToSchema)]
-pub struct NewsDeleted {
+#[schema(as = NewsDeleted)]
+pub struct NewsDeletedResponse {
     status: Status,
     /// Always -1.
     news_id: i64,
@@ -38,7 +40,8 @@ pub struct NewsDeleted {
 
 /// A part of a list of stories.
 #[derive(Serialize, ToSchema)]
-pub struct NewsList {
+#[schema(as = NewsList)]
+pub struct NewsListResponse {
     status: Status,
     news: Vec<NewsEntry>,
     /// The number of stories in the whole list.
@@ -69,8 +72,8 @@ struct NewsEntry {
     username: Option<String>,
     /// The caller's own vote, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vote, required = false)]
-    voted: Option<Vote>,
+    #[schema(value_type = VoteType, required = false)]
+    voted: Option<VoteType>,
 }
 
 /// Submits an item, or edits one.
@@ -78,15 +81,15 @@ struct NewsEntry {
     post,
     path = "/api/submit",
     request_body(content = inline(SubmissionForm), content_type = FORM),
-    responses((status = 200, body = Submitted)),
+    responses((status = 200, body = SubmittedResponse)),
     security(("session" = [])),
 )]
 pub async fn submit(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<SubmissionForm>,
-) -> Result<Json<Submitted>, Failure> {
+) -> Result<Json<SubmittedResponse>, Failure> {
     let news_id = actions::submit_or_edit(&app, &user, form).await?;
-    Ok(Json(Submitted { status: Status::Ok, news_id }))
+    Ok(Json(SubmittedResponse { status: Status::Ok, news_id }))
 }
 
 /// Deletes an item.
@@ -94,15 +97,15 @@ pub async fn submit(
     post,
     path = "/api/delnews",
     request_body(content = inline(NewsForm), content_type = FORM),
-    responses((status = 200, body = NewsDeleted)),
+    responses((status = 200, body = NewsDeletedResponse)),
     security(("session" = [])),
 )]
 pub async fn delete(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<NewsForm>,
-) -> Result<Json<NewsDeleted>, Failure> {
+) -> Result<Json<NewsDeletedResponse>, Failure> {
     submissions::delete_news(&app.site, app.moment(), &user, form.news_id).await?;
-    Ok(Json(NewsDeleted { status: Status::Ok, news_id: -1 }))
+    Ok(Json(NewsDeletedResponse { status: Status::Ok, news_id: -1 }))
 }
 
 /// Votes on an item.
@@ -110,13 +113,13 @@ pub async fn delete(
     post,
     path = "/api/votenews",
     request_body(content = inline(NewsVoteForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn vote(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<NewsVoteForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, Failure> {
     actions::vote_news(&app, &user, &form).await?;
     Ok(Json(DONE))
 }
@@ -130,12 +133,12 @@ pub async fn vote(
         ("start" = inline(values::Start), Path),
         ("count" = inline(values::NewsCount), Path),
     ),
-    responses((status = 200, body = NewsList)),
+    responses((status = 200, body = NewsListResponse)),
 )]
 pub async fn list(
     PathOf((sort, start, count)): PathOf<(String, String, String)>,
     mut visit: Visit,
-) -> Result<Json<NewsList>, Failure> {
+) -> Result<Json<NewsListResponse>, Failure> {
     let start = Start::try_from(start)
         .map_err(|_| Failure::Field { name: "start", expected: "it must be a whole number from 0 on" })?;
     let count = count
@@ -150,7 +153,7 @@ pub async fn list(
     };
     let has_viewer = visit.viewer_id().is_some();
     let news = page.lines.iter().map(|line| entry(line, has_viewer)).collect();
-    Ok(Json(NewsList { status: Status::Ok, news, count: page.total }))
+    Ok(Json(NewsListResponse { status: Status::Ok, news, count: page.total }))
 }
 
 fn entry(line: &NewsLine, with_vote: bool) -> NewsEntry {
@@ -164,6 +167,6 @@ fn entry(line: &NewsLine, with_vote: bool) -> NewsEntry {
         down: news.down,
         comments: news.comments,
         username: username.as_deref().map(str::to_owned),
-        voted: line.my_vote.filter(|_| with_vote).map(Vote::from),
+        voted: line.my_vote.filter(|_| with_vote).map(VoteType::from),
     }
 }

@@ -1,7 +1,7 @@
 //! The reputation of sites: votes of accounts, histories, leaderboards, the
 //! lookup that does not tell what is looked up, and what administrators need.
 
-use super::{DONE, Done, Status};
+use super::{DONE, DoneResponse, Status};
 use crate::error::Failure;
 use crate::form::{Fields, Form};
 use crate::forms::sites::{
@@ -28,7 +28,8 @@ use utoipa::ToSchema;
 
 /// A voter's own votes.
 #[derive(Serialize, ToSchema)]
-pub struct OwnVotes {
+#[schema(as = OwnVotes)]
+pub struct OwnVotesResponse {
     status: Status,
     /// In the order of the hosts that were sent.
     votes: Vec<OwnVote>,
@@ -49,7 +50,8 @@ struct OwnVote {
 
 /// A site's votes day by day.
 #[derive(Serialize, ToSchema)]
-pub struct SiteHistory {
+#[schema(as = SiteHistory)]
+pub struct SiteHistoryResponse {
     status: Status,
     #[schema(value_type = values::Host)]
     link: String,
@@ -74,7 +76,8 @@ struct DayEntry {
 
 /// The sites of a leaderboard.
 #[derive(Serialize, ToSchema)]
-pub struct Leaderboard {
+#[schema(as = Leaderboard)]
+pub struct LeaderboardResponse {
     status: Status,
     sites: Vec<LeaderboardEntry>,
 }
@@ -95,7 +98,8 @@ struct LeaderboardEntry {
 
 /// Sites whose SHA-256 begins as was asked.
 #[derive(Serialize, ToSchema)]
-pub struct PrefixScores {
+#[schema(as = PrefixScores)]
+pub struct PrefixScoresResponse {
     status: Status,
     /// Sorted by name.
     sites: Vec<SiteScore>,
@@ -120,14 +124,16 @@ impl SiteScore {
 
 /// What administrators see of a voter.
 #[derive(Serialize, ToSchema)]
-pub struct VoterFound {
+#[schema(as = VoterFound)]
+pub struct VoterFoundResponse {
     status: Status,
-    voter: VoterDetails,
+    voter: VoterEntry,
 }
 
 /// A voter's details.
 #[derive(Serialize, ToSchema)]
-struct VoterDetails {
+#[schema(as = VoterDetails)]
+struct VoterEntry {
     #[schema(value_type = values::Uuid)]
     user_id: String,
     /// The time of the first vote.
@@ -140,14 +146,16 @@ struct VoterDetails {
 
 /// A voter's votes, latest first.
 #[derive(Serialize, ToSchema)]
-pub struct VoterVotes {
+#[schema(as = VoterVotes)]
+pub struct VoterVotesResponse {
     status: Status,
-    votes: Vec<VoterVote>,
+    votes: Vec<VoterVoteEntry>,
 }
 
 /// A vote of a voter.
 #[derive(Serialize, ToSchema)]
-struct VoterVote {
+#[schema(as = VoterVote)]
+struct VoterVoteEntry {
     #[schema(value_type = values::Host)]
     link: String,
     #[schema(value_type = values::VoteNumber)]
@@ -158,7 +166,8 @@ struct VoterVote {
 
 /// The voters with the most votes on a day.
 #[derive(Serialize, ToSchema)]
-pub struct TopVoters {
+#[schema(as = TopVoters)]
+pub struct TopVotersResponse {
     status: Status,
     voters: Vec<TopVoter>,
 }
@@ -180,14 +189,14 @@ const KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
     post,
     path = "/api/sites/vote",
     request_body(content = inline(SiteVoteForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn vote(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<SiteVoteForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, Failure> {
     actions::vote_site(&app, address, &user, form).await?;
     Ok(Json(DONE))
 }
@@ -197,9 +206,12 @@ pub async fn vote(
     post,
     path = "/api/sites/own",
     request_body = OwnVotesQuestion,
-    responses((status = 200, body = OwnVotes)),
+    responses((status = 200, body = OwnVotesResponse)),
 )]
-pub async fn own(State(app): State<App>, json::Json(body): json::Json) -> Result<Json<OwnVotes>, Failure> {
+pub async fn own(
+    State(app): State<App>,
+    json::Json(body): json::Json,
+) -> Result<Json<OwnVotesResponse>, Failure> {
     let question = OwnVotesQuestion::from_json(&body)?;
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let votes = sites::own_votes(&mut visit, question.user_id, &question.links).await?;
@@ -208,7 +220,7 @@ pub async fn own(State(app): State<App>, json::Json(body): json::Json) -> Result
         vote: vote.map_or(0, |vote| vote.verdict.value()),
         time: vote.map(|vote| written(vote.time)),
     });
-    Ok(Json(OwnVotes { status: Status::Ok, votes: votes.collect() }))
+    Ok(Json(OwnVotesResponse { status: Status::Ok, votes: votes.collect() }))
 }
 
 /// The votes of the last days on a site.
@@ -216,20 +228,20 @@ pub async fn own(State(app): State<App>, json::Json(body): json::Json) -> Result
     get,
     path = "/api/sites/history/{host}",
     params(("host" = inline(values::Host), Path), HistoryQuery),
-    responses((status = 200, body = SiteHistory)),
+    responses((status = 200, body = SiteHistoryResponse)),
 )]
 pub async fn history(
     PathOf(host): PathOf<String>,
     mut visit: Visit,
     fields: Fields,
-) -> Result<Json<SiteHistory>, Failure> {
+) -> Result<Json<SiteHistoryResponse>, Failure> {
     let host = hostname(&host)?;
     let HistoryQuery { days } = fields.read()?;
     let history = sites::history(&mut visit, &host, days).await?;
     let voted = history.days.iter().filter(|day| day.totals.count > 0);
     let days =
         voted.map(|day| DayEntry { day: day.day.to_string(), sum: day.totals.sum, count: day.totals.count });
-    Ok(Json(SiteHistory {
+    Ok(Json(SiteHistoryResponse {
         status: Status::Ok,
         link: host.as_str().to_owned(),
         score: Score::of(history.totals).name(),
@@ -244,12 +256,12 @@ pub async fn history(
     get,
     path = "/api/sites/leaderboard/{list}/{span}",
     params(("list" = inline(values::BoardName), Path), ("span" = inline(values::SpanName), Path)),
-    responses((status = 200, body = Leaderboard)),
+    responses((status = 200, body = LeaderboardResponse)),
 )]
 pub async fn leaderboard(
     PathOf((list, span)): PathOf<(String, String)>,
     mut visit: Visit,
-) -> Result<Json<Leaderboard>, Failure> {
+) -> Result<Json<LeaderboardResponse>, Failure> {
     let board: Board = list.parse().map_err(|_| Failure::Field {
         name: "list",
         expected: "it must be best, worst, controversial or voted",
@@ -264,7 +276,7 @@ pub async fn leaderboard(
         sum: line.totals.sum,
         count: line.totals.count,
     });
-    Ok(Json(Leaderboard { status: Status::Ok, sites: sites.collect() }))
+    Ok(Json(LeaderboardResponse { status: Status::Ok, sites: sites.collect() }))
 }
 
 /// The scores of all sites whose SHA-256 begins so.
@@ -272,7 +284,7 @@ pub async fn leaderboard(
     get,
     path = "/api/sites/prefix/{hex}",
     params(("hex" = inline(values::HashPrefix), Path)),
-    responses((status = 200, body = PrefixScores), (status = 304, description = "Nothing has changed")),
+    responses((status = 200, body = PrefixScoresResponse), (status = 304, description = "Nothing has changed")),
 )]
 pub async fn prefix(
     State(app): State<App>,
@@ -286,7 +298,7 @@ pub async fn prefix(
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let scores = sites::scores_by_prefix(&mut visit, &prefix).await?;
     let sites = scores.iter().map(|(host, score)| SiteScore::new(host, *score));
-    let answer = PrefixScores { status: Status::Ok, sites: sites.collect() };
+    let answer = PrefixScoresResponse { status: Status::Ok, sites: sites.collect() };
     let body = serde_json::to_string(&answer).map_err(|error| Error::Internal(error.to_string()))?;
     let digest = hex::encode(Sha256::digest(&body));
     // Weak: compressed or not, it is the same answer.
@@ -320,22 +332,22 @@ fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     get,
     path = "/api/sites/admin/voter/{uuid}",
     params(("uuid" = inline(values::Uuid), Path)),
-    responses((status = 200, body = VoterFound)),
+    responses((status = 200, body = VoterFoundResponse)),
     security(("session" = [])),
 )]
 pub async fn voter(
     State(app): State<App>,
     PathOf(voter): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
-) -> Result<Json<VoterFound>, Failure> {
+) -> Result<Json<VoterFoundResponse>, Failure> {
     let details = sites::voter_details(&app.site, &user, voter_id(&voter)?).await?;
-    let voter = VoterDetails {
+    let voter = VoterEntry {
         user_id: details.id.to_string(),
         created_at: details.created_at,
         is_banned: details.is_banned,
         count: details.count,
     };
-    Ok(Json(VoterFound { status: Status::Ok, voter }))
+    Ok(Json(VoterFoundResponse { status: Status::Ok, voter }))
 }
 
 /// A voter's votes within a time, for administrators.
@@ -343,7 +355,7 @@ pub async fn voter(
     get,
     path = "/api/sites/admin/voter/{uuid}/votes",
     params(("uuid" = inline(values::Uuid), Path), PeriodQuery),
-    responses((status = 200, body = VoterVotes)),
+    responses((status = 200, body = VoterVotesResponse)),
     security(("session" = [])),
 )]
 pub async fn voter_votes(
@@ -351,14 +363,14 @@ pub async fn voter_votes(
     PathOf(voter): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
     Form(PeriodQuery { from, to }): Form<PeriodQuery>,
-) -> Result<Json<VoterVotes>, Failure> {
+) -> Result<Json<VoterVotesResponse>, Failure> {
     let votes = sites::voter_votes(&app.site, &user, voter_id(&voter)?, from, to).await?;
-    let votes = votes.iter().map(|vote| VoterVote {
+    let votes = votes.iter().map(|vote| VoterVoteEntry {
         link: vote.host.as_str().to_owned(),
         vote: vote.vote.verdict.value(),
         time: written(vote.vote.time),
     });
-    Ok(Json(VoterVotes { status: Status::Ok, votes: votes.collect() }))
+    Ok(Json(VoterVotesResponse { status: Status::Ok, votes: votes.collect() }))
 }
 
 /// Who voted most on a day, for administrators.
@@ -366,14 +378,14 @@ pub async fn voter_votes(
     get,
     path = "/api/sites/admin/top_voters/{date}",
     params(("date" = inline(values::Date), Path)),
-    responses((status = 200, body = TopVoters)),
+    responses((status = 200, body = TopVotersResponse)),
     security(("session" = [])),
 )]
 pub async fn top_voters(
     State(app): State<App>,
     PathOf(date): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
-) -> Result<Json<TopVoters>, Failure> {
+) -> Result<Json<TopVotersResponse>, Failure> {
     let day: Day = date
         .parse()
         .map_err(|_| Failure::Field { name: "date", expected: "it must be a date like 2023-02-02" })?;
@@ -383,7 +395,7 @@ pub async fn top_voters(
         count: voter.count,
         sum: voter.sum,
     });
-    Ok(Json(TopVoters { status: Status::Ok, voters: voters.collect() }))
+    Ok(Json(TopVotersResponse { status: Status::Ok, voters: voters.collect() }))
 }
 
 /// Bans a voter, for administrators.
@@ -391,13 +403,13 @@ pub async fn top_voters(
     post,
     path = "/api/sites/admin/ban",
     request_body(content = inline(VoterForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn ban(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<VoterForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, Failure> {
     actions::ban_voter(&app, user, &form, true).await?;
     Ok(Json(DONE))
 }
@@ -407,13 +419,13 @@ pub async fn ban(
     post,
     path = "/api/sites/admin/unban",
     request_body(content = inline(VoterForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn unban(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<VoterForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, Failure> {
     actions::ban_voter(&app, user, &form, false).await?;
     Ok(Json(DONE))
 }
@@ -423,13 +435,13 @@ pub async fn unban(
     post,
     path = "/api/sites/admin/settings",
     request_body(content = inline(VotingSettingsForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn settings(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<VotingSettingsForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, Failure> {
     actions::change_voting_settings(&app, &user, form).await?;
     Ok(Json(DONE))
 }

@@ -1,6 +1,6 @@
 //! Tweets, timelines, and who follows whom.
 
-use super::{DONE, Done, Status};
+use super::{DONE, DoneResponse, Status};
 use crate::error::Failure;
 use crate::form::Form;
 use crate::forms::timelines::{FollowForm, TweetDeletion, TweetForm};
@@ -23,7 +23,8 @@ use utoipa::ToSchema;
 
 /// A tweet that was posted.
 #[derive(Serialize, ToSchema)]
-pub struct Tweeted {
+#[schema(as = Tweeted)]
+pub struct TweetedResponse {
     status: Status,
     /// The tweet.
     #[schema(value_type = u64)]
@@ -32,7 +33,8 @@ pub struct Tweeted {
 
 /// A part of a timeline, newest first.
 #[derive(Serialize, ToSchema)]
-pub struct Timeline {
+#[schema(as = Timeline)]
+pub struct TimelineResponse {
     status: Status,
     tweets: Vec<TweetEntry>,
     /// The value of `before` that gets the rest; null at the end.
@@ -67,7 +69,8 @@ struct TweetEntry {
 
 /// A part of a list of users, latest first.
 #[derive(Serialize, ToSchema)]
-pub struct People {
+#[schema(as = People)]
+pub struct PeopleResponse {
     status: Status,
     /// The number of users in the whole list.
     count: u64,
@@ -92,15 +95,15 @@ struct PersonEntry {
     post,
     path = "/api/tweet",
     request_body(content = inline(TweetForm), content_type = FORM),
-    responses((status = 200, body = Tweeted)),
+    responses((status = 200, body = TweetedResponse)),
     security(("session" = [])),
 )]
 pub async fn tweet(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<TweetForm>,
-) -> Result<Json<Tweeted>, Failure> {
+) -> Result<Json<TweetedResponse>, Failure> {
     let tweet_id = actions::post_tweet(&app, &user, &form).await?;
-    Ok(Json(Tweeted { status: Status::Ok, tweet_id }))
+    Ok(Json(TweetedResponse { status: Status::Ok, tweet_id }))
 }
 
 /// Deletes a tweet.
@@ -108,13 +111,13 @@ pub async fn tweet(
     post,
     path = "/api/deltweet",
     request_body(content = inline(TweetDeletion), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn delete(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<TweetDeletion>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, Failure> {
     tweets::delete_tweet(&app.site, app.moment(), &user, form.tweet_id).await?;
     Ok(Json(DONE))
 }
@@ -124,13 +127,13 @@ pub async fn delete(
     post,
     path = "/api/follow",
     request_body(content = inline(FollowForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn follow(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<FollowForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, Failure> {
     actions::follow(&app, &user, &form).await?;
     Ok(Json(DONE))
 }
@@ -140,13 +143,13 @@ pub async fn follow(
     post,
     path = "/api/unfollow",
     request_body(content = inline(FollowForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn unfollow(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<FollowForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, Failure> {
     actions::unfollow(&app, &user, &form).await?;
     Ok(Json(DONE))
 }
@@ -156,10 +159,13 @@ pub async fn unfollow(
     get,
     path = "/api/timeline/home",
     params(WindowQuery),
-    responses((status = 200, body = Timeline)),
+    responses((status = 200, body = TimelineResponse)),
     security(("session" = [])),
 )]
-pub async fn home(mut visit: Visit, Form(query): Form<WindowQuery>) -> Result<Json<Timeline>, Failure> {
+pub async fn home(
+    mut visit: Visit,
+    Form(query): Form<WindowQuery>,
+) -> Result<Json<TimelineResponse>, Failure> {
     if !visit.has_token() {
         return Err(Failure::LoginRequired);
     }
@@ -172,9 +178,12 @@ pub async fn home(mut visit: Visit, Form(query): Form<WindowQuery>) -> Result<Js
     get,
     path = "/api/timeline/everyone",
     params(WindowQuery),
-    responses((status = 200, body = Timeline)),
+    responses((status = 200, body = TimelineResponse)),
 )]
-pub async fn everyone(mut visit: Visit, Form(query): Form<WindowQuery>) -> Result<Json<Timeline>, Failure> {
+pub async fn everyone(
+    mut visit: Visit,
+    Form(query): Form<WindowQuery>,
+) -> Result<Json<TimelineResponse>, Failure> {
     Ok(Json(reading::everyone(&mut visit, &query.into()).await?.into()))
 }
 
@@ -183,13 +192,13 @@ pub async fn everyone(mut visit: Visit, Form(query): Form<WindowQuery>) -> Resul
     get,
     path = "/api/timeline/user/{name}",
     params(("name" = inline(values::Username), Path), WindowQuery),
-    responses((status = 200, body = Timeline)),
+    responses((status = 200, body = TimelineResponse)),
 )]
 pub async fn of_user(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<Timeline>, Failure> {
+) -> Result<Json<TimelineResponse>, Failure> {
     let user = users::profile(&mut visit, &name).await.map_err(actions::unknown_name)?.user.clone();
     Ok(Json(reading::of_user(&mut visit, user.id, &query.into()).await?.into()))
 }
@@ -199,13 +208,13 @@ pub async fn of_user(
     get,
     path = "/api/followers/{name}",
     params(("name" = inline(values::Username), Path), WindowQuery),
-    responses((status = 200, body = People)),
+    responses((status = 200, body = PeopleResponse)),
 )]
 pub async fn followers(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<People>, Failure> {
+) -> Result<Json<PeopleResponse>, Failure> {
     let people = follows::people(&mut visit, &name, Side::Followers, &query.into()).await;
     Ok(Json(people.map_err(actions::unknown_name)?.into()))
 }
@@ -215,18 +224,18 @@ pub async fn followers(
     get,
     path = "/api/followings/{name}",
     params(("name" = inline(values::Username), Path), WindowQuery),
-    responses((status = 200, body = People)),
+    responses((status = 200, body = PeopleResponse)),
 )]
 pub async fn followings(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<People>, Failure> {
+) -> Result<Json<PeopleResponse>, Failure> {
     let people = follows::people(&mut visit, &name, Side::Followings, &query.into()).await;
     Ok(Json(people.map_err(actions::unknown_name)?.into()))
 }
 
-impl From<TweetPage> for Timeline {
+impl From<TweetPage> for TimelineResponse {
     fn from(page: TweetPage) -> Self {
         let next = page.next.map(|next| next.to_string());
         Self { status: Status::Ok, tweets: page.lines.iter().map(TweetEntry::from).collect(), next }
@@ -248,7 +257,7 @@ impl From<&TweetLine> for TweetEntry {
     }
 }
 
-impl From<PeoplePage> for People {
+impl From<PeoplePage> for PeopleResponse {
     fn from(page: PeoplePage) -> Self {
         let users = page.people.into_iter().map(PersonEntry::from).collect();
         Self { status: Status::Ok, count: page.count, users, next: page.next.map(|next| next.to_string()) }

@@ -1,7 +1,7 @@
 //! Comments: writing, editing, deleting, voting.
 
 use super::id_or_none;
-use super::news::{NewsForm, Vote, vote_type};
+use super::news::{NewsForm, VoteType, vote_type};
 use crate::error::Failure;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
@@ -45,7 +45,7 @@ pub struct CommentVoteForm {
     #[schema(value_type = values::CommentAddress)]
     pub comment_id: CommentAddress,
     /// The vote.
-    #[schema(value_type = Vote)]
+    #[schema(value_type = VoteType)]
     pub vote_type: Direction,
 }
 

@@ -65,7 +65,7 @@ pub struct NewsVoteForm {
     #[schema(value_type = values::Id)]
     pub news_id: NewsId,
     /// The vote.
-    #[schema(value_type = Vote)]
+    #[schema(value_type = VoteType)]
     pub vote_type: Direction,
 }
 
@@ -78,14 +78,15 @@ impl FromFields for NewsVoteForm {
 /// A vote as the API reads and writes it.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Vote {
+#[schema(as = Vote)]
+pub enum VoteType {
     /// In favour.
     Up,
     /// Against.
     Down,
 }
 
-impl From<Direction> for Vote {
+impl From<Direction> for VoteType {
     fn from(direction: Direction) -> Self {
         match direction {
             Direction::Up => Self::Up,
