@@ -18,7 +18,7 @@ pub use self::settings::{Mail, Server, Site, Web};
 pub use self::values::{Relay, Secret, StoreUrl};
 
 use self::settings::Setting;
-use self::values::{FromText, Kind};
+use self::values::{FromText, ValueKind};
 
 /// What every variable that sets a setting begins with.
 const VARIABLE_PREFIX: &str = "TIDINGS_";
@@ -43,7 +43,7 @@ pub struct Config {
 
 /// What the command line sets; `None` where it does not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Flags {
+pub struct CommandLineSettings {
     /// `--listen ADDR`, which is `server.listen`.
     pub listen: Option<String>,
     /// `--store URL`, which is `server.store`.
@@ -141,7 +141,7 @@ impl Config {
     pub fn load(
         file: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,
-        flags: &Flags,
+        flags: &CommandLineSettings,
     ) -> Result<Self, ConfigError> {
         let mut layers = Layers::defaults();
         if let Some(path) = file {
@@ -260,7 +260,7 @@ impl Layers {
         Ok(())
     }
 
-    fn add_flags(&mut self, flags: &Flags) {
+    fn add_flags(&mut self, flags: &CommandLineSettings) {
         let given = [("server.listen", "--listen", &flags.listen), ("server.store", "--store", &flags.store)];
         for (name, flag, value) in given {
             if let Some(value) = value {
@@ -270,7 +270,7 @@ impl Layers {
     }
 
     /// The value of a setting, once all layers are in.
-    fn read<T: FromText>(&self, name: &'static str, kind: &Kind) -> Result<T, ConfigError> {
+    fn read<T: FromText>(&self, name: &'static str, kind: &ValueKind) -> Result<T, ConfigError> {
         let (text, origin) = self.value(name);
         T::from_text(text, kind).ok_or_else(|| wrong(name, kind, toml::Value::from(text).to_string(), origin))
     }
@@ -312,7 +312,7 @@ impl Layers {
     }
 }
 
-fn wrong(name: &'static str, kind: &Kind, literal: String, origin: &Origin) -> ConfigError {
+fn wrong(name: &'static str, kind: &ValueKind, literal: String, origin: &Origin) -> ConfigError {
     let value = kind.concealed(literal);
     ConfigError::Wrong { name, origin: origin.clone(), value, expected: kind.expected() }
 }

@@ -4,7 +4,7 @@ use super::requests::Request;
 use super::server::settings;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use tidings::config::{Config, Flags};
+use tidings::config::{CommandLineSettings, Config};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_keyspace::{EngineClock, Store, StoreOptions};
@@ -29,7 +29,7 @@ pub async fn count(url: &str, requests: &[&Request]) -> Vec<u64> {
 }
 
 async fn ask_new_site(store: &Store, request: &Request) {
-    let config = Config::load(None, settings(), &Flags::default()).unwrap();
+    let config = Config::load(None, settings(), &CommandLineSettings::default()).unwrap();
     let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
     let app = AppParts {
         site: Arc::new(site.reached_at(config.site.url.as_str())),

@@ -22,7 +22,7 @@ use tidings_keyspace::EngineClock;
 /// Passwords are read from the terminal, or as one line from standard input. If the
 /// line is empty, a password is generated and printed.
 #[derive(Debug, Subcommand)]
-pub enum User {
+pub enum UserCommand {
     /// Create an account.
     Add {
         /// The username.
@@ -40,7 +40,7 @@ pub enum User {
     },
 }
 
-impl User {
+impl UserCommand {
     /// Runs the command.
     ///
     /// # Errors

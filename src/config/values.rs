@@ -14,7 +14,7 @@ const MOST_SECRET_CHARACTERS: usize = 1024;
 
 /// Which values a setting can have.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// An IP address with a port.
     SocketAddress,
     /// A [`StoreUrl`].
@@ -63,7 +63,7 @@ pub(super) enum Kind {
     },
 }
 
-impl Kind {
+impl ValueKind {
     /// What an error message says was expected.
     pub(super) fn expected(&self) -> String {
         match self {
@@ -126,19 +126,19 @@ impl Kind {
 /// A value that can be read from the text of a setting; `None` when it is not
 /// one of its kind.
 pub(super) trait FromText: Sized {
-    fn from_text(text: &str, kind: &Kind) -> Option<Self>;
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self>;
 }
 
 impl FromText for SocketAddr {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         text.parse().ok()
     }
 }
 
 impl FromText for String {
-    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         let (least, most) = match kind {
-            Kind::Line { least, most } => (*least, *most),
+            ValueKind::Line { least, most } => (*least, *most),
             _ => (0, MOST_SECRET_CHARACTERS),
         };
         let fits = (least..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control);
@@ -147,35 +147,37 @@ impl FromText for String {
 }
 
 impl FromText for bool {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         text.parse().ok()
     }
 }
 
 impl FromText for u64 {
-    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         let number = text.parse().ok()?;
-        matches!(kind, Kind::Whole { least, most, .. } if (*least..=*most).contains(&number))
+        matches!(kind, ValueKind::Whole { least, most, .. } if (*least..=*most).contains(&number))
             .then_some(number)
     }
 }
 
 impl FromText for i64 {
-    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         let number = text.parse().ok()?;
-        matches!(kind, Kind::Signed { least, most } if (*least..=*most).contains(&number)).then_some(number)
+        matches!(kind, ValueKind::Signed { least, most } if (*least..=*most).contains(&number))
+            .then_some(number)
     }
 }
 
 impl FromText for f64 {
-    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         let number = text.parse().ok()?;
-        matches!(kind, Kind::Decimal { least, most } if (*least..=*most).contains(&number)).then_some(number)
+        matches!(kind, ValueKind::Decimal { least, most } if (*least..=*most).contains(&number))
+            .then_some(number)
     }
 }
 
 impl FromText for Url {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         let url = Url::parse(text).ok()?;
         let fits = matches!(url.scheme(), "http" | "https")
             && url.has_host()
@@ -189,13 +191,13 @@ impl FromText for Url {
 }
 
 impl FromText for Mailbox {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         if text.chars().any(char::is_control) { None } else { text.parse().ok() }
     }
 }
 
 impl FromText for Vec<IpNet> {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         if text.trim().is_empty() {
             return Some(Self::new());
         }
@@ -220,7 +222,7 @@ pub struct Relay {
 }
 
 impl FromText for Option<Relay> {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         if text.is_empty() {
             return Some(None);
         }
@@ -254,7 +256,7 @@ impl fmt::Debug for Secret {
 }
 
 impl FromText for Secret {
-    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         String::from_text(text, kind).map(Self)
     }
 }
@@ -285,7 +287,7 @@ impl fmt::Debug for StoreUrl {
 }
 
 impl FromText for StoreUrl {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         let known = match text.split_once(':')? {
             ("redb", path) => !path.is_empty(),
             ("redis" | "rediss", _) => Url::parse(text).is_ok_and(|url| url.has_host()),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tidings::config::{Config, Flags};
+use tidings::config::{CommandLineSettings, Config};
 use tidings::mail::Mailer;
 use tidings_domain::accounts::account::add_account;
 use tidings_domain::passwords::PasswordWorker;
@@ -73,7 +73,7 @@ pub fn config(settings: Settings<'_>) -> Config {
         let variable = format!("TIDINGS_{}", name.replace('.', "__").to_uppercase());
         (variable, (*value).to_owned())
     });
-    Config::load(None, variables, &Flags::default()).unwrap()
+    Config::load(None, variables, &CommandLineSettings::default()).unwrap()
 }
 
 impl Server {

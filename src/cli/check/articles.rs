@@ -16,13 +16,13 @@ use tidings_keyspace::{EngineClock, Query};
 
 /// The options of `tidings check articles`.
 #[derive(Debug, Args)]
-pub struct Articles {
+pub struct CheckArticles {
     /// Repair what differs.
     #[arg(long)]
     repair: bool,
 }
 
-impl Articles {
+impl CheckArticles {
     /// Checks all articles and topics and prints what was found.
     ///
     /// # Errors

@@ -13,13 +13,13 @@ use tidings_domain::values::text::Username;
 const CHUNK: usize = 500;
 
 /// Finds or creates accounts.
-pub(super) struct Accounts<'a> {
+pub(super) struct ImportAccounts<'a> {
     site: &'a Site,
     now: Timestamp,
     known: HashMap<String, UserId>,
 }
 
-impl<'a> Accounts<'a> {
+impl<'a> ImportAccounts<'a> {
     pub(super) fn new(site: &'a Site, now: Timestamp) -> Self {
         Self { site, now, known: HashMap::new() }
     }
