@@ -1,7 +1,7 @@
 //! Style, script and icon: part of the program, served under names that carry
 //! a digest of their content, so that browsers may keep them for ever.
 
-use super::error::Failure;
+use super::error::RequestError;
 use super::path::PathOf;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse;
@@ -66,12 +66,12 @@ impl Asset {
 }
 
 /// GET /assets/:file.
-pub async fn file(PathOf(file): PathOf<String>) -> Result<impl IntoResponse, Failure> {
+pub async fn file(PathOf(file): PathOf<String>) -> Result<impl IntoResponse, RequestError> {
     let Assets { style, script, icon } = &*ASSETS;
     let asset = [style, script, icon]
         .into_iter()
         .find(|asset| asset.path.strip_prefix("/assets/") == Some(file.as_str()))
-        .ok_or(Failure::NotFound)?;
+        .ok_or(RequestError::NotFound)?;
     let headers =
         [(header::CONTENT_TYPE, asset.content_type.clone()), (header::CACHE_CONTROL, FOR_EVER), VARY];
     Ok((headers, asset.content))

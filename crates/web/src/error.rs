@@ -1,7 +1,7 @@
 //! Every way a request can fail, and the response to it: the one place where an
 //! error becomes a status, a page or JSON.
 //!
-//! A handler returns a [`Failure`]; the [`answer`] layer, which knows the
+//! A handler returns a [`RequestError`]; the [`answer`] layer, which knows the
 //! request, turns it into JSON for programs (below `/api/`; for browser extensions
 //! in the form of `reputation.rs`) and into a page elsewhere.
 
@@ -28,7 +28,7 @@ use utoipa::ToSchema;
 
 /// Why a request failed.
 #[derive(Debug, Clone)]
-pub enum Failure {
+pub enum RequestError {
     /// The domain said no, or failed.
     Domain(Arc<Error>),
     /// A field is missing or wrong.
@@ -63,19 +63,19 @@ pub enum Failure {
     Panic,
 }
 
-impl From<Error> for Failure {
+impl From<Error> for RequestError {
     fn from(error: Error) -> Self {
         Self::Domain(Arc::new(error))
     }
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for RequestError {
     fn from(refusal: Refusal) -> Self {
         Error::from(refusal).into()
     }
 }
 
-impl From<Malformed> for Failure {
+impl From<Malformed> for RequestError {
     fn from(malformed: Malformed) -> Self {
         Self::Malformed(malformed)
     }
@@ -86,10 +86,10 @@ impl From<Malformed> for Failure {
 ///
 /// # Errors
 /// The failure itself, if the user cannot correct it.
-pub fn mendable(failure: Failure) -> Result<String, Failure> {
+pub fn mendable(failure: RequestError) -> Result<String, RequestError> {
     let mend = match &failure {
-        Failure::Domain(error) => is_for_the_user(error) || matches!(**error, Error::Busy),
-        Failure::Field { .. } => true,
+        RequestError::Domain(error) => is_for_the_user(error) || matches!(**error, Error::Busy),
+        RequestError::Field { .. } => true,
         _ => false,
     };
     if mend { Ok(failure.message()) } else { Err(failure) }
@@ -100,7 +100,7 @@ const fn is_for_the_user(error: &Error) -> bool {
     matches!(error, Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_))
 }
 
-impl Failure {
+impl RequestError {
     /// The status of the response for a page.
     #[must_use]
     pub fn status(&self) -> StatusCode {
@@ -238,7 +238,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for RequestError {
     /// A bare status that carries the failure to the [`answer`] layer.
     fn into_response(self) -> Response {
         let mut response = self.status().into_response();
@@ -254,16 +254,16 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
     let limit = app.settings.request_timeout;
     let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
     let failure = match tokio::time::timeout(limit, handled).await {
-        Ok(Ok(mut response)) => match response.extensions_mut().remove::<Failure>() {
+        Ok(Ok(mut response)) => match response.extensions_mut().remove::<RequestError>() {
             Some(failure) => failure,
             None => return response,
         },
-        Ok(Err(_)) => Failure::Panic,
-        Err(_) => Failure::Timeout,
+        Ok(Err(_)) => RequestError::Panic,
+        Err(_) => RequestError::Timeout,
     };
     let path = address.path();
-    let face = Face::of(path);
-    if matches!(failure, Failure::LoginRequired) && face == Face::Page {
+    let format_of_path = ErrorFormat::of(path);
+    if matches!(failure, RequestError::LoginRequired) && format_of_path == ErrorFormat::Page {
         let wanted = address.path_and_query().map_or(path, PathAndQuery::as_str);
         let back = if method == Method::GET { wanted } else { "/" };
         return Redirect::to(&pages::login_address(back)).into_response();
@@ -275,15 +275,17 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
     if let Some(request_id) = &request_id {
         message = sentence(&format!("{INTERNAL} (request {request_id})"));
     }
-    let mut answer = match face {
-        Face::Page => (failure.status(), pages::error_page(&app.settings.site, failure.status(), &message))
-            .into_response(),
-        Face::Api => {
+    let mut answer = match format_of_path {
+        ErrorFormat::Page => {
+            (failure.status(), pages::error_page(&app.settings.site, failure.status(), &message))
+                .into_response()
+        }
+        ErrorFormat::Api => {
             let body = ErrorResponse { status: ErrorStatus::Err, error: message };
             (failure.api_status(), Json(body)).into_response()
         }
-        Face::Documented => reputation::documented_failure(&failure, &message),
-        Face::Deployed => reputation::deployed_failure(&failure, &message),
+        ErrorFormat::Documented => reputation::documented_failure(&failure, &message),
+        ErrorFormat::Deployed => reputation::deployed_failure(&failure, &message),
     };
     if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
         answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
@@ -310,7 +312,7 @@ enum ErrorStatus {
 
 /// The form in which an address reports failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Face {
+enum ErrorFormat {
     Page,
     Api,
     /// The calls of browser extensions as they were documented.
@@ -319,7 +321,7 @@ enum Face {
     Deployed,
 }
 
-impl Face {
+impl ErrorFormat {
     /// Decided by the address alone, so that it also works for requests that reached
     /// no handler. The calls of extensions are those of `router.rs`.
     fn of(path: &str) -> Self {
@@ -409,6 +411,6 @@ mod tests {
     async fn a_handler_that_takes_too_long_is_answered_with_a_page() {
         let (status, text) = answered("/hangs", 0).await;
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
-        assert!(text.contains(&Failure::Timeout.message()), "{text}");
+        assert!(text.contains(&RequestError::Timeout.message()), "{text}");
     }
 }

@@ -4,7 +4,7 @@
 //! They are the same for everybody, so shared caches may store them.
 
 use super::App;
-use super::error::Failure;
+use super::error::RequestError;
 use super::pages::articles::{described, feed_address, list_address};
 use super::pages::parts::{moment, news_address};
 use super::pages::profile_address;
@@ -44,13 +44,13 @@ const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {
 }
 
 /// GET /rss.
-pub async fn rss(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+pub async fn rss(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
     let lines = latest(&app).await?;
     Ok((headers("application/rss+xml; charset=utf-8"), rss_document(&app.settings.site, &lines)))
 }
 
 /// GET /atom.
-pub async fn atom(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+pub async fn atom(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
     let lines = latest(&app).await?;
     let site = &app.settings.site;
     let feed = AtomFeed { title: &site.name, page: "/", own: "/atom" };
@@ -58,12 +58,12 @@ pub async fn atom(State(app): State<App>) -> Result<impl IntoResponse, Failure> 
 }
 
 /// GET /best/atom.
-pub async fn best(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+pub async fn best(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
     articles(&app, None, ArticleOrder::Score).await
 }
 
 /// GET /best/new/atom.
-pub async fn newest(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+pub async fn newest(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
     articles(&app, None, ArticleOrder::Time).await
 }
 
@@ -71,7 +71,7 @@ pub async fn newest(State(app): State<App>) -> Result<impl IntoResponse, Failure
 pub async fn best_of_topics(
     PathOf(topics): PathOf<TopicChoice>,
     State(app): State<App>,
-) -> Result<impl IntoResponse, Failure> {
+) -> Result<impl IntoResponse, RequestError> {
     articles(&app, Some(topics), ArticleOrder::Score).await
 }
 
@@ -79,7 +79,7 @@ pub async fn best_of_topics(
 pub async fn newest_of_topics(
     PathOf(topics): PathOf<TopicChoice>,
     State(app): State<App>,
-) -> Result<impl IntoResponse, Failure> {
+) -> Result<impl IntoResponse, RequestError> {
     articles(&app, Some(topics), ArticleOrder::Time).await
 }
 
@@ -88,7 +88,7 @@ async fn articles(
     app: &App,
     topics: Option<TopicChoice>,
     order: ArticleOrder,
-) -> Result<impl IntoResponse + use<>, Failure> {
+) -> Result<impl IntoResponse + use<>, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let page = match &topics {
         Some(topics) => lists::of_topics(&mut visit, topics, order, PageNumber::FIRST).await?,
@@ -114,7 +114,7 @@ async fn articles(
 pub async fn of_user(
     PathOf(AtName(name)): PathOf<AtName>,
     State(app): State<App>,
-) -> Result<impl IntoResponse, Failure> {
+) -> Result<impl IntoResponse, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let user = users::profile(&mut visit, &name).await?.user.clone();
     let lines = reading::of_user(&mut visit, user.id, &Window::newest(TWEETS)).await?.lines;
@@ -123,7 +123,7 @@ pub async fn of_user(
 }
 
 /// The latest stories, for no viewer in particular.
-async fn latest(app: &App) -> Result<Vec<NewsLine>, Failure> {
+async fn latest(app: &App) -> Result<Vec<NewsLine>, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let mut lines = news::lists::latest(&mut visit, 0, ITEMS).await?.lines;
     lines.retain(|line| !line.news.deleted);

@@ -4,7 +4,7 @@
 //! into arrays and objects, are refused, and so is everything that is not
 //! UTF-8: nobody downstream has to think of them.
 
-use super::error::Failure;
+use super::error::RequestError;
 use percent_encoding::percent_decode;
 
 /// The largest body that any form of the site needs: the longest URL and text,
@@ -49,19 +49,19 @@ pub trait FromFields: Sized {
     ///
     /// # Errors
     /// A failure that names the first field that is missing or wrong.
-    fn from_fields(fields: &Fields) -> Result<Self, Failure>;
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError>;
 }
 
 /// No fields at all.
 impl FromFields for () {
-    fn from_fields(_: &Fields) -> Result<Self, Failure> {
+    fn from_fields(_: &Fields) -> Result<Self, RequestError> {
         Ok(())
     }
 }
 
 /// The fields of one form that two types describe.
 impl<A: FromFields, B: FromFields> FromFields for (A, B) {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok((A::from_fields(fields)?, B::from_fields(fields)?))
     }
 }
@@ -98,7 +98,7 @@ impl Fields {
     ///
     /// # Errors
     /// A failure that names the field that is missing or wrong.
-    pub fn read<T: FromFields>(&self) -> Result<T, Failure> {
+    pub fn read<T: FromFields>(&self) -> Result<T, RequestError> {
         T::from_fields(self)
     }
 
@@ -118,8 +118,8 @@ impl Fields {
     ///
     /// # Errors
     /// A failure that names the field.
-    pub fn required(&self, name: &'static str) -> Result<&str, Failure> {
-        self.get(name).ok_or(Failure::Field { name, expected: "it is missing" })
+    pub fn required(&self, name: &'static str) -> Result<&str, RequestError> {
+        self.get(name).ok_or(RequestError::Field { name, expected: "it is missing" })
     }
 
     /// A field that must come and be of a kind.
@@ -130,8 +130,8 @@ impl Fields {
         &self,
         name: &'static str,
         expected: &'static str,
-    ) -> Result<T, Failure> {
-        self.required(name)?.parse().map_err(|_| Failure::Field { name, expected })
+    ) -> Result<T, RequestError> {
+        self.required(name)?.parse().map_err(|_| RequestError::Field { name, expected })
     }
 
     /// A field that may be missing, and else must be of a kind.
@@ -142,7 +142,7 @@ impl Fields {
         &self,
         name: &'static str,
         expected: &'static str,
-    ) -> Result<Option<T>, Failure> {
+    ) -> Result<Option<T>, RequestError> {
         if self.get(name).is_some() { self.parsed(name, expected).map(Some) } else { Ok(None) }
     }
 }

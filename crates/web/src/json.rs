@@ -1,7 +1,7 @@
 //! JSON bodies, read strictly: the calls of the site that do not take forms.
 
 use super::App;
-use super::error::Failure;
+use super::error::RequestError;
 use super::form::{BODY_LIMIT, Malformed};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
@@ -16,9 +16,9 @@ use tidings_domain::values::voter_id::VoterId;
 pub struct Json(pub Value);
 
 impl FromRequest<App> for Json {
-    type Rejection = Failure;
+    type Rejection = RequestError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
         let body = read_body(request, app).await?;
         let json = serde_json::from_slice(&body);
         json.map(Self).map_err(|error| Malformed::NotJson(error.to_string()).into())
@@ -27,30 +27,30 @@ impl FromRequest<App> for Json {
 
 /// Reads a body that is not too large; one that is announced as too large is
 /// refused before it is sent.
-pub async fn read_body(request: Request, app: &App) -> Result<Bytes, Failure> {
+pub async fn read_body(request: Request, app: &App) -> Result<Bytes, RequestError> {
     let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     if announced.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > BODY_LIMIT) {
-        return Err(Failure::TooLarge);
+        return Err(RequestError::TooLarge);
     }
-    Bytes::from_request(request, app).await.map_err(|_| Failure::TooLarge)
+    Bytes::from_request(request, app).await.map_err(|_| RequestError::TooLarge)
 }
 
 /// A member of a JSON object that must be there.
-pub fn member<'a>(json: &'a Value, name: &'static str) -> Result<&'a Value, Failure> {
-    json.get(name).ok_or(Failure::Field { name, expected: "it is missing" })
+pub fn member<'a>(json: &'a Value, name: &'static str) -> Result<&'a Value, RequestError> {
+    json.get(name).ok_or(RequestError::Field { name, expected: "it is missing" })
 }
 
 /// A member that is a text.
-pub fn text<'a>(json: &'a Value, name: &'static str) -> Result<&'a str, Failure> {
-    member(json, name)?.as_str().ok_or(Failure::Field { name, expected: "it must be a string" })
+pub fn text<'a>(json: &'a Value, name: &'static str) -> Result<&'a str, RequestError> {
+    member(json, name)?.as_str().ok_or(RequestError::Field { name, expected: "it must be a string" })
 }
 
 /// A member that is the UUID of a voter.
-pub fn voter(json: &Value, name: &'static str) -> Result<VoterId, Failure> {
-    text(json, name)?.parse().map_err(|_| Failure::Field { name, expected: "it must be a UUID" })
+pub fn voter(json: &Value, name: &'static str) -> Result<VoterId, RequestError> {
+    text(json, name)?.parse().map_err(|_| RequestError::Field { name, expected: "it must be a UUID" })
 }
 
 /// The name of a site.
-pub fn hostname(text: &str) -> Result<Hostname, Failure> {
+pub fn hostname(text: &str) -> Result<Hostname, RequestError> {
     Hostname::parse(text).map_err(|error| Error::from(error).into())
 }

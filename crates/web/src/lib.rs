@@ -3,7 +3,6 @@
 
 mod actions;
 pub mod address;
-pub mod answers;
 pub mod api;
 pub mod assets;
 pub mod autolink;
@@ -24,6 +23,7 @@ pub mod pages;
 pub mod paging;
 pub mod path;
 pub mod reputation;
+pub mod response_cache;
 pub mod router;
 pub mod server;
 pub mod settings;

@@ -6,7 +6,7 @@
 //! nothing else.
 
 use super::App;
-use super::error::Failure;
+use super::error::RequestError;
 use super::form::Form;
 use super::paging::SinceQuery;
 use axum::extract::State;
@@ -74,7 +74,7 @@ impl Hub {
     }
 
     /// Opens a stream, and begins to listen with the first.
-    fn open(self: &Arc<Self>, site: &Arc<Site>, reader: UserId) -> Result<Place, Failure> {
+    fn open(self: &Arc<Self>, site: &Arc<Site>, reader: UserId) -> Result<Place, RequestError> {
         let mut guard = self.streams();
         let streams = &mut *guard;
         let (sender, told) = channel(WAITING);
@@ -83,7 +83,7 @@ impl Hub {
         if !streams.is_closed {
             let of_reader = streams.open.entry(reader).or_default();
             if of_reader.len() >= STREAMS_PER_USER {
-                return Err(Failure::TooManyStreams);
+                return Err(RequestError::TooManyStreams);
             }
             of_reader.push((number, sender));
             streams.opened += 1;
@@ -249,7 +249,7 @@ pub async fn events(
     State(app): State<App>,
     mut visit: Visit,
     Form(query): Form<SinceQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let since = query.since.unwrap_or(Cursor { score: 0.0, id: 0 });
     let Some(reader) = visit.viewer().await?.map(|viewer| viewer.id) else {
         return Ok(StatusCode::NO_CONTENT.into_response());

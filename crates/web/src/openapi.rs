@@ -122,7 +122,7 @@ impl Modify for Common {
         limit_arrays(components);
         let session = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("auth")));
         components.add_security_scheme("session", session);
-        for kind in [Failures::Ours, Failures::Documented, Failures::Deployed] {
+        for kind in [FailureFormat::Ours, FailureFormat::Documented, FailureFormat::Deployed] {
             let answer = kind.answer();
             components.responses.insert(answer.to_owned(), answered("A failure", answer).into());
         }
@@ -176,7 +176,7 @@ fn limit_array(array: Option<&mut RefOr<Schema>>, most: u64) {
 
 /// How a call tells a failure.
 #[derive(Clone, Copy)]
-enum Failures {
+enum FailureFormat {
     /// A rule of the site that refuses comes with HTTP 200.
     Ours,
     /// With a code.
@@ -185,7 +185,7 @@ enum Failures {
     Deployed,
 }
 
-impl Failures {
+impl FailureFormat {
     fn of(path: &str) -> Self {
         match path {
             path if path.starts_with("/api/") => Self::Ours,
@@ -217,7 +217,7 @@ impl Failures {
 fn complete(method: &str, path: &str, call: &mut Operation) {
     call.operation_id = Some(format!("{method}{}", path.replace(['/', '{', '}', '.'], "_")));
     call.tags = Some(vec![tag(path).to_owned()]);
-    let failures = Failures::of(path);
+    let failures = FailureFormat::of(path);
     if let Some(RefOr::T(done)) = call.responses.responses.get_mut("200") {
         describe_done(done, failures);
     }
@@ -268,8 +268,8 @@ fn tag(path: &str) -> &'static str {
 }
 
 /// Says of an answer with HTTP 200 what else it may be.
-fn describe_done(done: &mut Response, failures: Failures) {
-    let may_be_refusal = matches!(failures, Failures::Ours);
+fn describe_done(done: &mut Response, failures: FailureFormat) {
+    let may_be_refusal = matches!(failures, FailureFormat::Ours);
     if done.description.is_empty() {
         done.description =
             if may_be_refusal { "Done, or a rule of the site says no" } else { "Done" }.to_owned();

@@ -1,11 +1,11 @@
 //! The pages, one file per family. A page is a struct of plain values and the
 //! function that renders it, beside the handlers that fill it.
 
-pub mod ballots;
 pub mod charts;
 pub mod fragments;
 pub mod layout;
 pub mod parts;
+pub mod vote_buttons;
 
 pub mod about;
 pub mod admin;
@@ -26,7 +26,7 @@ pub mod topics;
 pub mod tweets;
 pub mod votes;
 
-use super::error::{Failure, mendable};
+use super::error::{RequestError, mendable};
 use crate::settings::SiteSettings;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -78,18 +78,18 @@ pub fn error_page(site: &SiteSettings, status: StatusCode, message: &str) -> Mar
 }
 
 /// Why a form is shown again: the message above it, and the status of the failure.
-pub struct Refused {
+pub struct RefusedForm {
     /// What the user is told.
     pub message: String,
     status: StatusCode,
 }
 
-impl Refused {
+impl RefusedForm {
     /// A failure that the user can correct in the form.
     ///
     /// # Errors
     /// The failure itself, if the user cannot correct it.
-    pub fn from_failure(failure: Failure) -> Result<Self, Failure> {
+    pub fn from_failure(failure: RequestError) -> Result<Self, RequestError> {
         let status = failure.status();
         Ok(Self { message: mendable(failure)?, status })
     }

@@ -1,6 +1,6 @@
 //! The requested part of a list ordered by time, parsed strictly.
 
-use super::error::Failure;
+use super::error::RequestError;
 use super::form::{Fields, FromFields};
 use super::openapi::values;
 use tidings_domain::values::cursor::{Cursor, Window};
@@ -26,12 +26,15 @@ pub struct WindowQuery {
 }
 
 impl FromFields for WindowQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let count = match fields.get("count") {
             None => PAGE,
             Some(text) => {
                 text.parse().ok().filter(|count| (1..=MAX_PAGE).contains(count) && is_plain(text)).ok_or(
-                    Failure::Field { name: "count", expected: "it must be a whole number from 1 to 100" },
+                    RequestError::Field {
+                        name: "count",
+                        expected: "it must be a whole number from 1 to 100",
+                    },
                 )?
             }
         };
@@ -52,7 +55,7 @@ pub struct PageQuery {
 }
 
 impl FromFields for PageQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { before: cursor(fields, "before")? })
     }
 }
@@ -70,13 +73,13 @@ pub struct SinceQuery {
 }
 
 impl FromFields for SinceQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { since: cursor(fields, "since")? })
     }
 }
 
 /// A cursor in a field, which may be missing.
-fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, Failure> {
+fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, RequestError> {
     fields.parsed_if_there(name, "it must be a cursor like 1401267618.123-45")
 }
 
@@ -90,7 +93,7 @@ fn is_plain(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn read(query: &str) -> Result<Window, Failure> {
+    fn read(query: &str) -> Result<Window, RequestError> {
         Ok(Fields::parse(query.as_bytes()).unwrap().read::<WindowQuery>()?.into())
     }
 

@@ -1,6 +1,6 @@
 //! The variable parts of an address. If one cannot be parsed, the response is a 404.
 
-use super::error::Failure;
+use super::error::RequestError;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use serde::Deserialize;
@@ -10,10 +10,10 @@ use serde::de::DeserializeOwned;
 pub struct PathOf<T>(pub T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathOf<T> {
-    type Rejection = Failure;
+    type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
-        let Path(value) = Path::from_request_parts(parts, state).await.map_err(|_| Failure::NotFound)?;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, RequestError> {
+        let Path(value) = Path::from_request_parts(parts, state).await.map_err(|_| RequestError::NotFound)?;
         Ok(Self(value))
     }
 }

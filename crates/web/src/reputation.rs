@@ -4,7 +4,7 @@
 
 use super::App;
 use super::api::sites::SiteScore;
-use super::error::Failure;
+use super::error::RequestError;
 use super::forms::sites::{WRONG_VOTE, verdict};
 use super::json::{self, hostname};
 use super::openapi::values;
@@ -121,13 +121,13 @@ const NUMBER_OF_LINKS: &str = "it must name 1 to 100 hosts";
 pub async fn scores(
     State(app): State<App>,
     RawQuery(query): RawQuery,
-) -> Result<Json<Vec<SiteScore>>, Failure> {
+) -> Result<Json<Vec<SiteScore>>, RequestError> {
     let asked = parameters(query.as_deref(), "for")
         .map(|value| listed_hosts(&value))
-        .collect::<Result<Vec<_>, Failure>>()?
+        .collect::<Result<Vec<_>, RequestError>>()?
         .concat();
     if asked.is_empty() || asked.len() > MAX_LINKS {
-        return Err(Failure::Field { name: "for", expected: NUMBER_OF_LINKS });
+        return Err(RequestError::Field { name: "for", expected: NUMBER_OF_LINKS });
     }
     let hosts: Vec<Hostname> = asked.iter().map(|host| hostname(host)).collect::<Result<_, _>>()?;
     let scores = sites::scores(&mut nobody(&app), &hosts).await?;
@@ -146,14 +146,14 @@ pub async fn vote(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     json::Json(body): json::Json,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, RequestError> {
     let VoteBody { link: host, vote: verdict, user_id: voter } = VoteBody::from_json(&body)?;
     sites::vote(&app.site, app.now(), address, voter, &Ballot { host, verdict }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 impl VoteBody {
-    fn from_json(body: &Value) -> Result<Self, Failure> {
+    fn from_json(body: &Value) -> Result<Self, RequestError> {
         let link = hostname(json::text(body, "link")?)?;
         let vote = json::member(body, "vote")?.as_i64().map_or(Err(WRONG_VOTE), verdict)?;
         Ok(Self { link, vote, user_id: json::voter(body, "user_id")? })
@@ -170,18 +170,18 @@ impl VoteBody {
 pub async fn deployed_scores(
     State(app): State<App>,
     RawQuery(query): RawQuery,
-) -> Result<Json<Vec<DeployedScore>>, Failure> {
-    const LINKS: Failure = Failure::Field { name: "links", expected: NUMBER_OF_LINKS };
+) -> Result<Json<Vec<DeployedScore>>, RequestError> {
+    const LINKS: RequestError = RequestError::Field { name: "links", expected: NUMBER_OF_LINKS };
     let from = parameters(query.as_deref(), "from").next();
-    let from = from.ok_or(Failure::Field { name: "from", expected: "it is missing" })?;
+    let from = from.ok_or(RequestError::Field { name: "from", expected: "it is missing" })?;
     let from: Value = serde_json::from_str(&from)
-        .map_err(|_| Failure::Field { name: "from", expected: "it must be JSON" })?;
+        .map_err(|_| RequestError::Field { name: "from", expected: "it must be JSON" })?;
     let links = json::member(&from, "links")?.as_array().ok_or(LINKS)?;
     if links.is_empty() || links.len() > MAX_LINKS {
         return Err(LINKS);
     }
     let names: Vec<&str> =
-        links.iter().map(|link| json::text(link, "hostname")).collect::<Result<_, Failure>>()?;
+        links.iter().map(|link| json::text(link, "hostname")).collect::<Result<_, RequestError>>()?;
     let hosts: Vec<Option<Hostname>> = names.iter().map(|name| scorable(name)).collect::<Result<_, _>>()?;
     let asked: Vec<Hostname> = hosts.iter().flatten().cloned().collect();
     let mut scores = sites::scores(&mut nobody(&app), &asked).await?.into_iter();
@@ -195,7 +195,7 @@ pub async fn deployed_scores(
 /// A host that can have a score. The result page of a search engine may also link to
 /// `localhost` or to IP addresses: these have no score, but the original accepted
 /// them.
-fn scorable(name: &str) -> Result<Option<Hostname>, Failure> {
+fn scorable(name: &str) -> Result<Option<Hostname>, RequestError> {
     match Hostname::parse(name) {
         Ok(host) => Ok(Some(host)),
         Err(error) if error.is_some_hostname() => Ok(None),
@@ -214,7 +214,7 @@ pub async fn deployed_vote(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     json::Json(body): json::Json,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let DeployedVoteBody { link: host, value, user_id: voter } = DeployedVoteBody::from_json(&body)?;
     let ballot = Ballot { host, verdict: Some(value) };
     sites::vote(&app.site, app.now(), address, voter, &ballot).await?;
@@ -222,8 +222,8 @@ pub async fn deployed_vote(
 }
 
 impl DeployedVoteBody {
-    fn from_json(body: &Value) -> Result<Self, Failure> {
-        const VALUE: Failure = Failure::Field { name: "value", expected: "it must be 1 or -1" };
+    fn from_json(body: &Value) -> Result<Self, RequestError> {
+        const VALUE: RequestError = RequestError::Field { name: "value", expected: "it must be 1 or -1" };
         let link = hostname(json::text(json::member(body, "link")?, "hostname")?)?;
         let value = json::member(body, "value")?.as_i64().and_then(|value| verdict(value).ok().flatten());
         Ok(Self { link, value: value.ok_or(VALUE)?, user_id: json::voter(body, "user_id")? })
@@ -245,23 +245,25 @@ fn parameters(query: Option<&str>, name: &'static str) -> impl Iterator<Item = S
 }
 
 /// The hosts in one value of `for`.
-fn listed_hosts(value: &str) -> Result<Vec<String>, Failure> {
+fn listed_hosts(value: &str) -> Result<Vec<String>, RequestError> {
     if value.trim_start().starts_with('[') {
-        return serde_json::from_str(value)
-            .map_err(|_| Failure::Field { name: "for", expected: "it must be a JSON array of strings" });
+        return serde_json::from_str(value).map_err(|_| RequestError::Field {
+            name: "for",
+            expected: "it must be a JSON array of strings",
+        });
     }
     Ok(value.split(',').map(str::to_owned).collect())
 }
 
 /// How the documented calls report a failure: a code for programs and a message.
 #[must_use]
-pub fn documented_failure(failure: &Failure, message: &str) -> Response {
+pub fn documented_failure(failure: &RequestError, message: &str) -> Response {
     let status = match failure.status() {
         StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
         status => status,
     };
     let code = match failure {
-        Failure::Domain(error) => match &**error {
+        RequestError::Domain(error) => match &**error {
             Error::Refused(Refusal::VoterBanned) => ErrorCode::Banned,
             Error::Refused(Refusal::VotingDisabled) => ErrorCode::VotingDisabled,
             Error::Refused(Refusal::TooManyVotes { .. }) => ErrorCode::TooManyVotes,
@@ -285,9 +287,9 @@ fn code_of(status: StatusCode) -> ErrorCode {
 /// How the calls of the original extension report a failure: always 500, with the
 /// texts that it knows.
 #[must_use]
-pub fn deployed_failure(failure: &Failure, message: &str) -> Response {
+pub fn deployed_failure(failure: &RequestError, message: &str) -> Response {
     let text = match failure {
-        Failure::Domain(error) => match &**error {
+        RequestError::Domain(error) => match &**error {
             Error::Refused(Refusal::VoterBanned) => "User is banned",
             Error::Refused(Refusal::VotingDisabled) => "Voting is disabled",
             Error::Refused(Refusal::TooManyVotes { .. }) => "User has voted too many times today",

@@ -26,41 +26,41 @@ const HEADERS: usize = 1_024;
 /// Marks, in an answer's extensions, that it depends on nothing of the request
 /// but its address, for those who are not logged in.
 #[derive(Debug, Clone, Copy)]
-struct SameForAll;
+struct SharedResponse;
 
 /// The middleware that marks the answers of its routes.
-pub async fn same_for_all(mut response: Response) -> Response {
-    response.extensions_mut().insert(SameForAll);
+pub async fn mark_shared(mut response: Response) -> Response {
+    response.extensions_mut().insert(SharedResponse);
     response
 }
 
 tidings_domain::cache_kind! {
     /// Whole answers.
-    struct Answers: AnswerKey => Answer, "answers", 12 * MEBIBYTE,
+    struct CachedResponses: ResponseKey => CachedResponse, "answers", 12 * MEBIBYTE,
         |key, answer| HEADERS + key.address.len() + answer.body.len();
 }
 
 /// What an answer depends on, of a request that may be answered from the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct AnswerKey {
+struct ResponseKey {
     address: String,
     encoding: String,
 }
 
 /// The same, as a request has it.
 #[derive(Hash)]
-struct Asked<'a> {
+struct RequestKey<'a> {
     address: &'a str,
     encoding: &'a str,
 }
 
-impl Equivalent<AnswerKey> for Asked<'_> {
-    fn equivalent(&self, key: &AnswerKey) -> bool {
+impl Equivalent<ResponseKey> for RequestKey<'_> {
+    fn equivalent(&self, key: &ResponseKey) -> bool {
         self.address == key.address && self.encoding == key.encoding
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestKey<'a> {
     fn of<B>(request: &'a Request<B>) -> Option<Self> {
         let headers = request.headers();
         let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -75,22 +75,22 @@ impl<'a> Asked<'a> {
         Some(Self { address: request.uri().path_and_query()?.as_str(), encoding })
     }
 
-    fn to_key(&self) -> AnswerKey {
-        AnswerKey { address: self.address.to_owned(), encoding: self.encoding.to_owned() }
+    fn to_key(&self) -> ResponseKey {
+        ResponseKey { address: self.address.to_owned(), encoding: self.encoding.to_owned() }
     }
 }
 
 /// An answer as it is cached.
-struct Answer {
+struct CachedResponse {
     headers: HeaderMap,
     body: Bytes,
 }
 
-impl Answer {
+impl CachedResponse {
     /// The answer to somebody who may have it already.
     fn respond(&self, asked: &HeaderMap) -> Response {
         let mut headers = self.headers.clone();
-        if has_it_already(asked, self.headers.get(header::ETAG)) {
+        if has_current_version(asked, self.headers.get(header::ETAG)) {
             for of_the_body in [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
                 headers.remove(of_the_body);
             }
@@ -106,12 +106,12 @@ impl Answer {
 /// never is, whatever its route says.
 fn may_be_cached(response: &Response) -> bool {
     response.status() == StatusCode::OK
-        && response.extensions().get::<SameForAll>().is_some()
+        && response.extensions().get::<SharedResponse>().is_some()
         && !response.headers().contains_key(header::SET_COOKIE)
 }
 
 /// Whether `If-None-Match` names the answer's entity tag (RFC 9110, 13.1.2).
-fn has_it_already(asked: &HeaderMap, tag: Option<&HeaderValue>) -> bool {
+fn has_current_version(asked: &HeaderMap, tag: Option<&HeaderValue>) -> bool {
     let Some(tag) = tag.and_then(|tag| tag.to_str().ok()) else {
         return false;
     };
@@ -122,17 +122,17 @@ fn has_it_already(asked: &HeaderMap, tag: Option<&HeaderValue>) -> bool {
 
 /// Answers a request from the cache, or by `answer`. Where many ask for the same at once,
 /// one of them has it made and the others wait.
-pub async fn answer_cached<B, F: Future<Output = Response>>(
+pub async fn respond_cached<B, F: Future<Output = Response>>(
     app: &App,
     mut request: Request<B>,
     answer: impl FnOnce(Request<B>) -> F,
 ) -> Response {
-    let Some(asked) = Asked::of(&request) else {
+    let Some(asked) = RequestKey::of(&request) else {
         return answer(request).await;
     };
     // Others may have written on a shared store, but not before this second.
     let view = View { store: &app.site.store, now: app.now(), is_current: true };
-    let cache = app.site.caches.of::<Answers>();
+    let cache = app.site.caches.of::<CachedResponses>();
     if let Some(cached) = cache.get(view, &asked) {
         return cached.respond(request.headers());
     }
@@ -161,11 +161,12 @@ pub async fn answer_cached<B, F: Future<Output = Response>>(
     // A cached body has no room to grow.
     let body = Bytes::copy_from_slice(&body);
     let headers = shared_headers(head.headers, &body);
-    let answer = Answer { headers, body };
+    let answer = CachedResponse { headers, body };
     if answer.body.len() > LARGEST {
         return answer.respond(&asked);
     }
-    let answer: Shared<Answer> = flight.finish(view, Tracked::recorded(answer, &reads), Some(view.now));
+    let answer: Shared<CachedResponse> =
+        flight.finish(view, Tracked::recorded(answer, &reads), Some(view.now));
     answer.respond(&asked)
 }
 
@@ -210,12 +211,12 @@ mod tests {
         let mut made = 0;
         for _ in 0..2 {
             let request = Request::builder().uri("/").header(header::ACCEPT_ENCODING, encoding);
-            let response = answer_cached(&app, request.body(()).unwrap(), async |_| {
+            let response = respond_cached(&app, request.body(()).unwrap(), async |_| {
                 made += 1;
                 let mut query = Query::new();
                 query.string("read");
                 app.site.store.query(query).await.unwrap();
-                same_for_all("a".repeat(length).into_response()).await
+                mark_shared("a".repeat(length).into_response()).await
             })
             .await;
             assert_eq!(to_bytes(response.into_body(), usize::MAX).await.unwrap().len(), length);

@@ -1,8 +1,8 @@
 //! Every address of the site.
 
-use super::error::{self, Failure};
+use super::error::{self, RequestError};
 use super::form::BODY_LIMIT;
-use super::{App, answers, api, assets, feeds, headers, live, openapi, pages, reputation};
+use super::{App, api, assets, feeds, headers, live, openapi, pages, reputation, response_cache};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state, map_response};
@@ -17,8 +17,8 @@ pub fn router(app: App) -> Router {
         .merge(file_routes())
         .merge(api_routes())
         .merge(reputation_routes())
-        .fallback(async || Failure::NotFound)
-        .method_not_allowed_fallback(async || Failure::MethodNotAllowed)
+        .fallback(async || RequestError::NotFound)
+        .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(from_fn_with_state(app.clone(), error::answer))
         .layer(CompressionLayer::new())
@@ -26,14 +26,14 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// What is the same for everybody who is not logged in: answers that may be
+/// What is the same for everybody who is not logged in: response_cache that may be
 /// cached for the next who asks.
 fn shared_routes() -> Router<App> {
     Router::new()
         .merge(shared_pages())
         .merge(shared_feeds())
         .merge(shared_calls())
-        .route_layer(map_response(answers::same_for_all))
+        .route_layer(map_response(response_cache::mark_shared))
 }
 
 /// The pages to read.

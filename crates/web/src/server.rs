@@ -1,7 +1,7 @@
 //! The connections: accepting them, their time-outs and their number, and the
 //! orderly end.
 
-use super::answers::answer_cached;
+use super::response_cache::respond_cached;
 use super::{App, router};
 use axum::Router;
 use axum::extract::ConnectInfo;
@@ -57,7 +57,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
         let service = service_fn(move |request: Request<Incoming>| {
             let (app, router) = (app.clone(), router.clone());
             async move {
-                let answered = answer_cached(&app, request, |request| route(router, peer, request));
+                let answered = respond_cached(&app, request, |request| route(router, peer, request));
                 Ok::<_, Infallible>(answered.await)
             }
         });

@@ -1,7 +1,7 @@
 //! Accounts and sessions.
 
 use super::{DONE, DoneResponse, Status};
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::accounts::{Credentials, ProfileForm, Registration, ResetRequest};
 use crate::openapi::{FORM, values};
@@ -46,7 +46,7 @@ pub async fn create_account(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     Form(form): Form<Registration>,
-) -> Result<Json<SecretsResponse>, Failure> {
+) -> Result<Json<SecretsResponse>, RequestError> {
     Ok(Json(actions::open_account(&app, &form, address).await?.into()))
 }
 
@@ -61,7 +61,7 @@ pub async fn log_in(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     Form(form): Form<Credentials>,
-) -> Result<Json<SecretsResponse>, Failure> {
+) -> Result<Json<SecretsResponse>, RequestError> {
     Ok(Json(actions::open_session(&app, &form, address).await?.into()))
 }
 
@@ -71,7 +71,7 @@ pub async fn log_in_by_get(
     app: State<App>,
     address: ClientAddress,
     query: Form<Credentials>,
-) -> Result<Json<SecretsResponse>, Failure> {
+) -> Result<Json<SecretsResponse>, RequestError> {
     log_in(app, address, query).await
 }
 
@@ -82,7 +82,10 @@ pub async fn log_in_by_get(
     responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
-pub async fn log_out(State(app): State<App>, form: SignedForm<()>) -> Result<Json<DoneResponse>, Failure> {
+pub async fn log_out(
+    State(app): State<App>,
+    form: SignedForm<()>,
+) -> Result<Json<DoneResponse>, RequestError> {
     sessions::log_out(&app.site, form.user.id).await?;
     Ok(Json(DONE))
 }
@@ -97,7 +100,7 @@ pub async fn log_out(State(app): State<App>, form: SignedForm<()>) -> Result<Jso
 pub async fn reset_password(
     State(app): State<App>,
     Form(form): Form<ResetRequest>,
-) -> Result<Json<DoneResponse>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::send_reset_link(&app, &form).await?;
     Ok(Json(DONE))
 }
@@ -112,7 +115,7 @@ pub async fn reset_password(
 pub async fn reset_password_by_get(
     app: State<App>,
     query: Form<ResetRequest>,
-) -> Result<Json<DoneResponse>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     reset_password(app, query).await
 }
 
@@ -129,7 +132,7 @@ pub async fn reset_password_by_get(
 pub async fn update_profile(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<ProfileForm>,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let session = account::update_profile(&app.site, &user, &form.into()).await?;
     let mut response = Json(DONE).into_response();
     if let Some(session) = session {

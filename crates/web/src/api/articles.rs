@@ -1,7 +1,7 @@
 //! Articles and topics: listing, renaming, merging.
 
 use super::Status;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::forms::topics::{MergeForm, RenameForm};
 use crate::openapi::{FORM, values};
 use crate::path::PathOf;
@@ -96,7 +96,7 @@ pub struct TopicMovedResponse {
 pub async fn all(
     PathOf((order, page)): PathOf<(String, String)>,
     mut visit: Visit,
-) -> Result<Json<ArticlesResponse>, Failure> {
+) -> Result<Json<ArticlesResponse>, RequestError> {
     let (order, page) = (order_of(&order)?, page_of(&page)?);
     Ok(Json(lists::all(&mut visit, order, page).await?.into()))
 }
@@ -115,8 +115,8 @@ pub async fn all(
 pub async fn of_topics(
     PathOf((name, order, page)): PathOf<(String, String, String)>,
     mut visit: Visit,
-) -> Result<Json<ArticlesResponse>, Failure> {
-    let topics: TopicChoice = name.parse().map_err(|_| Failure::Field {
+) -> Result<Json<ArticlesResponse>, RequestError> {
+    let topics: TopicChoice = name.parse().map_err(|_| RequestError::Field {
         name: "name",
         expected: "it must be a topic, or at most 5 joined by + (all of them) or by commas (any of them)",
     })?;
@@ -124,16 +124,17 @@ pub async fn of_topics(
     Ok(Json(lists::of_topics(&mut visit, &topics, order, page).await?.into()))
 }
 
-fn order_of(text: &str) -> Result<ArticleOrder, Failure> {
+fn order_of(text: &str) -> Result<ArticleOrder, RequestError> {
     match text {
         "score" => Ok(ArticleOrder::Score),
         "time" => Ok(ArticleOrder::Time),
-        _ => Err(Failure::Field { name: "order", expected: "it must be score or time" }),
+        _ => Err(RequestError::Field { name: "order", expected: "it must be score or time" }),
     }
 }
 
-fn page_of(text: &str) -> Result<PageNumber, Failure> {
-    text.parse().map_err(|_| Failure::Field { name: "page", expected: "it must be a whole number from 1 on" })
+fn page_of(text: &str) -> Result<PageNumber, RequestError> {
+    text.parse()
+        .map_err(|_| RequestError::Field { name: "page", expected: "it must be a whole number from 1 on" })
 }
 
 impl From<ArticlePage> for ArticlesResponse {
@@ -169,7 +170,7 @@ fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok,
 
 /// All topics, those with the most articles first.
 #[utoipa::path(get, path = "/api/topics", responses((status = 200, body = TopicListResponse)))]
-pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>, Failure> {
+pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>, RequestError> {
     let overview = topics::all(&mut visit).await?;
     let entry =
         |line: &topics::TopicLine| TopicEntry { name: line.topic.to_string(), articles: line.articles };
@@ -187,7 +188,7 @@ pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>, Failure
 pub async fn rename(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<RenameForm>,
-) -> Result<Json<TopicMovedResponse>, Failure> {
+) -> Result<Json<TopicMovedResponse>, RequestError> {
     Ok(Json(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?.into()))
 }
 
@@ -202,7 +203,7 @@ pub async fn rename(
 pub async fn merge(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<MergeForm>,
-) -> Result<Json<TopicMovedResponse>, Failure> {
+) -> Result<Json<TopicMovedResponse>, RequestError> {
     Ok(Json(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?.into()))
 }
 

@@ -1,7 +1,7 @@
 //! Comments: writing, voting, reading a thread.
 
 use super::Status;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::forms::comments::{CommentForm, CommentVoteForm};
 use crate::forms::news::VoteType;
 use crate::openapi::{FORM, values};
@@ -121,7 +121,7 @@ struct CommentEntry<'a> {
 pub async fn post(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<CommentForm>,
-) -> Result<Json<CommentPostedResponse>, Failure> {
+) -> Result<Json<CommentPostedResponse>, RequestError> {
     let posted = actions::post_or_edit(&app, &user, &form).await?;
     Ok(Json(CommentPostedResponse {
         status: Status::Ok,
@@ -143,7 +143,7 @@ pub async fn post(
 pub async fn vote(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<CommentVoteForm>,
-) -> Result<Json<CommentVotedResponse>, Failure> {
+) -> Result<Json<CommentVotedResponse>, RequestError> {
     actions::vote_comment(&app, &user, &form).await?;
     Ok(Json(CommentVotedResponse { status: Status::Ok, comment_id: form.comment_id.to_string() }))
 }
@@ -155,7 +155,7 @@ pub async fn vote(
     params(("news_id" = inline(values::Id), Path)),
     responses((status = 200, body = CommentTreeResponse)),
 )]
-pub async fn thread(PathOf(id): PathOf<NewsId>, mut visit: Visit) -> Result<Response, Failure> {
+pub async fn thread(PathOf(id): PathOf<NewsId>, mut visit: Visit) -> Result<Response, RequestError> {
     let thread = threads::get(&mut visit, id).await?;
     let body = format!(r#"{{"status":"ok","comments":{}}}"#, tree(&thread, visit.viewer_id())?);
     let json = HeaderValue::from_static("application/json");

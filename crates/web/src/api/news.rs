@@ -1,8 +1,8 @@
 //! News: submitting, voting, listing.
 
 use super::{DONE, DoneResponse, Status};
-use crate::error::Failure;
-use crate::forms::news::{NewsForm, NewsVoteForm, SubmissionForm, VoteType};
+use crate::error::RequestError;
+use crate::forms::news::{NewsIdForm, NewsVoteForm, SubmissionForm, VoteType};
 use crate::openapi::{FORM, values};
 use crate::path::{PathOf, Start};
 use crate::viewer::SignedForm;
@@ -87,7 +87,7 @@ struct NewsEntry {
 pub async fn submit(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<SubmissionForm>,
-) -> Result<Json<SubmittedResponse>, Failure> {
+) -> Result<Json<SubmittedResponse>, RequestError> {
     let news_id = actions::submit_or_edit(&app, &user, form).await?;
     Ok(Json(SubmittedResponse { status: Status::Ok, news_id }))
 }
@@ -96,14 +96,14 @@ pub async fn submit(
 #[utoipa::path(
     post,
     path = "/api/delnews",
-    request_body(content = inline(NewsForm), content_type = FORM),
+    request_body(content = inline(NewsIdForm), content_type = FORM),
     responses((status = 200, body = NewsDeletedResponse)),
     security(("session" = [])),
 )]
 pub async fn delete(
     State(app): State<App>,
-    SignedForm { user, form }: SignedForm<NewsForm>,
-) -> Result<Json<NewsDeletedResponse>, Failure> {
+    SignedForm { user, form }: SignedForm<NewsIdForm>,
+) -> Result<Json<NewsDeletedResponse>, RequestError> {
     submissions::delete_news(&app.site, app.moment(), &user, form.news_id).await?;
     Ok(Json(NewsDeletedResponse { status: Status::Ok, news_id: -1 }))
 }
@@ -119,7 +119,7 @@ pub async fn delete(
 pub async fn vote(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<NewsVoteForm>,
-) -> Result<Json<DoneResponse>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::vote_news(&app, &user, &form).await?;
     Ok(Json(DONE))
 }
@@ -138,18 +138,19 @@ pub async fn vote(
 pub async fn list(
     PathOf((sort, start, count)): PathOf<(String, String, String)>,
     mut visit: Visit,
-) -> Result<Json<NewsListResponse>, Failure> {
-    let start = Start::try_from(start)
-        .map_err(|_| Failure::Field { name: "start", expected: "it must be a whole number from 0 on" })?;
-    let count = count
-        .parse()
-        .ok()
-        .filter(|count| (1..=limits::MAX_API_NEWS).contains(count))
-        .ok_or(Failure::Field { name: "count", expected: "it must be a whole number from 1 to 32" })?;
+) -> Result<Json<NewsListResponse>, RequestError> {
+    let start = Start::try_from(start).map_err(|_| RequestError::Field {
+        name: "start",
+        expected: "it must be a whole number from 0 on",
+    })?;
+    let count =
+        count.parse().ok().filter(|count| (1..=limits::MAX_API_NEWS).contains(count)).ok_or(
+            RequestError::Field { name: "count", expected: "it must be a whole number from 1 to 32" },
+        )?;
     let page = match sort.as_str() {
         "latest" => lists::latest(&mut visit, start.0, count).await?,
         "top" => lists::top(&mut visit, start.0, count).await?,
-        _ => return Err(Failure::Field { name: "sort", expected: "it must be latest or top" }),
+        _ => return Err(RequestError::Field { name: "sort", expected: "it must be latest or top" }),
     };
     let has_viewer = visit.viewer_id().is_some();
     let news = page.lines.iter().map(|line| entry(line, has_viewer)).collect();

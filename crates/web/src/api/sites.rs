@@ -2,7 +2,7 @@
 //! lookup that does not tell what is looked up, and what administrators need.
 
 use super::{DONE, DoneResponse, Status};
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, Form};
 use crate::forms::sites::{
     HistoryQuery, OwnVotesQuestion, PeriodQuery, SiteVoteForm, VoterForm, VotingSettingsForm,
@@ -196,7 +196,7 @@ pub async fn vote(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<SiteVoteForm>,
-) -> Result<Json<DoneResponse>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::vote_site(&app, address, &user, form).await?;
     Ok(Json(DONE))
 }
@@ -211,7 +211,7 @@ pub async fn vote(
 pub async fn own(
     State(app): State<App>,
     json::Json(body): json::Json,
-) -> Result<Json<OwnVotesResponse>, Failure> {
+) -> Result<Json<OwnVotesResponse>, RequestError> {
     let question = OwnVotesQuestion::from_json(&body)?;
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let votes = sites::own_votes(&mut visit, question.user_id, &question.links).await?;
@@ -234,7 +234,7 @@ pub async fn history(
     PathOf(host): PathOf<String>,
     mut visit: Visit,
     fields: Fields,
-) -> Result<Json<SiteHistoryResponse>, Failure> {
+) -> Result<Json<SiteHistoryResponse>, RequestError> {
     let host = hostname(&host)?;
     let HistoryQuery { days } = fields.read()?;
     let history = sites::history(&mut visit, &host, days).await?;
@@ -261,14 +261,14 @@ pub async fn history(
 pub async fn leaderboard(
     PathOf((list, span)): PathOf<(String, String)>,
     mut visit: Visit,
-) -> Result<Json<LeaderboardResponse>, Failure> {
-    let board: Board = list.parse().map_err(|_| Failure::Field {
+) -> Result<Json<LeaderboardResponse>, RequestError> {
+    let board: Board = list.parse().map_err(|_| RequestError::Field {
         name: "list",
         expected: "it must be best, worst, controversial or voted",
     })?;
     let span: Span = span
         .parse()
-        .map_err(|_| Failure::Field { name: "span", expected: "it must be day, week, month or all" })?;
+        .map_err(|_| RequestError::Field { name: "span", expected: "it must be day, week, month or all" })?;
     let lines = sites::leaderboard(&mut visit, board, span).await?;
     let sites = lines.iter().map(|line| LeaderboardEntry {
         link: line.host.as_str().to_owned(),
@@ -290,10 +290,10 @@ pub async fn prefix(
     State(app): State<App>,
     PathOf(prefix): PathOf<String>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let prefix: HashPrefix = prefix
         .parse()
-        .map_err(|_| Failure::Field { name: "hex", expected: "it must be 4 to 8 hexadecimal digits" })?;
+        .map_err(|_| RequestError::Field { name: "hex", expected: "it must be 4 to 8 hexadecimal digits" })?;
     // The same for everybody: no session is looked for.
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let scores = sites::scores_by_prefix(&mut visit, &prefix).await?;
@@ -339,7 +339,7 @@ pub async fn voter(
     State(app): State<App>,
     PathOf(voter): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
-) -> Result<Json<VoterFoundResponse>, Failure> {
+) -> Result<Json<VoterFoundResponse>, RequestError> {
     let details = sites::voter_details(&app.site, &user, voter_id(&voter)?).await?;
     let voter = VoterEntry {
         user_id: details.id.to_string(),
@@ -363,7 +363,7 @@ pub async fn voter_votes(
     PathOf(voter): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
     Form(PeriodQuery { from, to }): Form<PeriodQuery>,
-) -> Result<Json<VoterVotesResponse>, Failure> {
+) -> Result<Json<VoterVotesResponse>, RequestError> {
     let votes = sites::voter_votes(&app.site, &user, voter_id(&voter)?, from, to).await?;
     let votes = votes.iter().map(|vote| VoterVoteEntry {
         link: vote.host.as_str().to_owned(),
@@ -385,10 +385,10 @@ pub async fn top_voters(
     State(app): State<App>,
     PathOf(date): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
-) -> Result<Json<TopVotersResponse>, Failure> {
+) -> Result<Json<TopVotersResponse>, RequestError> {
     let day: Day = date
         .parse()
-        .map_err(|_| Failure::Field { name: "date", expected: "it must be a date like 2023-02-02" })?;
+        .map_err(|_| RequestError::Field { name: "date", expected: "it must be a date like 2023-02-02" })?;
     let voters = sites::top_voters(&app.site, &user, day).await?;
     let voters = voters.iter().map(|voter| TopVoter {
         user_id: voter.id.to_string(),
@@ -409,7 +409,7 @@ pub async fn top_voters(
 pub async fn ban(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<VoterForm>,
-) -> Result<Json<DoneResponse>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::ban_voter(&app, user, &form, true).await?;
     Ok(Json(DONE))
 }
@@ -425,7 +425,7 @@ pub async fn ban(
 pub async fn unban(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<VoterForm>,
-) -> Result<Json<DoneResponse>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::ban_voter(&app, user, &form, false).await?;
     Ok(Json(DONE))
 }
@@ -441,11 +441,11 @@ pub async fn unban(
 pub async fn settings(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<VotingSettingsForm>,
-) -> Result<Json<DoneResponse>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::change_voting_settings(&app, &user, form).await?;
     Ok(Json(DONE))
 }
 
-fn voter_id(text: &str) -> Result<VoterId, Failure> {
-    text.parse().map_err(|_| Failure::Field { name: "user_id", expected: "it must be a UUID" })
+fn voter_id(text: &str) -> Result<VoterId, RequestError> {
+    text.parse().map_err(|_| RequestError::Field { name: "user_id", expected: "it must be a UUID" })
 }

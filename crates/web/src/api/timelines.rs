@@ -1,7 +1,7 @@
 //! Tweets, timelines, and who follows whom.
 
 use super::{DONE, DoneResponse, Status};
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::timelines::{FollowForm, TweetDeletion, TweetForm};
 use crate::openapi::{FORM, values};
@@ -101,7 +101,7 @@ struct PersonEntry {
 pub async fn tweet(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<TweetForm>,
-) -> Result<Json<TweetedResponse>, Failure> {
+) -> Result<Json<TweetedResponse>, RequestError> {
     let tweet_id = actions::post_tweet(&app, &user, &form).await?;
     Ok(Json(TweetedResponse { status: Status::Ok, tweet_id }))
 }
@@ -117,7 +117,7 @@ pub async fn tweet(
 pub async fn delete(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<TweetDeletion>,
-) -> Result<Json<DoneResponse>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     tweets::delete_tweet(&app.site, app.moment(), &user, form.tweet_id).await?;
     Ok(Json(DONE))
 }
@@ -133,7 +133,7 @@ pub async fn delete(
 pub async fn follow(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<FollowForm>,
-) -> Result<Json<DoneResponse>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::follow(&app, &user, &form).await?;
     Ok(Json(DONE))
 }
@@ -149,7 +149,7 @@ pub async fn follow(
 pub async fn unfollow(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<FollowForm>,
-) -> Result<Json<DoneResponse>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::unfollow(&app, &user, &form).await?;
     Ok(Json(DONE))
 }
@@ -165,11 +165,11 @@ pub async fn unfollow(
 pub async fn home(
     mut visit: Visit,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<TimelineResponse>, Failure> {
+) -> Result<Json<TimelineResponse>, RequestError> {
     if !visit.has_token() {
-        return Err(Failure::LoginRequired);
+        return Err(RequestError::LoginRequired);
     }
-    let page = reading::home(&mut visit, &query.into()).await?.ok_or(Failure::LoginRequired)?;
+    let page = reading::home(&mut visit, &query.into()).await?.ok_or(RequestError::LoginRequired)?;
     Ok(Json(page.into()))
 }
 
@@ -183,7 +183,7 @@ pub async fn home(
 pub async fn everyone(
     mut visit: Visit,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<TimelineResponse>, Failure> {
+) -> Result<Json<TimelineResponse>, RequestError> {
     Ok(Json(reading::everyone(&mut visit, &query.into()).await?.into()))
 }
 
@@ -198,7 +198,7 @@ pub async fn of_user(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<TimelineResponse>, Failure> {
+) -> Result<Json<TimelineResponse>, RequestError> {
     let user = users::profile(&mut visit, &name).await.map_err(actions::unknown_name)?.user.clone();
     Ok(Json(reading::of_user(&mut visit, user.id, &query.into()).await?.into()))
 }
@@ -214,7 +214,7 @@ pub async fn followers(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<PeopleResponse>, Failure> {
+) -> Result<Json<PeopleResponse>, RequestError> {
     let people = follows::people(&mut visit, &name, Side::Followers, &query.into()).await;
     Ok(Json(people.map_err(actions::unknown_name)?.into()))
 }
@@ -230,7 +230,7 @@ pub async fn followings(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<PeopleResponse>, Failure> {
+) -> Result<Json<PeopleResponse>, RequestError> {
     let people = follows::people(&mut visit, &name, Side::Followings, &query.into()).await;
     Ok(Json(people.map_err(actions::unknown_name)?.into()))
 }

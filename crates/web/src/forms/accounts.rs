@@ -1,6 +1,6 @@
 //! Accounts, sessions and profiles.
 
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use tidings_domain::Error;
@@ -20,7 +20,7 @@ pub struct Registration {
 }
 
 impl FromFields for Registration {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self {
             username: Username::parse(fields.required("username")?).map_err(Error::from)?,
             password: NewPassword::parse(fields.required("password")?).map_err(Error::from)?,
@@ -44,7 +44,7 @@ pub struct Credentials {
 }
 
 impl FromFields for Credentials {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let (username, password) = (fields.required("username")?, fields.required("password")?);
         Ok(Self { username: username.to_owned(), password: password.to_owned() })
     }
@@ -65,7 +65,7 @@ pub struct ResetRequest {
 }
 
 impl FromFields for ResetRequest {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let (username, email) = (fields.required("username")?, fields.required("email")?);
         Ok(Self { username: username.to_owned(), email: email.to_owned() })
     }
@@ -93,7 +93,7 @@ pub struct ProfileForm {
 }
 
 impl FromFields for ProfileForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let password = fields.text("password");
         Ok(Self {
             about: About::parse(fields.required("about")?).map_err(Error::from)?,
@@ -111,11 +111,11 @@ impl FromFields for ProfileForm {
 /// Whether submissions are to be announced, if it is said. A form with a box
 /// to tick says so with the field `tweet_news_shown`, since a browser does not
 /// send an empty box.
-fn tweet_news(fields: &Fields) -> Result<Option<bool>, Failure> {
+fn tweet_news(fields: &Fields) -> Result<Option<bool>, RequestError> {
     match fields.get("tweet_news") {
         Some("1") => Ok(Some(true)),
         Some("0") => Ok(Some(false)),
-        Some(_) => Err(Failure::Field { name: "tweet_news", expected: "it must be 0 or 1" }),
+        Some(_) => Err(RequestError::Field { name: "tweet_news", expected: "it must be 0 or 1" }),
         None => Ok(fields.get("tweet_news_shown").map(|_| false)),
     }
 }
@@ -134,7 +134,7 @@ pub struct Saved {
 }
 
 impl FromFields for Saved {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { saved: fields.get("saved").is_some() })
     }
 }
@@ -146,7 +146,7 @@ pub struct NewPasswordForm {
 }
 
 impl FromFields for NewPasswordForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { password: NewPassword::parse(fields.required("password")?).map_err(Error::from)? })
     }
 }
@@ -158,7 +158,7 @@ pub struct PasswordForm {
 }
 
 impl FromFields for PasswordForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { password: fields.required("password")?.to_owned() })
     }
 }

@@ -1,8 +1,8 @@
 //! Comments: writing, editing, deleting, voting.
 
 use super::id_or_none;
-use super::news::{NewsForm, VoteType, vote_type};
-use crate::error::Failure;
+use super::news::{NewsIdForm, VoteType, vote_type};
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use tidings_domain::news::item::Direction;
@@ -29,8 +29,8 @@ pub struct CommentForm {
 }
 
 impl FromFields for CommentForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
-        let news_id = NewsForm::from_fields(fields)?.news_id;
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let news_id = NewsIdForm::from_fields(fields)?.news_id;
         let comment_id = id_or_none(fields, "comment_id")?;
         let comment = fields.required("comment")?.to_owned();
         let parent_id = if comment_id.is_none() { id_or_none(fields, "parent_id")? } else { None };
@@ -50,7 +50,7 @@ pub struct CommentVoteForm {
 }
 
 impl FromFields for CommentVoteForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self {
             comment_id: fields.parsed("comment_id", "it must be two numbers, <news id>-<comment id>")?,
             vote_type: vote_type(fields)?,

@@ -1,7 +1,7 @@
 //! Stories: submitting, deleting, voting.
 
 use super::id_or_none;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub struct SubmissionForm {
 }
 
 impl FromFields for SubmissionForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self {
             news_id: id_or_none(fields, "news_id")?,
             topics: fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?,
@@ -46,14 +46,14 @@ impl FromFields for SubmissionForm {
 
 /// A story.
 #[derive(ToSchema)]
-pub struct NewsForm {
+pub struct NewsIdForm {
     /// The story.
     #[schema(value_type = values::Id)]
     pub news_id: NewsId,
 }
 
-impl FromFields for NewsForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+impl FromFields for NewsIdForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { news_id: fields.parsed("news_id", "it must be the number of a story")? })
     }
 }
@@ -70,8 +70,8 @@ pub struct NewsVoteForm {
 }
 
 impl FromFields for NewsVoteForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
-        Ok(Self { news_id: NewsForm::from_fields(fields)?.news_id, vote_type: vote_type(fields)? })
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { news_id: NewsIdForm::from_fields(fields)?.news_id, vote_type: vote_type(fields)? })
     }
 }
 
@@ -96,10 +96,10 @@ impl From<Direction> for VoteType {
 }
 
 /// The field `vote_type`.
-pub(super) fn vote_type(fields: &Fields) -> Result<Direction, Failure> {
+pub(super) fn vote_type(fields: &Fields) -> Result<Direction, RequestError> {
     match fields.required("vote_type")? {
         "up" => Ok(Direction::Up),
         "down" => Ok(Direction::Down),
-        _ => Err(Failure::Field { name: "vote_type", expected: "it must be up or down" }),
+        _ => Err(RequestError::Field { name: "vote_type", expected: "it must be up or down" }),
     }
 }

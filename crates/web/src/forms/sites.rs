@@ -1,6 +1,6 @@
 //! Votes on sites, and what administrators do about voters.
 
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::json::{self, hostname};
 use crate::openapi::values;
@@ -25,7 +25,7 @@ pub struct SiteVoteForm {
 }
 
 impl FromFields for SiteVoteForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let link = hostname(fields.required("link")?)?;
         let vote = fields.required("vote")?.parse().map_or(Err(WRONG_VOTE), verdict)?;
         Ok(Self { link, vote })
@@ -39,13 +39,13 @@ impl From<SiteVoteForm> for Ballot {
 }
 
 /// A number or a text that is no vote.
-pub const WRONG_VOTE: Failure = Failure::Field { name: "vote", expected: "it must be 1, -1 or 0" };
+pub const WRONG_VOTE: RequestError = RequestError::Field { name: "vote", expected: "it must be 1, -1 or 0" };
 
 /// A vote on a site from its number; 0 takes an earlier one back.
 ///
 /// # Errors
 /// [`WRONG_VOTE`] for any other number.
-pub const fn verdict(number: i64) -> Result<Option<Verdict>, Failure> {
+pub const fn verdict(number: i64) -> Result<Option<Verdict>, RequestError> {
     match number {
         1 => Ok(Some(Verdict::Good)),
         -1 => Ok(Some(Verdict::Bad)),
@@ -70,9 +70,9 @@ impl OwnVotesQuestion {
     ///
     /// # Errors
     /// A failure that names the member that is missing or wrong.
-    pub fn from_json(body: &Value) -> Result<Self, Failure> {
-        const LINKS: Failure =
-            Failure::Field { name: "links", expected: "it must be an array of 1 to 100 hosts" };
+    pub fn from_json(body: &Value) -> Result<Self, RequestError> {
+        const LINKS: RequestError =
+            RequestError::Field { name: "links", expected: "it must be an array of 1 to 100 hosts" };
         let user_id = json::voter(body, "user_id")?;
         let links = json::member(body, "links")?.as_array().ok_or(LINKS)?;
         if links.is_empty() || links.len() > MAX_LINKS {
@@ -96,9 +96,9 @@ pub struct HistoryQuery {
 const DAYS: u64 = 30;
 
 impl FromFields for HistoryQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
-        const EXPECTED: Failure =
-            Failure::Field { name: "days", expected: "it must be a whole number from 1 to 365" };
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        const EXPECTED: RequestError =
+            RequestError::Field { name: "days", expected: "it must be a whole number from 1 to 365" };
         let days = match fields.get("days") {
             None => DAYS,
             Some(text) => {
@@ -122,7 +122,7 @@ pub struct PeriodQuery {
 }
 
 impl FromFields for PeriodQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self {
             from: moment(fields, "from")?.unwrap_or_default(),
             to: moment(fields, "to")?.unwrap_or(Timestamp(u64::MAX)),
@@ -131,11 +131,11 @@ impl FromFields for PeriodQuery {
 }
 
 /// A field that is a moment; missing or empty is none.
-fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, Failure> {
+fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, RequestError> {
     const EXPECTED: &str = "it must be a time like 2023-02-02T09:36:03Z";
     match fields.text(name) {
         "" => Ok(None),
-        text => parse_moment(text).map(Some).map_err(|_| Failure::Field { name, expected: EXPECTED }),
+        text => parse_moment(text).map(Some).map_err(|_| RequestError::Field { name, expected: EXPECTED }),
     }
 }
 
@@ -148,7 +148,7 @@ pub struct VoterForm {
 }
 
 impl FromFields for VoterForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { user_id: fields.parsed("user_id", "it must be a UUID")? })
     }
 }
@@ -165,9 +165,10 @@ pub struct VotingSettingsForm {
 }
 
 impl FromFields for VotingSettingsForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
-        const SWITCH: Failure = Failure::Field { name: "voting_is_disabled", expected: "it must be 1 or 0" };
-        const NUMBER: Failure = Failure::Field {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        const SWITCH: RequestError =
+            RequestError::Field { name: "voting_is_disabled", expected: "it must be 1 or 0" };
+        const NUMBER: RequestError = RequestError::Field {
             name: "maximum_votes_per_user_per_day",
             expected: "it must be a whole number from 0 to 1000000",
         };

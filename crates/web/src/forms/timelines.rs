@@ -1,6 +1,6 @@
 //! Tweets, and whom to follow.
 
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use tidings_domain::Error;
@@ -17,7 +17,7 @@ pub struct TweetForm {
 }
 
 impl FromFields for TweetForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { text: TweetText::parse(fields.required("text")?).map_err(Error::from)? })
     }
 }
@@ -31,7 +31,7 @@ pub struct TweetDeletion {
 }
 
 impl FromFields for TweetDeletion {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { tweet_id: fields.parsed("tweet_id", "it must be the number of a tweet")? })
     }
 }
@@ -46,7 +46,7 @@ pub struct FollowForm {
 }
 
 impl FromFields for FollowForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { username: fields.required("username")?.to_owned() })
     }
 }

@@ -1,6 +1,6 @@
 //! Topics: renaming and merging.
 
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use tidings_domain::Error;
@@ -19,7 +19,7 @@ pub struct RenameForm {
 }
 
 impl FromFields for RenameForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { topic: topic(fields, "topic")?, name: topic(fields, "name")? })
     }
 }
@@ -36,11 +36,11 @@ pub struct MergeForm {
 }
 
 impl FromFields for MergeForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { topic: topic(fields, "topic")?, into: topic(fields, "into")? })
     }
 }
 
-fn topic(fields: &Fields, name: &'static str) -> Result<Topic, Failure> {
+fn topic(fields: &Fields, name: &'static str) -> Result<Topic, RequestError> {
     Ok(Topic::parse(name, fields.required(name)?).map_err(Error::from)?)
 }

@@ -3,7 +3,7 @@
 use super::layout::Frame;
 use super::parts::{age, author, counted, number, title_link};
 use crate::App;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::local_path::LocalPath;
 use crate::viewer::{SignedForm, SignedIn};
@@ -124,7 +124,7 @@ pub struct AdminQuery {
 }
 
 impl FromFields for AdminQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let recomputed = match fields.text("recomputed") {
             "later" => Some(Recomputed::Later),
             items => items.parse().ok().map(Recomputed::Items),
@@ -139,7 +139,7 @@ pub async fn admin(
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     Form(query): Form<AdminQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     if !user.flags.admin {
         return Err(Refusal::AdministratorsOnly.into());
     }
@@ -151,7 +151,7 @@ pub async fn admin(
 }
 
 /// POST /admin/recompute: apisecret. On a large site it continues after the response.
-pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<Redirect, Failure> {
+pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<Redirect, RequestError> {
     let (site, now) = (app.site.clone(), app.now());
     let recomputing = tokio::spawn(async move {
         let recomputed = ranks::recompute_ranks(&site, now, &form.user).await;
@@ -164,7 +164,7 @@ pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<R
     });
     Ok(Redirect::to(&match tokio::time::timeout(RECOMPUTE_PATIENCE, recomputing).await {
         Ok(Ok(recomputed)) => format!("/admin?recomputed={}", recomputed?),
-        Ok(Err(_)) => return Err(Failure::Panic),
+        Ok(Err(_)) => return Err(RequestError::Panic),
         Err(_) => "/admin?recomputed=later".to_owned(),
     }))
 }

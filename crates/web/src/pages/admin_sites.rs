@@ -3,7 +3,7 @@
 
 use super::layout::Frame;
 use super::parts::{number, site_address};
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::Fields;
 use crate::forms::sites::{PeriodQuery, VoterForm, VotingSettingsForm};
 use crate::local_path::LocalPath;
@@ -20,7 +20,7 @@ use tidings_domain::values::day::written;
 use tidings_domain::values::voter_id::VoterId;
 
 /// The voter that was looked up.
-struct Suspect {
+struct FoundVoter {
     details: VoterDetails,
     votes: Vec<VoterVote>,
 }
@@ -30,7 +30,7 @@ struct AdminSitesPage<'a> {
     settings: VotingSettings,
     /// What was typed to look up a voter: UUID, from, to.
     sought: [&'a str; 3],
-    suspect: Option<&'a Suspect>,
+    suspect: Option<&'a FoundVoter>,
     /// Whether there is no such voter.
     is_unknown: bool,
     day: Day,
@@ -175,7 +175,7 @@ impl AdminSitesPage<'_> {
     }
 }
 
-impl Suspect {
+impl FoundVoter {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let (action, text) = if self.details.is_banned {
             ("/admin/sites/unban", "Lift the ban")
@@ -236,14 +236,15 @@ pub async fn page(
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     fields: Fields,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let audit = sites::audit_lines(&app.site, &user).await?;
     let settings = sites::voting_settings(&mut visit).await?;
     let day = match fields.text("day") {
         "" => Day::of(app.now()),
-        text => text
-            .parse()
-            .map_err(|_| Failure::Field { name: "day", expected: "it must be a date like 2023-02-02" })?,
+        text => text.parse().map_err(|_| RequestError::Field {
+            name: "day",
+            expected: "it must be a date like 2023-02-02",
+        })?,
     };
     let voters = sites::top_voters(&app.site, &user, day).await?;
     let PeriodQuery { from, to } = fields.read()?;
@@ -253,7 +254,7 @@ pub async fn page(
         match sites::voter_details(&app.site, &user, voter).await {
             Ok(details) => {
                 let votes = sites::voter_votes(&app.site, &user, voter, from, to).await?;
-                suspect = Some(Suspect { details, votes });
+                suspect = Some(FoundVoter { details, votes });
             }
             Err(Error::Refused(Refusal::NoSuchVoter)) => is_unknown = true,
             Err(error) => return Err(error.into()),
@@ -273,12 +274,12 @@ pub async fn page(
 }
 
 /// POST /admin/sites/ban: user_id, apisecret.
-pub async fn ban(State(app): State<App>, form: SignedForm<VoterForm>) -> Result<Redirect, Failure> {
+pub async fn ban(State(app): State<App>, form: SignedForm<VoterForm>) -> Result<Redirect, RequestError> {
     move_votes(&app, form, true).await
 }
 
 /// POST /admin/sites/unban: user_id, apisecret.
-pub async fn unban(State(app): State<App>, form: SignedForm<VoterForm>) -> Result<Redirect, Failure> {
+pub async fn unban(State(app): State<App>, form: SignedForm<VoterForm>) -> Result<Redirect, RequestError> {
     move_votes(&app, form, false).await
 }
 
@@ -286,7 +287,7 @@ async fn move_votes(
     app: &App,
     SignedForm { user, form }: SignedForm<VoterForm>,
     is_ban: bool,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     let is_done = actions::ban_voter(app, user, &form, is_ban).await?;
     let voter = form.user_id;
     let goes_on = if is_done { "" } else { "&goes_on=1" };
@@ -298,7 +299,7 @@ async fn move_votes(
 pub async fn change_settings(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<VotingSettingsForm>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     actions::change_voting_settings(&app, &user, form).await?;
     Ok(Redirect::to("/admin/sites"))
 }
@@ -316,7 +317,7 @@ mod tests {
         let admin = user("1", "alice", "a");
         let id: VoterId = "beda0000-0822-4342-0990-b92d94d9489a".parse().unwrap();
         let vote = CastVote { verdict: Verdict::Bad, time: Timestamp(1_675_330_563) };
-        let suspect = |is_banned| Suspect {
+        let suspect = |is_banned| FoundVoter {
             details: VoterDetails { id, created_at: "2023-02-02T09:36:03Z".to_owned(), is_banned, count: 7 },
             votes: vec![VoterVote { host: Hostname::parse("a.com").unwrap(), vote }],
         };

@@ -4,7 +4,7 @@ use super::layout::Frame;
 use super::parts::{empty_list, page_links};
 use super::topics::{admin_forms, choice_address};
 use crate::App;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::local_path::LocalPath;
 use crate::pages::parts::{Standing, news_item};
@@ -114,9 +114,9 @@ pub struct PageNumberQuery {
 }
 
 impl FromFields for PageNumberQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let page = match fields.get("page") {
-            Some(page) => page.parse().map_err(|_| Failure::NotFound)?,
+            Some(page) => page.parse().map_err(|_| RequestError::NotFound)?,
             None => PageNumber::FIRST,
         };
         Ok(Self { page })
@@ -129,7 +129,7 @@ pub async fn best(
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show(app, visit, here, query, None, ArticleOrder::Score).await
 }
 
@@ -139,7 +139,7 @@ pub async fn newest(
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show(app, visit, here, query, None, ArticleOrder::Time).await
 }
 
@@ -150,7 +150,7 @@ pub async fn best_of_topics(
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show(app, visit, here, query, Some(topics), ArticleOrder::Score).await
 }
 
@@ -161,7 +161,7 @@ pub async fn newest_of_topics(
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show(app, visit, here, query, Some(topics), ArticleOrder::Time).await
 }
 
@@ -172,7 +172,7 @@ async fn show(
     Form(query): Form<PageNumberQuery>,
     topics: Option<TopicChoice>,
     order: ArticleOrder,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let PageNumberQuery { page: number } = query;
     let page = match &topics {
         Some(topics) => lists::of_topics(&mut visit, topics, order, number).await?,

@@ -42,9 +42,9 @@ pub(crate) use placeholders;
 
 placeholders! {
     /// The only placeholder of a fragment that has one.
-    pub enum Content {
-        /// What stands within.
-        Inner,
+    pub enum ContentPlaceholder {
+        /// The content.
+        Content,
     }
 }
 

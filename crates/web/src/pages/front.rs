@@ -4,7 +4,7 @@ use super::layout::Frame;
 use super::parts::{news_address, news_list, paging};
 use super::user_address;
 use crate::App;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::local_path::LocalPath;
 use crate::path::{PathOf, Start};
 use crate::viewer::SignedIn;
@@ -58,7 +58,7 @@ impl NewsListPage<'_> {
 }
 
 /// GET /.
-pub async fn top(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, Failure> {
+pub async fn top(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let page = lists::top(&mut visit, 0, TOP).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let list = NewsListPage {
@@ -74,7 +74,11 @@ pub async fn top(State(app): State<App>, mut visit: Visit, here: LocalPath) -> R
 }
 
 /// GET /latest.
-pub async fn latest_from_start(app: State<App>, visit: Visit, here: LocalPath) -> Result<Markup, Failure> {
+pub async fn latest_from_start(
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
     latest(PathOf(Start(0)), app, visit, here).await
 }
 
@@ -84,7 +88,7 @@ pub async fn latest(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let page = lists::latest(&mut visit, start, LATEST).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let list = NewsListPage {
@@ -105,7 +109,7 @@ pub async fn saved(
     State(app): State<App>,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let page = lists::saved(&mut visit, user.id, start, OF_USER).await?;
     let list = NewsListPage {
         title: "Saved stories",
@@ -125,7 +129,7 @@ pub async fn of_user(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let user = users::profile(&mut visit, &name).await?.user.clone();
     let page = lists::posted(&mut visit, user.id, start, OF_USER).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -144,7 +148,7 @@ pub async fn of_user(
 }
 
 /// GET /random: leads to a story.
-pub async fn random(mut visit: Visit) -> Result<Redirect, Failure> {
+pub async fn random(mut visit: Visit) -> Result<Redirect, RequestError> {
     // Without randomness the clock decides: nothing depends on it.
     let dice = getrandom::u64().unwrap_or(visit.now().0);
     let drawn = lists::random(&mut visit, dice).await?;

@@ -1,12 +1,12 @@
 //! What surrounds the content of every page: head, navigation, footer.
 
-use super::ballots::Ballots;
 use super::fragments::LinkTarget;
 use super::parts::number;
+use super::vote_buttons::VoteButtons;
 use super::{login_address, profile_address};
 use crate::App;
 use crate::assets::{ASSETS, LOGO};
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::local_path::LocalPath;
 use crate::settings::{Settings, SiteSettings};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
@@ -35,7 +35,7 @@ pub struct Frame<'a> {
     /// Who is looking; `None` if they are not logged in.
     pub viewer: Option<&'a User>,
     /// The vote buttons of this page.
-    pub ballots: Ballots,
+    pub vote_buttons: VoteButtons,
 }
 
 impl<'a> Frame<'a> {
@@ -47,7 +47,7 @@ impl<'a> Frame<'a> {
         here: &'a LocalPath,
         viewer: Option<&'a User>,
     ) -> Self {
-        Self { settings, rules, caches, now, here, viewer, ballots: Ballots::default() }
+        Self { settings, rules, caches, now, here, viewer, vote_buttons: VoteButtons::default() }
     }
 
     /// The frame of a page for any visitor. Call it after the page's own reads, which
@@ -55,7 +55,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, Failure> {
+    pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, RequestError> {
         let now = visit.now();
         Ok(Self::new(parts(app), now, here, visit.viewer().await?))
     }

@@ -1,10 +1,10 @@
 //! What several pages show: ages, numbers of votes, authors, stories in lists.
 
-use super::ballots::{Ballot, NO_BUTTONS, vote_buttons};
-use super::fragments::{Content, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
+use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
 use super::profile_address;
 use super::topics::topic_link;
+use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::articles::lists::PageNumber;
@@ -94,23 +94,23 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
 /// How many votes up and down.
 pub fn vote_counts(up: impl Render, down: impl Render) -> impl Render {
     placeholders! {
-        enum Counts {
+        enum VoteCountsPart {
             Up,
             Down,
         }
     }
-    static COUNTS: LazyLock<Fragment<Counts>> = LazyLock::new(|| {
+    static COUNTS: LazyLock<Fragment<VoteCountsPart>> = LazyLock::new(|| {
         Fragment::new(|slots| {
             html! {
-                span { span data-count="up" { (slots.at(Counts::Up)) } " up" } " "
-                span { span data-count="down" { (slots.at(Counts::Down)) } " down" }
+                span { span data-count="up" { (slots.at(VoteCountsPart::Up)) } " up" } " "
+                span { span data-count="down" { (slots.at(VoteCountsPart::Down)) } " down" }
             }
         })
     });
     written(move |html| {
         COUNTS.fill(html, |placeholder, html| match placeholder {
-            Counts::Up => up.render_to(html),
-            Counts::Down => down.render_to(html),
+            VoteCountsPart::Up => up.render_to(html),
+            VoteCountsPart::Down => down.render_to(html),
         });
     })
 }
@@ -284,10 +284,11 @@ fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
 
 /// Items one below the other, counted from `start`.
 pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Render {
-    static LIST: LazyLock<Fragment<Content>> =
-        LazyLock::new(|| Fragment::new(|slots| html! { ol.news role="list" { (slots.at(Content::Inner)) } }));
+    static LIST: LazyLock<Fragment<ContentPlaceholder>> = LazyLock::new(|| {
+        Fragment::new(|slots| html! { ol.news role="list" { (slots.at(ContentPlaceholder::Content)) } })
+    });
     written(move |html| {
-        LIST.fill(html, |Content::Inner, html| {
+        LIST.fill(html, |ContentPlaceholder::Content, html| {
             for (number, line) in (start + 1..).zip(lines) {
                 news_item(frame, number, line, None).render_to(html);
             }
@@ -298,20 +299,20 @@ pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Rend
 /// An item in a list, with its place there.
 pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Option<Standing>) -> impl Render {
     placeholders! {
-        enum Item {
+        enum NewsItemPart {
             Anchor,
             Number,
             Buttons,
             Story,
         }
     }
-    static ITEM: LazyLock<Fragment<Item>> = LazyLock::new(|| {
+    static ITEM: LazyLock<Fragment<NewsItemPart>> = LazyLock::new(|| {
         Fragment::new(|slots| {
             html! {
-                li.item #(slots.at(Item::Anchor)) data-item {
-                    span.rank aria-hidden="true" { (slots.at(Item::Number)) }
-                    (slots.at(Item::Buttons))
-                    div.story { (slots.at(Item::Story)) }
+                li.item #(slots.at(NewsItemPart::Anchor)) data-item {
+                    span.rank aria-hidden="true" { (slots.at(NewsItemPart::Number)) }
+                    (slots.at(NewsItemPart::Buttons))
+                    div.story { (slots.at(NewsItemPart::Story)) }
                 }
             }
         })
@@ -319,17 +320,17 @@ pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Opti
     written(move |html| {
         let anchor = news_anchor(line.news.id);
         ITEM.fill(html, |placeholder, html| match placeholder {
-            Item::Anchor => anchor.render_to(html),
-            Item::Number => number.render_to(html),
-            Item::Buttons => news_buttons(frame, line, anchor).render_to(html),
-            Item::Story => listed_story(frame, line, standing).render_to(html),
+            NewsItemPart::Anchor => anchor.render_to(html),
+            NewsItemPart::Number => number.render_to(html),
+            NewsItemPart::Buttons => news_buttons(frame, line, anchor).render_to(html),
+            NewsItemPart::Story => listed_story(frame, line, standing).render_to(html),
         });
     })
 }
 
 /// The buttons to vote on an item, or what keeps their place when it is deleted.
 pub fn news_buttons(frame: &Frame<'_>, line: &NewsLine, anchor: impl Render) -> impl Render {
-    let buttons = vote_buttons(frame, Ballot::News(line.news.id), line.my_vote, anchor);
+    let buttons = vote_buttons(frame, VoteTarget::News(line.news.id), line.my_vote, anchor);
     let deleted = line.news.deleted;
     written(move |html| if deleted { NO_BUTTONS.render_to(html) } else { buttons.render_to(html) })
 }

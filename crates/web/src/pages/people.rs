@@ -7,7 +7,7 @@ use super::profile_address;
 use super::tweets::{older, person_link};
 use crate::App;
 use crate::actions;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::timelines::FollowForm;
 use crate::local_path::LocalPath;
@@ -101,11 +101,11 @@ pub async fn suggestions(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let suggestions = suggestions::suggestions(&mut visit, SUGGESTIONS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     if frame.viewer.is_none() {
-        return Err(Failure::LoginRequired);
+        return Err(RequestError::LoginRequired);
     }
     let content = html! {
         h1.hidden { "Who to follow" }
@@ -166,7 +166,7 @@ async fn people_of(
     name: &str,
     side: Side,
     query: PageQuery,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let page = follows::people(&mut visit, name, side, &query.into()).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     Ok(PeopleOf { name, side, page: &page }.render(&frame))
@@ -179,7 +179,7 @@ pub async fn followers(
     visit: Visit,
     here: LocalPath,
     Form(query): Form<PageQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     people_of(&app, visit, &here, &name, Side::Followers, query).await
 }
 
@@ -190,7 +190,7 @@ pub async fn followings(
     visit: Visit,
     here: LocalPath,
     Form(query): Form<PageQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     people_of(&app, visit, &here, &name, Side::Followings, query).await
 }
 
@@ -201,7 +201,7 @@ pub struct Back {
 }
 
 impl FromFields for Back {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let next = fields.get("next").filter(|next| !next.is_empty());
         Ok(Self { next: next.map(LocalPath::parse) })
     }
@@ -221,7 +221,7 @@ impl Back {
 pub async fn follow(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(FollowForm, Back)>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     actions::follow(&app, &user, &form).await?;
     Ok(back.redirect(&form))
 }
@@ -230,7 +230,7 @@ pub async fn follow(
 pub async fn unfollow(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(FollowForm, Back)>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     actions::unfollow(&app, &user, &form).await?;
     Ok(back.redirect(&form))
 }

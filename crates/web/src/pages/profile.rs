@@ -1,15 +1,15 @@
 //! A user's page: who they are, what they wrote, and the button to follow them.
 
-use super::Refused;
+use super::RefusedForm;
 use super::layout::Frame;
 use super::parts::{age, alert, counted, number};
 use super::people::follow_button;
-use super::settings::{ProfileForm, save};
+use super::settings::{ProfileEditor, save};
 use super::tweets::{older, tweet_list};
 use super::{profile_address, user_address};
 use crate::App;
 use crate::autolink::autolink;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::accounts::Saved;
 use crate::identicon::{gravatar_url, identicon};
@@ -34,7 +34,7 @@ struct ProfilePage<'a> {
     profile: &'a Profile,
     tweets: &'a TweetPage,
     /// The form of earlier versions, for the owner: on `/user/<name>`.
-    form: Option<ProfileForm<'a>>,
+    form: Option<ProfileEditor<'a>>,
     message: Option<&'a str>,
     saved: bool,
 }
@@ -154,7 +154,7 @@ pub async fn profile(
     visit: Visit,
     here: LocalPath,
     Form(query): Form<(PageQuery, Saved)>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show(&app, visit, &here, &name, query, true).await
 }
 
@@ -165,7 +165,7 @@ pub async fn at(
     visit: Visit,
     here: LocalPath,
     Form(query): Form<(PageQuery, Saved)>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show(&app, visit, &here, &name, query, false).await
 }
 
@@ -176,19 +176,19 @@ async fn show(
     name: &str,
     (query, Saved { saved }): (PageQuery, Saved),
     with_form: bool,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let profile = users::profile(&mut visit, name).await?;
     let tweets = reading::of_user(&mut visit, profile.user.id, &query.into()).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
-    let form = with_form.then_some(ProfileForm { about: &user.about, email: &user.email, more: None });
+    let form = with_form.then_some(ProfileEditor { about: &user.about, email: &user.email, more: None });
     Ok(ProfilePage { profile: &profile, tweets: &tweets, form, message: None, saved }.render(&frame))
 }
 
 /// Answers other methods than GET at the address of a person. An address without an
 /// `@` does not exist.
-pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> Failure {
-    Failure::MethodNotAllowed
+pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> RequestError {
+    RequestError::MethodNotAllowed
 }
 
 /// POST /profile: about, email, password (may be empty), apisecret.
@@ -196,18 +196,18 @@ pub async fn change(
     State(app): State<App>,
     here: LocalPath,
     mut form: SignedFields,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     match save(&app, &form, &user_address("user", &form.user.username, "?saved")).await {
         Ok(answer) => Ok(answer),
         Err(failure) => {
-            let refused = Refused::from_failure(failure)?;
+            let refused = RefusedForm::from_failure(failure)?;
             let profile = users::profile(&mut form.visit, &form.user.username).await?;
             let tweets = reading::of_user(&mut form.visit, form.user.id, &Window::newest(PAGE)).await?;
             let (about, email) = (form.fields.text("about"), form.fields.text("email"));
             let page = ProfilePage {
                 profile: &profile,
                 tweets: &tweets,
-                form: Some(ProfileForm { about, email, more: None }),
+                form: Some(ProfileEditor { about, email, more: None }),
                 message: Some(&refused.message),
                 saved: false,
             };
@@ -235,8 +235,8 @@ mod tests {
         }
         .followed(false);
         let form = match message {
-            Some(_) => ProfileForm { about: "typed <about>", email: "typed email", more: None },
-            None => ProfileForm { about: "", email: &profile.user.email, more: None },
+            Some(_) => ProfileEditor { about: "typed <about>", email: "typed email", more: None },
+            None => ProfileEditor { about: "", email: &profile.user.email, more: None },
         };
         let page = ProfilePage {
             profile: &profile,

@@ -4,7 +4,7 @@ use super::charts::{votes_bar, votes_per_day, votes_text};
 use super::layout::Frame;
 use super::login_address;
 use super::parts::{alert, news_list, number, site_address, site_badge};
-use crate::error::{Failure, sentence};
+use crate::error::{RequestError, sentence};
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::Next;
 use crate::forms::sites::SiteVoteForm;
@@ -148,7 +148,7 @@ pub struct SiteQuery {
 }
 
 impl FromFields for SiteQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { host: fields.text("host").to_owned() })
     }
 }
@@ -159,7 +159,7 @@ pub async fn sites(
     mut visit: Visit,
     here: LocalPath,
     Form(SiteQuery { host: sought }): Form<SiteQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let not_found = match (sought.as_str(), find_host(&sought)) {
         ("", _) => None,
         (_, Ok(host)) => return Ok(Redirect::to(&site_address(&host)).into_response()),
@@ -186,9 +186,9 @@ pub async fn board(
     PathOf((board, span)): PathOf<(String, String)>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let (Ok(board), Ok(span)) = (board.parse::<Board>(), span.parse::<Span>()) else {
-        return Err(Failure::NotFound);
+        return Err(RequestError::NotFound);
     };
     let lines = sites::leaderboard(&mut visit, board, span).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -196,12 +196,12 @@ pub async fn board(
 }
 
 /// The page of a site.
-struct SitePage<'a> {
+struct SiteReputationPage<'a> {
     host: &'a Hostname,
     page: &'a site_page::SitePage,
 }
 
-impl SitePage<'_> {
+impl SiteReputationPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let totals = self.page.history.totals;
         let content = html! {
@@ -268,11 +268,11 @@ pub async fn site(
     PathOf(host): PathOf<String>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
-    let host = Hostname::parse(&host).map_err(|_| Failure::NotFound)?;
+) -> Result<Markup, RequestError> {
+    let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
     let page = site_page::site_page(&mut visit, &host, DAYS, SITE_NEWS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(SitePage { host: &host, page: &page }.render(&frame))
+    Ok(SiteReputationPage { host: &host, page: &page }.render(&frame))
 }
 
 /// POST /votesite: link, vote (1, -1 or 0), apisecret, next.
@@ -280,7 +280,7 @@ pub async fn vote(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     SignedForm { user, form: (form, back) }: SignedForm<(SiteVoteForm, Next)>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     actions::vote_site(&app, address, &user, form).await?;
     Ok(Redirect::to(back.next.as_str()))
 }
@@ -302,7 +302,7 @@ mod tests {
     fn the_page_of_a_site_tells_score_and_own_vote() {
         let (host, bob) = (Hostname::parse("a.com").unwrap(), user("2", "bob", ""));
         let page = site_page(Some(CastVote { verdict: Verdict::Bad, time: Timestamp(1) }));
-        let site = SitePage { host: &host, page: &page };
+        let site = SiteReputationPage { host: &host, page: &page };
         let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
         for part in [
             "<dd>22</dd>",
@@ -317,7 +317,7 @@ mod tests {
         }
         let (html, page) = (framed(None, |frame| site.render(frame)).into_string(), site_page(None));
         assert!(html.contains("Log in to vote") && !html.contains("/votesite"), "{html}");
-        let site = SitePage { host: &host, page: &page };
+        let site = SiteReputationPage { host: &host, page: &page };
         let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
         assert!(!html.contains("Take back my vote"), "{html}");
     }

@@ -1,16 +1,16 @@
 //! A story with its comments, and one comment with its replies.
 
-use super::ballots::{Ballot, NO_BUTTONS, vote_buttons};
-use super::comments::CommentForm;
-use super::fragments::{Content, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
+use super::comments::CommentEditor;
+use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
 use super::login_address;
 use super::parts::{
     age_as, ago, author, counted, leading_story, news_address, news_anchor, news_buttons, number, vote_counts,
 };
+use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
 use crate::App;
 use crate::autolink::autolink;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use axum::extract::State;
@@ -80,7 +80,7 @@ impl ThreadPage<'_> {
             @if news.deleted {
                 p.empty { "This story has been deleted. Its comments can still be read." }
             } @else if frame.viewer.is_some() {
-                (CommentForm::new(news.id, None, "Your comment", "Add comment").render(frame, true))
+                (CommentEditor::new(news.id, None, "Your comment", "Add comment").render(frame, true))
             } @else {
                 p { a.action href=(login_address(frame.here.as_str())) { "Log in to comment" } }
             }
@@ -88,10 +88,10 @@ impl ThreadPage<'_> {
     }
 
     fn comments(&self, frame: &Frame<'_>) -> impl Render {
-        static LIST: LazyLock<Fragment<Content>> = LazyLock::new(|| {
-            Fragment::new(|slots| html! { ol.thread role="list" { (slots.at(Content::Inner)) } })
+        static LIST: LazyLock<Fragment<ContentPlaceholder>> = LazyLock::new(|| {
+            Fragment::new(|slots| html! { ol.thread role="list" { (slots.at(ContentPlaceholder::Content)) } })
         });
-        let place = Place::alone(&self.news.news);
+        let place = CommentContext::alone(&self.news.news);
         let fragments = frame.derived::<ThreadFragments, _>(self.lines, thread_fragments);
         let lines = self.lines.get(self.shown.clone()).unwrap_or_default();
         // Of a part of a thread the depth counts from its first comment.
@@ -99,7 +99,7 @@ impl ThreadPage<'_> {
         written(move |html| {
             let fragments = fragments.as_ref().and_then(|fragments| fragments.get(self.shown.clone()));
             html.reserve(lines.iter().map(|line| line.comment.body.len() + ROOM).sum());
-            LIST.fill(html, |Content::Inner, html| {
+            LIST.fill(html, |ContentPlaceholder::Content, html| {
                 for (position, line) in lines.iter().enumerate() {
                     let fragment = fragments.and_then(|fragments| fragments.get(position));
                     let depth = line.depth.saturating_sub(above);
@@ -168,7 +168,7 @@ pub fn comment_address(address: CommentAddress) -> String {
 
 /// Where a page shows comments on an item.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct CommentContext {
     /// The item.
     pub news: NewsId,
     /// Whether it is deleted: then its comments are only read.
@@ -178,7 +178,7 @@ pub struct Place {
     pub among_others: bool,
 }
 
-impl Place {
+impl CommentContext {
     /// On a page about one item.
     #[must_use]
     pub fn alone(news: &News) -> Self {
@@ -199,7 +199,12 @@ impl Place {
 }
 
 /// A comment in a list, so many levels below the left edge.
-pub fn comment_item(frame: &Frame<'_>, place: Place, line: &ThreadLine, depth: usize) -> impl Render {
+pub fn comment_item(
+    frame: &Frame<'_>,
+    place: CommentContext,
+    line: &ThreadLine,
+    depth: usize,
+) -> impl Render {
     written(move |html| write_comment(html, frame, place, line, (depth, None)))
 }
 
@@ -207,45 +212,45 @@ pub fn comment_item(frame: &Frame<'_>, place: Place, line: &ThreadLine, depth: u
 fn write_comment(
     html: &mut String,
     frame: &Frame<'_>,
-    place: Place,
+    place: CommentContext,
     line: &ThreadLine,
     (depth, fragment): (usize, Option<&Fragment<CommentPlaceholder>>),
 ) {
     placeholders! {
-        enum Item {
+        enum CommentItemPart {
             Depth,
             Anchor,
             Buttons,
             Comment,
         }
     }
-    static ITEM: LazyLock<Fragment<Item>> = LazyLock::new(|| {
+    static ITEM: LazyLock<Fragment<CommentItemPart>> = LazyLock::new(|| {
         Fragment::new(|slots| {
             html! {
-                li class={ "item comment depth-" (slots.at(Item::Depth)) } id=(slots.at(Item::Anchor)) data-item {
-                    (slots.at(Item::Buttons))
-                    (slots.at(Item::Comment))
+                li class={ "item comment depth-" (slots.at(CommentItemPart::Depth)) } id=(slots.at(CommentItemPart::Anchor)) data-item {
+                    (slots.at(CommentItemPart::Buttons))
+                    (slots.at(CommentItemPart::Comment))
                 }
             }
         })
     });
     let comment = &line.comment;
-    let Place { news, news_deleted, .. } = place;
+    let CommentContext { news, news_deleted, .. } = place;
     let anchor = place.anchor(comment.id);
     let fill = |placeholder, html: &mut String| match placeholder {
         CommentPlaceholder::Age => ago(frame.now.seconds_since(comment.ctime)).render_to(html),
         CommentPlaceholder::Links => comment_links(frame, place, comment).render_to(html),
     };
     ITEM.fill(html, |placeholder, html| match placeholder {
-        Item::Depth => depth.min(DEEPEST_INDENT).render_to(html),
-        Item::Anchor => anchor.render_to(html),
-        Item::Buttons if comment.deleted || news_deleted => NO_BUTTONS.render_to(html),
-        Item::Buttons => {
-            let ballot = Ballot::Comment(CommentAddress { news, comment: comment.id });
+        CommentItemPart::Depth => depth.min(DEEPEST_INDENT).render_to(html),
+        CommentItemPart::Anchor => anchor.render_to(html),
+        CommentItemPart::Buttons if comment.deleted || news_deleted => NO_BUTTONS.render_to(html),
+        CommentItemPart::Buttons => {
+            let target = VoteTarget::Comment(CommentAddress { news, comment: comment.id });
             let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
-            vote_buttons(frame, ballot, my_vote, anchor).render_to(html);
+            vote_buttons(frame, target, my_vote, anchor).render_to(html);
         }
-        Item::Comment => match fragment {
+        CommentItemPart::Comment => match fragment {
             Some(fragment) => fragment.fill(html, fill),
             None => {
                 comment_markup(news, line, frame.link_target(), &Slots::filled_by(&fill)).render_to(html);
@@ -288,16 +293,16 @@ fn comment_markup(
 }
 
 /// The links to answer a comment, and to change it for who may.
-fn comment_links(frame: &Frame<'_>, place: Place, comment: &Comment) -> impl Render {
+fn comment_links(frame: &Frame<'_>, place: CommentContext, comment: &Comment) -> impl Render {
     placeholders! {
-        enum Reply {
+        enum ReplyLinkPart {
             News,
             Comment,
         }
     }
-    static REPLY: LazyLock<Fragment<Reply>> = LazyLock::new(|| {
+    static REPLY: LazyLock<Fragment<ReplyLinkPart>> = LazyLock::new(|| {
         Fragment::new(|slots| {
-            let (news, comment) = (slots.at(Reply::News), slots.at(Reply::Comment));
+            let (news, comment) = (slots.at(ReplyLinkPart::News), slots.at(ReplyLinkPart::Comment));
             html! { " " a href={ "/reply/" (news) "/" (comment) } rel="nofollow" { "reply" } }
         })
     });
@@ -310,8 +315,8 @@ fn comment_links(frame: &Frame<'_>, place: Place, comment: &Comment) -> impl Ren
     written(move |html| {
         if may_reply {
             REPLY.fill(html, |placeholder, html| match placeholder {
-                Reply::News => news.0.render_to(html),
-                Reply::Comment => id.0.render_to(html),
+                ReplyLinkPart::News => news.0.render_to(html),
+                ReplyLinkPart::Comment => id.0.render_to(html),
             });
         }
         if may_edit {
@@ -329,7 +334,7 @@ pub async fn thread(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let Thread { news, lines } = threads::get(&mut visit, id).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(ThreadPage { news: &news, lines: &lines, shown: 0..lines.len(), only: None }.render(&frame))
@@ -341,7 +346,7 @@ pub async fn one_comment(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let thread = threads::get(&mut visit, news).await?;
     let shown = thread.below(comment).ok_or(Refusal::NoSuchComment)?;
     let frame = Frame::of(&app, &mut visit, &here).await?;

@@ -4,7 +4,7 @@ use super::layout::Frame;
 use super::parts::{counted, empty_list};
 use crate::App;
 use crate::actions;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::topics::{MergeForm, RenameForm};
 use crate::local_path::LocalPath;
@@ -126,7 +126,7 @@ pub struct TopicsQuery {
 }
 
 impl FromFields for TopicsQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { moving: fields.get("moving").is_some() })
     }
 }
@@ -137,7 +137,7 @@ pub async fn topics(
     mut visit: Visit,
     here: LocalPath,
     Form(query): Form<TopicsQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let overview = topics::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(TopicsPage { overview: &overview, moving: query.moving }.render(&frame))
@@ -147,7 +147,7 @@ pub async fn topics(
 pub async fn rename(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<RenameForm>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     Ok(lead_on(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?))
 }
 
@@ -155,7 +155,7 @@ pub async fn rename(
 pub async fn merge(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<MergeForm>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     Ok(lead_on(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?))
 }
 

@@ -1,11 +1,11 @@
 //! Tweets: how one is shown, its own page, deleting it.
 
-use super::fragments::{Content, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
+use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
 use super::parts::{OUTSIDE, age_as, ago, news_address, number, title_link};
 use super::profile_address;
 use crate::App;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use crate::viewer::{SignedForm, SignedIn};
@@ -54,25 +54,25 @@ pub fn person_link(username: &str, fullname: &str) -> Markup {
 /// Tweets one below the other.
 pub fn tweet_list(frame: &Frame<'_>, lines: &[TweetLine]) -> impl Render {
     placeholders! {
-        enum Item {
+        enum TweetItemPart {
             Id,
             Tweet,
         }
     }
-    static LIST: LazyLock<Fragment<Content>> = LazyLock::new(|| {
-        Fragment::new(|slots| html! { ol.tweets role="list" { (slots.at(Content::Inner)) } })
+    static LIST: LazyLock<Fragment<ContentPlaceholder>> = LazyLock::new(|| {
+        Fragment::new(|slots| html! { ol.tweets role="list" { (slots.at(ContentPlaceholder::Content)) } })
     });
-    static ITEM: LazyLock<Fragment<Item>> = LazyLock::new(|| {
+    static ITEM: LazyLock<Fragment<TweetItemPart>> = LazyLock::new(|| {
         Fragment::new(|slots| {
-            html! { li.tweet #{ "tweet-" (slots.at(Item::Id)) } data-item { (slots.at(Item::Tweet)) } }
+            html! { li.tweet #{ "tweet-" (slots.at(TweetItemPart::Id)) } data-item { (slots.at(TweetItemPart::Tweet)) } }
         })
     });
     written(move |html| {
-        LIST.fill(html, |Content::Inner, html| {
+        LIST.fill(html, |ContentPlaceholder::Content, html| {
             for line in lines {
                 ITEM.fill(html, |placeholder, html| match placeholder {
-                    Item::Id => line.tweet.id.0.render_to(html),
-                    Item::Tweet => tweet(frame, line).render_to(html),
+                    TweetItemPart::Id => line.tweet.id.0.render_to(html),
+                    TweetItemPart::Tweet => tweet(frame, line).render_to(html),
                 });
             }
         });
@@ -180,7 +180,7 @@ pub async fn show(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let line = reading::tweet(&mut visit, id).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Tweet by {}", line.username);
@@ -198,7 +198,7 @@ pub async fn delete_form(
     State(app): State<App>,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let line = reading::tweet(&mut visit, id).await?;
     line.tweet.may_delete(&user)?;
     let frame = Frame::for_user(&app, &here, &user);
@@ -220,7 +220,7 @@ pub async fn delete(
     PathOf(id): PathOf<TweetId>,
     State(app): State<App>,
     form: SignedForm<()>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     tweets::delete_tweet(&app.site, app.moment(), &form.user, id).await?;
     Ok(Redirect::to("/home"))
 }
