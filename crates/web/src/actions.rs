@@ -1,5 +1,5 @@
-//! What the form of a page and the API call of an action have in common: they call the
-//! domain with what the form says.
+//! The code that a page's form and the API call of the same action share: it passes the
+//! parsed form to the domain.
 
 use super::App;
 use super::api::comments::CommentChange;
@@ -9,8 +9,8 @@ use super::forms::comments::{CommentForm, CommentVoteForm};
 use super::forms::news::{NewsVoteForm, SubmissionForm};
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
+use crate::limits::LONG_ACTION_WAIT;
 use std::net::IpAddr;
-use std::time::Duration;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::account;
@@ -27,9 +27,6 @@ use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, TweetId};
 use tidings_domain::values::text::Body;
 use tidings_domain::values::topic::Topic;
 use tidings_domain::votes;
-
-/// How long a response waits for a long action, which continues afterwards.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Creates an account, for both the form and the API.
 pub(super) async fn open_account(
@@ -123,7 +120,7 @@ pub(super) async fn move_topic(
         }
         moved
     });
-    let articles = match tokio::time::timeout(PATIENCE, moving).await {
+    let articles = match tokio::time::timeout(LONG_ACTION_WAIT, moving).await {
         Ok(Ok(moved)) => Some(moved?),
         Ok(Err(_)) => return Err(RequestError::Panic),
         Err(_) => None,
@@ -185,7 +182,7 @@ pub(super) async fn unfollow(app: &App, user: &User, form: &FollowForm) -> Resul
     follows::unfollow(&app.site, app.moment(), user, &form.username).await.map_err(unknown_name)
 }
 
-/// The failure of what is asked of a user by name.
+/// The error for an action on a user who is given by name.
 pub(super) fn unknown_name(error: Error) -> RequestError {
     match error {
         Error::Refused(Refusal::NoSuchUser) => RequestError::NobodyOfThatName,
@@ -204,7 +201,7 @@ pub(super) async fn vote_site(
 }
 
 /// Bans a voter or lifts the ban, for both the form and the API. Returns whether all
-/// votes have been updated; if not, that continues after the response.
+/// votes have been updated; if not, the update continues after the response.
 pub(super) async fn ban_voter(
     app: &App,
     user: User,
@@ -212,19 +209,19 @@ pub(super) async fn ban_voter(
     is_ban: bool,
 ) -> Result<bool, RequestError> {
     let (site, now, voter) = (app.site.clone(), app.now(), form.user_id);
-    let moving = tokio::spawn(async move {
-        let moved = if is_ban {
+    let task = tokio::spawn(async move {
+        let result = if is_ban {
             sites::ban(&site, now, &user, voter).await
         } else {
             sites::unban(&site, now, &user, voter).await
         };
-        if let Err(error @ (Error::Store(_) | Error::Busy | Error::Internal(_))) = &moved {
+        if let Err(error @ (Error::Store(_) | Error::Busy | Error::Internal(_))) = &result {
             tracing::warn!(%error, "ban interrupted; repeat it or restart the server to continue");
         }
-        moved
+        result
     });
-    match tokio::time::timeout(PATIENCE, moving).await {
-        Ok(Ok(moved)) => Ok(moved.map(|()| true)?),
+    match tokio::time::timeout(LONG_ACTION_WAIT, task).await {
+        Ok(Ok(result)) => Ok(result.map(|()| true)?),
         Ok(Err(_)) => Err(RequestError::Panic),
         Err(_) => Ok(false),
     }

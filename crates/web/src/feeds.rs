@@ -10,6 +10,7 @@ use super::pages::parts::{moment, news_address};
 use super::pages::profile_address;
 use super::pages::tweets::{posted_at, tweet_address};
 use super::path::{AtName, PathOf};
+use crate::limits::{FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS};
 use crate::settings::SiteSettings;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -25,13 +26,6 @@ use tidings_domain::timelines::reading;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::topic::TopicChoice;
-
-/// Stories in a feed.
-const ITEMS: u64 = 30;
-/// Tweets in a feed.
-const TWEETS: usize = 30;
-/// Characters of a tweet that become the title of its entry.
-const TITLE: usize = 80;
 
 const ATOM: &str = "application/atom+xml; charset=utf-8";
 
@@ -117,7 +111,7 @@ pub async fn of_user(
 ) -> Result<impl IntoResponse, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let user = users::profile(&mut visit, &name).await?.user.clone();
-    let lines = reading::of_user(&mut visit, user.id, &Window::newest(TWEETS)).await?.lines;
+    let lines = reading::of_user(&mut visit, user.id, &Window::newest(FEED_TWEETS)).await?.lines;
     let document = tweets_document(&app.settings.site, &user.username, user.ctime, &lines);
     Ok((headers(ATOM), document))
 }
@@ -125,7 +119,7 @@ pub async fn of_user(
 /// The latest stories, for no viewer in particular.
 async fn latest(app: &App) -> Result<Vec<NewsLine>, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
-    let mut lines = news::lists::latest(&mut visit, 0, ITEMS).await?.lines;
+    let mut lines = news::lists::latest(&mut visit, 0, FEED_STORIES).await?.lines;
     lines.retain(|line| !line.news.deleted);
     Ok(lines)
 }
@@ -283,7 +277,7 @@ impl AtomFeed<'_> {
 /// The first line of a tweet, shortened if it is long: an entry needs a title.
 fn title_of(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
-    match line.char_indices().nth(TITLE) {
+    match line.char_indices().nth(FEED_TITLE_CHARACTERS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),
     }

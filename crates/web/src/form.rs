@@ -5,13 +5,8 @@
 //! UTF-8: nobody downstream has to think of them.
 
 use super::error::RequestError;
+use crate::limits::{MAX_FIELDS, SHOWN_NAME_CHARACTERS};
 use percent_encoding::percent_decode;
-
-/// The largest body that any form of the site needs: the longest URL and text,
-/// each character of four bytes and percent-encoded, and some room.
-pub const BODY_LIMIT: usize = 128 * 1024;
-/// The most fields in one form.
-const MAX_FIELDS: usize = 32;
 
 /// The fields of a form, in their order.
 #[derive(Default)]
@@ -161,7 +156,7 @@ fn decode(encoded: &[u8]) -> Result<String, Malformed> {
 
 /// A name from outside, short enough for an error message.
 fn shown(name: &str) -> String {
-    name.chars().take(40).collect()
+    name.chars().take(SHOWN_NAME_CHARACTERS).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Avatars: a small drawing of our own, or the picture that a user keeps at
 //! Gravatar.
 
+use crate::limits::GRAVATAR_PIXELS;
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
@@ -13,7 +14,6 @@ const COLOURS: [&str; 12] = [
 const ROWS: usize = 5;
 /// The left half and the middle; the right half is the left one mirrored.
 const DRAWN_COLUMNS: usize = 3;
-const GRAVATAR_MOST_PIXELS: u32 = 2048;
 
 /// A drawing of five by five squares, symmetric, the same for the same seed,
 /// as an SVG of `size` pixels. It holds nothing of the seed but its digest, so
@@ -37,7 +37,7 @@ pub fn identicon(seed: &str, size: u32) -> String {
 #[must_use]
 pub fn gravatar_url(email: &str, size: u32) -> String {
     let digest = hex::encode(Sha256::digest(email.trim().to_lowercase().as_bytes()));
-    let size = size.clamp(1, GRAVATAR_MOST_PIXELS);
+    let size = size.clamp(1, GRAVATAR_PIXELS);
     format!("https://www.gravatar.com/avatar/{digest}?s={size}&d=identicon")
 }
 

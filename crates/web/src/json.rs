@@ -2,7 +2,8 @@
 
 use super::App;
 use super::error::RequestError;
-use super::form::{BODY_LIMIT, Malformed};
+use super::form::Malformed;
+use super::limits::BODY_BYTES;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
@@ -29,7 +30,7 @@ impl FromRequest<App> for Json {
 /// refused before it is sent.
 pub async fn read_body(request: Request, app: &App) -> Result<Bytes, RequestError> {
     let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    if announced.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > BODY_LIMIT) {
+    if announced.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > BODY_BYTES) {
         return Err(RequestError::TooLarge);
     }
     Bytes::from_request(request, app).await.map_err(|_| RequestError::TooLarge)

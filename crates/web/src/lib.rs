@@ -15,6 +15,7 @@ pub mod forms;
 pub mod headers;
 pub mod identicon;
 pub mod json;
+pub mod limits;
 pub mod live;
 pub mod local_path;
 pub mod mail;

@@ -9,6 +9,7 @@ use super::App;
 use super::error::RequestError;
 use super::form::Form;
 use super::paging::SinceQuery;
+use crate::limits::{STREAM_KEEP_ALIVE, STREAM_LIFETIME, STREAM_QUEUE, STREAMS_PER_USER};
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -16,7 +17,6 @@ use axum::response::{IntoResponse, Response};
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::live::{self, NewTweet};
@@ -28,17 +28,6 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 
-/// The most streams of one user at the same time.
-const STREAMS_PER_USER: usize = 8;
-/// What may wait for a stream. One that is behind by more ends, and the
-/// browser opens another.
-const WAITING: usize = 64;
-/// How often an idle stream sends a line that means nothing, so that proxies
-/// keep it open and a reader who is gone is noticed.
-const KEEP_ALIVE: Duration = Duration::from_secs(25);
-/// How long a stream lives. The browser opens another by itself, and is asked
-/// again who it is.
-const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// Tells nginx not to collect the answer before it passes it on.
 const UNBUFFERED: (HeaderName, &str) = (HeaderName::from_static("x-accel-buffering"), "no");
 
@@ -77,7 +66,7 @@ impl Hub {
     fn open(self: &Arc<Self>, site: &Arc<Site>, reader: UserId) -> Result<Place, RequestError> {
         let mut guard = self.streams();
         let streams = &mut *guard;
-        let (sender, told) = channel(WAITING);
+        let (sender, told) = channel(STREAM_QUEUE);
         let number = streams.opened;
         // Without the sender the stream ends by itself.
         if !streams.is_closed {
@@ -255,12 +244,12 @@ pub async fn events(
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let place = app.live.open(&app.site, reader)?;
-    let ends = Instant::now() + LIFETIME;
+    let ends = Instant::now() + STREAM_LIFETIME;
     let counter = Counter { app, place, since, count: None, counted_at: 0.0, ends };
     let events = futures_util::stream::unfold(counter, async |mut counter| {
         let count = counter.next().await?;
         Some((Ok::<_, Infallible>(Event::default().event("new").data(count.to_string())), counter))
     });
-    let sse = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+    let sse = Sse::new(events).keep_alive(KeepAlive::new().interval(STREAM_KEEP_ALIVE));
     Ok(([UNBUFFERED], sse).into_response())
 }

@@ -1,12 +1,10 @@
 //! Addresses within this site, to go on to after a form.
 
+use crate::limits::LOCAL_PATH_BYTES;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use std::convert::Infallible;
 use std::fmt;
-
-/// The longest address that is gone back to: a bookmarklet's is the longest.
-const MAX_LENGTH: usize = 8_192;
 
 /// An address within this site: a path, with or without query and fragment.
 /// What is none is the front page, so that no form leads a visitor away.
@@ -22,7 +20,7 @@ impl LocalPath {
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-        if plain && text.len() <= MAX_LENGTH && text.starts_with('/') && !text.starts_with("//") {
+        if plain && text.len() <= LOCAL_PATH_BYTES && text.starts_with('/') && !text.starts_with("//") {
             Self(text.to_owned())
         } else {
             Self("/".to_owned())
@@ -91,7 +89,7 @@ mod tests {
         ] {
             assert_eq!(LocalPath::parse(bad).as_str(), "/", "{bad:?}");
         }
-        assert_eq!(LocalPath::parse(&format!("/{}", "a".repeat(MAX_LENGTH))).as_str(), "/");
+        assert_eq!(LocalPath::parse(&format!("/{}", "a".repeat(LOCAL_PATH_BYTES))).as_str(), "/");
     }
 
     #[test]

@@ -3,12 +3,10 @@
 use super::error::RequestError;
 use super::form::{Fields, FromFields};
 use super::openapi::values;
+use crate::limits::TIMELINE_ENTRIES;
 use tidings_domain::values::cursor::{Cursor, Window};
 use tidings_domain::values::limits::MAX_PAGE;
 use utoipa::IntoParams;
-
-/// Entries on a page, and by default in a response of the API.
-pub const PAGE: usize = 50;
 
 /// The part of a list that a call of the API asks for.
 #[derive(Debug, IntoParams)]
@@ -28,7 +26,7 @@ pub struct WindowQuery {
 impl FromFields for WindowQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let count = match fields.get("count") {
-            None => PAGE,
+            None => TIMELINE_ENTRIES,
             Some(text) => {
                 text.parse().ok().filter(|count| (1..=MAX_PAGE).contains(count) && is_plain(text)).ok_or(
                     RequestError::Field {
@@ -62,7 +60,7 @@ impl FromFields for PageQuery {
 
 impl From<PageQuery> for Window {
     fn from(PageQuery { before }: PageQuery) -> Self {
-        Self { before, since: None, count: PAGE }
+        Self { before, since: None, count: TIMELINE_ENTRIES }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The variable parts of an address. If one cannot be parsed, the response is a 404.
 
 use super::error::RequestError;
+use crate::limits::MAX_START;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use serde::Deserialize;
@@ -32,9 +33,6 @@ impl TryFrom<String> for AtName {
     }
 }
 
-/// The last position in a list that can be asked for: more than any list has.
-pub const FARTHEST: u64 = 1_000_000_000;
-
 /// The number of entries in a list before the page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -45,7 +43,7 @@ impl TryFrom<String> for Start {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         match text.parse() {
-            Ok(start) if start <= FARTHEST && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Ok(start) if start <= MAX_START && text.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Ok(Self(start))
             }
             _ => Err("not a position in a list"),

@@ -1,7 +1,7 @@
 //! Every address of the site.
 
 use super::error::{self, RequestError};
-use super::form::BODY_LIMIT;
+use super::limits::BODY_BYTES;
 use super::{App, api, assets, feeds, headers, live, openapi, pages, reputation, response_cache};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -19,7 +19,7 @@ pub fn router(app: App) -> Router {
         .merge(reputation_routes())
         .fallback(async || RequestError::NotFound)
         .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(from_fn_with_state(app.clone(), error::answer))
         .layer(CompressionLayer::new())
         .layer(from_fn(headers::set_headers))

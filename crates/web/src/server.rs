@@ -3,6 +3,7 @@
 
 use super::response_cache::respond_cached;
 use super::{App, router};
+use crate::limits::{HEAD_TIMEOUT, MAX_CONNECTIONS, WRITE_TIMEOUT};
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
@@ -23,13 +24,6 @@ use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 use tower_service::Service;
 
-/// How long a client may take to send the head of a request. A connection
-/// that is kept open without a request ends after the same time.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a client may take no byte of an answer.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// The most connections at once; further ones wait to be accepted.
-const MAX_CONNECTIONS: usize = 10_000;
 /// How long to wait when no connection can be accepted, as when the process
 /// has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(500);

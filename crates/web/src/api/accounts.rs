@@ -21,10 +21,10 @@ use utoipa::ToSchema;
 #[schema(as = Secrets)]
 pub struct SecretsResponse {
     status: Status,
-    /// The session, to be sent as the cookie `auth`.
+    /// The session token. Send it as the cookie `auth`.
     #[schema(value_type = values::Secret)]
     auth: String,
-    /// The field that every form needs.
+    /// The secret that every POST of the session must send as the field `apisecret`.
     #[schema(value_type = values::Secret)]
     apisecret: String,
 }
@@ -35,7 +35,7 @@ impl From<Session> for SecretsResponse {
     }
 }
 
-/// Creates an account and logs it in.
+/// Create an account and log in.
 #[utoipa::path(
     post,
     path = "/api/create_account",
@@ -50,7 +50,7 @@ pub async fn create_account(
     Ok(Json(actions::open_account(&app, &form, address).await?.into()))
 }
 
-/// Logs in.
+/// Log in.
 #[utoipa::path(
     post,
     path = "/api/login",
@@ -65,7 +65,7 @@ pub async fn log_in(
     Ok(Json(actions::open_session(&app, &form, address).await?.into()))
 }
 
-/// Logs in; prefer POST.
+/// Log in. Prefer POST, which keeps the password out of logs.
 #[utoipa::path(get, path = "/api/login", params(Credentials), responses((status = 200, body = SecretsResponse)))]
 pub async fn log_in_by_get(
     app: State<App>,
@@ -75,7 +75,7 @@ pub async fn log_in_by_get(
     log_in(app, address, query).await
 }
 
-/// Ends the session everywhere.
+/// Log out in all browsers.
 #[utoipa::path(
     post,
     path = "/api/logout",
@@ -90,7 +90,7 @@ pub async fn log_out(
     Ok(Json(DONE))
 }
 
-/// Mails a link for setting a new password.
+/// Request a mail with a link to set a new password.
 #[utoipa::path(
     post,
     path = "/api/reset-password",
@@ -105,7 +105,7 @@ pub async fn reset_password(
     Ok(Json(DONE))
 }
 
-/// Mails a link for setting a new password; prefer POST.
+/// Request a mail with a link to set a new password. Prefer POST.
 #[utoipa::path(
     get,
     path = "/api/reset-password",
@@ -119,9 +119,9 @@ pub async fn reset_password_by_get(
     reset_password(app, query).await
 }
 
-/// Changes what users say about themselves, the e-mail address and the password.
+/// Change the profile, the e-mail address and the password.
 ///
-/// With a new password the answer sets the cookie of the new session.
+/// After a change of the password, the response sets the cookie of a new session.
 #[utoipa::path(
     post,
     path = "/api/updateprofile",

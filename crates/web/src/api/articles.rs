@@ -46,9 +46,9 @@ struct ArticleEntry {
     /// The time of submission.
     #[schema(value_type = u64)]
     time: Timestamp,
-    /// The votes that count.
+    /// The number of votes that count towards the score.
     votes: i64,
-    /// The score, which orders the list by score.
+    /// The score: the time of submission in seconds, plus 432 for each vote that counts.
     #[schema(value_type = f64)]
     #[serde(serialize_with = "whole_if_possible")]
     score: f64,
@@ -73,20 +73,20 @@ struct TopicEntry {
     articles: u64,
 }
 
-/// What became of renaming or merging a topic.
+/// The outcome of renaming or merging a topic.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TopicMoved)]
 pub struct TopicMovedResponse {
     status: Status,
-    /// Whether all articles were moved; otherwise it goes on in the background.
+    /// Whether all articles have been moved. If not, the move continues in the background.
     finished: bool,
-    /// The number of articles that were moved, when it is finished.
+    /// The number of articles moved. Missing until the move is finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u64, required = false)]
     articles: Option<u64>,
 }
 
-/// Articles, the best or the newest first.
+/// List articles, best or newest first.
 #[utoipa::path(
     get,
     path = "/api/articles/{order}/{page}",
@@ -101,7 +101,7 @@ pub async fn all(
     Ok(Json(lists::all(&mut visit, order, page).await?.into()))
 }
 
-/// Articles of a topic, or of several.
+/// List the articles of one or more topics.
 #[utoipa::path(
     get,
     path = "/api/topic/{name}/{order}/{page}",
@@ -159,8 +159,8 @@ impl From<ArticleLine> for ArticleEntry {
     }
 }
 
-/// Writes a score as a number without a fraction, which it has none of unless
-/// another program gave it one.
+/// Writes a score as a whole number. Only a score that another program wrote can have a
+/// fraction.
 fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     match score.to_string().parse::<i64>() {
         Ok(whole) => serializer.serialize_i64(whole),
@@ -168,7 +168,7 @@ fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok,
     }
 }
 
-/// All topics, those with the most articles first.
+/// List all topics, those with the most articles first.
 #[utoipa::path(get, path = "/api/topics", responses((status = 200, body = TopicListResponse)))]
 pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>, RequestError> {
     let overview = topics::all(&mut visit).await?;
@@ -177,7 +177,7 @@ pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>, Request
     Ok(Json(TopicListResponse { status: Status::Ok, topics: overview.topics.iter().map(entry).collect() }))
 }
 
-/// Renames a topic, for administrators.
+/// Rename a topic (administrators only).
 #[utoipa::path(
     post,
     path = "/api/renametopic",
@@ -192,7 +192,7 @@ pub async fn rename(
     Ok(Json(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?.into()))
 }
 
-/// Merges a topic into another, for administrators.
+/// Merge a topic into another one (administrators only).
 #[utoipa::path(
     post,
     path = "/api/mergetopic",
@@ -219,7 +219,7 @@ mod tests {
     use serde_json::{json, value};
 
     #[test]
-    fn scores_are_whole_numbers_where_they_can_be() {
+    fn scores_without_a_fraction_are_written_as_whole_numbers() {
         let written = |score: f64| whole_if_possible(&score, value::Serializer).ok();
         assert_eq!(written(1_800_000_432.0), Some(json!(1_800_000_432)));
         assert_eq!(written(0.5), Some(json!(0.5)));

@@ -20,7 +20,7 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{CommentId, NewsId, UserId};
 use utoipa::ToSchema;
 
-/// A comment that was written, changed or deleted.
+/// The outcome of writing, editing or deleting a comment.
 #[derive(Serialize, ToSchema)]
 #[schema(as = CommentPosted)]
 pub struct CommentPostedResponse {
@@ -42,11 +42,11 @@ pub struct CommentPostedResponse {
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CommentChange {
-    /// It was written.
+    /// The comment was written.
     Insert,
-    /// It was changed.
+    /// The comment was edited.
     Update,
-    /// It was deleted.
+    /// The comment was deleted.
     Delete,
 }
 
@@ -63,7 +63,7 @@ enum ParentId {
 #[schema(as = CommentVoted)]
 pub struct CommentVotedResponse {
     status: Status,
-    /// The comment, as it was sent.
+    /// The comment, as in the request.
     #[schema(value_type = values::CommentAddress)]
     comment_id: String,
 }
@@ -77,40 +77,41 @@ pub struct CommentTreeResponse {
     comments: Vec<CommentEntry<'static>>,
 }
 
-/// A comment with the comments below it.
+/// A comment with its replies.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Comment)]
 struct CommentEntry<'a> {
-    /// The number within the story.
+    /// The id, unique within the story.
     #[schema(value_type = u64)]
     id: CommentId,
     /// The time of writing.
     #[schema(value_type = u64)]
     ctime: Timestamp,
-    /// The author; null when the account is gone.
+    /// The author; null if the account no longer exists.
     #[schema(value_type = Option<values::StoredUsername>, required = true)]
     username: Option<&'a str>,
     /// The number of votes up.
     up: usize,
     /// The number of votes down.
     down: usize,
-    /// The caller's own vote.
+    /// The caller's own vote; null if there is none.
     #[schema(required = true)]
     voted: Option<VoteType>,
     /// The text; missing in a deleted comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = values::StoredComment, required = false)]
     body: Option<&'a str>,
-    /// True in a deleted comment, which is there because of its replies; otherwise missing.
+    /// True for a deleted comment, which is listed because of its replies; otherwise missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
     deleted: Option<bool>,
-    /// The comments below it. They are written one by one.
+    /// The replies.
     #[schema(value_type = Vec<CommentEntry<'static>>, no_recursion)]
+    // Always empty here: `tree` writes the replies one by one.
     replies: [(); 0],
 }
 
-/// Writes, edits or deletes a comment.
+/// Write, edit or delete a comment.
 #[utoipa::path(
     post,
     path = "/api/postcomment",
@@ -132,7 +133,7 @@ pub async fn post(
     }))
 }
 
-/// Votes on a comment.
+/// Vote on a comment.
 #[utoipa::path(
     post,
     path = "/api/votecomment",
@@ -148,7 +149,7 @@ pub async fn vote(
     Ok(Json(CommentVotedResponse { status: Status::Ok, comment_id: form.comment_id.to_string() }))
 }
 
-/// The comments of an item, as a tree.
+/// Get the comments of a story as a tree.
 #[utoipa::path(
     get,
     path = "/api/getcomments/{news_id}",
@@ -162,8 +163,8 @@ pub async fn thread(PathOf(id): PathOf<NewsId>, mut visit: Visit) -> Result<Resp
     Ok(([(header::CONTENT_TYPE, json)], body).into_response())
 }
 
-/// The comments as nested JSON. Written without recursion, since a thread may
-/// be deeper than a stack.
+/// The comments as nested JSON. Written without recursion, because a deep thread could
+/// overflow the stack.
 fn tree(thread: &Thread, viewer: Option<UserId>) -> Result<String, Error> {
     let mut json = String::from("[");
     let mut open = 0_usize;
@@ -189,7 +190,7 @@ fn tree(thread: &Thread, viewer: Option<UserId>) -> Result<String, Error> {
             replies: [],
         })
         .map_err(|error| Error::Internal(error.to_string()))?;
-        // The array of replies stays open for those that follow.
+        // The array of replies stays open for the comments that follow.
         json.push_str(written.strip_suffix("]}").unwrap_or(&written));
         open += 1;
     }

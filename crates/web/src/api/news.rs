@@ -19,7 +19,7 @@ use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits;
 use utoipa::ToSchema;
 
-/// A story that was submitted or changed.
+/// The outcome of submitting or editing a story.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Submitted)]
 pub struct SubmittedResponse {
@@ -29,7 +29,7 @@ pub struct SubmittedResponse {
     news_id: NewsId,
 }
 
-/// A story that was deleted.
+/// The outcome of deleting a story.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NewsDeleted)]
 pub struct NewsDeletedResponse {
@@ -67,16 +67,16 @@ struct NewsEntry {
     down: i64,
     /// The number of comments.
     comments: u64,
-    /// The author; null when the account is gone.
+    /// The author; null if the account no longer exists.
     #[schema(value_type = Option<values::StoredUsername>, required = true)]
     username: Option<String>,
-    /// The caller's own vote, if there is one.
+    /// The caller's own vote; missing if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = VoteType, required = false)]
     voted: Option<VoteType>,
 }
 
-/// Submits an item, or edits one.
+/// Submit or edit a story.
 #[utoipa::path(
     post,
     path = "/api/submit",
@@ -92,7 +92,7 @@ pub async fn submit(
     Ok(Json(SubmittedResponse { status: Status::Ok, news_id }))
 }
 
-/// Deletes an item.
+/// Delete a story.
 #[utoipa::path(
     post,
     path = "/api/delnews",
@@ -108,7 +108,7 @@ pub async fn delete(
     Ok(Json(NewsDeletedResponse { status: Status::Ok, news_id: -1 }))
 }
 
-/// Votes on an item.
+/// Vote on a story.
 #[utoipa::path(
     post,
     path = "/api/votenews",
@@ -124,7 +124,7 @@ pub async fn vote(
     Ok(Json(DONE))
 }
 
-/// Lists items.
+/// List stories.
 #[utoipa::path(
     get,
     path = "/api/getnews/{sort}/{start}/{count}",

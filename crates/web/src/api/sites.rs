@@ -1,5 +1,5 @@
-//! The reputation of sites: votes of accounts, histories, leaderboards, the
-//! lookup that does not tell what is looked up, and what administrators need.
+//! The reputation of sites: votes, histories, leaderboards, the lookup by hash prefix, and
+//! the calls for administrators.
 
 use super::{DONE, DoneResponse, Status};
 use crate::error::RequestError;
@@ -10,6 +10,7 @@ use crate::forms::sites::{
 use crate::json::{self, hostname};
 use crate::openapi::{FORM, values};
 use crate::path::PathOf;
+use crate::response_cache::has_current_version;
 use crate::viewer::{ClientAddress, SignedForm, SignedIn};
 use crate::{App, actions};
 use axum::Json;
@@ -31,7 +32,7 @@ use utoipa::ToSchema;
 #[schema(as = OwnVotes)]
 pub struct OwnVotesResponse {
     status: Status,
-    /// In the order of the hosts that were sent.
+    /// In the order of the hosts in the request.
     votes: Vec<OwnVote>,
 }
 
@@ -40,10 +41,10 @@ pub struct OwnVotesResponse {
 struct OwnVote {
     #[schema(value_type = values::Host)]
     link: String,
-    /// The vote; 0 when there is none.
+    /// The vote; 0 if there is none.
     #[schema(value_type = values::VoteNumber)]
     vote: i64,
-    /// The time of the vote; null when there is none.
+    /// The time of the vote; null if there is none.
     #[schema(value_type = Option<values::Time>, required = true)]
     time: Option<String>,
 }
@@ -61,7 +62,7 @@ pub struct SiteHistoryResponse {
     sum: i64,
     /// The number of all votes.
     count: i64,
-    /// The days with votes, earliest first.
+    /// The days that have votes, earliest first.
     days: Vec<DayEntry>,
 }
 
@@ -87,7 +88,7 @@ pub struct LeaderboardResponse {
 struct LeaderboardEntry {
     #[schema(value_type = values::Host)]
     link: String,
-    /// The score, from all votes.
+    /// The score, computed from all votes.
     #[schema(value_type = values::ScoreName)]
     score: &'static str,
     /// The sum of the votes within the span.
@@ -96,7 +97,7 @@ struct LeaderboardEntry {
     count: i64,
 }
 
-/// Sites whose SHA-256 begins as was asked.
+/// The scores of the sites whose SHA-256 starts with the prefix.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PrefixScores)]
 pub struct PrefixScoresResponse {
@@ -122,7 +123,7 @@ impl SiteScore {
     }
 }
 
-/// What administrators see of a voter.
+/// A voter, for administrators.
 #[derive(Serialize, ToSchema)]
 #[schema(as = VoterFound)]
 pub struct VoterFoundResponse {
@@ -140,7 +141,7 @@ struct VoterEntry {
     #[schema(value_type = values::Time)]
     created_at: String,
     is_banned: bool,
-    /// The number of votes, whether or not they count.
+    /// The number of votes, including those that do not count.
     count: u64,
 }
 
@@ -181,10 +182,10 @@ struct TopVoter {
     sum: i64,
 }
 
-/// How long a lookup by prefix may be kept: scores change slowly.
-const KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
+/// How long clients may cache a lookup by prefix: scores change slowly.
+const PREFIX_CACHING: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
-/// Votes on a site, changes the vote, or takes it back with 0.
+/// Vote on a site, change the vote, or take it back with 0.
 #[utoipa::path(
     post,
     path = "/api/sites/vote",
@@ -201,7 +202,7 @@ pub async fn vote(
     Ok(Json(DONE))
 }
 
-/// A voter's own votes on some sites.
+/// Get a voter's own votes on some sites.
 #[utoipa::path(
     post,
     path = "/api/sites/own",
@@ -223,7 +224,7 @@ pub async fn own(
     Ok(Json(OwnVotesResponse { status: Status::Ok, votes: votes.collect() }))
 }
 
-/// The votes of the last days on a site.
+/// Get the votes on a site for each of the last days.
 #[utoipa::path(
     get,
     path = "/api/sites/history/{host}",
@@ -251,7 +252,7 @@ pub async fn history(
     }))
 }
 
-/// The best, worst, controversial or most voted sites.
+/// List the best, worst, controversial or most voted sites.
 #[utoipa::path(
     get,
     path = "/api/sites/leaderboard/{list}/{span}",
@@ -279,7 +280,9 @@ pub async fn leaderboard(
     Ok(Json(LeaderboardResponse { status: Status::Ok, sites: sites.collect() }))
 }
 
-/// The scores of all sites whose SHA-256 begins so.
+/// Get the scores of all sites whose SHA-256 starts with a prefix.
+///
+/// The server does not learn which of these sites is looked up.
 #[utoipa::path(
     get,
     path = "/api/sites/prefix/{hex}",
@@ -294,21 +297,21 @@ pub async fn prefix(
     let prefix: HashPrefix = prefix
         .parse()
         .map_err(|_| RequestError::Field { name: "hex", expected: "it must be 4 to 8 hexadecimal digits" })?;
-    // The same for everybody: no session is looked for.
+    // The same for everyone, so the session is not read.
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let scores = sites::scores_by_prefix(&mut visit, &prefix).await?;
     let sites = scores.iter().map(|(host, score)| SiteScore::new(host, *score));
-    let answer = PrefixScoresResponse { status: Status::Ok, sites: sites.collect() };
-    let body = serde_json::to_string(&answer).map_err(|error| Error::Internal(error.to_string()))?;
+    let response = PrefixScoresResponse { status: Status::Ok, sites: sites.collect() };
+    let body = serde_json::to_string(&response).map_err(|error| Error::Internal(error.to_string()))?;
     let digest = hex::encode(Sha256::digest(&body));
-    // Weak: compressed or not, it is the same answer.
+    // A weak tag, because it covers the compressed and the plain response.
     let tag = format!("W/\"{}\"", digest.get(..16).unwrap_or(&digest));
     let caching = [
-        (header::CACHE_CONTROL, KEPT),
+        (header::CACHE_CONTROL, PREFIX_CACHING),
         (header::ETAG, HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("W/\"0\""))),
         (header::VARY, HeaderValue::from_static("accept-encoding")),
     ];
-    Ok(if is_known(&headers, &tag) {
+    Ok(if has_current_version(&headers, HeaderValue::from_str(&tag).ok().as_ref()) {
         (StatusCode::NOT_MODIFIED, caching).into_response()
     } else {
         let json = HeaderValue::from_static("application/json");
@@ -316,18 +319,7 @@ pub async fn prefix(
     })
 }
 
-/// Whether the client has this version, by its `If-None-Match`.
-fn is_known(headers: &HeaderMap, tag: &str) -> bool {
-    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
-    headers
-        .get_all(header::IF_NONE_MATCH)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|known| known.trim() == "*" || opaque(known) == opaque(tag))
-}
-
-/// A voter's details, for administrators.
+/// Get a voter's details (administrators only).
 #[utoipa::path(
     get,
     path = "/api/sites/admin/voter/{uuid}",
@@ -350,7 +342,7 @@ pub async fn voter(
     Ok(Json(VoterFoundResponse { status: Status::Ok, voter }))
 }
 
-/// A voter's votes within a time, for administrators.
+/// List a voter's votes within a period (administrators only).
 #[utoipa::path(
     get,
     path = "/api/sites/admin/voter/{uuid}/votes",
@@ -373,7 +365,7 @@ pub async fn voter_votes(
     Ok(Json(VoterVotesResponse { status: Status::Ok, votes: votes.collect() }))
 }
 
-/// Who voted most on a day, for administrators.
+/// List the voters with the most votes on a day (administrators only).
 #[utoipa::path(
     get,
     path = "/api/sites/admin/top_voters/{date}",
@@ -398,7 +390,7 @@ pub async fn top_voters(
     Ok(Json(TopVotersResponse { status: Status::Ok, voters: voters.collect() }))
 }
 
-/// Bans a voter, for administrators.
+/// Ban a voter (administrators only).
 #[utoipa::path(
     post,
     path = "/api/sites/admin/ban",
@@ -414,7 +406,7 @@ pub async fn ban(
     Ok(Json(DONE))
 }
 
-/// Lifts a ban, for administrators.
+/// Lift a ban (administrators only).
 #[utoipa::path(
     post,
     path = "/api/sites/admin/unban",
@@ -430,7 +422,7 @@ pub async fn unban(
     Ok(Json(DONE))
 }
 
-/// Changes the settings of votes on sites, for administrators.
+/// Change the settings for votes on sites (administrators only).
 #[utoipa::path(
     post,
     path = "/api/sites/admin/settings",

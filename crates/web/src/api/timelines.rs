@@ -1,4 +1,4 @@
-//! Tweets, timelines, and who follows whom.
+//! Tweets, timelines, followers and followings.
 
 use super::{DONE, DoneResponse, Status};
 use crate::error::RequestError;
@@ -21,7 +21,7 @@ use tidings_domain::timelines::tweets;
 use tidings_domain::values::ids::{NewsId, TweetId};
 use utoipa::ToSchema;
 
-/// A tweet that was posted.
+/// The outcome of posting a tweet.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Tweeted)]
 pub struct TweetedResponse {
@@ -37,7 +37,7 @@ pub struct TweetedResponse {
 pub struct TimelineResponse {
     status: Status,
     tweets: Vec<TweetEntry>,
-    /// The value of `before` that gets the rest; null at the end.
+    /// The value of `before` for the next part; null at the end.
     #[schema(value_type = Option<values::Cursor>, required = true)]
     next: Option<String>,
 }
@@ -50,7 +50,7 @@ struct TweetEntry {
     /// The text, or the title of the story that the tweet announces.
     #[schema(value_type = values::StoredTweet)]
     text: String,
-    /// The time of writing, with a fraction of up to three digits.
+    /// The time of posting in seconds, with up to three decimals.
     created_at: f64,
     /// The author.
     #[schema(value_type = values::StoredUsername)]
@@ -75,7 +75,7 @@ pub struct PeopleResponse {
     /// The number of users in the whole list.
     count: u64,
     users: Vec<PersonEntry>,
-    /// The value of `before` that gets the rest; null at the end.
+    /// The value of `before` for the next part; null at the end.
     #[schema(value_type = Option<values::Cursor>, required = true)]
     next: Option<String>,
 }
@@ -90,7 +90,7 @@ struct PersonEntry {
     fullname: String,
 }
 
-/// Posts a tweet.
+/// Post a tweet.
 #[utoipa::path(
     post,
     path = "/api/tweet",
@@ -106,7 +106,7 @@ pub async fn tweet(
     Ok(Json(TweetedResponse { status: Status::Ok, tweet_id }))
 }
 
-/// Deletes a tweet.
+/// Delete a tweet.
 #[utoipa::path(
     post,
     path = "/api/deltweet",
@@ -122,7 +122,7 @@ pub async fn delete(
     Ok(Json(DONE))
 }
 
-/// Follows a user.
+/// Follow a user.
 #[utoipa::path(
     post,
     path = "/api/follow",
@@ -138,7 +138,7 @@ pub async fn follow(
     Ok(Json(DONE))
 }
 
-/// Follows a user no more.
+/// Unfollow a user.
 #[utoipa::path(
     post,
     path = "/api/unfollow",
@@ -154,7 +154,7 @@ pub async fn unfollow(
     Ok(Json(DONE))
 }
 
-/// Tweets of those whom the caller follows, and the caller's own.
+/// List the caller's own tweets and those of the users the caller follows.
 #[utoipa::path(
     get,
     path = "/api/timeline/home",
@@ -173,7 +173,7 @@ pub async fn home(
     Ok(Json(page.into()))
 }
 
-/// The newest tweets of all users.
+/// List the newest tweets of all users.
 #[utoipa::path(
     get,
     path = "/api/timeline/everyone",
@@ -187,7 +187,7 @@ pub async fn everyone(
     Ok(Json(reading::everyone(&mut visit, &query.into()).await?.into()))
 }
 
-/// A user's tweets.
+/// List a user's tweets.
 #[utoipa::path(
     get,
     path = "/api/timeline/user/{name}",
@@ -203,7 +203,7 @@ pub async fn of_user(
     Ok(Json(reading::of_user(&mut visit, user.id, &query.into()).await?.into()))
 }
 
-/// Who follows a user.
+/// List a user's followers.
 #[utoipa::path(
     get,
     path = "/api/followers/{name}",
@@ -219,7 +219,7 @@ pub async fn followers(
     Ok(Json(people.map_err(actions::unknown_name)?.into()))
 }
 
-/// Whom a user follows.
+/// List the users that a user follows.
 #[utoipa::path(
     get,
     path = "/api/followings/{name}",

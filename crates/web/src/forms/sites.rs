@@ -3,6 +3,7 @@
 use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::json::{self, hostname};
+use crate::limits::SITE_DAYS;
 use crate::openapi::values;
 use serde_json::Value;
 use tidings_domain::sites::{Ballot, SettingsChange, Verdict};
@@ -92,15 +93,12 @@ pub struct HistoryQuery {
     pub days: u64,
 }
 
-/// Days of a history, where nobody says how many.
-const DAYS: u64 = 30;
-
 impl FromFields for HistoryQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         const EXPECTED: RequestError =
             RequestError::Field { name: "days", expected: "it must be a whole number from 1 to 365" };
         let days = match fields.get("days") {
-            None => DAYS,
+            None => SITE_DAYS,
             Some(text) => {
                 text.parse().ok().filter(|days| (1..=MAX_HISTORY_DAYS).contains(days)).ok_or(EXPECTED)?
             }

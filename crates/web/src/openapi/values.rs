@@ -92,7 +92,7 @@ values! {
     /// The number of a page.
     PageNumber = whole(1, 1_000_000);
     /// How many entries of a list come before the page.
-    Start = whole(0, crate::path::FARTHEST);
+    Start = whole(0, crate::limits::MAX_START);
     /// The most stories to return.
     NewsCount = whole(1, limits::MAX_API_NEWS);
     /// The order of stories.

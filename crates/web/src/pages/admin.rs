@@ -5,12 +5,12 @@ use super::parts::{age, author, counted, number, title_link};
 use crate::App;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
+use crate::limits::{ADMIN_STORIES, LONG_ACTION_WAIT};
 use crate::local_path::LocalPath;
 use crate::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
-use std::time::Duration;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::jobs::{self, JobStatus};
@@ -18,12 +18,6 @@ use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::lists;
 use tidings_domain::news::ranks;
 use tidings_domain::statistics::{self, Counts};
-
-/// Stories in the table.
-const TOP: u64 = 30;
-
-/// How long the response waits for a recomputation.
-const RECOMPUTE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The outcome of a recomputation.
 enum Recomputed {
@@ -145,7 +139,7 @@ pub async fn admin(
     }
     let counts = statistics::counts(&mut visit).await?;
     let jobs = jobs::status(&app.site).await?;
-    let top = lists::top(&mut visit, 0, TOP).await?.lines;
+    let top = lists::top(&mut visit, 0, ADMIN_STORIES).await?.lines;
     let page = AdminPage { counts, jobs, top: &top, recomputed: query.recomputed };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
@@ -162,7 +156,7 @@ pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<R
         }
         recomputed
     });
-    Ok(Redirect::to(&match tokio::time::timeout(RECOMPUTE_PATIENCE, recomputing).await {
+    Ok(Redirect::to(&match tokio::time::timeout(LONG_ACTION_WAIT, recomputing).await {
         Ok(Ok(recomputed)) => format!("/admin?recomputed={}", recomputed?),
         Ok(Err(_)) => return Err(RequestError::Panic),
         Err(_) => "/admin?recomputed=later".to_owned(),

@@ -11,6 +11,7 @@ use crate::actions::{Posted, post_or_edit};
 use crate::error::RequestError;
 use crate::forms::id_or_none;
 use crate::forms::news::NewsIdForm;
+use crate::limits::{MENTIONS, REPLIED_COMMENTS, USER_COMMENTS};
 use crate::local_path::LocalPath;
 use crate::path::{PathOf, Start};
 use crate::viewer::{SignedFields, SignedIn};
@@ -24,13 +25,6 @@ use tidings_domain::comments::threads::{self, Thread, ThreadLine, UserComment};
 use tidings_domain::timelines::reading;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
-
-/// Comments on a page of a user's comments.
-const OF_USER: u64 = 10;
-/// The viewer's comments on the page of replies.
-const REPLIES: u64 = 10;
-/// Tweets that mention the viewer on the page of replies.
-const MENTIONS: usize = 20;
 
 /// The form that writes or edits a comment.
 pub struct CommentEditor<'a> {
@@ -259,14 +253,14 @@ pub async fn of_user(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let user = users::profile(&mut visit, &name).await?.user.clone();
-    let page = threads::of_user(&mut visit, user.id, &user.username, start, OF_USER).await?;
+    let page = threads::of_user(&mut visit, user.id, &user.username, start, USER_COMMENTS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Comments by {}", user.username);
     let content = html! {
         h1 { (heading) }
         @if page.comments.is_empty() { p.empty { "No comments here." } }
         (comments_with_news(&frame, &page.comments))
-        (paging(&user_address("usercomments", &user.username, "/"), start, OF_USER, page.total))
+        (paging(&user_address("usercomments", &user.username, "/"), start, USER_COMMENTS, page.total))
     };
     Ok(frame.page(&heading, &content))
 }
@@ -278,7 +272,7 @@ pub async fn replies(
     SignedIn { mut visit, mut user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let comments = threads::replies(&mut visit, &user, REPLIES).await?;
+    let comments = threads::replies(&mut visit, &user, REPLIED_COMMENTS).await?;
     let mentions = reading::mentions_of_viewer(&mut visit, &Window::newest(MENTIONS)).await?.lines;
     // The viewer is seeing them now.
     user.replies = 0;

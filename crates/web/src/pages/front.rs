@@ -5,6 +5,7 @@ use super::parts::{news_address, news_list, paging};
 use super::user_address;
 use crate::App;
 use crate::error::RequestError;
+use crate::limits::{FRONT_PAGE_STORIES, LATEST_STORIES, USER_STORIES};
 use crate::local_path::LocalPath;
 use crate::path::{PathOf, Start};
 use crate::viewer::SignedIn;
@@ -15,12 +16,6 @@ use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lists::{self, NewsPage};
 
-/// Stories on the front page.
-const TOP: u64 = 30;
-/// Stories on a page of the latest.
-const LATEST: u64 = 100;
-/// Stories on a page of a user's list.
-const OF_USER: u64 = 10;
 /// The text for a list of all stories when there are none.
 const NONE_YET: &str = "No stories yet. Submit the first one!";
 
@@ -59,7 +54,7 @@ impl NewsListPage<'_> {
 
 /// GET /.
 pub async fn top(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
-    let page = lists::top(&mut visit, 0, TOP).await?;
+    let page = lists::top(&mut visit, 0, FRONT_PAGE_STORIES).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let list = NewsListPage {
         title: "",
@@ -89,7 +84,7 @@ pub async fn latest(
     mut visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let page = lists::latest(&mut visit, start, LATEST).await?;
+    let page = lists::latest(&mut visit, start, LATEST_STORIES).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let list = NewsListPage {
         title: "Latest stories",
@@ -97,7 +92,7 @@ pub async fn latest(
         heading_hidden: true,
         page: &page,
         start,
-        paged: Some((LATEST, "/latest/")),
+        paged: Some((LATEST_STORIES, "/latest/")),
         empty: if start == 0 { NONE_YET } else { "No more stories." },
     };
     Ok(list.render(&frame))
@@ -110,14 +105,14 @@ pub async fn saved(
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let page = lists::saved(&mut visit, user.id, start, OF_USER).await?;
+    let page = lists::saved(&mut visit, user.id, start, USER_STORIES).await?;
     let list = NewsListPage {
         title: "Saved stories",
         heading: "Your saved stories",
         heading_hidden: false,
         page: &page,
         start,
-        paged: Some((OF_USER, "/saved/")),
+        paged: Some((USER_STORIES, "/saved/")),
         empty: "Stories you vote up appear here.",
     };
     Ok(list.render(&Frame::for_user(&app, &here, &user)))
@@ -131,7 +126,7 @@ pub async fn of_user(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let user = users::profile(&mut visit, &name).await?.user.clone();
-    let page = lists::posted(&mut visit, user.id, start, OF_USER).await?;
+    let page = lists::posted(&mut visit, user.id, start, USER_STORIES).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Stories by {}", user.username);
     let base = user_address("usernews", &user.username, "/");
@@ -141,7 +136,7 @@ pub async fn of_user(
         heading_hidden: false,
         page: &page,
         start,
-        paged: Some((OF_USER, &base)),
+        paged: Some((USER_STORIES, &base)),
         empty: "No stories here.",
     };
     Ok(list.render(&frame))

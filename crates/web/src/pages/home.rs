@@ -9,8 +9,9 @@ use crate::App;
 use crate::actions;
 use crate::error::RequestError;
 use crate::form::Form;
+use crate::limits::{HOME_SUGGESTIONS, TIMELINE_ENTRIES};
 use crate::local_path::LocalPath;
-use crate::paging::{PAGE, PageQuery};
+use crate::paging::PageQuery;
 use crate::viewer::SignedFields;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -20,9 +21,6 @@ use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::limits::MAX_TWEET;
-
-/// People suggested beside the home timeline.
-const SUGGESTIONS: usize = 3;
 
 /// The pages about following.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +146,8 @@ async fn show_home(
     }
     let page = reading::home(visit, window).await?.ok_or(RequestError::LoginRequired)?;
     let is_first = window.before.is_none();
-    let suggestions = if is_first { suggestions::suggestions(visit, SUGGESTIONS).await? } else { Vec::new() };
+    let suggestions =
+        if is_first { suggestions::suggestions(visit, HOME_SUGGESTIONS).await? } else { Vec::new() };
     let frame = Frame::of(app, visit, here).await?;
     if frame.viewer.is_none() {
         return Err(RequestError::LoginRequired);
@@ -175,7 +174,8 @@ pub async fn tweet(State(app): State<App>, mut form: SignedFields) -> Result<Res
             // Buttons on the page lead back to the page with the form.
             let here = LocalPath::parse("/home");
             let typed = (form.fields.text("text"), Some(refused.message.as_str()));
-            let page = show_home(&app, &mut form.visit, &here, &Window::newest(PAGE), typed).await?;
+            let page =
+                show_home(&app, &mut form.visit, &here, &Window::newest(TIMELINE_ENTRIES), typed).await?;
             Ok(refused.answer(page))
         }
     }

@@ -5,10 +5,10 @@ use super::layout::Frame;
 use super::profile_address;
 use super::topics::topic_link;
 use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
+use crate::limits::STORY_CACHE_BYTES;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::articles::lists::PageNumber;
-use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::sites::Score;
@@ -198,7 +198,7 @@ placeholders! {
 
 tidings_domain::cache_kind! {
     /// Listed items as markup.
-    struct StoryFragments: DerivedKey => Fragment<StoryPlaceholder>, "story_fragments", 2 * MEBIBYTE,
+    struct StoryFragments: DerivedKey => Fragment<StoryPlaceholder>, "story_fragments", STORY_CACHE_BYTES,
         |_, fragment| fragment.size();
 }
 

@@ -10,6 +10,7 @@ use crate::actions;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::timelines::FollowForm;
+use crate::limits::SUGGESTIONS;
 use crate::local_path::LocalPath;
 use crate::paging::PageQuery;
 use crate::path::{AtName, PathOf};
@@ -21,9 +22,6 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
 use tidings_domain::values::ids::UserId;
-
-/// People on the page of suggestions.
-const SUGGESTIONS: usize = 30;
 
 /// The button that follows or unfollows somebody; nothing for the viewer themself.
 /// It leads back to `next`. In a list, its name includes the username.

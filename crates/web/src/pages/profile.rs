@@ -13,8 +13,9 @@ use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::accounts::Saved;
 use crate::identicon::{gravatar_url, identicon};
+use crate::limits::TIMELINE_ENTRIES;
 use crate::local_path::LocalPath;
-use crate::paging::{PAGE, PageQuery};
+use crate::paging::PageQuery;
 use crate::path::{AtName, PathOf};
 use crate::viewer::SignedFields;
 use axum::extract::State;
@@ -202,7 +203,8 @@ pub async fn change(
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?;
             let profile = users::profile(&mut form.visit, &form.user.username).await?;
-            let tweets = reading::of_user(&mut form.visit, form.user.id, &Window::newest(PAGE)).await?;
+            let tweets =
+                reading::of_user(&mut form.visit, form.user.id, &Window::newest(TIMELINE_ENTRIES)).await?;
             let (about, email) = (form.fields.text("about"), form.fields.text("email"));
             let page = ProfilePage {
                 profile: &profile,

@@ -8,6 +8,7 @@ use crate::error::{RequestError, sentence};
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::Next;
 use crate::forms::sites::SiteVoteForm;
+use crate::limits::SITE_DAYS;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use crate::viewer::{ClientAddress, SignedForm};
@@ -23,9 +24,6 @@ use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::SITE_NEWS;
 use tidings_domain::values::urls::NewsUrl;
 use tidings_domain::values::words::grouped_signed;
-
-/// Days in the chart of a site.
-const DAYS: u64 = 30;
 
 const fn board_title(board: Board) -> &'static str {
     match board {
@@ -270,7 +268,7 @@ pub async fn site(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
-    let page = site_page::site_page(&mut visit, &host, DAYS, SITE_NEWS).await?;
+    let page = site_page::site_page(&mut visit, &host, SITE_DAYS, SITE_NEWS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(SiteReputationPage { host: &host, page: &page }.render(&frame))
 }

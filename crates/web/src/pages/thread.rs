@@ -11,6 +11,7 @@ use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
 use crate::App;
 use crate::autolink::autolink;
 use crate::error::RequestError;
+use crate::limits::{COMMENT_CACHE_BYTES, INDENTED_LEVELS};
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use axum::extract::State;
@@ -19,15 +20,13 @@ use std::ops::Range;
 use std::sync::LazyLock;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::cache::{MEBIBYTE, Shared};
+use tidings_domain::cache::Shared;
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::threads::{self, Thread, ThreadLine, ThreadLines};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 
-/// The depth from which on comments are no longer indented further.
-const DEEPEST_INDENT: usize = 12;
 /// About how many bytes a comment takes on a page beside its text.
 const ROOM: usize = 1_100;
 
@@ -122,7 +121,7 @@ placeholders! {
 tidings_domain::cache_kind! {
     /// The comments of threads as markup.
     struct ThreadFragments: DerivedKey => Box<[Fragment<CommentPlaceholder>]>, "thread_fragments",
-        11 * MEBIBYTE, |_, fragments| fragments.iter().map(Fragment::size).sum();
+        COMMENT_CACHE_BYTES, |_, fragments| fragments.iter().map(Fragment::size).sum();
 }
 
 fn thread_fragments(lines: &ThreadLines, links: LinkTarget) -> Box<[Fragment<CommentPlaceholder>]> {
@@ -242,7 +241,7 @@ fn write_comment(
         CommentPlaceholder::Links => comment_links(frame, place, comment).render_to(html),
     };
     ITEM.fill(html, |placeholder, html| match placeholder {
-        CommentItemPart::Depth => depth.min(DEEPEST_INDENT).render_to(html),
+        CommentItemPart::Depth => depth.min(INDENTED_LEVELS).render_to(html),
         CommentItemPart::Anchor => anchor.render_to(html),
         CommentItemPart::Buttons if comment.deleted || news_deleted => NO_BUTTONS.render_to(html),
         CommentItemPart::Buttons => {

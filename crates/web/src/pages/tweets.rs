@@ -6,6 +6,7 @@ use super::parts::{OUTSIDE, age_as, ago, news_address, number, title_link};
 use super::profile_address;
 use crate::App;
 use crate::error::RequestError;
+use crate::limits::TWEET_CACHE_BYTES;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use crate::viewer::{SignedForm, SignedIn};
@@ -14,7 +15,6 @@ use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
@@ -99,7 +99,7 @@ placeholders! {
 
 tidings_domain::cache_kind! {
     /// Tweets as markup.
-    struct TweetFragments: DerivedKey => Fragment<TweetPlaceholder>, "tweet_fragments", 18 * MEBIBYTE,
+    struct TweetFragments: DerivedKey => Fragment<TweetPlaceholder>, "tweet_fragments", TWEET_CACHE_BYTES,
         |_, fragment| fragment.size();
 }
 
