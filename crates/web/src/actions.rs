@@ -185,7 +185,7 @@ pub(super) async fn unfollow(app: &App, user: &User, form: &FollowForm) -> Resul
 /// The error for an action on a user who is given by name.
 pub(super) fn unknown_name(error: Error) -> RequestError {
     match error {
-        Error::Refused(Refusal::NoSuchUser) => RequestError::NobodyOfThatName,
+        Error::Refused(Refusal::NoSuchUser) => RequestError::UnknownUsername,
         other => other.into(),
     }
 }

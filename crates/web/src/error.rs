@@ -1,7 +1,7 @@
 //! Every way a request can fail, and the response to it: the one place where an
 //! error becomes a status, a page or JSON.
 //!
-//! A handler returns a [`RequestError`]; the [`answer`] layer, which knows the
+//! A handler returns a [`RequestError`]; the [`error_responses`] middleware, which knows the
 //! request, turns it into JSON for programs (below `/api/`; for browser extensions
 //! in the form of `reputation.rs`) and into a page elsewhere.
 
@@ -46,9 +46,9 @@ pub enum RequestError {
     NotFound,
     /// The address does not accept this method.
     MethodNotAllowed,
-    /// Nobody has the given username. Unlike other refusals, this is an HTTP 404
+    /// No user has the given username. Unlike other refusals, this is an HTTP 404
     /// for programs too.
-    NobodyOfThatName,
+    UnknownUsername,
     /// The viewer has too many home pages open.
     TooManyStreams,
     /// The visitor must log in first.
@@ -59,7 +59,7 @@ pub enum RequestError {
     CrossSite,
     /// The request took too long.
     Timeout,
-    /// A defect of ours.
+    /// A handler panicked.
     Panic,
 }
 
@@ -86,13 +86,13 @@ impl From<Malformed> for RequestError {
 ///
 /// # Errors
 /// The failure itself, if the user cannot correct it.
-pub fn mendable(failure: RequestError) -> Result<String, RequestError> {
-    let mend = match &failure {
+pub fn correctable_message(failure: RequestError) -> Result<String, RequestError> {
+    let is_correctable = match &failure {
         RequestError::Domain(error) => is_for_the_user(error) || matches!(**error, Error::Busy),
         RequestError::Field { .. } => true,
         _ => false,
     };
-    if mend { Ok(failure.message()) } else { Err(failure) }
+    if is_correctable { Ok(failure.message()) } else { Err(failure) }
 }
 
 /// Whether the request is at fault, so that the user can be told why.
@@ -113,7 +113,7 @@ impl RequestError {
             },
             Self::Field { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::NotFound | Self::NobodyOfThatName => StatusCode::NOT_FOUND,
+            Self::NotFound | Self::UnknownUsername => StatusCode::NOT_FOUND,
             Self::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::LoginRequired => StatusCode::UNAUTHORIZED,
@@ -140,12 +140,12 @@ impl RequestError {
             Self::Domain(error) => match &**error {
                 Error::Store(KeyspaceError::Unavailable(_)) => UNAVAILABLE.to_owned(),
                 Error::Store(_) | Error::Internal(_) => INTERNAL.to_owned(),
-                told => told.to_string(),
+                error => error.to_string(),
             },
             Self::Field { name, expected } => format!("the field {name} is wrong: {expected}"),
             Self::Malformed(malformed) => malformed.to_string(),
             Self::TooLarge => "the request is too large".to_owned(),
-            Self::NobodyOfThatName => Refusal::NoSuchUser.to_string(),
+            Self::UnknownUsername => Refusal::NoSuchUser.to_string(),
             Self::TooManyStreams => "you have too many home pages open. Close one and try again".to_owned(),
             Self::NotFound => "nothing is at this address".to_owned(),
             Self::MethodNotAllowed => "this address does not accept this kind of request".to_owned(),
@@ -166,7 +166,7 @@ impl RequestError {
         match self {
             Self::Domain(error) => match &**error {
                 Error::Store(KeyspaceError::Unavailable(reason)) => {
-                    if is_news(now) {
+                    if is_first_this_second(now) {
                         tracing::warn!(%method, path, reason, "store unavailable");
                     }
                 }
@@ -239,7 +239,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
 }
 
 impl IntoResponse for RequestError {
-    /// A bare status that carries the failure to the [`answer`] layer.
+    /// A bare status that carries the failure to the [`error_responses`] middleware.
     fn into_response(self) -> Response {
         let mut response = self.status().into_response();
         response.extensions_mut().insert(self);
@@ -247,9 +247,9 @@ impl IntoResponse for RequestError {
     }
 }
 
-/// The layer that turns failures into pages or JSON: those of handlers, panics and
+/// Middleware that turns failures into pages or JSON: those of handlers, panics and
 /// timeouts.
-pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Response {
+pub async fn error_responses(State(app): State<App>, request: Request, next: Next) -> Response {
     let (method, address) = (request.method().clone(), request.uri().clone());
     let limit = app.settings.request_timeout;
     let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
@@ -275,7 +275,7 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
     if let Some(request_id) = &request_id {
         message = sentence(&format!("{INTERNAL} (request {request_id})"));
     }
-    let mut answer = match format_of_path {
+    let mut response = match format_of_path {
         ErrorFormat::Page => {
             (failure.status(), pages::error_page(&app.settings.site, failure.status(), &message))
                 .into_response()
@@ -288,9 +288,9 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
         ErrorFormat::Deployed => reputation::deployed_failure(&failure, &message),
     };
     if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
-        answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
     }
-    answer
+    response
 }
 
 /// A failure: `{"status": "err", ...}`.
@@ -336,7 +336,7 @@ impl ErrorFormat {
 
 /// Whether nothing about the store has been logged in this second: while it is
 /// unavailable every request fails, and one log line is enough.
-fn is_news(now: Timestamp) -> bool {
+fn is_first_this_second(now: Timestamp) -> bool {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.swap(now.0, Ordering::Relaxed) != now.0
 }
@@ -371,7 +371,7 @@ mod tests {
     use tower_service::Service;
 
     /// The status and body of the response when a handler panics or hangs.
-    async fn answered(path: &'static str, seconds: u64) -> (StatusCode, String) {
+    async fn response_to(path: &'static str, seconds: u64) -> (StatusCode, String) {
         let store = Store::in_memory().await.unwrap();
         let settings = Settings { request_timeout: Duration::from_secs(seconds), ..settings() };
         let site = Site::new(store, Rules::default(), PasswordWorker::default());
@@ -380,7 +380,7 @@ mod tests {
         let mut router = Router::new()
             .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
             .route("/hangs", get(async || std::future::pending::<Response>().await))
-            .layer(from_fn_with_state(app, answer));
+            .layer(from_fn_with_state(app, error_responses));
         let request = Request::builder().uri(path).body(Body::empty()).unwrap();
         let response = router.call(request).await.unwrap();
         let status = response.status();
@@ -400,16 +400,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_handler_that_panics_is_our_mistake_with_a_number() {
-        let (status, text) = answered("/api/panics", 60).await;
+    async fn a_panic_gives_a_500_with_a_request_id() {
+        let (status, text) = response_to("/api/panics", 60).await;
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
         assert!(text.contains(&format!("{} (request ", sentence(INTERNAL).trim_end_matches('.'))), "{text}");
         assert!(!text.contains("a mistake of ours"), "{text}");
     }
 
     #[tokio::test]
-    async fn a_handler_that_takes_too_long_is_answered_with_a_page() {
-        let (status, text) = answered("/hangs", 0).await;
+    async fn a_slow_handler_gives_a_503_page() {
+        let (status, text) = response_to("/hangs", 0).await;
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
         assert!(text.contains(&RequestError::Timeout.message()), "{text}");
     }

@@ -1,7 +1,7 @@
 //! For feed readers: the latest stories as RSS 2.0 and Atom, the lists of articles
 //! and a user's tweets as Atom.
 //!
-//! They are the same for everybody, so shared caches may store them.
+//! Feeds are the same for everyone, so shared caches may store them.
 
 use super::App;
 use super::error::RequestError;
@@ -77,7 +77,7 @@ pub async fn newest_of_topics(
     articles(&app, Some(topics), ArticleOrder::Time).await
 }
 
-/// The first page of a list of articles, for no viewer in particular.
+/// The first page of a list of articles, without a viewer.
 async fn articles(
     app: &App,
     topics: Option<TopicChoice>,
@@ -116,7 +116,7 @@ pub async fn of_user(
     Ok((headers(ATOM), document))
 }
 
-/// The latest stories, for no viewer in particular.
+/// The latest stories, without a viewer.
 async fn latest(app: &App) -> Result<Vec<NewsLine>, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let mut lines = news::lists::latest(&mut visit, 0, FEED_STORIES).await?.lines;
@@ -152,8 +152,8 @@ impl Xml {
     }
 }
 
-/// Text for an element or an attribute; characters that XML 1.0 does not
-/// allow, not even escaped, are left out.
+/// Escapes text for an element or an attribute, and removes characters that XML 1.0 does
+/// not allow even when escaped.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars().filter(|character| is_xml(*character)) {
@@ -173,7 +173,7 @@ const fn is_xml(character: char) -> bool {
         '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
 }
 
-/// Where a story leads to: its link in plain ASCII, or its thread.
+/// The link of a story in plain ASCII, or the address of its thread.
 fn target(line: &NewsLine, thread: &str) -> String {
     line.news
         .link()
@@ -274,7 +274,7 @@ impl AtomFeed<'_> {
     }
 }
 
-/// The first line of a tweet, shortened if it is long: an entry needs a title.
+/// The title of a tweet's entry: its first line, shortened.
 fn title_of(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(FEED_TITLE_CHARACTERS) {
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_escaped_and_what_xml_forbids_is_left_out() {
+    fn text_is_escaped_and_forbidden_characters_are_removed() {
         for feed in both("<a> & \"b\" ]]> \u{0}\u{b}\u{fffe}c", "http://a.com/?x=1&y=<\u{1}>") {
             assert!(feed.contains("&lt;a&gt; &amp; &quot;b&quot; ]]&gt; c</title>"), "{feed}");
             assert!(feed.chars().all(is_xml), "{feed}");
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_have_absolute_links_and_right_dates() {
+    fn entries_have_absolute_links_and_correct_dates() {
         let [rss, atom] = both("t", "https://a.com/ü");
         for part in [
             "<link>https://a.com/%C3%BC</link>",
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_leads_to_its_thread_and_never_to_a_script() {
+    fn a_story_without_a_web_link_links_to_its_thread() {
         for url in ["text://hello <b>", "javascript:alert(1)"] {
             for feed in both("t", url) {
                 assert!(feed.contains("http://localhost:8080/news/5"), "{feed}");

@@ -29,9 +29,9 @@ pub fn id_or_none<T: std::str::FromStr>(
     }
 }
 
-/// Where a form leads to when it is done: a field of pages only.
+/// The page to redirect to after a form. Only pages send this field.
 pub struct Next {
-    /// The page, or the front page.
+    /// The page; the front page by default.
     pub next: LocalPath,
 }
 

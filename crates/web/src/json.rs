@@ -1,4 +1,4 @@
-//! JSON bodies, read strictly: the calls of the site that do not take forms.
+//! Strict parsing of JSON bodies, for the calls that do not take forms.
 
 use super::App;
 use super::error::RequestError;
@@ -26,32 +26,34 @@ impl FromRequest<App> for Json {
     }
 }
 
-/// Reads a body that is not too large; one that is announced as too large is
-/// refused before it is sent.
+/// Reads a body of at most [`BODY_BYTES`]. If `Content-Length` is larger, the body is not
+/// read at all.
 pub async fn read_body(request: Request, app: &App) -> Result<Bytes, RequestError> {
-    let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    if announced.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > BODY_BYTES) {
+    let content_length =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    if content_length.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > BODY_BYTES)
+    {
         return Err(RequestError::TooLarge);
     }
     Bytes::from_request(request, app).await.map_err(|_| RequestError::TooLarge)
 }
 
-/// A member of a JSON object that must be there.
+/// A required member of a JSON object.
 pub fn member<'a>(json: &'a Value, name: &'static str) -> Result<&'a Value, RequestError> {
     json.get(name).ok_or(RequestError::Field { name, expected: "it is missing" })
 }
 
-/// A member that is a text.
+/// A required member that is a string.
 pub fn text<'a>(json: &'a Value, name: &'static str) -> Result<&'a str, RequestError> {
     member(json, name)?.as_str().ok_or(RequestError::Field { name, expected: "it must be a string" })
 }
 
-/// A member that is the UUID of a voter.
+/// A required member that is the UUID of a voter.
 pub fn voter(json: &Value, name: &'static str) -> Result<VoterId, RequestError> {
     text(json, name)?.parse().map_err(|_| RequestError::Field { name, expected: "it must be a UUID" })
 }
 
-/// The name of a site.
+/// Parses the name of a site.
 pub fn hostname(text: &str) -> Result<Hostname, RequestError> {
     Hostname::parse(text).map_err(|error| Error::from(error).into())
 }

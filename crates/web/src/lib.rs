@@ -1,5 +1,5 @@
-//! The site over HTTP: pages for people, JSON for programs, both over the same
-//! calls of the domain.
+//! The site over HTTP: pages for people and JSON for programs, both on top of the same
+//! functions of the domain.
 
 mod actions;
 pub mod address;
@@ -40,7 +40,7 @@ use tidings_domain::site::Site;
 use tidings_domain::values::clock::{Moment, Timestamp};
 use tidings_keyspace::EngineClock;
 
-/// Everything that a request handler needs. Cheap to clone: one count for all of it.
+/// Everything that a request handler needs. Cheap to clone.
 #[derive(Clone)]
 pub struct App(Arc<AppParts>);
 
@@ -50,11 +50,11 @@ pub struct AppParts {
     pub site: Arc<Site>,
     /// The settings.
     pub settings: Settings,
-    /// Where mail goes; `None` when no relay is configured.
+    /// Sends mail; `None` if no relay is configured.
     pub mailer: Option<Arc<dyn SendMail>>,
-    /// The clock that visits are timed by.
+    /// The clock.
     pub clock: EngineClock,
-    /// Who has a home page open.
+    /// The open streams of home pages.
     pub live: Arc<live::Hub>,
 }
 

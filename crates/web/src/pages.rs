@@ -26,7 +26,7 @@ pub mod topics;
 pub mod tweets;
 pub mod votes;
 
-use super::error::{RequestError, mendable};
+use super::error::{RequestError, correctable_message};
 use crate::settings::SiteSettings;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -91,7 +91,7 @@ impl RefusedForm {
     /// The failure itself, if the user cannot correct it.
     pub fn from_failure(failure: RequestError) -> Result<Self, RequestError> {
         let status = failure.status();
-        Ok(Self { message: mendable(failure)?, status })
+        Ok(Self { message: correctable_message(failure)?, status })
     }
 
     /// The response with the form filled in.

@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct WindowQuery {
-    /// The most entries to return; 50 when it is missing.
+    /// The maximum number of entries; 50 by default.
     #[param(value_type = values::PageSize, required = false)]
     pub count: usize,
     /// Only older entries than this.
@@ -64,7 +64,7 @@ impl From<PageQuery> for Window {
     }
 }
 
-/// Which tweets a page has already.
+/// The tweets that a page already shows.
 pub struct SinceQuery {
     /// The newest of them.
     pub since: Option<Cursor>,
@@ -78,7 +78,7 @@ impl FromFields for SinceQuery {
 
 /// A cursor in a field, which may be missing.
 fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, RequestError> {
-    fields.parsed_if_there(name, "it must be a cursor like 1401267618.123-45")
+    fields.parsed_optional(name, "it must be a cursor like 1401267618.123-45")
 }
 
 /// Whether a number is written with digits only, and without leading zeros.
@@ -96,15 +96,15 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_read_and_may_be_left_to_us() {
+    fn a_window_has_defaults() {
         assert_eq!(read("").unwrap(), Window { before: None, since: None, count: 50 });
-        let asked = read("count=100&before=2.5-7&since=1-3").unwrap();
+        let window = read("count=100&before=2.5-7&since=1-3").unwrap();
         let (before, since) = (Cursor { score: 2.5, id: 7 }, Cursor { score: 1.0, id: 3 });
-        assert_eq!(asked, Window { before: Some(before), since: Some(since), count: 100 });
+        assert_eq!(window, Window { before: Some(before), since: Some(since), count: 100 });
     }
 
     #[test]
-    fn what_is_out_of_range_names_its_field() {
+    fn an_invalid_value_names_its_field() {
         for (query, field) in [
             ("count=0", "count"),
             ("count=101", "count"),

@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 /// A new account.
 #[derive(ToSchema)]
 pub struct Registration {
-    /// The name, which nobody has in upper or lower case.
+    /// The username. It must be new, in upper and lower case.
     #[schema(value_type = values::Username)]
     pub username: Username,
     /// The password.
@@ -28,12 +28,12 @@ impl FromFields for Registration {
     }
 }
 
-/// Who logs in. Accounts of older sites may have names and passwords that new
-/// ones may not have, so these are plain texts.
+/// A login. Imported accounts may have names and passwords that are not valid for new
+/// accounts, so these are plain texts.
 #[derive(ToSchema, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Credentials {
-    /// The name, in upper or lower case.
+    /// The username. Case does not matter.
     #[schema(value_type = values::Username)]
     #[param(value_type = values::Username)]
     pub username: String,
@@ -50,11 +50,11 @@ impl FromFields for Credentials {
     }
 }
 
-/// Who wants a link for setting a new password.
+/// A request for a link to set a new password.
 #[derive(ToSchema, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ResetRequest {
-    /// The name.
+    /// The username.
     #[schema(value_type = values::Username)]
     #[param(value_type = values::Username)]
     pub username: String,
@@ -71,10 +71,10 @@ impl FromFields for ResetRequest {
     }
 }
 
-/// What users change about themselves.
+/// A change of a user's profile.
 #[derive(ToSchema)]
 pub struct ProfileForm {
-    /// What users say about themselves.
+    /// The text about the user.
     #[schema(value_type = values::About)]
     pub about: About,
     /// The e-mail address; empty for none.
@@ -86,8 +86,7 @@ pub struct ProfileForm {
     /// The full name; missing to keep the old one.
     #[schema(value_type = values::FullName, required = false)]
     pub fullname: Option<FullName>,
-    /// Whether a tweet announces what the user submits; missing to leave it
-    /// as it is.
+    /// Whether the user's stories are announced in tweets; missing to keep the setting.
     #[schema(value_type = values::Switch, required = false)]
     pub tweet_news: Option<bool>,
 }
@@ -108,9 +107,8 @@ impl FromFields for ProfileForm {
     }
 }
 
-/// Whether submissions are to be announced, if it is said. A form with a box
-/// to tick says so with the field `tweet_news_shown`, since a browser does not
-/// send an empty box.
+/// Whether stories are to be announced, if the form says so. Browsers do not send an
+/// unchecked box, so a form that has one also sends the field `tweet_news_shown`.
 fn tweet_news(fields: &Fields) -> Result<Option<bool>, RequestError> {
     match fields.get("tweet_news") {
         Some("1") => Ok(Some(true)),
@@ -127,9 +125,9 @@ impl From<ProfileForm> for ProfileChange {
     }
 }
 
-/// Whether a page is asked for after its form was saved.
+/// Whether a page is shown after its form was saved.
 pub struct Saved {
-    /// Whether it was.
+    /// Whether the form was saved.
     pub saved: bool,
 }
 
@@ -151,7 +149,7 @@ impl FromFields for NewPasswordForm {
     }
 }
 
-/// The user's password, to confirm what cannot be undone.
+/// The user's password, to confirm an action that cannot be undone.
 pub struct PasswordForm {
     /// The password.
     pub password: String,

@@ -9,8 +9,8 @@ use tidings_domain::news::item::Direction;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 use utoipa::ToSchema;
 
-/// A comment to write, edit or delete. What the text may be depends on which of
-/// these it is, so here it is as it was typed.
+/// A comment to write, edit or delete. The rules for the text depend on the action, so the
+/// text is not parsed here.
 #[derive(ToSchema)]
 pub struct CommentForm {
     /// The story.
@@ -19,11 +19,11 @@ pub struct CommentForm {
     /// The comment to edit; `-1` for a new one.
     #[schema(value_type = values::IdOrNone, required = true)]
     pub comment_id: Option<CommentId>,
-    /// The comment that a new one replies to; `-1` for the story itself. It
-    /// does not count when a comment is edited.
+    /// The comment that a new one replies to; `-1` for the story itself. Ignored when a
+    /// comment is edited.
     #[schema(value_type = values::IdOrNone, required = false)]
     pub parent_id: Option<CommentId>,
-    /// The text; empty when editing to delete the comment.
+    /// The text; empty to delete the comment.
     #[schema(value_type = values::CommentText)]
     pub comment: String,
 }

@@ -21,13 +21,13 @@ pub struct SubmissionForm {
     /// The title.
     #[schema(value_type = values::Title)]
     pub title: String,
-    /// The link; empty or missing for a text.
+    /// The link; empty or missing for a text story.
     #[schema(value_type = values::Url, required = false)]
     pub url: String,
-    /// The text; next to a URL it becomes the first comment.
+    /// The text. With a URL, it becomes the first comment.
     #[schema(value_type = values::NewsText, required = false)]
     pub text: String,
-    /// What it is about; missing to keep the topics of an edited story.
+    /// The topics; missing to keep the topics of an edited story.
     #[schema(value_type = values::TopicNames, required = false)]
     pub topics: Option<Topics>,
 }
@@ -75,14 +75,14 @@ impl FromFields for NewsVoteForm {
     }
 }
 
-/// A vote as the API reads and writes it.
+/// The direction of a vote in the API.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = Vote)]
 pub enum VoteType {
-    /// In favour.
+    /// A vote up.
     Up,
-    /// Against.
+    /// A vote down.
     Down,
 }
 

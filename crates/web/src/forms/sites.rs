@@ -1,4 +1,4 @@
-//! Votes on sites, and what administrators do about voters.
+//! Votes on sites, and the administration of voters.
 
 use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
@@ -39,7 +39,7 @@ impl From<SiteVoteForm> for Ballot {
     }
 }
 
-/// A number or a text that is no vote.
+/// The error for an invalid vote.
 pub const WRONG_VOTE: RequestError = RequestError::Field { name: "vote", expected: "it must be 1, -1 or 0" };
 
 /// A vote on a site from its number; 0 takes an earlier one back.
@@ -55,7 +55,7 @@ pub const fn verdict(number: i64) -> Result<Option<Verdict>, RequestError> {
     }
 }
 
-/// A voter who asks about some sites: a JSON body.
+/// A request for a voter's own votes, as a JSON body.
 #[derive(ToSchema)]
 pub struct OwnVotesQuestion {
     /// The voter.
@@ -84,11 +84,11 @@ impl OwnVotesQuestion {
     }
 }
 
-/// How much of a history is asked for.
+/// The requested length of a history.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct HistoryQuery {
-    /// The number of days up to today; 30 when it is missing.
+    /// The number of days up to today; 30 by default.
     #[param(value_type = values::HistoryDays, required = false)]
     pub days: u64,
 }
@@ -111,10 +111,10 @@ impl FromFields for HistoryQuery {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PeriodQuery {
-    /// Not before this time; missing for all times.
+    /// The start of the period; missing for no limit.
     #[param(value_type = values::Time, required = false)]
     pub from: Timestamp,
-    /// Before this time; missing for all times.
+    /// The end of the period (exclusive); missing for no limit.
     #[param(value_type = values::Time, required = false)]
     pub to: Timestamp,
 }
@@ -128,7 +128,7 @@ impl FromFields for PeriodQuery {
     }
 }
 
-/// A field that is a moment; missing or empty is none.
+/// The time in a field; `None` if the field is missing or empty.
 fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, RequestError> {
     const EXPECTED: &str = "it must be a time like 2023-02-02T09:36:03Z";
     match fields.text(name) {
@@ -137,7 +137,7 @@ fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, Requ
     }
 }
 
-/// A voter to ban, or to ban no longer.
+/// A voter to ban or unban.
 #[derive(ToSchema)]
 pub struct VoterForm {
     /// The voter.
@@ -151,13 +151,13 @@ impl FromFields for VoterForm {
     }
 }
 
-/// New settings of votes on sites. What is missing stays as it is.
+/// New settings for votes on sites. Missing fields keep their values.
 #[derive(ToSchema)]
 pub struct VotingSettingsForm {
-    /// Whether nobody may vote on sites.
+    /// Whether voting on sites is disabled.
     #[schema(value_type = values::Switch, required = false)]
     pub voting_is_disabled: Option<bool>,
-    /// Votes a day on sites that are new to the voter.
+    /// How many sites a voter may vote on for the first time in a day.
     #[schema(value_type = values::DailyVotes, required = false)]
     pub maximum_votes_per_user_per_day: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Tweets, and whom to follow.
+//! Tweets and following.
 
 use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
@@ -36,11 +36,10 @@ impl FromFields for TweetDeletion {
     }
 }
 
-/// A user to follow, or to follow no longer.
+/// A user to follow or unfollow.
 #[derive(ToSchema)]
 pub struct FollowForm {
-    /// The user, in upper or lower case. Accounts of older sites may have names
-    /// that new ones may not have, so this is a plain text.
+    /// The username. Case does not matter.
     #[schema(value_type = values::Username)]
     pub username: String,
 }

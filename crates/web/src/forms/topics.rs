@@ -27,10 +27,10 @@ impl FromFields for RenameForm {
 /// A topic to merge into another.
 #[derive(ToSchema)]
 pub struct MergeForm {
-    /// The topic that goes.
+    /// The topic to remove.
     #[schema(value_type = values::TopicName)]
     pub topic: Topic,
-    /// The topic that gets its articles.
+    /// The topic that receives its articles.
     #[schema(value_type = values::TopicName)]
     pub into: Topic,
 }
