@@ -20,7 +20,7 @@ pub use self::values::{Relay, Secret, StoreUrl};
 use self::settings::Setting;
 use self::values::{FromText, ValueKind};
 
-/// What every variable that sets a setting begins with.
+/// The prefix of the environment variables that are settings.
 const VARIABLE_PREFIX: &str = "TIDINGS_";
 /// Sets what is logged, before any setting is read; see `docs/operating.md`.
 const LOG_VARIABLE: &str = "TIDINGS_LOG";
@@ -66,7 +66,7 @@ pub struct SettingLine {
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody set it.
+    /// The default.
     Default,
     /// The file given by `--config`.
     File(PathBuf),
@@ -134,7 +134,7 @@ pub enum ConfigError {
 
 impl Config {
     /// Reads the settings from all layers. Variables that do not begin with
-    /// `TIDINGS_` are not looked at.
+    /// `TIDINGS_` are ignored.
     ///
     /// # Errors
     /// When the file cannot be read or parsed, or a setting is unknown or wrong.

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_relay_that_is_away_is_an_error() {
+    async fn an_unreachable_relay_is_an_error() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let relay = listener.local_addr().unwrap().to_string();
         drop(listener);

@@ -170,7 +170,7 @@ settings! {
             pull_limit: ValueKind::Whole { unit: " of followers", least: 0, most: 1_000_000_000 },
                 "Tweets of an author with more followers are not delivered; readers' pages fetch them.";
             home_size: ValueKind::Whole { unit: " of tweets", least: 1, most: 10_000 },
-                "Tweets in a stored home timeline; older ones are found when somebody asks for them.";
+                "Tweets in a stored home timeline; older ones are looked up on request.";
             inactive_days: ValueKind::Whole { unit: " of days", least: 1, most: 3_650 },
                 "Users who have not visited for this many days get no deliveries until they return.";
         }

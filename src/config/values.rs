@@ -1,5 +1,4 @@
-//! What settings can be: the kinds of values, how each is read from text, and
-//! how it is shown.
+//! The kinds of values that settings have: how each is read from text and shown.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -8,7 +7,7 @@ use ipnet::IpNet;
 use lettre::message::Mailbox;
 use url::Url;
 
-/// What is shown of a secret.
+/// Shown in place of a secret.
 const CONCEALED: &str = "***";
 const MOST_SECRET_CHARACTERS: usize = 1024;
 
@@ -297,7 +296,7 @@ impl FromText for StoreUrl {
     }
 }
 
-/// The URL with `***` for what stands between `://` and the last `@`, which is
+/// The URL with `***` for everything between `://` and the last `@`, which is
 /// where a password could be even when the URL is not well formed.
 fn without_credentials(url: &str) -> String {
     match (url.split_once("://"), url.rsplit_once('@')) {

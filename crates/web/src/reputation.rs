@@ -24,7 +24,7 @@ use tidings_domain::values::limits::MAX_LINKS;
 use tidings_domain::values::voter_id::VoterId;
 use utoipa::ToSchema;
 
-/// A vote as the documented call takes it.
+/// A vote in the documented call.
 #[derive(ToSchema)]
 struct VoteBody {
     /// The site.
@@ -38,7 +38,7 @@ struct VoteBody {
     user_id: VoterId,
 }
 
-/// Sites as the original extension names them, as JSON in a query string.
+/// A request of the original extension, as JSON in a query string.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only a description: an entry is read differently from other hosts")]
 struct DeployedQuestion {
@@ -46,10 +46,10 @@ struct DeployedQuestion {
     links: Vec<DeployedLink>,
 }
 
-/// A site as the original extension names it.
+/// A site in the calls of the original extension.
 #[derive(Serialize, ToSchema)]
 struct DeployedLink {
-    /// The name, as it was sent.
+    /// The name, as in the request.
     #[schema(value_type = values::Host)]
     hostname: String,
 }
@@ -62,7 +62,7 @@ pub struct DeployedScore {
     score: &'static str,
 }
 
-/// A vote as the original extension sends it.
+/// A vote of the original extension.
 #[derive(ToSchema)]
 struct DeployedVoteBody {
     /// The site.
@@ -102,14 +102,14 @@ enum ErrorCode {
 /// A failure of a call of the original extension.
 #[derive(Serialize, ToSchema)]
 pub struct DeployedError {
-    /// A sentence; three of them are fixed.
+    /// A sentence. Clients recognize three fixed ones.
     #[schema(value_type = values::Message)]
     error: String,
 }
 
 const NUMBER_OF_LINKS: &str = "it must name 1 to 100 hosts";
 
-/// The scores of some sites.
+/// Get the scores of some sites.
 ///
 /// `for` is a JSON array of hosts, or hosts separated by commas; it may be repeated.
 #[utoipa::path(
@@ -130,17 +130,17 @@ pub async fn scores(
         return Err(RequestError::Field { name: "for", expected: NUMBER_OF_LINKS });
     }
     let hosts: Vec<Hostname> = asked.iter().map(|host| hostname(host)).collect::<Result<_, _>>()?;
-    let scores = sites::scores(&mut nobody(&app), &hosts).await?;
-    let answer = hosts.iter().zip(scores);
-    Ok(Json(answer.map(|(host, score)| SiteScore::new(host, score)).collect()))
+    let scores = sites::scores(&mut anonymous_visit(&app), &hosts).await?;
+    let scores = hosts.iter().zip(scores);
+    Ok(Json(scores.map(|(host, score)| SiteScore::new(host, score)).collect()))
 }
 
-/// Votes on a site, changes the vote, or takes it back with 0.
+/// Vote on a site, change the vote, or take it back with 0.
 #[utoipa::path(
     post,
     path = "/vote",
     request_body = inline(VoteBody),
-    responses((status = 204, description = "Done")),
+    responses((status = 204, description = "Success")),
 )]
 pub async fn vote(
     State(app): State<App>,
@@ -160,7 +160,7 @@ impl VoteBody {
     }
 }
 
-/// The scores of some sites, as the original extension asks.
+/// Get the scores of some sites, as the original extension does.
 #[utoipa::path(
     get,
     path = "/v1/scores",
@@ -184,12 +184,12 @@ pub async fn deployed_scores(
         links.iter().map(|link| json::text(link, "hostname")).collect::<Result<_, RequestError>>()?;
     let hosts: Vec<Option<Hostname>> = names.iter().map(|name| scorable(name)).collect::<Result<_, _>>()?;
     let asked: Vec<Hostname> = hosts.iter().flatten().cloned().collect();
-    let mut scores = sites::scores(&mut nobody(&app), &asked).await?.into_iter();
-    let answer = names.iter().zip(&hosts).map(|(name, host)| {
-        let score = host.as_ref().and_then(|_| scores.next()).unwrap_or(Score::NoScore);
+    let mut found = sites::scores(&mut anonymous_visit(&app), &asked).await?.into_iter();
+    let scores = names.iter().zip(&hosts).map(|(name, host)| {
+        let score = host.as_ref().and_then(|_| found.next()).unwrap_or(Score::NoScore);
         DeployedScore { link: DeployedLink { hostname: (*name).to_owned() }, score: score.name() }
     });
-    Ok(Json(answer.collect()))
+    Ok(Json(scores.collect()))
 }
 
 /// A host that can have a score. The result page of a search engine may also link to
@@ -203,12 +203,12 @@ fn scorable(name: &str) -> Result<Option<Hostname>, RequestError> {
     }
 }
 
-/// Votes on a site, as the original extension does.
+/// Vote on a site, as the original extension does.
 #[utoipa::path(
     post,
     path = "/v1/vote",
     request_body = inline(DeployedVoteBody),
-    responses((status = 200, description = "Done, with an empty body")),
+    responses((status = 200, description = "Success, with an empty body")),
 )]
 pub async fn deployed_vote(
     State(app): State<App>,
@@ -232,8 +232,8 @@ impl DeployedVoteBody {
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// A visit without a session: these calls ignore it.
-fn nobody(app: &App) -> Visit {
+/// A visit without a session, which these calls ignore.
+fn anonymous_visit(app: &App) -> Visit {
     Visit::new(app.site.clone(), app.now(), None)
 }
 

@@ -26,8 +26,8 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// What is the same for everybody who is not logged in: response_cache that may be
-/// cached for the next who asks.
+/// The routes whose responses are the same for all visitors who are not logged in, so that
+/// they can be cached.
 fn shared_routes() -> Router<App> {
     Router::new()
         .merge(shared_pages())

@@ -1,4 +1,4 @@
-//! Who sends a request: the session, the secret of its forms, the client's address.
+//! Extractors for the sender of a request: the session, signed forms, the client address.
 
 use super::App;
 use super::address::client_address;
@@ -57,8 +57,8 @@ impl<T: FromFields> FromRequest<App> for SignedForm<T> {
     }
 }
 
-/// As [`SignedForm`], with the fields as they were typed, for a page that shows
-/// them again when they are refused.
+/// Like [`SignedForm`], with the fields as they were typed, so that a page can show them again
+/// after an error.
 pub struct SignedFields {
     /// The visit.
     pub visit: Visit,
@@ -107,7 +107,7 @@ impl FromRequest<App> for Fields {
     }
 }
 
-/// Whether the body is a form; an empty POST may come without a type.
+/// Whether the body is a form. An empty POST may have no content type.
 fn is_form(headers: &HeaderMap) -> bool {
     let Some(content_type) = headers.get(header::CONTENT_TYPE) else {
         return true;

@@ -34,11 +34,11 @@ impl CheckArticles {
         let found = self.check(&site).await;
         store.close().await;
         let [articles, orphans, topics] = found?;
-        println!("{}", told("articles", articles));
+        println!("{}", summary("articles", articles));
         if orphans.different > 0 {
-            println!("{}", told("articles without a story", orphans));
+            println!("{}", summary("articles without a story", orphans));
         }
-        println!("{}", told("topics", topics));
+        println!("{}", summary("topics", topics));
         let all = articles.and(orphans).and(topics);
         let left = all.different - all.mended;
         if left > 0 && !self.repair {
@@ -71,7 +71,7 @@ impl CheckArticles {
     }
 }
 
-fn told(what: &str, found: Found) -> String {
+fn summary(what: &str, found: Found) -> String {
     let Found { checked, different, mended } = found;
     format!(
         "{what}: {} checked, {} differ, {} repaired",

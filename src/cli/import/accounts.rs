@@ -39,8 +39,8 @@ impl<'a> ImportAccounts<'a> {
         self.find("author", names).await
     }
 
-    /// The accounts of one kind: an author with the name of a generated voter is
-    /// somebody else.
+    /// The accounts of one kind. An author with the name of a generated voter is a different
+    /// account.
     async fn find(
         &mut self,
         kind: &str,

@@ -38,7 +38,7 @@ pub(super) struct RejectedRow {
     pub(super) reason: String,
 }
 
-/// A file, read.
+/// The content of a file.
 #[derive(Debug, Default)]
 pub(super) struct StoryFile {
     pub(super) rows: Vec<StoryRow>,

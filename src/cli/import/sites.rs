@@ -34,7 +34,7 @@ pub struct ImportSites {
     day: Option<Day>,
 }
 
-/// A file, read.
+/// The content of a file.
 #[derive(Debug, Default)]
 struct SiteVotesFile {
     sites: Vec<Listed>,
@@ -175,13 +175,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_the_columns_is_named() {
+    fn an_error_names_the_file_without_the_columns() {
         let error = list("name,votes\na.com,1\n").unwrap_err().to_string();
         assert!(error.contains("sites.csv") && error.contains("no column host"), "{error}");
     }
 
     #[tokio::test]
-    async fn a_list_may_come_again_and_be_another_one() {
+    async fn importing_again_changes_nothing_and_a_newer_list_replaces_the_votes() {
         let store = Store::in_memory().await;
         let site = Arc::new(Site::new(store.unwrap(), Rules::default(), PasswordWorker::default()));
         let now = Timestamp(1_800_000_000);

@@ -1,4 +1,4 @@
-//! What administrators see and do.
+//! The administration page.
 
 use super::layout::Frame;
 use super::parts::{age, author, counted, number, title_link};
@@ -27,7 +27,7 @@ enum Recomputed {
     Later,
 }
 
-/// The page of administrators.
+/// The administration page.
 struct AdminPage<'a> {
     counts: Counts,
     jobs: JobStatus,
@@ -111,9 +111,9 @@ impl AdminPage<'_> {
     }
 }
 
-/// What the page of administrators is asked for.
+/// The query of the administration page.
 pub struct AdminQuery {
-    /// What became of recomputing the ranks, if the page is asked for after that.
+    /// The outcome of a recomputation that was just requested.
     recomputed: Option<Recomputed>,
 }
 

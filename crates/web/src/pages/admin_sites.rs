@@ -28,30 +28,30 @@ struct FoundVoter {
 /// The page.
 struct AdminSitesPage<'a> {
     settings: VotingSettings,
-    /// What was typed to look up a voter: UUID, from, to.
-    sought: [&'a str; 3],
-    suspect: Option<&'a FoundVoter>,
+    /// The typed fields of the lookup: UUID, from, to.
+    lookup: [&'a str; 3],
+    found: Option<&'a FoundVoter>,
     /// Whether there is no such voter.
     is_unknown: bool,
     day: Day,
     voters: &'a [DailyVoter],
     audit: &'a [AuditLine],
     /// Whether a ban that was just requested is still updating votes.
-    goes_on: bool,
+    is_updating: bool,
 }
 
 impl AdminSitesPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "Votes on sites" }
-            @if self.goes_on {
+            @if self.is_updating {
                 p.notice role="status" { "The votes are still being updated. Reload this page to see the progress." }
             }
             (self.settings(frame))
             h2 #voter { "Look up a voter" }
             (self.search())
             @if self.is_unknown { p.alert role="alert" { "There is no such voter." } }
-            @if let Some(suspect) = self.suspect { (suspect.render(frame)) }
+            @if let Some(found) = self.found { (found.render(frame)) }
             h2 { "Who voted most on " (self.day) }
             (self.top_voters())
             h2 { "Actions of administrators" }
@@ -86,7 +86,7 @@ impl AdminSitesPage<'_> {
     }
 
     fn search(&self) -> Markup {
-        let [uuid, from, to] = self.sought;
+        let [uuid, from, to] = self.lookup;
         html! {
             form.form.narrow action="/admin/sites#voter" {
                 div {
@@ -248,13 +248,13 @@ pub async fn page(
     };
     let voters = sites::top_voters(&app.site, &user, day).await?;
     let PeriodQuery { from, to } = fields.read()?;
-    let (mut suspect, mut is_unknown) = (None, false);
+    let (mut found, mut is_unknown) = (None, false);
     if !fields.text("voter").is_empty() {
         let voter = fields.parsed("voter", "it must be a UUID")?;
         match sites::voter_details(&app.site, &user, voter).await {
             Ok(details) => {
                 let votes = sites::voter_votes(&app.site, &user, voter, from, to).await?;
-                suspect = Some(FoundVoter { details, votes });
+                found = Some(FoundVoter { details, votes });
             }
             Err(Error::Refused(Refusal::NoSuchVoter)) => is_unknown = true,
             Err(error) => return Err(error.into()),
@@ -262,13 +262,13 @@ pub async fn page(
     }
     let page = AdminSitesPage {
         settings,
-        sought: [fields.text("voter"), fields.text("from"), fields.text("to")],
-        suspect: suspect.as_ref(),
+        lookup: [fields.text("voter"), fields.text("from"), fields.text("to")],
+        found: found.as_ref(),
         is_unknown,
         day,
         voters: &voters,
         audit: &audit,
-        goes_on: fields.get("goes_on").is_some(),
+        is_updating: fields.get("updating").is_some(),
     };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
@@ -290,8 +290,8 @@ async fn move_votes(
 ) -> Result<Redirect, RequestError> {
     let is_done = actions::ban_voter(app, user, &form, is_ban).await?;
     let voter = form.user_id;
-    let goes_on = if is_done { "" } else { "&goes_on=1" };
-    Ok(Redirect::to(&format!("/admin/sites?voter={voter}{goes_on}#voter")))
+    let updating = if is_done { "" } else { "&updating=1" };
+    Ok(Redirect::to(&format!("/admin/sites?voter={voter}{updating}#voter")))
 }
 
 /// POST /admin/sites/settings: voting_is_disabled,
@@ -313,24 +313,24 @@ mod tests {
     use tidings_domain::values::hostname::Hostname;
 
     #[test]
-    fn the_page_shows_a_voter_and_what_can_be_done() {
+    fn the_page_shows_a_voter_and_the_possible_action() {
         let admin = user("1", "alice", "a");
         let id: VoterId = "beda0000-0822-4342-0990-b92d94d9489a".parse().unwrap();
         let vote = CastVote { verdict: Verdict::Bad, time: Timestamp(1_675_330_563) };
-        let suspect = |is_banned| FoundVoter {
+        let found = |is_banned| FoundVoter {
             details: VoterDetails { id, created_at: "2023-02-02T09:36:03Z".to_owned(), is_banned, count: 7 },
             votes: vec![VoterVote { host: Hostname::parse("a.com").unwrap(), vote }],
         };
         for (is_banned, can) in [(true, "/admin/sites/unban"), (false, "/admin/sites/ban")] {
             let page = AdminSitesPage {
                 settings: VotingSettings { is_disabled: is_banned, maximum: 4711 },
-                sought: ["<x>", "", ""],
-                suspect: Some(&suspect(is_banned)),
+                lookup: ["<x>", "", ""],
+                found: Some(&found(is_banned)),
                 is_unknown: false,
                 day: "2026-11-21".parse().unwrap(),
                 voters: &[DailyVoter { id, count: 3, sum: -3 }],
                 audit: &[],
-                goes_on: false,
+                is_updating: false,
             };
             let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
             let switch = format!(r#"name="voting_is_disabled" value="{}""#, u8::from(!is_banned));

@@ -36,7 +36,7 @@ impl ArticlesPage<'_> {
         };
         let here = list_address(self.topics, self.order);
         let content = html! {
-            // For screen readers where the navigation and the tabs show the same.
+            // Only for screen readers if the navigation and the tabs show the same text.
             h1.hidden[self.topics.is_none()] { (heading) }
             (self.orders())
             @if self.page.lines.is_empty() {
@@ -84,7 +84,7 @@ impl ArticlesPage<'_> {
     }
 }
 
-/// Topics in the words of a heading.
+/// The names of topics for a heading.
 #[must_use]
 pub fn described(topics: &TopicChoice) -> String {
     let between = if topics.within() == Within::All { " and " } else { " or " };
@@ -107,9 +107,9 @@ pub fn feed_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String
     format!("{}/atom", list_address(topics, order))
 }
 
-/// Which page of a list is asked for.
+/// The requested page of a list.
 pub struct PageNumberQuery {
-    /// Its number; the first page when it is missing.
+    /// The number of the page; by default the first.
     page: PageNumber,
 }
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_shows_the_votes_that_count_and_the_way_on() {
+    fn a_list_shows_the_votes_that_count_and_a_link_to_the_next_page() {
         let page = page(30);
         let list =
             ArticlesPage { topics: None, order: ArticleOrder::Score, number: PageNumber::FIRST, page: &page };
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn administrators_find_the_forms_of_a_topic_there() {
+    fn administrators_see_the_forms_of_a_topic() {
         let (page, topics) = (page(1), "rust".parse().unwrap());
         let list = ArticlesPage {
             topics: Some(&topics),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_hold_the_topics_as_they_are() {
+    fn addresses_contain_the_topics_unencoded() {
         for (text, address, words) in [
             ("rust", "/topic/rust", "rust"),
             ("rust+c-3", "/topic/c-3+rust", "c-3 and rust"),

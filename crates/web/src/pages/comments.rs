@@ -213,7 +213,7 @@ pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Resp
     let NewsIdForm { news_id: news } = form.fields.read()?;
     let thread = threads::get(&mut form.visit, news).await?;
     let (text, message) = (form.fields.text("comment"), Some(refused.message.as_str()));
-    // Buttons on the page lead back to the page with the form.
+    // Buttons on the page return to the page with the form.
     let page = if let Some(edited) = id_or_none::<CommentId>(&form.fields, "comment_id")? {
         let here = LocalPath::parse(&format!("/editcomment/{news}/{edited}"));
         edit_page(&Frame::for_user(&app, &here, &form.user), &thread, edited, Some(text), message)
@@ -225,7 +225,7 @@ pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Resp
         reply_page(&Frame::for_user(&app, &here, &form.user), &thread, parent, text, message)
     };
     // If the form cannot be shown again, respond with the first failure.
-    page.map(|page| refused.answer(page)).map_err(|_| failure)
+    page.map(|page| refused.response(page)).map_err(|_| failure)
 }
 
 async fn try_post(app: &App, form: &SignedFields) -> Result<Posted, RequestError> {

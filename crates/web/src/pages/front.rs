@@ -98,7 +98,7 @@ pub async fn latest(
     Ok(list.render(&frame))
 }
 
-/// GET /saved/:start: what the viewer voted up.
+/// GET /saved/:start: the stories that the viewer voted up.
 pub async fn saved(
     PathOf(Start(start)): PathOf<Start>,
     State(app): State<App>,
@@ -142,9 +142,9 @@ pub async fn of_user(
     Ok(list.render(&frame))
 }
 
-/// GET /random: leads to a story.
+/// GET /random: redirects to a random story.
 pub async fn random(mut visit: Visit) -> Result<Redirect, RequestError> {
-    // Without randomness the clock decides: nothing depends on it.
+    // If the system has no randomness, the clock is good enough here.
     let dice = getrandom::u64().unwrap_or(visit.now().0);
     let drawn = lists::random(&mut visit, dice).await?;
     Ok(Redirect::to(&drawn.map_or_else(|| "/".to_owned(), news_address)))
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_has_one_heading_and_the_way_on() {
+    fn a_list_has_one_heading_and_a_link_to_the_next_page() {
         let page = NewsPage { lines: vec![line(news("t", "http://a.com/", false), None)], total: 11 };
         let list = NewsListPage {
             title: "Stories by <x>",

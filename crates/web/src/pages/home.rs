@@ -33,7 +33,7 @@ pub enum Tab {
     Suggestions,
 }
 
-/// The links between these pages, for those who are logged in.
+/// The links between these pages, for viewers who are logged in.
 #[must_use]
 pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
     let tabs = [
@@ -171,12 +171,12 @@ pub async fn tweet(State(app): State<App>, mut form: SignedFields) -> Result<Res
         Ok(()) => Ok(Redirect::to("/home").into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?;
-            // Buttons on the page lead back to the page with the form.
+            // Buttons on the page return to the page with the form.
             let here = LocalPath::parse("/home");
             let typed = (form.fields.text("text"), Some(refused.message.as_str()));
             let page =
                 show_home(&app, &mut form.visit, &here, &Window::newest(TIMELINE_ENTRIES), typed).await?;
-            Ok(refused.answer(page))
+            Ok(refused.response(page))
         }
     }
 }

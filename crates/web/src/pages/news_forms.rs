@@ -195,7 +195,7 @@ async fn send(
             let (title, url, text) = (fields.text("title"), fields.text("url"), fields.text("text"));
             let topics = fields.text("topics");
             let filled = NewsFormPage { edited, title, url, text, topics, offered: &offered, message };
-            Ok(refused.answer(filled.render(&Frame::for_user(app, here, &form.user))))
+            Ok(refused.response(filled.render(&Frame::for_user(app, here, &form.user))))
         }
     }
 }

@@ -77,12 +77,12 @@ pub async fn request(
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let frame = Frame::for_nobody(&app, &here);
+    let frame = Frame::anonymous(&app, &here);
     if let Err(failure) = try_request(&app, &fields).await {
         let refused = RefusedForm::from_failure(failure)?;
         let (username, email) = (fields.text("username"), fields.text("email"));
         let form = RequestForm { username, email, message: Some(&refused.message) };
-        return Ok(refused.answer(form.render(&frame)));
+        return Ok(refused.response(form.render(&frame)));
     }
     let content = html! {
         h1 { "Check your mail" }
@@ -124,7 +124,7 @@ fn password_form(frame: &Frame<'_>, message: Option<&str>) -> Markup {
 
 /// A frame that does not repeat the secret address in its links.
 fn frame<'a>(app: &'a App, here: &'a LocalPath) -> Frame<'a> {
-    Frame::for_nobody(app, here)
+    Frame::anonymous(app, here)
 }
 
 /// GET /reset-password/:token.
@@ -152,7 +152,7 @@ pub async fn set_password(
         password_reset::check_link(&app.site, &token).await?;
         let refused = RefusedForm::from_failure(failure)?;
         let page = password_form(&frame, Some(&refused.message));
-        return Ok((NO_REFERRER, refused.answer(page)).into_response());
+        return Ok((NO_REFERRER, refused.response(page)).into_response());
     }
     let content = html! {
         h1 { "Your password has been changed" }

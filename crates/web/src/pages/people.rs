@@ -1,4 +1,4 @@
-//! People: who follows whom, whom to follow, and the buttons that do it.
+//! Followers, followings, suggestions, and the follow buttons.
 
 use super::home::{Tab, tabs};
 use super::layout::Frame;
@@ -23,8 +23,8 @@ use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
 use tidings_domain::values::ids::UserId;
 
-/// The button that follows or unfollows somebody; nothing for the viewer themself.
-/// It leads back to `next`. In a list, its name includes the username.
+/// The button that follows or unfollows a user; nothing for the viewer's own account. It
+/// redirects to `next`. In a list, its label includes the username.
 #[must_use]
 pub fn follow_button(frame: &Frame<'_>, person: &Person, next: &str, among_others: bool) -> Markup {
     let (action, label) = if person.followed { ("/unfollow", "Unfollow") } else { ("/follow", "Follow") };
@@ -68,7 +68,7 @@ fn person_item(frame: &Frame<'_>, person: &Person, about: Option<&str>) -> Marku
     }
 }
 
-/// Why somebody is suggested.
+/// The reason for a suggestion.
 fn reason(suggestion: &Suggestion) -> String {
     match suggestion.followed_by_friends {
         0 => counted(suggestion.followers, "follower", "followers"),
@@ -123,7 +123,7 @@ pub async fn suggestions(
     Ok(frame.page("Who to follow", &content))
 }
 
-/// Who follows a user, or whom the user follows.
+/// The followers or followings of a user.
 struct PeopleOf<'a> {
     name: &'a str,
     side: Side,
@@ -192,9 +192,9 @@ pub async fn followings(
     people_of(&app, visit, &here, &name, Side::Followings, query).await
 }
 
-/// Where a button of this page's forms leads back to.
+/// The page to return to after a follow button.
 pub struct Back {
-    /// Where the button was, if the form says it.
+    /// The page of the button, if the form contains it.
     next: Option<LocalPath>,
 }
 
@@ -206,7 +206,7 @@ impl FromFields for Back {
 }
 
 impl Back {
-    /// To where the button was, or to whom it was about.
+    /// Redirects to the page of the button, or to the profile of the user.
     fn redirect(&self, form: &FollowForm) -> Redirect {
         match &self.next {
             None => Redirect::to(&profile_address(&form.username, "")),

@@ -186,8 +186,8 @@ async fn show(
     Ok(ProfilePage { profile: &profile, tweets: &tweets, form, message: None, saved }.render(&frame))
 }
 
-/// Answers other methods than GET at the address of a person. An address without an
-/// `@` does not exist.
+/// Rejects methods other than GET at the address of a profile. An address without an `@`
+/// does not exist.
 pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> RequestError {
     RequestError::MethodNotAllowed
 }
@@ -199,7 +199,7 @@ pub async fn change(
     mut form: SignedFields,
 ) -> Result<Response, RequestError> {
     match save(&app, &form, &user_address("user", &form.user.username, "?saved")).await {
-        Ok(answer) => Ok(answer),
+        Ok(response) => Ok(response),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?;
             let profile = users::profile(&mut form.visit, &form.user.username).await?;
@@ -213,7 +213,7 @@ pub async fn change(
                 message: Some(&refused.message),
                 saved: false,
             };
-            Ok(refused.answer(page.render(&Frame::for_user(&app, &here, &form.user))))
+            Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
         }
     }
 }
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_sees_the_profile_but_not_the_address() {
+    fn everyone_sees_the_profile_but_not_the_email_address() {
         let bob = user("2", "bob", "");
         for viewer in [None, Some(&bob)] {
             let html = page(viewer, None);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_has_a_form_that_comes_back_as_typed() {
+    fn the_owner_has_a_form_that_keeps_what_was_typed() {
         let owner = user("1", "al<ice", "");
         assert!(page(Some(&owner), None).contains(r#"value="alice@secret.example""#));
         let html = page(Some(&owner), Some("no"));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn without_gravatars_or_address_the_picture_is_drawn_here() {
+    fn without_gravatars_or_an_email_address_the_avatar_is_an_identicon() {
         let mut owner = user("1", "alice", "");
         assert!(avatar(&owner, true).into_string().starts_with("<svg"));
         owner.email = "a@b.c".to_owned();

@@ -119,8 +119,8 @@ fn enter(
             let refused = RefusedForm::from_failure(failure)?;
             let message = Some(refused.message.as_str());
             let form = CredentialsForm { purpose, username: fields.text("username"), next: &next, message };
-            let frame = Frame::for_nobody(app, here);
-            Ok(refused.answer(form.render(&frame)))
+            let frame = Frame::anonymous(app, here);
+            Ok(refused.response(form.render(&frame)))
         }
     }
 }

@@ -24,7 +24,7 @@ use tidings_domain::values::limits::{MAX_FULL_NAME, PASSWORD_MIN};
 pub(super) struct ProfileEditor<'a> {
     pub about: &'a str,
     pub email: &'a str,
-    /// What only the page of settings asks for.
+    /// The fields that only the settings page has.
     pub more: Option<MoreSettings<'a>>,
 }
 
@@ -156,11 +156,11 @@ pub async fn settings(
 pub(super) async fn save(app: &App, form: &SignedFields, saved: &str) -> Result<Response, RequestError> {
     let change = form.fields.read::<accounts::ProfileForm>()?.into();
     let session = account::update_profile(&app.site, &form.user, &change).await?;
-    let mut answer = Redirect::to(saved).into_response();
+    let mut response = Redirect::to(saved).into_response();
     if let Some(session) = session {
-        answer.headers_mut().insert(header::SET_COOKIE, cookies::session_cookie(app, &session.auth));
+        response.headers_mut().insert(header::SET_COOKIE, cookies::session_cookie(app, &session.auth));
     }
-    Ok(answer)
+    Ok(response)
 }
 
 /// POST /settings: fullname, about, email, password (may be empty), tweet_news,
@@ -171,7 +171,7 @@ pub async fn change(
     form: SignedFields,
 ) -> Result<Response, RequestError> {
     match save(&app, &form, "/settings?saved").await {
-        Ok(answer) => Ok(answer),
+        Ok(response) => Ok(response),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?;
             let page = SettingsPage {
@@ -180,7 +180,7 @@ pub async fn change(
                 message: Some(&refused.message),
                 saved: false,
             };
-            Ok(refused.answer(page.render(&Frame::for_user(&app, &here, &form.user))))
+            Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
         }
     }
 }
@@ -239,7 +239,7 @@ pub async fn deactivate(
         Err(error) => {
             let refused = RefusedForm::from_failure(error.into())?;
             let frame = Frame::for_user(&app, &here, &user);
-            Ok(refused.answer(deactivate_page(&frame, Some(&refused.message))))
+            Ok(refused.response(deactivate_page(&frame, Some(&refused.message))))
         }
     }
 }
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_come_back_as_typed() {
+    fn a_refused_form_keeps_what_was_typed() {
         let alice = user("1", "alice", "");
         let more = MoreSettings { fullname: "\"><b>", tweet_news: false };
         let form = ProfileEditor { about: "</textarea>", email: "typed email", more: Some(more) };
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_box_is_ticked_for_who_announces() {
+    fn the_box_is_checked_if_stories_are_announced() {
         let alice = user("1", "alice", "");
         let html = framed(Some(&alice), |frame| ProfileEditor::of(&alice).render(frame)).into_string();
         assert!(html.contains(r#"name="tweet_news" type="checkbox" value="1" checked"#), "{html}");

@@ -57,7 +57,7 @@ struct BoardPage<'a> {
     board: Board,
     span: Span,
     lines: &'a [SiteLine],
-    /// What was not found: the text, and why.
+    /// The text that was not found, and the reason.
     not_found: Option<(&'a str, &'a str)>,
 }
 
@@ -139,7 +139,7 @@ impl BoardPage<'_> {
     }
 }
 
-/// The site that somebody looks for.
+/// The query of a lookup.
 pub struct SiteQuery {
     /// The host as it was typed, or nothing.
     host: String,
@@ -151,7 +151,7 @@ impl FromFields for SiteQuery {
     }
 }
 
-/// GET /sites: the best of all time; with host leads to that site.
+/// GET /sites: the best sites of all time. With `host`, redirects to the page of that site.
 pub async fn sites(
     State(app): State<App>,
     mut visit: Visit,
@@ -171,7 +171,7 @@ pub async fn sites(
     Ok((status, BoardPage { board, span, lines: &lines, not_found }.render(&frame)).into_response())
 }
 
-/// The host that somebody looks up, by its name or by the address of a page on it.
+/// The host in a lookup, given by name or by the address of a page on it.
 fn find_host(sought: &str) -> Result<Hostname, String> {
     let sought = sought.trim();
     let host = NewsUrl::parse(sought).map_or_else(|_| sought.to_owned(), |url| url.host());
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_of_a_site_tells_score_and_own_vote() {
+    fn the_page_of_a_site_shows_its_score_and_the_viewers_vote() {
         let (host, bob) = (Hostname::parse("a.com").unwrap(), user("2", "bob", ""));
         let page = site_page(Some(CastVote { verdict: Verdict::Bad, time: Timestamp(1) }));
         let site = SiteReputationPage { host: &host, page: &page };
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaderboard_shows_where_one_is() {
+    fn a_leaderboard_marks_the_current_tabs() {
         let host = Hostname::parse("a.com").unwrap();
         let lines = [SiteLine { host, score: Score::Good, totals: Totals { sum: 1, count: 3 } }];
         let page = BoardPage {

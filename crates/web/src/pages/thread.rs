@@ -27,16 +27,16 @@ use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 
-/// About how many bytes a comment takes on a page beside its text.
-const ROOM: usize = 1_100;
+/// The approximate size of a comment's markup without its text, in bytes.
+const COMMENT_MARKUP_BYTES: usize = 1_100;
 
-/// A thread, whole or one comment of it and what is below.
+/// A whole thread, or one comment with its replies.
 struct ThreadPage<'a> {
     news: &'a NewsLine,
     lines: &'a Shared<ThreadLines>,
     /// Which of the lines are shown.
     shown: Range<usize>,
-    /// The comment that is shown with its answers; `None` for the whole thread.
+    /// The comment that is shown with its replies; `None` for the whole thread.
     only: Option<CommentId>,
 }
 
@@ -93,11 +93,11 @@ impl ThreadPage<'_> {
         let place = CommentContext::alone(&self.news.news);
         let fragments = frame.derived::<ThreadFragments, _>(self.lines, thread_fragments);
         let lines = self.lines.get(self.shown.clone()).unwrap_or_default();
-        // Of a part of a thread the depth counts from its first comment.
+        // In a part of a thread, the depth is relative to its first comment.
         let above = lines.first().map_or(0, |line| line.depth);
         written(move |html| {
             let fragments = fragments.as_ref().and_then(|fragments| fragments.get(self.shown.clone()));
-            html.reserve(lines.iter().map(|line| line.comment.body.len() + ROOM).sum());
+            html.reserve(lines.iter().map(|line| line.comment.body.len() + COMMENT_MARKUP_BYTES).sum());
             LIST.fill(html, |ContentPlaceholder::Content, html| {
                 for (position, line) in lines.iter().enumerate() {
                     let fragment = fragments.and_then(|fragments| fragments.get(position));
@@ -110,8 +110,7 @@ impl ThreadPage<'_> {
 }
 
 placeholders! {
-    /// What differs from one reader of a comment to the next, and from one moment to the
-    /// next.
+    /// The parts of a comment that depend on the viewer or the time.
     enum CommentPlaceholder {
         Age,
         Links,
@@ -119,7 +118,7 @@ placeholders! {
 }
 
 tidings_domain::cache_kind! {
-    /// The comments of threads as markup.
+    /// The markup of the comments of threads.
     struct ThreadFragments: DerivedKey => Box<[Fragment<CommentPlaceholder>]>, "thread_fragments",
         COMMENT_CACHE_BYTES, |_, fragments| fragments.iter().map(Fragment::size).sum();
 }
@@ -129,7 +128,7 @@ fn thread_fragments(lines: &ThreadLines, links: LinkTarget) -> Box<[Fragment<Com
     lines.iter().map(fragment).collect()
 }
 
-/// An item at the head of its thread.
+/// A story at the head of its thread.
 #[must_use]
 pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     let news = &line.news;
@@ -147,13 +146,13 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     }
 }
 
-/// An item's title as a link to its thread.
+/// A story's title as a link to its thread.
 #[must_use]
 pub fn thread_link(news: &News) -> Markup {
     title_link(news.id, Some(news.title.as_str()).filter(|_| !news.deleted))
 }
 
-/// The same, of an item without a title: one that is deleted.
+/// Like [`thread_link`]; `None` for a deleted story.
 #[must_use]
 pub fn title_link(news: NewsId, title: Option<&str>) -> Markup {
     html! { a href=(news_address(news)) dir="auto" { (title.unwrap_or("[deleted story]")) } }
@@ -165,20 +164,20 @@ pub fn comment_address(address: CommentAddress) -> String {
     format!("/comment/{}/{}", address.news, address.comment)
 }
 
-/// Where a page shows comments on an item.
+/// Where a comment is shown: its story, and whether the page has others.
 #[derive(Debug, Clone, Copy)]
 pub struct CommentContext {
-    /// The item.
+    /// The story.
     pub news: NewsId,
-    /// Whether it is deleted: then its comments are only read.
+    /// Whether the story is deleted: then its comments are read-only.
     pub news_deleted: bool,
-    /// Whether the page shows comments on other items too, so that their
-    /// numbers alone may repeat.
+    /// Whether the page also shows comments on other stories, so that the ids of comments
+    /// alone are not unique.
     pub among_others: bool,
 }
 
 impl CommentContext {
-    /// On a page about one item.
+    /// For a page about one story.
     #[must_use]
     pub fn alone(news: &News) -> Self {
         Self { news: news.id, news_deleted: news.deleted, among_others: false }
@@ -197,7 +196,7 @@ impl CommentContext {
     }
 }
 
-/// A comment in a list, so many levels below the left edge.
+/// A comment in a list, indented by `depth`.
 pub fn comment_item(
     frame: &Frame<'_>,
     place: CommentContext,
@@ -207,7 +206,7 @@ pub fn comment_item(
     written(move |html| write_comment(html, frame, place, line, (depth, None)))
 }
 
-/// Writes the same; what everyone sees of the comment may be at hand as a fragment.
+/// Writes a comment, with the cached fragment of its shared markup if there is one.
 fn write_comment(
     html: &mut String,
     frame: &Frame<'_>,
@@ -258,7 +257,7 @@ fn write_comment(
     });
 }
 
-/// What everyone sees of a comment.
+/// The markup of a comment that is the same for all viewers.
 fn comment_markup(
     news: NewsId,
     ThreadLine { comment, username, .. }: &ThreadLine,
@@ -291,7 +290,7 @@ fn comment_markup(
     }
 }
 
-/// The links to answer a comment, and to change it for who may.
+/// The links to reply to a comment, and to edit and delete it if the viewer may.
 fn comment_links(frame: &Frame<'_>, place: CommentContext, comment: &Comment) -> impl Render {
     placeholders! {
         enum ReplyLinkPart {
@@ -414,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thread_of_a_deleted_item_is_only_read() {
+    fn the_thread_of_a_deleted_story_is_read_only() {
         let html = page(Some(("9", "")), true, vec![thread_line(0, false, Some("bob"))]);
         assert!(html.contains("[deleted story]") && html.contains("http://a.com/"), "{html}");
         for part in ["The title", "the &lt;i&gt;", "<button class=\"up\"", "/postcomment", "/reply/"] {

@@ -1,4 +1,4 @@
-//! Topics: all of them, and what administrators do with them.
+//! The list of topics, and the forms for administrators.
 
 use super::layout::Frame;
 use super::parts::{counted, empty_list};
@@ -119,9 +119,9 @@ pub fn admin_forms(frame: &Frame<'_>, topic: &Topic) -> Markup {
     }
 }
 
-/// What the page of topics is asked for.
+/// The query of the page of topics.
 pub struct TopicsQuery {
-    /// Whether a topic was just renamed or merged, and that still goes on.
+    /// Whether a move that was just requested is still running.
     moving: bool,
 }
 
@@ -148,7 +148,7 @@ pub async fn rename(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<RenameForm>,
 ) -> Result<Redirect, RequestError> {
-    Ok(lead_on(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?))
+    Ok(redirect_after_move(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?))
 }
 
 /// POST /mergetopic: topic, into, apisecret.
@@ -156,11 +156,11 @@ pub async fn merge(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<MergeForm>,
 ) -> Result<Redirect, RequestError> {
-    Ok(lead_on(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?))
+    Ok(redirect_after_move(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?))
 }
 
-/// Leads to the topic that has the articles now, or says that it still goes on.
-fn lead_on(moved: actions::Moved) -> Redirect {
+/// Redirects to the new topic, or to the list of topics if the move is still running.
+fn redirect_after_move(moved: actions::Moved) -> Redirect {
     Redirect::to(&match moved.articles {
         Some(_) => choice_address(&moved.to.into()),
         None => "/topics?moving=yes".to_owned(),

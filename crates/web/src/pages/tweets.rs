@@ -35,7 +35,7 @@ pub fn tweet_address(id: TweetId) -> String {
 #[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn posted_at(summary: &TweetSummary) -> Timestamp {
-    // What is out of range saturates.
+    // The cast saturates.
     Timestamp(summary.tweet.created_at as u64)
 }
 
@@ -51,7 +51,7 @@ pub fn person_link(username: &str, fullname: &str) -> Markup {
     }
 }
 
-/// Tweets one below the other.
+/// A list of tweets.
 pub fn tweet_list(frame: &Frame<'_>, lines: &[TweetLine]) -> impl Render {
     placeholders! {
         enum TweetItemPart {
@@ -90,7 +90,7 @@ pub fn older(base: &str, next: Option<Cursor>) -> Markup {
 }
 
 placeholders! {
-    /// What differs from one reader of a tweet to the next, and from one moment to the next.
+    /// The parts of a tweet that depend on the viewer or the time.
     enum TweetPlaceholder {
         Age,
         Delete,
@@ -98,7 +98,7 @@ placeholders! {
 }
 
 tidings_domain::cache_kind! {
-    /// Tweets as markup.
+    /// The markup of tweets.
     struct TweetFragments: DerivedKey => Fragment<TweetPlaceholder>, "tweet_fragments", TWEET_CACHE_BYTES,
         |_, fragment| fragment.size();
 }
@@ -126,7 +126,7 @@ fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
     })
 }
 
-/// What everyone sees of a tweet.
+/// The markup of a tweet that is the same for all viewers.
 fn tweet_markup(summary: &TweetSummary, links: LinkTarget, slots: &Slots<'_, TweetPlaceholder>) -> Markup {
     let TweetSummary { tweet, username, fullname, news, .. } = summary;
     let age = slots.at(TweetPlaceholder::Age);
@@ -143,11 +143,11 @@ fn tweet_markup(summary: &TweetSummary, links: LinkTarget, slots: &Slots<'_, Twe
     }
 }
 
-/// The item that a tweet announces, in place of its text.
+/// The story that a tweet announces, in place of its text.
 fn announcement(links: LinkTarget, news: &News) -> Markup {
     html! {
         div.announced {
-            // The badge of the site is on the item's own page: here it would cost a round.
+            // Without the badge of the site, which would cost a round trip.
             div dir="auto" { (title_link(links, news, Score::NoScore)) }
             a href=(news_address(news.id)) {
                 "discuss" @if news.comments > 0 { " (" (number(news.comments)) ")" }
@@ -192,7 +192,7 @@ pub async fn show(
     Ok(frame.page(&heading, &content))
 }
 
-/// GET /deltweet/:id: asks again.
+/// GET /deltweet/:id: asks for confirmation.
 pub async fn delete_form(
     PathOf(id): PathOf<TweetId>,
     State(app): State<App>,

@@ -9,7 +9,7 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::ids::{CommentAddress, NewsId};
 
-/// Takes the place of the buttons where nobody can vote.
+/// Takes the place of the buttons where voting is not possible.
 pub const NO_BUTTONS: PreEscaped<&str> = PreEscaped("<span></span>");
 
 /// What a pair of vote buttons votes on.
@@ -21,11 +21,11 @@ pub enum VoteTarget {
     Comment(CommentAddress),
 }
 
-/// The vote buttons of one page, except for what each pair votes on. There may be
-/// hundreds: each kind is made when the first of it is shown.
+/// The fragments of the vote buttons of one page, which may have hundreds of them. Each
+/// fragment is made when it is first needed.
 #[derive(Default)]
 pub struct VoteButtons {
-    /// For people who are not logged in: the place of the anchor.
+    /// For visitors who are not logged in. The placeholder is the anchor.
     login: OnceCell<Fragment<ContentPlaceholder>>,
     news: OnceCell<Fragment<NewsVotePlaceholder>>,
     comments: OnceCell<Fragment<CommentVotePlaceholder>>,
@@ -49,7 +49,8 @@ placeholders! {
 }
 
 /// The buttons to vote up and down, within the element with the id `anchor`.
-/// They show the viewer's vote, or lead people who are not logged in to do so and back.
+/// They show the viewer's vote. Without a session they open the login page, which then
+/// returns to the anchor.
 pub fn vote_buttons(
     frame: &Frame<'_>,
     target: VoteTarget,

@@ -1,4 +1,4 @@
-//! The forms that vote. They do what the API does and lead back to the button.
+//! The targets of the vote forms. They do what the API does and redirect to the button.
 
 use crate::App;
 use crate::actions;
