@@ -57,7 +57,7 @@ fn site(engine: &str) -> Arc<Site> {
 }
 
 /// A site as many years leave it.
-fn filled(url: &str) -> Arc<Site> {
+fn field_value(url: &str) -> Arc<Site> {
     RUNTIME.block_on(async {
         let store = Store::open(url, &StoreOptions::default()).await.unwrap();
         for chunk in (1..=ARTICLES).collect::<Vec<_>>().chunks(1_000) {
@@ -118,7 +118,7 @@ async fn read(site: &Arc<Site>, topics: &str, page: u64) -> usize {
 }
 
 /// Makes the next reader build the list.
-async fn forget(site: &Arc<Site>, topics: &str) {
+async fn clear_caches(site: &Arc<Site>, topics: &str) {
     let mut batch = Batch::new();
     batch.delete(format!("score:{topics}"));
     batch.delete(format!("built:score:{topics}"));

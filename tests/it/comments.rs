@@ -50,7 +50,7 @@ async fn a_comment_is_stored_as_json_in_its_thread_and_voted_up_by_its_author() 
 }
 
 #[tokio::test]
-async fn an_answer_counts_in_the_badge_of_who_is_answered() {
+async fn a_reply_increments_the_badge_of_the_parents_author() {
     each_engine(&[], async |server| {
         let (news, alice, bob, carol) = item(&server).await;
         let first = alice.comment(news, "First").await;

@@ -8,7 +8,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::client::{Answer, Client, Fields, PASSWORD, ok};
+use crate::client::{Client, Fields, HttpResponse, PASSWORD, ok};
 use crate::server::{Engine, Server};
 use crate::smtp_server::SmtpServer;
 
@@ -124,7 +124,7 @@ struct Asker {
 }
 
 impl Asker {
-    async fn send(&self, client: &Client, call: &Call, sent: &Sent<'_>) -> Answer {
+    async fn send(&self, client: &Client, call: &Call, sent: &Sent<'_>) -> HttpResponse {
         let answer = match sent {
             Address(address) => {
                 assert_eq!(call.0, "get");

@@ -9,7 +9,7 @@ const MOST_ROUNDS: u64 = 3;
 
 /// The rounds that one request takes while nothing is kept in memory.
 async fn rounds(server: &Server, client: &Client, path: &str) -> u64 {
-    server.forget().await;
+    server.clear_caches().await;
     kept_rounds(server, client, path).await
 }
 
@@ -185,16 +185,16 @@ async fn actions_take_few_rounds_however_much_there_is() {
     let mut costs = Vec::new();
     for number in 0..60 {
         // While nothing is kept in memory.
-        server.forget().await;
+        server.clear_caches().await;
         let before = server.store().rounds();
         let news = users[0].submit_text(&format!("Number {number}"), "text").await;
         let submitted = server.store().rounds() - before;
         server.set_karma(&users[1], 10).await;
-        server.forget().await;
+        server.clear_caches().await;
         let before = server.store().rounds();
         ok(users[1].vote(news, "up").await);
         let voted = server.store().rounds() - before;
-        server.forget().await;
+        server.clear_caches().await;
         let before = server.store().rounds();
         users[2].comment(1, "Another").await;
         let commented = server.store().rounds() - before;

@@ -548,7 +548,7 @@ fn source_of(path: &str) -> Source {
 }
 
 #[test]
-fn the_layers_are_kept() {
+fn layers_depend_downwards() {
     for (layer, forbidden) in FORBIDDEN_DEPENDENCIES {
         let path = format!("crates/{layer}/Cargo.toml");
         let manifest = fs::read_to_string(root().join(&path)).unwrap().parse().unwrap();

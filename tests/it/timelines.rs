@@ -453,7 +453,7 @@ async fn a_check_finds_and_mends_what_was_changed_by_hand() {
 }
 
 #[tokio::test]
-async fn an_author_who_was_pulled_is_delivered_again_by_a_repair() {
+async fn a_repair_delivers_tweets_of_authors_below_the_pull_limit_again() {
     let mut world = World::new(open("redb::memory:").await, 800).await;
     world.take(&Step::Follow(1, 2)).await;
     world.take(&Step::Limit(1)).await;
@@ -471,7 +471,7 @@ async fn an_author_who_was_pulled_is_delivered_again_by_a_repair() {
 }
 
 #[tokio::test]
-async fn readers_who_stay_away_get_nothing_until_they_return() {
+async fn inactive_users_get_no_deliveries_until_they_return() {
     let mut world = World::new(open("redb::memory:").await, 800).await;
     world.take(&Step::Follow(1, 2)).await;
     world.take(&Step::Tweet(2)).await;
