@@ -125,7 +125,7 @@ async fn clear_caches(site: &Arc<Site>, topics: &str) {
     site.store.commit(batch).await.unwrap();
 }
 
-/// A page of a list that is kept.
+/// A page of a cached list.
 #[divan::bench(args = ENGINES, consts = [1, 100])]
 fn a_page_of_a_list_that_is_kept<const PAGE: u64>(bencher: Bencher<'_, '_>, engine: &str) {
     let site = site(engine);

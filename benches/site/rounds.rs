@@ -1,4 +1,4 @@
-//! How often a page asks the store when nothing has been kept from before.
+//! The number of round trips of a page with empty caches.
 
 use super::requests::Request;
 use super::server::settings;
@@ -12,9 +12,9 @@ use tidings_testing::load::fetch;
 use tidings_web::AppParts;
 use tokio::net::TcpListener;
 
-/// The rounds of each request, by a site that has just been started for it. Another
-/// has answered it before: what the first visit in a long time has to store, such as
-/// old ranks and when somebody was here, is stored.
+/// The round trips of each request, on a site that was just started. Another site has
+/// handled the request before, so that writes of a first visit (ranks, the time of the
+/// visit) are already done.
 pub async fn count(url: &str, requests: &[&Request]) -> Vec<u64> {
     let store = Store::open(url, &StoreOptions::default()).await.unwrap();
     let mut rounds = Vec::new();

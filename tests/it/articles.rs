@@ -340,7 +340,7 @@ async fn a_program_after_the_book_works_beside_the_site() {
     let best = page(&alice, "/best").await;
     let line = best.one("li", &[("id", "news-1")]).text();
     assert!(line.contains("4 votes"), "{line}");
-    // Who voted there has voted here; the news vote is another matter.
+    // A vote there counts here; the vote on the story is independent.
     ok(bob.vote(one, "up").await);
     assert_eq!(server.number("article:1", "votes").await, 4);
     assert_eq!(server.number("news:1", "up").await, 2);

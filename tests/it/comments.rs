@@ -11,7 +11,7 @@ async fn stored(server: &Server, news: u64, comment: u64) -> Value {
     serde_json::from_str(&json).unwrap()
 }
 
-/// An item of alice's, with bob and carol at hand. None is an administrator.
+/// A story by alice, and the users bob and carol. None is an administrator.
 async fn item(server: &Server) -> (u64, Client, Client, Client) {
     server.member("first").await;
     let (alice, bob, carol) =

@@ -1,5 +1,5 @@
 //! Many at the same time: nothing is done twice, nothing is lost, and the
-//! counters tell what the stored votes say.
+//! counters agree with the stored votes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -279,7 +279,7 @@ async fn votes_and_comments_that_race_with_a_deletion_leave_no_trace_behind_it()
     .await;
 }
 
-/// Who votes on what and how: small numbers, so that they meet.
+/// Voters, stories and votes: small numbers, so that they conflict.
 fn random_votes(count: usize) -> Vec<(usize, u64, bool, bool)> {
     let vote = (0..12_usize, 1..=5_u64, proptest::bool::ANY, proptest::bool::ANY);
     proptest::collection::vec(vote, count).new_tree(&mut TestRunner::deterministic()).unwrap().current()

@@ -47,7 +47,7 @@ async fn write_until_killed(client: Client, round: usize, count: Arc<AtomicUsize
         let text = format!("round {round} user {} number {number}", client.user_id);
         let Some(item) = submit(&client, &text).await else { return acknowledged };
         acknowledged.push(Acknowledged::News(item, text.clone()));
-        // Somebody else's item, so that clients meet; item 1 is there from the start.
+        // A story of another client, so that clients conflict; story 1 always exists.
         let votes = [("news_id", "1"), ("vote_type", "up")];
         if number == 0
             && try_post(&client, "/api/votenews", &votes).await.is_some_and(|vote| vote["status"] == "ok")

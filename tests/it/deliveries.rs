@@ -26,7 +26,7 @@ fn secret(user: u64) -> String {
     format!("{user:040}")
 }
 
-/// An author with very many followers; who came when is the same for some.
+/// An author with very many followers, some of whom started to follow in the same second.
 async fn prepare(store: &Store) {
     let last = AUTHOR + FOLLOWERS;
     for chunk in (AUTHOR..=last).collect::<Vec<_>>().chunks(1_000) {
@@ -72,7 +72,7 @@ async fn tweet(program: &Program, text: &str) -> u64 {
     ok(answer)["tweet_id"].as_u64().unwrap()
 }
 
-/// Waits until the follower who is last has all tweets at home.
+/// Waits until the last follower has all tweets in the home timeline.
 async fn wait_for_the_last(program: &Program, tweets: &BTreeSet<u64>) {
     // The highest score, and the highest member among those.
     let last = client(program, AUTHOR + FOLLOWERS);

@@ -1,5 +1,5 @@
 //! Both sides of the numbers at which the site does something in another way: long
-//! lists are worked on in chunks, and very long ones are not kept in memory.
+//! lists are worked on in chunks, and very long ones are not cached.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -66,7 +66,7 @@ async fn own_votes_are_shown_up_to_the_cached_number_of_votes_and_beyond() {
                 .await;
             let carol = server.member("carol").await;
             let own = async |client: &Client| client.news(news).await["voted"].clone();
-            // The first look reads the votes, the later ones may find them kept.
+            // The first request reads the votes; later ones may find them in the cache.
             for _ in 0..3 {
                 assert_eq!(own(&alice).await, direction, "{votes} {direction}");
                 assert_eq!(own(&bob).await, "up", "{votes} {direction}");

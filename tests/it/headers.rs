@@ -48,8 +48,7 @@ fn check_protection(answer: &HttpResponse, what: &str) {
     assert!(!answer.headers.contains_key("server") && !answer.headers.contains_key("x-powered-by"), "{what}");
 }
 
-/// What is the same for all who are not logged in may be kept by anybody who asks whether
-/// it still stands.
+/// The caching of pages that are the same for all visitors: shared, with revalidation.
 #[track_caller]
 fn check_shared(answer: &HttpResponse, what: &str) {
     assert_eq!(values(answer, "cache-control"), ["no-cache", "public"], "{what}");
@@ -58,7 +57,7 @@ fn check_shared(answer: &HttpResponse, what: &str) {
     assert!(!answer.headers.contains_key("set-cookie"), "{what}");
 }
 
-/// Nobody but the browser may keep what depends on who asks.
+/// The caching of personal pages: only in the browser.
 #[track_caller]
 fn check_private(answer: &HttpResponse, what: &str) {
     assert_eq!(values(answer, "cache-control"), ["no-cache", "private"], "{what}");

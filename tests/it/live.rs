@@ -133,7 +133,7 @@ async fn a_user_has_few_streams_and_others_have_theirs() {
     let refused = alice.get("/home/events").await;
     error_message(&refused, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(Events::of_home(&bob).await.count().await, 0);
-    // Who leaves makes room.
+    // A closed stream makes room for another one.
     open.pop();
     let deadline = tokio::time::Instant::now() + TIMEOUT;
     while alice.request(Method::GET, "/home/events").send().await.unwrap().status() != StatusCode::OK {

@@ -134,7 +134,7 @@ impl Target {
         self.server.dump().await
     }
 
-    /// Whoever makes a call.
+    /// The client that makes a call.
     pub fn client(&self, call: &Call) -> Client {
         if call.signed { self.alice.clone() } else { self.server.visitor() }
     }

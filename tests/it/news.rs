@@ -11,7 +11,7 @@ const SUBMISSION_LIMIT: (&str, &str) = ("limits.submission_seconds", "900");
 const LINK: &str = "http://example.com/story";
 const TWO_DAYS: u64 = 172_800;
 
-/// A site whose administrator is not among those who act.
+/// A site whose administrator is not one of the acting users.
 async fn site_with_users(settings: &[(&str, &str)]) -> (Server, Client, Client, Client) {
     let server = Server::start(Engine::Memory, settings).await;
     let (admin, alice, bob) =

@@ -1,4 +1,4 @@
-//! The pages as readers get them: who sees what, and what is not there.
+//! The content of the pages: which users see what, and error pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +42,7 @@ pub fn error_message(answer: &HttpResponse, status: StatusCode) -> String {
     page.alert().expect("a message").to_owned()
 }
 
-/// The address of the login page that leads back.
+/// The address of the login page that redirects back.
 fn login_and_back(path: &str) -> String {
     format!("/login?next={}", utf8_percent_encode(path, NON_ALPHANUMERIC))
 }
@@ -209,7 +209,7 @@ async fn a_deleted_comment_is_a_gap_above_its_answers_and_nowhere_without() {
     }
 }
 
-/// What stands for a number in an address and is none of an item or comment.
+/// Path segments that are not valid ids.
 const NO_IDS: [&str; 18] = [
     "0",
     "-1",

@@ -386,7 +386,7 @@ async fn an_address_brings_so_many_new_voters_a_day() {
     assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 44, "{statuses:?}");
     let answer = vote(&client, "a.com", 1, &uuid(100)).await;
     assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_voters");
-    // Those who are known go on voting.
+    // Known voters can still vote.
     let known = statuses.iter().position(|status| *status == 204).unwrap();
     assert_eq!(vote(&client, "b.com", 1, &uuid(known)).await.status, 204);
     server.advance(86_400);

@@ -56,11 +56,11 @@ enum Step {
     /// The how-many-th of the tweets there are.
     Delete(usize),
     Deactivate(u64),
-    /// From now on another limit holds for authors who are pushed.
+    /// Changes the limit for authors whose tweets are delivered.
     Limit(usize),
     /// A user stays away for longer than deliveries are made.
     StayAway(u64),
-    /// Somebody looks; a page may lack what is under way, but has nothing wrong.
+    /// Reads a page. It may lack tweets that are being delivered, but contains no wrong ones.
     Look(u64),
     Wait(u64),
     /// The background catches up.
@@ -220,7 +220,7 @@ impl World {
         for reader in (1..=USERS).filter(|user| !self.gone.contains(user)) {
             assert_eq!(self.seen(reader).await, self.expected(reader), "reader {reader}");
         }
-        // Looking may have made somebody return.
+        // Reading may have made an inactive user active again.
         background::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
         assert_eq!(self.differences(false).await, 0);
         for user in &self.gone {
@@ -348,7 +348,7 @@ async fn crowd(store: Store) {
 }
 
 impl World {
-    /// Takes the tweets and follows from the store, where who was faster is known.
+    /// Reads the tweets and follows from the store, which knows the order of concurrent ones.
     async fn read_back(&mut self) {
         let store = self.site().store.clone();
         let mut query = Query::new();

@@ -396,7 +396,7 @@ async fn an_announcing_tweet_links_to_the_story_and_its_discussion() {
     profile.one("a", &[("href", "http://www.example.com/x"), ("rel", "nofollow ugc noopener")]);
     assert!(profile.links_to(&format!("/news/{news}")));
     assert_eq!(profile.find("a", &[("href", &format!("/news/{text}"))]).len(), 2);
-    // Whoever does not want that says so.
+    // Users can switch that off.
     let form = page(&alice, "/settings").await.form("/settings");
     assert_eq!(form.value("tweet_news"), Some("1"));
     assert_eq!(redirects_to(&form.without("tweet_news").send(&alice).await), "/settings?saved");

@@ -20,7 +20,7 @@ use crate::consistency;
 use crate::pages::{error_message, page, redirects_to};
 use crate::server::{Engine, Server, each_engine};
 
-/// An administrator, who may make topics, and somebody who may not.
+/// An administrator, who may create topics, and a user who may not.
 async fn people(server: &Server) -> (Client, Client) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     server.set_field("user:1", "flags", "a").await;
@@ -97,7 +97,7 @@ async fn a_new_topic_needs_karma() {
         assert!(refused(bob.edit_topics(two, "rust,go").await).contains("\"go\" does not exist yet"));
         server.set_karma(&bob, 10).await;
         bob.submit_on("rust,go", "Three").await;
-        // What an item has it keeps, even where its author could not name it anew.
+        // A story keeps its topics, even if its author could no longer create them.
         server.set_karma(&bob, 0).await;
         ok(bob.edit_topics(3, "go").await);
         assert_eq!(counted(&alice).await, counts(&[("rust", 2), ("go", 1)]));

@@ -131,12 +131,12 @@ impl Client {
 
     /// Calls the API; the session's secret is added unless it is given.
     pub async fn api_post(&self, path: &str, fields: Fields<'_>) -> Value {
-        received(self.post(path, fields).await)
+        json_of(self.post(path, fields).await)
     }
 
     /// Reads from the API.
     pub async fn api_get(&self, path: &str) -> Value {
-        received(self.get(path).await)
+        json_of(self.get(path).await)
     }
 
     /// Sends a form; the session's secret is added unless it is given.
@@ -278,7 +278,7 @@ impl Client {
         self.api_post("/api/tweet", &[("text", text)]).await
     }
 
-    /// Follows somebody.
+    /// Follows a user.
     pub async fn follow(&self, username: &str) {
         ok(self.api_post("/api/follow", &[("username", username)]).await);
     }
@@ -343,9 +343,9 @@ async fn try_receive(request: reqwest::RequestBuilder) -> reqwest::Result<HttpRe
     Ok(HttpResponse { status, headers, body: response.bytes().await?.to_vec() })
 }
 
-/// The JSON of an answer of the API, with HTTP 200 as its clients expect.
+/// The JSON of a response of the API, whose status must be 200.
 #[track_caller]
-fn received(answer: HttpResponse) -> Value {
+fn json_of(answer: HttpResponse) -> Value {
     assert_eq!(answer.status, StatusCode::OK, "{}", String::from_utf8_lossy(&answer.body));
     answer.json()
 }

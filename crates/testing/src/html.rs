@@ -175,7 +175,7 @@ impl Page {
         }
     }
 
-    /// Names are given once, and whoever refers to one finds it.
+    /// Checks that ids are unique and that references to them resolve.
     #[track_caller]
     fn check_references(&self) {
         let mut ids = BTreeSet::new();

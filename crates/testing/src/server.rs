@@ -169,7 +169,7 @@ impl Server {
         self.store().restore(Vec::new()).await.unwrap();
     }
 
-    /// Somebody without a session.
+    /// A client without a session.
     pub fn visitor(&self) -> Client {
         Client::new(self.http.clone(), self.address)
     }
