@@ -33,7 +33,7 @@ pub fn redirects_to(answer: &HttpResponse) -> &str {
     answer.headers[LOCATION].to_str().unwrap()
 }
 
-/// The page of a request that was not answered as asked: what it complains about.
+/// Checks that a response is an error page, and returns its message.
 #[track_caller]
 pub fn error_message(answer: &HttpResponse, status: StatusCode) -> String {
     assert_eq!(answer.status, status, "{}", String::from_utf8_lossy(&answer.body));
