@@ -30,13 +30,13 @@ static REDB: LazyLock<Store> = LazyLock::new(|| {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let url = format!("redb:{}/bench.redb", folder.path().display());
     *FOLDER.lock().unwrap() = Some(folder);
-    filled(&url)
+    filled_store(&url)
 });
 static REDIS: LazyLock<Store> = LazyLock::new(|| {
     let server = RedisServer::start();
     let url = server.url();
     *SERVER.lock().unwrap() = Some(server);
-    filled(&url)
+    filled_store(&url)
 });
 
 fn main() {
@@ -50,7 +50,7 @@ fn store(engine: &str) -> &'static Store {
 }
 
 /// A store as a busy site has it.
-fn filled(url: &str) -> Store {
+fn filled_store(url: &str) -> Store {
     RUNTIME.block_on(async {
         let store = Store::open(url, &StoreOptions::default()).await.unwrap();
         for chunk in (0..NEWS).collect::<Vec<_>>().chunks(500) {

@@ -9,7 +9,7 @@
 use divan::{Bencher, black_box};
 use maud::Render;
 use std::sync::LazyLock;
-use tidings::config::{Config, Flags};
+use tidings::config::{CommandLineSettings, Config};
 use tidings_domain::cache::{Caches, MEBIBYTE};
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::threads::{ThreadLine, arrange};
@@ -30,7 +30,7 @@ use tidings_web::local_path::LocalPath;
 use tidings_web::pages::fragments::LinkTarget;
 use tidings_web::pages::layout::Frame;
 use tidings_web::pages::parts::news_list;
-use tidings_web::pages::thread::{Place, comment_item};
+use tidings_web::pages::thread::{CommentContext, comment_item};
 
 /// Items on a page.
 const ITEMS: u64 = 30;
@@ -41,7 +41,7 @@ const NOW: Timestamp = Timestamp(1_800_000_000);
 
 static SETTINGS: LazyLock<tidings_web::settings::Settings> = LazyLock::new(|| CONFIG.web_settings());
 static CONFIG: LazyLock<Config> =
-    LazyLock::new(|| Config::load(None, std::iter::empty(), &Flags::default()).unwrap());
+    LazyLock::new(|| Config::load(None, std::iter::empty(), &CommandLineSettings::default()).unwrap());
 static CACHES: LazyLock<Caches> = LazyLock::new(Caches::default);
 static HERE: LazyLock<LocalPath> = LazyLock::new(|| LocalPath::parse("/"));
 /// The comments of the long thread.
@@ -167,7 +167,7 @@ fn show_a_comment(bencher: Bencher, length: u64) {
     let mut comment = comments().swap_remove(0);
     comment.body = words::body(&mut Random::of("shown", length), length);
     let line = || ThreadLine { comment: comment.clone(), depth: 2, username: Some("somebody".into()) };
-    let place = Place { news: NewsId(1), news_deleted: false, among_others: false };
+    let place = CommentContext { news: NewsId(1), news_deleted: false, among_others: false };
     bencher
         .with_inputs(line)
         .bench_refs(|line| comment_item(&frame(), place, black_box(line), line.depth).render());

@@ -10,7 +10,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
-use tidings::config::{Config, Flags};
+use tidings::config::{CommandLineSettings, Config};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::sites::{self, Listed, SiteVote, StartingVoters, Verdict};
@@ -95,7 +95,7 @@ async fn measure_engine(engine: &str, url: &str) {
 /// Settings that do not limit the load.
 fn config() -> Config {
     let free = [("TIDINGS_LIMITS__NEW_VOTERS_PER_DAY".to_owned(), "0".to_owned())];
-    Config::load(None, free.into_iter(), &Flags::default()).unwrap()
+    Config::load(None, free.into_iter(), &CommandLineSettings::default()).unwrap()
 }
 
 /// Sites with votes of the last days.

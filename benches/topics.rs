@@ -37,13 +37,13 @@ static REDB: LazyLock<Arc<Site>> = LazyLock::new(|| {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let url = format!("redb:{}/bench.redb", folder.path().display());
     *FOLDER.lock().unwrap() = Some(folder);
-    filled(&url)
+    filled_site(&url)
 });
 static REDIS: LazyLock<Arc<Site>> = LazyLock::new(|| {
     let server = RedisServer::start();
     let url = server.url();
     *SERVER.lock().unwrap() = Some(server);
-    filled(&url)
+    filled_site(&url)
 });
 
 fn main() {
@@ -57,7 +57,7 @@ fn site(engine: &str) -> Arc<Site> {
 }
 
 /// A site as many years leave it.
-fn filled(url: &str) -> Arc<Site> {
+fn filled_site(url: &str) -> Arc<Site> {
     RUNTIME.block_on(async {
         let store = Store::open(url, &StoreOptions::default()).await.unwrap();
         for chunk in (1..=ARTICLES).collect::<Vec<_>>().chunks(1_000) {
@@ -118,14 +118,14 @@ async fn read(site: &Arc<Site>, topics: &str, page: u64) -> usize {
 }
 
 /// Makes the next reader build the list.
-async fn forget(site: &Arc<Site>, topics: &str) {
+async fn clear_combined_list(site: &Arc<Site>, topics: &str) {
     let mut batch = Batch::new();
     batch.delete(format!("score:{topics}"));
     batch.delete(format!("built:score:{topics}"));
     site.store.commit(batch).await.unwrap();
 }
 
-/// A page of a list that is kept.
+/// A page of a cached list.
 #[divan::bench(args = ENGINES, consts = [1, 100])]
 fn a_page_of_a_list_that_is_kept<const PAGE: u64>(bencher: Bencher<'_, '_>, engine: &str) {
     let site = site(engine);
@@ -163,7 +163,7 @@ fn building_the_list_of_several_topics(bencher: Bencher<'_, '_>, (engine, topics
 
 fn build(bencher: Bencher<'_, '_>, engine: &str, topics: &str) {
     let site = site(engine);
-    bencher.with_inputs(|| RUNTIME.block_on(forget(&site, topics))).bench_local_values(|()| {
+    bencher.with_inputs(|| RUNTIME.block_on(clear_combined_list(&site, topics))).bench_local_values(|()| {
         let found = RUNTIME.block_on(read(&site, topics, 1));
         assert_eq!(found, 25);
     });

@@ -7,7 +7,7 @@ pub mod import;
 pub mod serve;
 pub mod user;
 
-use crate::config::{Config, Flags, environment};
+use crate::config::{CommandLineSettings, Config, environment};
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -51,19 +51,19 @@ enum Command {
     Config,
     /// Import stories or votes on sites.
     #[command(subcommand)]
-    Import(Import),
-    Copy(copy::Copy),
+    Import(ImportCommand),
+    Copy(copy::CopyCommand),
     /// Check derived data against its source, and repair it.
     #[command(subcommand)]
-    Check(check::Check),
+    Check(check::CheckCommand),
     #[command(subcommand)]
-    User(user::User),
+    User(user::UserCommand),
 }
 
 #[derive(Debug, Subcommand)]
-enum Import {
-    Links(import::Links),
-    Sites(import::Sites),
+enum ImportCommand {
+    Links(import::ImportLinks),
+    Sites(import::ImportSites),
 }
 
 impl Cli {
@@ -73,12 +73,12 @@ impl Cli {
     /// A message for the operator.
     pub async fn run(self) -> anyhow::Result<()> {
         let Options { config, listen, store } = self.options;
-        let config = Config::load(config.as_deref(), environment(), &Flags { listen, store })?;
+        let config = Config::load(config.as_deref(), environment(), &CommandLineSettings { listen, store })?;
         match self.command.unwrap_or(Command::Serve) {
             Command::Serve => serve::run(config).await,
             Command::Config => print_settings(&config),
-            Command::Import(Import::Links(links)) => links.run(&config).await,
-            Command::Import(Import::Sites(sites)) => sites.run(&config).await,
+            Command::Import(ImportCommand::Links(links)) => links.run(&config).await,
+            Command::Import(ImportCommand::Sites(sites)) => sites.run(&config).await,
             Command::Check(check) => check.run(&config).await,
             Command::Copy(copy) => copy.run(&config).await,
             Command::User(user) => user.run(&config).await,

@@ -18,9 +18,9 @@ pub use self::settings::{Mail, Server, Site, Web};
 pub use self::values::{Relay, Secret, StoreUrl};
 
 use self::settings::Setting;
-use self::values::{FromText, Kind};
+use self::values::{FromText, ValueKind};
 
-/// What every variable that sets a setting begins with.
+/// The prefix of the environment variables that are settings.
 const VARIABLE_PREFIX: &str = "TIDINGS_";
 /// Sets what is logged, before any setting is read; see `docs/operating.md`.
 const LOG_VARIABLE: &str = "TIDINGS_LOG";
@@ -43,7 +43,7 @@ pub struct Config {
 
 /// What the command line sets; `None` where it does not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Flags {
+pub struct CommandLineSettings {
     /// `--listen ADDR`, which is `server.listen`.
     pub listen: Option<String>,
     /// `--store URL`, which is `server.store`.
@@ -66,7 +66,7 @@ pub struct SettingLine {
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody set it.
+    /// The default.
     Default,
     /// The file given by `--config`.
     File(PathBuf),
@@ -134,14 +134,14 @@ pub enum ConfigError {
 
 impl Config {
     /// Reads the settings from all layers. Variables that do not begin with
-    /// `TIDINGS_` are not looked at.
+    /// `TIDINGS_` are ignored.
     ///
     /// # Errors
     /// When the file cannot be read or parsed, or a setting is unknown or wrong.
     pub fn load(
         file: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,
-        flags: &Flags,
+        flags: &CommandLineSettings,
     ) -> Result<Self, ConfigError> {
         let mut layers = Layers::defaults();
         if let Some(path) = file {
@@ -260,7 +260,7 @@ impl Layers {
         Ok(())
     }
 
-    fn add_flags(&mut self, flags: &Flags) {
+    fn add_flags(&mut self, flags: &CommandLineSettings) {
         let given = [("server.listen", "--listen", &flags.listen), ("server.store", "--store", &flags.store)];
         for (name, flag, value) in given {
             if let Some(value) = value {
@@ -270,7 +270,7 @@ impl Layers {
     }
 
     /// The value of a setting, once all layers are in.
-    fn read<T: FromText>(&self, name: &'static str, kind: &Kind) -> Result<T, ConfigError> {
+    fn read<T: FromText>(&self, name: &'static str, kind: &ValueKind) -> Result<T, ConfigError> {
         let (text, origin) = self.value(name);
         T::from_text(text, kind).ok_or_else(|| wrong(name, kind, toml::Value::from(text).to_string(), origin))
     }
@@ -312,7 +312,7 @@ impl Layers {
     }
 }
 
-fn wrong(name: &'static str, kind: &Kind, literal: String, origin: &Origin) -> ConfigError {
+fn wrong(name: &'static str, kind: &ValueKind, literal: String, origin: &Origin) -> ConfigError {
     let value = kind.concealed(literal);
     ConfigError::Wrong { name, origin: origin.clone(), value, expected: kind.expected() }
 }

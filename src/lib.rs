@@ -1,7 +1,7 @@
 //! Tidings: one self-hosted server for a community.
 //!
-//! This package is the program: it reads the settings, opens the store, and puts
-//! together what [`tidings_web`], [`tidings_domain`] and [`tidings_keyspace`] give.
+//! This package is the program: it reads the settings, opens the store, and combines
+//! [`tidings_web`], [`tidings_domain`] and [`tidings_keyspace`].
 
 pub mod cli;
 pub mod config;

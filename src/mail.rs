@@ -109,12 +109,12 @@ fn tls_for(relay: &Relay) -> Result<Tls, MailError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, Flags};
+    use crate::config::{CommandLineSettings, Config};
     use tidings_testing::smtp_server::SmtpServer;
 
     fn mailer(variables: &[(&str, &str)]) -> Option<Mailer> {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let config = Config::load(None, variables, &Flags::default()).unwrap();
+        let config = Config::load(None, variables, &CommandLineSettings::default()).unwrap();
         Mailer::from_config(&config.mail).unwrap()
     }
 
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_relay_that_is_away_is_an_error() {
+    async fn an_unreachable_relay_is_an_error() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let relay = listener.local_addr().unwrap().to_string();
         drop(listener);

@@ -1,5 +1,5 @@
-//! The bare route that every figure is compared with: axum, and nothing but
-//! giving answers of the site again.
+//! The bare axum route that every figure is compared with. It only returns recorded
+//! responses of the site.
 
 use super::requests::Request;
 use axum::Router;
@@ -14,18 +14,18 @@ use tidings_testing::load::Sample;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// What kind of answer a request gets: the first segment of its path, and
-/// whether it comes with a session.
+/// The kind of a response: the first segment of the request's path, and whether the request
+/// has a session.
 type Kind = (String, bool);
 
-/// Some answers of a kind, given in turn.
+/// Recorded responses of one kind, returned in turn.
 #[derive(Default)]
 struct Answers {
     samples: Vec<Sample>,
     next: AtomicUsize,
 }
 
-/// A server that gives answers of the site again. It ends when it is dropped.
+/// A server that returns recorded responses of the site. Dropping it stops it.
 pub struct Bare {
     pub address: SocketAddr,
     task: JoinHandle<()>,
@@ -38,7 +38,7 @@ fn kind(path: &str, has_session: bool) -> Kind {
 }
 
 impl Bare {
-    /// Serves answers to requests of their kinds.
+    /// Serves the responses by their kinds.
     pub async fn serve(samples: Vec<(&Request, Sample)>) -> Self {
         let mut kinds: HashMap<Kind, Answers> = HashMap::new();
         for (request, sample) in samples {

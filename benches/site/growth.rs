@@ -1,7 +1,7 @@
-//! The same pages with ten times the data: how much slower they are.
+//! The slowdown of the same pages with ten times the data.
 //!
-//! The rows of the table, under the same load; and pages that nobody has asked
-//! for yet, one after another.
+//! Measures the rows of the table under the same load, and first requests of pages one after
+//! another.
 
 use super::options::{Engine, Options};
 use super::requests::{Request, write_list};
@@ -15,23 +15,22 @@ use tidings_testing::dataset::{self, Plan, people};
 use tidings_testing::load::{Connection, fetch};
 use tidings_testing::wrk::{Measured, median, medians};
 
-/// Pages of a kind that are asked for the first time.
+/// Pages of each kind that are requested for the first time.
 const DIFFERENT: u64 = 750;
-/// So many parts of them are asked for in turn on both sites; the first part
-/// only wakes them.
+/// Parts that are requested alternately on both sites. The first part is a warm-up.
 const PARTS: usize = 4;
 /// Threads of one size, so that only the rest of the site is larger.
 const COMMENTS: std::ops::Range<u64> = 20..40;
-/// So many of them are asked for in turn under load.
+/// Threads that are requested in turn under load.
 const THREADS: usize = 300;
-/// So many pages of a list, each so many items further: down to the middle of the
-/// smaller list, equally deep in both.
+/// Pages of a list, each this many stories further: down to the middle of the smaller list,
+/// equally deep in both.
 const OF_A_LIST: u64 = DIFFERENT / 2;
 const STEP: u64 = 26;
-/// Answers of a row whose size is looked at.
+/// Responses of a row whose size is measured.
 const WEIGHED: usize = 100;
 
-/// How much slower a larger site is.
+/// The slowdown of a larger site.
 #[derive(Default)]
 pub struct Growth {
     pub pages: Vec<GrownPage>,
@@ -43,18 +42,18 @@ pub struct GrownPage {
     pub name: &'static str,
     pub small: Measured,
     pub large: Measured,
-    /// The bytes of an answer of the larger site over those of the smaller.
+    /// The size of a response of the larger site relative to the smaller.
     pub larger: f64,
 }
 
 impl GrownPage {
-    /// How many times as many answers the smaller site gives.
+    /// The throughput of the smaller site relative to the larger.
     pub fn factor(&self) -> f64 {
         self.small.per_second / self.large.per_second
     }
 }
 
-/// Pages of a kind, each asked for once: the time of half of the answers.
+/// Pages of a kind, each requested once: the median time.
 pub struct GrownView {
     pub name: &'static str,
     pub small: Duration,
@@ -62,7 +61,7 @@ pub struct GrownView {
 }
 
 impl GrownView {
-    /// How many times as long it takes on the larger site.
+    /// The time on the larger site relative to the smaller.
     pub fn factor(&self) -> f64 {
         self.large.as_secs_f64() / self.small.as_secs_f64()
     }
@@ -71,7 +70,7 @@ impl GrownView {
 /// The name of the row of [`threads`].
 const SOME_THREADS: &str = "threads of 20 to 40, anonymous";
 
-/// Some threads of one size, spread over all.
+/// Threads of one size, spread over all.
 fn threads(plan: &Plan, count: usize) -> Vec<Request> {
     let items = (1_u64..).zip(&plan.items).filter(|(_, item)| COMMENTS.contains(&item.comments));
     let ids: Vec<u64> = items.map(|(id, _)| id).collect();
@@ -79,8 +78,8 @@ fn threads(plan: &Plan, count: usize) -> Vec<Request> {
     ids.into_iter().step_by(step).take(count).map(|id| Request::get(format!("/news/{id}"))).collect()
 }
 
-/// The rows that are asked for under load: those of the table that have to be fast,
-/// but in place of the mix threads of one size.
+/// The rows that are measured under load: those of the table with a requirement, but threads
+/// of one size in place of the mix.
 fn loaded_rows(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
     rows::rows(plan)
         .into_iter()
@@ -90,8 +89,8 @@ fn loaded_rows(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
         .collect()
 }
 
-/// Pages that are different for everybody who asks. Users and hosts stand at
-/// the same places among all on a site of any size: as busy, not the same.
+/// Different pages for each request. Users and hosts have the same relative positions on sites
+/// of any size: equally busy, not the same.
 fn first_views(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
     let among = |count: u64, number: u64| 1 + number * count / DIFFERENT;
     let users: Vec<u64> = (0..DIFFERENT).map(|number| among(plan.size.active_users(), number)).collect();
@@ -120,7 +119,7 @@ fn first_views(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
     ]
 }
 
-/// Measures an engine with and without so many times the data.
+/// Measures an engine with and without the larger data.
 pub async fn measure(engine: Engine, small: &Filled, options: &Options, times: u64) -> Growth {
     let large = Filled::new(engine, options, times).await;
     let small_server = Server::start(&small.url, &small.folder.join("server.log")).await;
@@ -136,7 +135,7 @@ pub async fn measure(engine: Engine, small: &Filled, options: &Options, times: u
         is_wanted
     };
     let mut growth = Growth::default();
-    // First what has to be new to the servers.
+    // First requests come first, while the servers are new.
     for ((name, small_views), (_, large_views)) in
         first_views(&small.filled.plan).into_iter().zip(first_views(&large.filled.plan))
     {
@@ -166,7 +165,7 @@ struct Side<'a> {
     address: SocketAddr,
 }
 
-/// The bytes of some of the answers, on average.
+/// The average size of some of the responses, in bytes.
 async fn bytes(side: &Side<'_>, requests: &[Request]) -> f64 {
     let asked = requests.len().min(WEIGHED);
     let mut bytes = 0;
@@ -176,7 +175,7 @@ async fn bytes(side: &Side<'_>, requests: &[Request]) -> f64 {
     bytes as f64 / asked as f64
 }
 
-/// What both sites do under the load of the table, in turn.
+/// The throughput of both sites under the load of the table, measured alternately.
 async fn loaded(sides: [(&Side<'_>, &[Request]); 2], options: &Options) -> [Measured; 2] {
     let pace = Pace::of(options);
     let lists = [0, 1].map(|number| sides[number].0.filled.folder.join(format!("requests-{number}.txt")));
@@ -197,7 +196,7 @@ async fn loaded(sides: [(&Side<'_>, &[Request]); 2], options: &Options) -> [Meas
     runs.map(|runs| medians(&runs))
 }
 
-/// The median times of answers of both sites to one connection, asked in turn.
+/// The median response times of both sites on one connection, measured alternately.
 async fn times_alone(sides: [(&Side<'_>, &[Request]); 2]) -> [Duration; 2] {
     let mut times = [Vec::new(), Vec::new()];
     for part in 0..PARTS {

@@ -1,11 +1,9 @@
-//! The whole site under load: the program in a process of its own, on each
-//! engine, with the data of a busy community; `wrk` asks over loopback. Beside
-//! each figure stands that of a bare axum route that gives the same answers,
-//! measured in turn with it.
+//! Load test of the whole site: the program in a process of its own, on each engine, with the
+//! data of a busy community and requests by `wrk` over loopback. Each figure is compared with
+//! that of a bare axum route that returns the same responses, measured alternately.
 //!
-//! `cargo bench --bench site` runs it, `cargo bench --bench site -- --help` tells
-//! what can be chosen. The machine is shared by the server and the load. Needs
-//! `wrk` and `redis-server`.
+//! Run it with `cargo bench --bench site`; `cargo bench --bench site -- --help` lists the
+//! options. The server and the load share the machine. Needs `wrk` and `redis-server`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod bare;

@@ -1,41 +1,40 @@
-//! What can be chosen on the command line.
+//! The options on the command line.
 
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
 
-/// Measures the whole site, as visitors meet it.
+/// Measure the whole site under load.
 #[derive(Debug, Parser)]
 #[command(name = "cargo bench --bench site --", bin_name = "cargo bench --bench site --")]
 pub struct Options {
     /// Measure one engine only.
     #[arg(long)]
     pub engine: Option<Engine>,
-    /// Measure only rows whose name contains this; those of a larger site begin
-    /// with the number as in 10x.
+    /// Measure only rows whose name contains this text. Rows of a larger site start with its
+    /// factor, such as 10x.
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub rows: String,
-    /// One short run of each: to see that it works, not for figures.
+    /// One short run of each row, to check that the benchmark works.
     #[arg(long)]
     pub quick: bool,
-    /// Keep the embedded store in this folder, or use the one that is there.
+    /// Store the embedded database in this folder, or use the one that is there.
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
-    /// Beside it a site with so many times the data, to see how much slower it is.
+    /// Also measure a site with this many times the data, and the slowdown.
     #[arg(long, value_name = "NUMBER")]
     pub times: Option<u64>,
-    /// After all else run the mix for so long, and print the server's memory
-    /// after each minute.
+    /// At the end, run the mix for this long, and print the server's memory every minute.
     #[arg(long, value_name = "MINUTES")]
     pub soak: Option<u64>,
     /// Write the figures into docs/benchmarks.md.
     #[arg(long)]
     pub write: bool,
-    /// Given by cargo.
+    /// Passed by cargo.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-/// Where the site keeps its data.
+/// The engine of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
     Redb,

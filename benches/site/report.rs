@@ -1,4 +1,4 @@
-//! What the figures are measured against.
+//! The requirements for the figures.
 
 use super::elsewhere::Elsewhere;
 use super::growth::{GrownPage, Growth};
@@ -15,30 +15,30 @@ const RESIDENT_MEBIBYTES: f64 = 200.0;
 const VOTE_OVER_FLUSH: f64 = 3.0;
 const MIX_P99_OVER_BARE: f64 = 20.0;
 const GROWTH: f64 = 1.2;
-/// A median that has risen by less has not.
+/// The factor below which a median counts as unchanged.
 const MEMORY_GROWTH: f64 = 1.05;
 const REDIS_FRONT_PAGES: f64 = 2_500.0;
 const REDB_VOTES: f64 = 4_000.0;
 const REDIS_VOTES: f64 = 3_000.0;
 
-/// All that was measured of an engine.
+/// All measurements of an engine.
 pub struct Results {
     pub engine: Engine,
     pub filling: Option<Duration>,
     pub figures: Option<Figures>,
-    /// How many times the data the larger site has.
+    /// The factor of the larger site's data.
     pub times: u64,
     pub growth: Growth,
     pub soak: Vec<Minute>,
 }
 
-/// A figure beside what it must be.
+/// A figure and its requirement.
 pub struct Judged {
     pub name: String,
     pub value: f64,
     /// The figure with its unit.
     pub shown: String,
-    /// What it must be; empty when it may be anything.
+    /// The requirement; empty if there is none.
     pub required: String,
     pub is_kept: bool,
 }
@@ -58,7 +58,7 @@ impl Judged {
         Self { name: name.to_owned(), value, shown, required: String::new(), is_kept: true }
     }
 
-    /// A page beside the bare route; on Redis one page has to be fast for itself.
+    /// A page compared with the bare route. On Redis, one page has an absolute requirement.
     pub fn page(engine: Engine, page: &PageFigures) -> Self {
         let ratio = page.ratio();
         let free = Self::free(page.name, ratio, String::new());
@@ -75,7 +75,7 @@ impl Judged {
         }
     }
 
-    /// A page with more data; it may be slower where it is larger.
+    /// A page with more data. It may be slower if it is larger.
     pub fn growth(page: &GrownPage) -> Self {
         let factor = page.factor();
         let most = GROWTH * page.larger.max(1.0);
@@ -83,19 +83,19 @@ impl Judged {
         Self { required: format!("at most {most:.2}"), is_kept: factor <= most, ..free }
     }
 
-    /// What it must be, and whether it is not.
+    /// The requirement, and whether it is missed.
     pub fn verdict(&self) -> String {
         format!("{}{}", self.required, if self.is_kept { "" } else { ", missed" })
     }
 }
 
-/// How many times as long the slowest answers of the mix take as bare ones.
+/// The slowest responses of the mix, relative to bare ones.
 fn mix_p99(page: &PageFigures) -> f64 {
     page.site.p99.as_secs_f64() / page.bare.p99.as_secs_f64()
 }
 
 impl Results {
-    /// The figures that are not of pages.
+    /// The figures that are not about pages.
     pub fn others(&self) -> Vec<Judged> {
         let mut others = Vec::new();
         if let Some(filling) = self.filling {
@@ -108,7 +108,7 @@ impl Results {
         others
     }
 
-    /// What memory did in the minutes of the mix.
+    /// The memory during the minutes of the mix.
     pub fn memory(&self) -> Vec<Judged> {
         let Some(last) = self.soak.last() else {
             return Vec::new();
@@ -116,7 +116,7 @@ impl Results {
         let peak = last.memory.peak;
         let shown = format!("{peak:.0} MiB");
         let most = Judged::below("most memory", peak, shown, RESIDENT_MEBIBYTES, " MiB");
-        // The first half fills what is kept.
+        // The first half fills the caches.
         let quarter = self.soak.len() / 4;
         let last_quarters = self.soak.rchunks(quarter.max(1)).take(2);
         let medians: Vec<f64> = last_quarters
@@ -165,7 +165,7 @@ impl Results {
     }
 }
 
-/// One vote, beside what the disk takes.
+/// One vote, relative to a flush of the disk.
 fn add_alone(others: &mut Vec<Judged>, votes: &Votes) {
     let times = |name: &str, times: Times| {
         let shown = format!("{}, fastest tenth {}", time(times.median), time(times.fast));
@@ -183,8 +183,8 @@ fn add_alone(others: &mut Vec<Judged>, votes: &Votes) {
         let fast = of(votes.alone.fast, flush.fast);
         (median, fast, format!("{median:.2} times, fastest tenths {fast:.2}"))
     };
-    // A vote includes a flush: where flushes were slow at times and votes were
-    // not, the medians alone would flatter. So both figures have to be kept.
+    // A vote includes a flush. If flushes are slow at other times than votes, the medians
+    // alone are too good, so both figures must meet the requirement.
     let (value, fast, shown) = over(flushes.append);
     let most = value.max(fast);
     others.push(Judged::below("one vote over one append", most, shown, VOTE_OVER_FLUSH, " times"));

@@ -1,10 +1,10 @@
-//! How often a page asks the store when nothing has been kept from before.
+//! The number of round trips of a page with empty caches.
 
 use super::requests::Request;
 use super::server::settings;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use tidings::config::{Config, Flags};
+use tidings::config::{CommandLineSettings, Config};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_keyspace::{EngineClock, Store, StoreOptions};
@@ -12,9 +12,9 @@ use tidings_testing::load::fetch;
 use tidings_web::AppParts;
 use tokio::net::TcpListener;
 
-/// The rounds of each request, by a site that has just been started for it. Another
-/// has answered it before: what the first visit in a long time has to store, such as
-/// old ranks and when somebody was here, is stored.
+/// The round trips of each request, on a site that was just started. Another site has
+/// handled the request before, so that writes of a first visit (ranks, the time of the
+/// visit) are already done.
 pub async fn count(url: &str, requests: &[&Request]) -> Vec<u64> {
     let store = Store::open(url, &StoreOptions::default()).await.unwrap();
     let mut rounds = Vec::new();
@@ -29,7 +29,7 @@ pub async fn count(url: &str, requests: &[&Request]) -> Vec<u64> {
 }
 
 async fn ask_new_site(store: &Store, request: &Request) {
-    let config = Config::load(None, settings(), &Flags::default()).unwrap();
+    let config = Config::load(None, settings(), &CommandLineSettings::default()).unwrap();
     let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
     let app = AppParts {
         site: Arc::new(site.reached_at(config.site.url.as_str())),

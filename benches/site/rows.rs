@@ -1,4 +1,4 @@
-//! What is measured: one row for each kind of page, and the mix of all.
+//! The measured rows: one for each kind of page, and the mix of all.
 
 use super::requests::Request;
 use std::collections::HashSet;
@@ -9,28 +9,28 @@ use tidings_testing::dataset::{Plan, Random, host, people};
 
 /// Sessions that logged-in rows rotate over.
 const SESSIONS: u64 = 500;
-/// Pages of users and of hosts that are asked for in turn.
+/// Users and hosts whose pages are requested in turn.
 const NAMES: u64 = 50;
-/// Threads that most readers are in, and those that somebody finds once in a while.
+/// Threads that are read most, and those that are read occasionally.
 const HOT_THREADS: usize = 300;
 const OTHER_THREADS: u64 = 1_700;
-/// Out of a hundred readers of threads so many are in the hot ones.
+/// The percentage of thread requests that go to the hot threads.
 const HOT_SHARE: u64 = 75;
 /// Requests of rows that draw at random.
 const DRAWN: u64 = 20_000;
-/// A list of the mix: more than are sent while a row or a part of the soak is
-/// measured, so that votes are not repeated.
+/// Requests in the list of the mix: more than a row or a part of the soak sends, so that votes
+/// are not repeated.
 pub const MIXED: usize = 240_000;
-/// Newcomers who vote when votes are measured; the others take part in the mix.
+/// New users who vote when votes are measured; the others take part in the mix.
 pub const VOTERS: u64 = 64;
 
 /// A row of the table.
 pub struct Row {
     pub name: &'static str,
     pub requests: Vec<Request>,
-    /// The least share of what a bare route does.
+    /// The minimum share of the bare route's throughput.
     pub required: Option<f64>,
-    /// Answers that the bare route knows.
+    /// The responses that the bare route returns.
     pub samples: usize,
 }
 
@@ -78,10 +78,10 @@ pub fn long_thread(plan: &Plan) -> Vec<Request> {
     (1..=SESSIONS.min(plan.size.active_users())).map(|user| Request::get(path.as_str()).by(user)).collect()
 }
 
-/// The name of the row that is a bit of everything.
+/// The name of the mixed row.
 pub const MIX: &str = "mix";
 
-/// The threads that are read most: high ranks and new items, in turn.
+/// The hot threads: alternately high ranks and new stories.
 fn hot_threads(plan: &Plan) -> Vec<u64> {
     let rules = RankingRules::default();
     let mut ranked: Vec<(f64, u64)> = (1..)
@@ -104,7 +104,7 @@ fn hot_threads(plan: &Plan) -> Vec<u64> {
         .collect()
 }
 
-/// Somebody's thread: mostly a hot one, sometimes any among `others`.
+/// A random thread: mostly a hot one, sometimes any of `others`.
 fn thread(random: &mut Random, hot: &[u64], plan: &Plan, others: u64) -> u64 {
     if random.chance(HOT_SHARE) {
         hot[usize::try_from(random.skewed(hot.len() as u64, 3.0)).unwrap()]
@@ -124,21 +124,20 @@ fn scores(plan: &Plan) -> Vec<Request> {
     (0..200).map(|number| scores_request(plan, number)).collect()
 }
 
-/// A question about a hundred sites.
+/// A request for the scores of a hundred sites.
 pub fn scores_request(plan: &Plan, number: u64) -> Request {
     let mut random = Random::of("scores", number);
     let hosts: Vec<String> = (0..100).map(|_| host(random.skewed(plan.size.sites, 2.0))).collect();
     Request::get(format!("/scores?for={}", hosts.join(",")))
 }
 
-/// What a site is asked all day: threads, the front page, people, and now and
-/// then somebody who votes or comments. Half of the readers are logged in.
-/// Nobody votes twice, however long it goes on.
+/// Typical traffic of a site: threads, the front page, profiles, and occasionally a vote or a
+/// comment. Half of the readers are logged in. No vote is repeated, however long it runs.
 pub struct Mix<'a> {
     plan: &'a Plan,
     hot: Vec<u64>,
     random: Random,
-    /// Who has voted on which item or its first comment.
+    /// The votes cast on stories and on their first comments.
     voted: HashSet<(u64, u64)>,
     comments: u64,
 }
@@ -149,7 +148,7 @@ impl<'a> Mix<'a> {
         Self { plan, hot: hot_threads(plan), random, voted: HashSet::new(), comments: 0 }
     }
 
-    /// A vote or a comment of a newcomer, on one of the new items.
+    /// A vote or a comment of a new user, on a new story.
     fn write(&mut self) -> Request {
         let size = &self.plan.size;
         let first = size.active_users() + 1 + VOTERS.min(size.newcomers() / 2);
@@ -174,7 +173,7 @@ impl<'a> Mix<'a> {
         }
     }
 
-    /// An item with comments, mostly a new one.
+    /// A story with comments, mostly a new one.
     fn new_item(&mut self) -> u64 {
         loop {
             let news = self.plan.size.news - self.random.skewed(self.plan.size.news, 3.0);

@@ -1,4 +1,4 @@
-//! One engine from the filling of its store to the last figure.
+//! Measures one engine, from filling its store to the last figure.
 
 use super::bare::Bare;
 use super::elsewhere::{self, Elsewhere};
@@ -15,18 +15,18 @@ use std::time::Duration;
 use tidings_testing::load::fetch;
 use tidings_testing::wrk::{self, Load, Measured, median, medians};
 
-/// How often a server is started, to see how long that takes.
+/// Starts of a server, to measure the time of a start.
 const STARTS: usize = 3;
 
-/// Answers of a row that are looked at before it is measured: `wrk` tells only
-/// errors from the rest.
+/// Responses of a row that are checked before it is measured, because `wrk` only counts
+/// errors.
 const CHECKED: usize = 500;
-/// Votes of the mix that are looked at after it.
+/// Votes of the mix that are checked after it.
 const CHECKED_VOTES: usize = 100;
-/// What the API answers to a repeated vote.
+/// The API's message for a repeated vote.
 const VOTED_ALREADY: &str = "You have already voted on this.";
 
-/// How long pages are measured.
+/// The times of a measurement.
 pub struct Pace {
     pub warm_up: Option<Duration>,
     pub run: Duration,
@@ -42,7 +42,7 @@ impl Pace {
     }
 }
 
-/// Loads a server as every page is: with 16 connections, from somewhere in a list of requests.
+/// Loads a server with 16 connections, from a position in a list of requests.
 pub async fn load(address: SocketAddr, list: &Path, first: u64, duration: Duration) -> Measured {
     let load = Load { list, first, threads: 2, connections: 16, duration, checks_answers: false };
     match wrk::run(address, load).await {
@@ -51,12 +51,12 @@ pub async fn load(address: SocketAddr, list: &Path, first: u64, duration: Durati
     }
 }
 
-/// What was measured of a page.
+/// The measurements of a page.
 pub struct PageFigures {
     pub name: &'static str,
     pub site: Measured,
     pub bare: Measured,
-    /// The ratio of each run of the site to the bare run after it.
+    /// The ratio of each run of the site to the next bare run.
     pub ratios: Vec<f64>,
     pub rounds: u64,
     pub required: Option<f64>,
@@ -68,8 +68,8 @@ impl PageFigures {
         self.site.per_second / self.bare.per_second
     }
 
-    /// Between which ratios the runs were: a requirement within it is neither
-    /// kept nor missed for sure.
+    /// The range of the ratios of the runs. A requirement within it is neither clearly met nor
+    /// clearly missed.
     pub fn spread(&self) -> String {
         let least = self.ratios.iter().copied().fold(f64::INFINITY, f64::min);
         let most = self.ratios.iter().copied().fold(0.0, f64::max);
@@ -77,18 +77,18 @@ impl PageFigures {
     }
 }
 
-/// What was measured of an engine.
+/// The measurements of an engine.
 pub struct Figures {
     pub start: Duration,
     pub pages: Vec<PageFigures>,
-    /// Memory of the server, and after what.
+    /// Memory of the server, and when it was measured.
     pub memory: Vec<(&'static str, Memory)>,
     pub votes: Option<Votes>,
     /// A long thread beside votes on other stories.
     pub elsewhere: Option<Elsewhere>,
 }
 
-/// Measures pages and votes on an engine; nothing when none of them is wanted.
+/// Measures pages and votes on an engine; `None` if none of them is selected.
 pub async fn measure(engine: Engine, filled: &Filled, options: &Options) -> Option<Figures> {
     let rows: Vec<Row> =
         rows(&filled.plan).into_iter().filter(|row| row.name.contains(&options.rows)).collect();
@@ -129,7 +129,7 @@ pub async fn measure(engine: Engine, filled: &Filled, options: &Options) -> Opti
     Some(Figures { start: median(starts.into_iter()), pages, memory, votes, elsewhere })
 }
 
-/// Measures a page and the bare route in turn: the runs of each.
+/// Measures a page and the bare route alternately, and returns the runs of each.
 async fn measure_row(
     server: &Server,
     row: &Row,
@@ -139,7 +139,7 @@ async fn measure_row(
     let list = filled.folder.join("requests.txt");
     write_list(&list, &row.requests);
     let bare = Bare::serve(samples(server.address, row).await).await;
-    // The mix goes on where it was: nobody votes twice.
+    // The mix continues at its last position, so that no vote is repeated.
     let mut first = 0;
     let mut first_run = None;
     if let Some(warm_up) = pace.warm_up {
@@ -164,14 +164,13 @@ async fn measure_row(
     (site_runs, bare_runs)
 }
 
-/// Checks that the site has done what `wrk` asked it to, whose answers nobody
-/// has read: who votes again on the same item is told so.
+/// Checks that the site has executed the requests of `wrk`, whose responses are not read:
+/// voting again on the same story must be refused.
 ///
-/// `sent` is how many requests the first run of a list sent. Each thread of `wrk`
-/// takes every second of them, and one may be behind the other: what is in the
-/// first half has been sent for sure. A later run begins at the number of those sent
-/// before, where a slow thread has not been: so only the first is looked at. What
-/// [`samples`] may have sent itself is left out.
+/// `sent` is the number of requests in the first run of a list. Each thread of `wrk` sends
+/// every second one, and one thread may be slower, so only the first half is certain to be
+/// sent. Later runs start at the total of the earlier ones, which a slow thread has not
+/// reached, so only the first run is checked. Requests that [`samples`] sent are left out.
 pub async fn check_votes(address: SocketAddr, requests: &[Request], sent: u64) {
     let sent = usize::try_from(sent / 2).unwrap().min(requests.len());
     let votes = requests[..sent].iter().skip(CHECKED).filter(|request| request.path == "/api/votenews");
@@ -182,7 +181,7 @@ pub async fn check_votes(address: SocketAddr, requests: &[Request], sent: u64) {
     }
 }
 
-/// Answers to some of the requests of a row. They must be what they ought to be.
+/// The responses to some of the requests of a row, checked.
 async fn samples(address: SocketAddr, row: &Row) -> Vec<(&Request, tidings_testing::load::Sample)> {
     let mut samples = Vec::new();
     for (number, request) in row.requests.iter().take(row.samples.max(CHECKED)).enumerate() {

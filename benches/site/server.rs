@@ -1,4 +1,4 @@
-//! The program itself, serving in a process of its own.
+//! Runs the program in a process of its own.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -15,20 +15,20 @@ const SETTINGS: &[(&str, &str)] = &[
     ("TIDINGS_LOG", "warn"),
 ];
 
-/// A running server. It ends when it is dropped.
+/// A running server. Dropping it stops it.
 pub struct Server {
     process: Child,
     pub address: SocketAddr,
-    /// From its start to the first answer.
+    /// The time from its start to the first response.
     pub start: Duration,
 }
 
 /// Memory of a process, in MiB.
 #[derive(Debug, Clone, Copy)]
 pub struct Memory {
-    /// What it has now.
+    /// The current memory.
     pub resident: f64,
-    /// The most that it had.
+    /// The peak memory.
     pub peak: f64,
 }
 
@@ -38,8 +38,7 @@ pub fn settings() -> impl Iterator<Item = (String, String)> {
 }
 
 impl Server {
-    /// Starts the program on a store and waits for its first answer. What it
-    /// logs goes to a file.
+    /// Starts the program on a store and waits for its first response. It logs to a file.
     pub async fn start(store: &str, log: &Path) -> Self {
         let began = Instant::now();
         let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
@@ -66,7 +65,7 @@ impl Server {
         Self { process, address, start: began.elapsed() }
     }
 
-    /// The memory that it has.
+    /// The memory of the process.
     pub fn memory(&self) -> Memory {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
         let mebibytes = |name: &str| -> f64 {
@@ -80,7 +79,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It closes its store in order; what is not on disk then never was acknowledged.
+        // A clean shutdown: it closes its store.
         let told = Command::new("kill").args(["-TERM", &self.process.id().to_string()]).status();
         if !told.is_ok_and(|status| status.success()) {
             let _ = self.process.kill();

@@ -1,4 +1,4 @@
-//! The stores that are measured, filled.
+//! The filled stores that are measured.
 
 use super::options::{Engine, Options};
 use std::fs::File;
@@ -13,13 +13,13 @@ use tidings_testing::redis_server::RedisServer;
 /// Memory of the embedded engine while a store is filled.
 const FILLING_CACHE_BYTES: usize = 512 * 1024 * 1024;
 
-/// A filled store. What is temporary goes when it is dropped.
+/// A filled store. Dropping it removes temporary files.
 pub struct Filled {
     pub url: String,
-    /// Where its file is, and files of the bench.
+    /// The folder of its file and of files of the bench.
     pub folder: PathBuf,
     pub plan: Plan,
-    /// How long it took; nothing when it was there.
+    /// The time to fill it; `None` if it already existed.
     pub filling: Option<Duration>,
     redis: Option<RedisServer>,
     _temporary: TempDir,
@@ -28,7 +28,7 @@ pub struct Filled {
 impl Filled {
     /// Fills a store of an engine.
     pub async fn new(engine: Engine, options: &Options, times: u64) -> Self {
-        // Beside the build, which is on a disk; the system's folder may be in memory.
+        // Next to the build, which is on a disk; the system's temporary folder may be in memory.
         let temporary = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let size = Size::times(times);
         let now = Timestamp::now(&EngineClock::System);
@@ -59,21 +59,21 @@ impl Filled {
         Self { url, folder, plan, filling, redis: None, _temporary: temporary }
     }
 
-    /// Reads the file of an embedded store, so that the system has it in memory
-    /// and the disk is not what is measured.
+    /// Reads the file of an embedded store into the page cache of the system, so that the disk
+    /// is not measured.
     pub fn read_through(&self) {
         if let Some(file) = self.url.strip_prefix("redb:") {
             std::io::copy(&mut File::open(file).unwrap(), &mut std::io::sink()).unwrap();
         }
     }
 
-    /// Whether the store is in a process of its own.
+    /// Whether the store is a process of its own.
     pub const fn is_redis(&self) -> bool {
         self.redis.is_some()
     }
 }
 
-/// The file that is measured: of a store that is kept a copy, since votes are cast in it.
+/// The file to measure: a copy if the store is reused, because the bench casts votes in it.
 fn measured(file: &Path, options: &Options) -> PathBuf {
     if options.keep.is_none() {
         return file.to_owned();
@@ -94,7 +94,7 @@ fn remove(file: &Path) {
     }
 }
 
-/// When a store that was kept was made; the file is written when it is whole.
+/// When a reused store was created. The file is written when the store is complete.
 fn read_time(path: &Path) -> Option<Timestamp> {
     std::fs::read_to_string(path).ok()?.parse().ok()
 }

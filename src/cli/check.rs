@@ -9,21 +9,21 @@ use clap::Subcommand;
 
 /// What can be checked.
 #[derive(Debug, Subcommand)]
-pub enum Check {
+pub enum CheckCommand {
     /// Compare articles and topics with the stories.
     ///
     /// A database from Lamer News has no articles yet: --repair creates them. You can
     /// stop the command at any time and run it again. On Redis the site may keep
     /// running; on the embedded store, stop the server first.
-    Articles(articles::Articles),
+    Articles(articles::CheckArticles),
     /// Compare timelines with the tweets and follows.
     ///
     /// Without --repair, nothing is written. On Redis the site may keep running; on the
     /// embedded store, stop the server first.
-    Timelines(timelines::Timelines),
+    Timelines(timelines::CheckTimelines),
 }
 
-impl Check {
+impl CheckCommand {
     /// Checks, and repairs on request.
     ///
     /// # Errors

@@ -27,11 +27,11 @@ pub fn run(config: &Config, out: &mut impl Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Flags;
+    use crate::config::CommandLineSettings;
 
     fn printed(variables: &[(&str, &str)]) -> String {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let config = Config::load(None, variables, &Flags::default()).unwrap();
+        let config = Config::load(None, variables, &CommandLineSettings::default()).unwrap();
         let mut out = Vec::new();
         run(&config, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -44,7 +44,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("tidings.toml");
         std::fs::write(&path, &text).unwrap();
-        let again = Config::load(Some(&path), [].into_iter(), &Flags::default()).unwrap();
+        let again = Config::load(Some(&path), [].into_iter(), &CommandLineSettings::default()).unwrap();
         let values = |config: &Config| -> Vec<_> {
             config.describe().iter().map(|line| (line.name, line.value.clone())).collect()
         };
@@ -54,7 +54,7 @@ mod tests {
             [("TIDINGS_SITE__NAME", "A \"quoted\" \\ name # é"), ("TIDINGS_RANKING__SCALE", "5e6")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into_iter(),
-            &Flags::default(),
+            &CommandLineSettings::default(),
         );
         assert_eq!(values(&again), values(&first.unwrap()));
     }

@@ -15,7 +15,7 @@ const PAGE: usize = 200;
 ///
 /// Stop the server first: changes made during the copy may be missed.
 #[derive(Debug, Args)]
-pub struct Copy {
+pub struct CopyCommand {
     /// The store to read, as for --store.
     from: String,
     /// The store to write, as for --store.
@@ -25,7 +25,7 @@ pub struct Copy {
     overwrite: bool,
 }
 
-impl Copy {
+impl CopyCommand {
     /// Copies, then compares the number of keys.
     ///
     /// # Errors

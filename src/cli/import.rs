@@ -8,14 +8,14 @@ mod accounts;
 mod rows;
 mod sites;
 
-pub use sites::Sites;
+pub use sites::ImportSites;
 
 use super::{open_store, progress_bar};
 use crate::config::Config;
-use accounts::Accounts;
+use accounts::ImportAccounts;
 use anyhow::{Context, bail};
 use clap::Args;
-use rows::Row;
+use rows::StoryRow;
 use std::path::PathBuf;
 use tidings_domain::imports::{self, ImportedLink};
 use tidings_domain::keys;
@@ -39,7 +39,7 @@ const MOST_VOTES: u64 = 100_000;
 /// separated by commas, semicolons or spaces and changed to lower case. A story
 /// gets at most five.
 #[derive(Debug, Args)]
-pub struct Links {
+pub struct ImportLinks {
     /// The CSV file.
     file: PathBuf,
     /// The most upvotes of a story, 0 = all its points (at most 100,000). They
@@ -52,7 +52,7 @@ pub struct Links {
     time_zone: Option<String>,
 }
 
-impl Links {
+impl ImportLinks {
     /// Imports the file and reports the rows that were refused.
     ///
     /// # Errors
@@ -105,13 +105,13 @@ impl Links {
         if self.max_votes == 0 { MOST_VOTES } else { self.max_votes.min(MOST_VOTES) }
     }
 
-    async fn import(&self, site: &Site, mut rows: Vec<Row>) -> anyhow::Result<Imported> {
+    async fn import(&self, site: &Site, mut rows: Vec<StoryRow>) -> anyhow::Result<Imported> {
         let now = Timestamp::now(&EngineClock::System);
         // Ids follow the time of posting.
         rows.sort_by_key(|row| row.created_at);
         let total = u64::try_from(rows.len())?;
         let voters_needed = rows.iter().map(|row| row.points.saturating_sub(1)).max().unwrap_or(0);
-        let mut accounts = Accounts::new(site, now);
+        let mut accounts = ImportAccounts::new(site, now);
         let voters = accounts.voters(voters_needed.min(self.votes_cap() - 1)).await?;
 
         let bar = progress_bar(total, "importing stories");
@@ -138,13 +138,14 @@ impl Links {
         &self,
         site: &Site,
         now: Timestamp,
-        accounts: &mut Accounts<'_>,
+        accounts: &mut ImportAccounts<'_>,
         voters: &[UserId],
-        chunk: Vec<Row>,
+        chunk: Vec<StoryRow>,
         imported: &mut Imported,
     ) -> anyhow::Result<()> {
         let known = imports::known_links(site, chunk.iter().map(|row| row.id.as_str())).await?;
-        let (fresh, old): (Vec<Row>, Vec<Row>) = chunk.into_iter().partition(|row| !known.contains(&row.id));
+        let (fresh, old): (Vec<StoryRow>, Vec<StoryRow>) =
+            chunk.into_iter().partition(|row| !known.contains(&row.id));
         imported.known += u64::try_from(old.len())?;
         if fresh.is_empty() {
             return Ok(());

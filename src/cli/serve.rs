@@ -70,10 +70,10 @@ async fn finish_bans(site: Arc<Site>) {
 
 /// Serves until `stop` completes, then gives requests some time to finish.
 async fn serve_until(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
-    let (tell, mut told) = watch::channel(false);
+    let (stop_sender, mut stop_receiver) = watch::channel(false);
     let server = tidings_web::serve(app, listener, async move {
-        // An error means that nobody can tell any more: stop as well.
-        told.wait_for(|stop| *stop).await.ok();
+        // An error means that the sender is gone: stop as well.
+        stop_receiver.wait_for(|stop| *stop).await.ok();
     });
     tokio::pin!(server);
     tokio::select! {
@@ -81,7 +81,7 @@ async fn serve_until(app: App, listener: TcpListener, stop: impl Future<Output =
         () = stop => {}
     }
     tracing::info!("stopping");
-    tell.send(true).ok();
+    stop_sender.send(true).ok();
     if tokio::time::timeout(SHUTDOWN_GRACE, server).await.is_err() {
         tracing::warn!("some connections were still open");
     }

@@ -22,7 +22,7 @@ use tidings_keyspace::EngineClock;
 /// Passwords are read from the terminal, or as one line from standard input. If the
 /// line is empty, a password is generated and printed.
 #[derive(Debug, Subcommand)]
-pub enum User {
+pub enum UserCommand {
     /// Create an account.
     Add {
         /// The username.
@@ -40,7 +40,7 @@ pub enum User {
     },
 }
 
-impl User {
+impl UserCommand {
     /// Runs the command.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ async fn find(site: &Arc<Site>, name: &str) -> anyhow::Result<UserId> {
     users::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))
 }
 
-/// Asks for a password, and generates one if the answer is empty.
+/// Asks for a password, and generates one if the input is empty.
 fn new_password(name: &str) -> anyhow::Result<NewPassword> {
     let typed = if io::stdin().is_terminal() {
         rpassword::prompt_password(format!("New password for {name} (leave empty to generate one): "))?

@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use lettre::message::Mailbox;
 use url::Url;
 
-use super::values::{Kind, Relay, Secret, StoreUrl};
+use super::values::{Relay, Secret, StoreUrl, ValueKind};
 use super::{Config, ConfigError, Layers};
 use tidings_domain::values::rules::{
     AccountRules, KarmaRules, LimitRules, RankingRules, Rules, TimelineRules,
@@ -19,7 +19,7 @@ use tidings_domain::values::rules::{
 /// One row of the table.
 pub(super) struct Setting {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
     pub(super) default: String,
     pub(super) meaning: &'static str,
 }
@@ -86,47 +86,47 @@ macro_rules! settings {
 const TEN_YEARS: u64 = 315_360_000;
 
 /// A limit in seconds that zero switches off.
-const LIMIT: Kind = Kind::Whole { unit: " of seconds", least: 0, most: TEN_YEARS };
-const KARMA: Kind = Kind::Signed { least: -1_000_000_000, most: 1_000_000_000 };
-const KARMA_COST: Kind = Kind::Signed { least: 0, most: 1_000_000_000 };
+const LIMIT: ValueKind = ValueKind::Whole { unit: " of seconds", least: 0, most: TEN_YEARS };
+const KARMA: ValueKind = ValueKind::Signed { least: -1_000_000_000, most: 1_000_000_000 };
+const KARMA_COST: ValueKind = ValueKind::Signed { least: 0, most: 1_000_000_000 };
 
 settings! {
     sections {
         /// Where to listen and what to store in.
         server: Server {
-            listen: SocketAddr = "127.0.0.1:8080", Kind::SocketAddress, "The address and port to listen on.";
-            store: StoreUrl = "redb:tidings.redb", Kind::Store,
+            listen: SocketAddr = "127.0.0.1:8080", ValueKind::SocketAddress, "The address and port to listen on.";
+            store: StoreUrl = "redb:tidings.redb", ValueKind::Store,
                 "Where the data is stored: redb:PATH, redb::memory:, redis://... or rediss://...";
-            store_timeout_seconds: u64 = "2", Kind::Whole { unit: " of seconds", least: 1, most: 60 },
+            store_timeout_seconds: u64 = "2", ValueKind::Whole { unit: " of seconds", least: 1, most: 60 },
                 "How long the store may take before a request gets a 503.";
-            request_timeout_seconds: u64 = "10", Kind::Whole { unit: " of seconds", least: 1, most: 600 },
+            request_timeout_seconds: u64 = "10", ValueKind::Whole { unit: " of seconds", least: 1, most: 600 },
                 "How long a request may take altogether.";
-            cache_mebibytes: u64 = "48", Kind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
+            cache_mebibytes: u64 = "48", ValueKind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
                 "Memory for the cache of the embedded store.";
-            site_cache_mebibytes: u64 = "86", Kind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },
+            site_cache_mebibytes: u64 = "86", ValueKind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },
                 "Memory for the site's caches: lists, threads, timelines, names, markup and whole responses.";
         }
         /// How the site presents itself.
         site: Site {
-            name: String = "Tidings", Kind::Line { least: 1, most: 80 }, "The name of the site, shown on every page.";
-            url: Url = "http://localhost:8080", Kind::SiteUrl,
+            name: String = "Tidings", ValueKind::Line { least: 1, most: 80 }, "The name of the site, shown on every page.";
+            url: Url = "http://localhost:8080", ValueKind::SiteUrl,
                 "The public address, for links in mails and feeds; https makes the session cookie Secure.";
-            description: String = "Links and discussion from our community", Kind::Line { least: 0, most: 500 },
+            description: String = "Links and discussion from our community", ValueKind::Line { least: 0, most: 500 },
                 "One sentence about the site, for feeds and search engines.";
         }
         /// How mail is sent.
         mail: Mail {
-            relay: Option<Relay> = "", Kind::Relay,
+            relay: Option<Relay> = "", ValueKind::Relay,
                 "The SMTP relay as host:port, STARTTLS if offered, TLS from the start on port 465; empty = no mail.";
-            from: Mailbox = "tidings@localhost", Kind::Mailbox, "The sender of the site's mail.";
-            username: String = "", Kind::Line { least: 0, most: 255 }, "The username at the relay; empty = none.";
-            password: Secret = "", Kind::Secret, "The password at the relay.";
+            from: Mailbox = "tidings@localhost", ValueKind::Mailbox, "The sender of the site's mail.";
+            username: String = "", ValueKind::Line { least: 0, most: 255 }, "The username at the relay; empty = none.";
+            password: Secret = "", ValueKind::Secret, "The password at the relay.";
         }
         /// How pages are served.
         web: Web {
-            trusted_proxies: Vec<IpNet> = "", Kind::Networks,
+            trusted_proxies: Vec<IpNet> = "", ValueKind::Networks,
                 "Comma-separated addresses or networks of proxies whose X-Forwarded-For is trusted.";
-            gravatars: bool = "true", Kind::Switch,
+            gravatars: bool = "true", ValueKind::Switch,
                 "Whether users with an e-mail address have avatars from gravatar.com.";
         }
     }
@@ -140,9 +140,9 @@ settings! {
             news_edit_seconds: LIMIT, "Authors may edit and delete their stories for this many seconds; 0 = always.";
             comment_edit_seconds: LIMIT, "Authors may edit and delete their comments for this many seconds; 0 = always.";
             password_reset_seconds: LIMIT, "One password reset mail per user in this many seconds; 0 = no limit.";
-            failed_logins_per_minute: Kind::Whole { unit: "", least: 0, most: 1_000_000 },
+            failed_logins_per_minute: ValueKind::Whole { unit: "", least: 0, most: 1_000_000 },
                 "Failed logins in a minute, per account and per address, before more must wait; 0 = no limit.";
-            new_voters_per_day: Kind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+            new_voters_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
                 "New voters on sites from one address in 24 hours; 0 = no limit.";
         }
         karma: KarmaRules {
@@ -158,26 +158,26 @@ settings! {
                 "Karma needed to create a topic, except for administrators.";
         }
         ranking: RankingRules {
-            log_start: Kind::Signed { least: 0, most: 1_000_000_000 },
+            log_start: ValueKind::Signed { least: 0, most: 1_000_000_000 },
                 "Half of all votes, up and down, above which the logarithmic bonus starts.";
-            log_factor: Kind::Decimal { least: 0.0, most: 1_000_000.0 }, "Factor of the logarithmic bonus.";
-            age_padding_seconds: Kind::Whole { unit: " of seconds", least: 1, most: TEN_YEARS },
+            log_factor: ValueKind::Decimal { least: 0.0, most: 1_000_000.0 }, "Factor of the logarithmic bonus.";
+            age_padding_seconds: ValueKind::Whole { unit: " of seconds", least: 1, most: TEN_YEARS },
                 "Seconds added to every age, so that new stories do not shoot up.";
-            age_exponent: Kind::Decimal { least: 0.0, most: 10.0 }, "Exponent of the age: the higher, the faster stories sink.";
-            age_limit_seconds: Kind::Whole { unit: " of seconds", least: 0, most: TEN_YEARS },
+            age_exponent: ValueKind::Decimal { least: 0.0, most: 10.0 }, "Exponent of the age: the higher, the faster stories sink.";
+            age_limit_seconds: ValueKind::Whole { unit: " of seconds", least: 0, most: TEN_YEARS },
                 "Stories older than this many seconds rank below all others, oldest last; 0 = no limit.";
-            scale: Kind::Decimal { least: 0.001, most: 1_000_000_000_000.0 }, "Factor that makes ranks readable.";
+            scale: ValueKind::Decimal { least: 0.001, most: 1_000_000_000_000.0 }, "Factor that makes ranks readable.";
         }
         timelines: TimelineRules {
-            pull_limit: Kind::Whole { unit: " of followers", least: 0, most: 1_000_000_000 },
+            pull_limit: ValueKind::Whole { unit: " of followers", least: 0, most: 1_000_000_000 },
                 "Tweets of an author with more followers are not delivered; readers' pages fetch them.";
-            home_size: Kind::Whole { unit: " of tweets", least: 1, most: 10_000 },
-                "Tweets in a stored home timeline; older ones are found when somebody asks for them.";
-            inactive_days: Kind::Whole { unit: " of days", least: 1, most: 3_650 },
+            home_size: ValueKind::Whole { unit: " of tweets", least: 1, most: 10_000 },
+                "Tweets in a stored home timeline; older ones are looked up on request.";
+            inactive_days: ValueKind::Whole { unit: " of days", least: 1, most: 3_650 },
                 "Users who have not visited for this many days get no deliveries until they return.";
         }
         accounts: AccountRules {
-            legacy_salt: Kind::Secret,
+            legacy_salt: ValueKind::Secret,
                 "The site-wide salt of SHA-1 passwords in a database from 2011, whose users have no salt field.";
         }
     }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use super::*;
 use tidings_domain::cache::{DEFAULT_BYTES, MEBIBYTE};
 
-fn load(file: &str, variables: &[(&str, &str)], flags: &Flags) -> Result<Config, String> {
+fn load(file: &str, variables: &[(&str, &str)], flags: &CommandLineSettings) -> Result<Config, String> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tidings.toml");
     std::fs::write(&path, file).unwrap();
@@ -15,16 +15,16 @@ fn load(file: &str, variables: &[(&str, &str)], flags: &Flags) -> Result<Config,
 }
 
 fn from_file(file: &str) -> Result<Config, String> {
-    load(file, &[], &Flags::default())
+    load(file, &[], &CommandLineSettings::default())
 }
 
 fn from_variable(name: &str, value: &str) -> Result<Config, String> {
-    load("", &[(name, value)], &Flags::default())
+    load("", &[(name, value)], &CommandLineSettings::default())
 }
 
 #[test]
 fn without_any_layer_everything_has_its_default() {
-    let config = Config::load(None, [].into_iter(), &Flags::default()).unwrap();
+    let config = Config::load(None, [].into_iter(), &CommandLineSettings::default()).unwrap();
     assert_eq!(config.rules, Rules::default());
     assert_eq!(config.server.listen, "127.0.0.1:8080".parse::<SocketAddr>().unwrap());
     assert_eq!(config.server.store.as_str(), "redb:tidings.redb");
@@ -46,7 +46,7 @@ fn without_any_layer_everything_has_its_default() {
 fn a_later_layer_wins() {
     let file = "[server]\nlisten = \"127.0.0.1:1\"\n[limits]\nsubmission_seconds = 1\nrepost_seconds = 1";
     let variables = [("TIDINGS_SERVER__LISTEN", "127.0.0.1:2"), ("TIDINGS_LIMITS__REPOST_SECONDS", "2")];
-    let flags = Flags { listen: Some("127.0.0.1:3".to_owned()), store: None };
+    let flags = CommandLineSettings { listen: Some("127.0.0.1:3".to_owned()), store: None };
     let config = load(file, &variables, &flags).unwrap();
     assert_eq!(config.server.listen.port(), 3);
     assert_eq!(config.rules.limits.repost_seconds, 2);
@@ -64,7 +64,7 @@ fn a_later_layer_wins() {
 
 #[test]
 fn a_wrong_value_of_a_lower_layer_does_not_matter_when_it_is_overridden() {
-    let flags = Flags { listen: None, store: Some("redb::memory:".to_owned()) };
+    let flags = CommandLineSettings { listen: None, store: Some("redb::memory:".to_owned()) };
     let config = load("[server]\nstore = \"sqlite:x\"", &[], &flags).unwrap();
     assert_eq!(config.server.store.as_str(), "redb::memory:");
 }
@@ -152,7 +152,7 @@ fn secrets_are_in_no_error_and_no_debug_form() {
         ("TIDINGS_ACCOUNTS__LEGACY_SALT", "pepper"),
         ("TIDINGS_SERVER__STORE", "redis://me:hunter2@host"),
     ];
-    let config = load("", &variables, &Flags::default()).unwrap();
+    let config = load("", &variables, &CommandLineSettings::default()).unwrap();
     assert_eq!(config.mail.password.reveal(), "swordfish");
     assert_eq!(config.rules.accounts.legacy_salt, "pepper");
     assert_eq!(config.server.store.as_str(), "redis://me:hunter2@host");
@@ -194,12 +194,13 @@ fn an_unknown_setting_names_the_nearest_known_one() {
 #[test]
 fn the_log_filter_and_the_variables_of_others_are_left_alone() {
     let variables = [("TIDINGS_LOG", "debug"), ("HOME", "/root"), ("TIDING_SITE__NAME", "x")];
-    assert!(load("", &variables, &Flags::default()).is_ok());
+    assert!(load("", &variables, &CommandLineSettings::default()).is_ok());
 }
 
 #[test]
 fn a_file_that_is_absent_or_not_toml_is_named() {
-    let missing = Config::load(Some(Path::new("/no/such.toml")), [].into_iter(), &Flags::default());
+    let missing =
+        Config::load(Some(Path::new("/no/such.toml")), [].into_iter(), &CommandLineSettings::default());
     let error = missing.unwrap_err().to_string();
     assert!(error.starts_with("cannot read the configuration file /no/such.toml: "), "{error}");
     let error = from_file("[site]\nname = \"a\"\nurl = what\n").unwrap_err();
@@ -242,7 +243,7 @@ fn values_are_read_into_their_types() {
 
 #[test]
 fn every_default_is_accepted_by_its_own_variable() {
-    let config = Config::load(None, [].into_iter(), &Flags::default()).unwrap();
+    let config = Config::load(None, [].into_iter(), &CommandLineSettings::default()).unwrap();
     for setting in settings::table() {
         let again = from_variable(&variable_of(setting.name), &setting.default).unwrap();
         assert_eq!(again.rules, config.rules, "{}", setting.name);

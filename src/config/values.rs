@@ -1,5 +1,4 @@
-//! What settings can be: the kinds of values, how each is read from text, and
-//! how it is shown.
+//! The kinds of values that settings have: how each is read from text and shown.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -8,13 +7,13 @@ use ipnet::IpNet;
 use lettre::message::Mailbox;
 use url::Url;
 
-/// What is shown of a secret.
+/// Shown in place of a secret.
 const CONCEALED: &str = "***";
 const MOST_SECRET_CHARACTERS: usize = 1024;
 
 /// Which values a setting can have.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// An IP address with a port.
     SocketAddress,
     /// A [`StoreUrl`].
@@ -63,7 +62,7 @@ pub(super) enum Kind {
     },
 }
 
-impl Kind {
+impl ValueKind {
     /// What an error message says was expected.
     pub(super) fn expected(&self) -> String {
         match self {
@@ -126,19 +125,19 @@ impl Kind {
 /// A value that can be read from the text of a setting; `None` when it is not
 /// one of its kind.
 pub(super) trait FromText: Sized {
-    fn from_text(text: &str, kind: &Kind) -> Option<Self>;
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self>;
 }
 
 impl FromText for SocketAddr {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         text.parse().ok()
     }
 }
 
 impl FromText for String {
-    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         let (least, most) = match kind {
-            Kind::Line { least, most } => (*least, *most),
+            ValueKind::Line { least, most } => (*least, *most),
             _ => (0, MOST_SECRET_CHARACTERS),
         };
         let fits = (least..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control);
@@ -147,35 +146,37 @@ impl FromText for String {
 }
 
 impl FromText for bool {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         text.parse().ok()
     }
 }
 
 impl FromText for u64 {
-    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         let number = text.parse().ok()?;
-        matches!(kind, Kind::Whole { least, most, .. } if (*least..=*most).contains(&number))
+        matches!(kind, ValueKind::Whole { least, most, .. } if (*least..=*most).contains(&number))
             .then_some(number)
     }
 }
 
 impl FromText for i64 {
-    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         let number = text.parse().ok()?;
-        matches!(kind, Kind::Signed { least, most } if (*least..=*most).contains(&number)).then_some(number)
+        matches!(kind, ValueKind::Signed { least, most } if (*least..=*most).contains(&number))
+            .then_some(number)
     }
 }
 
 impl FromText for f64 {
-    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         let number = text.parse().ok()?;
-        matches!(kind, Kind::Decimal { least, most } if (*least..=*most).contains(&number)).then_some(number)
+        matches!(kind, ValueKind::Decimal { least, most } if (*least..=*most).contains(&number))
+            .then_some(number)
     }
 }
 
 impl FromText for Url {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         let url = Url::parse(text).ok()?;
         let fits = matches!(url.scheme(), "http" | "https")
             && url.has_host()
@@ -189,13 +190,13 @@ impl FromText for Url {
 }
 
 impl FromText for Mailbox {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         if text.chars().any(char::is_control) { None } else { text.parse().ok() }
     }
 }
 
 impl FromText for Vec<IpNet> {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         if text.trim().is_empty() {
             return Some(Self::new());
         }
@@ -220,7 +221,7 @@ pub struct Relay {
 }
 
 impl FromText for Option<Relay> {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         if text.is_empty() {
             return Some(None);
         }
@@ -254,7 +255,7 @@ impl fmt::Debug for Secret {
 }
 
 impl FromText for Secret {
-    fn from_text(text: &str, kind: &Kind) -> Option<Self> {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         String::from_text(text, kind).map(Self)
     }
 }
@@ -285,7 +286,7 @@ impl fmt::Debug for StoreUrl {
 }
 
 impl FromText for StoreUrl {
-    fn from_text(text: &str, _: &Kind) -> Option<Self> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         let known = match text.split_once(':')? {
             ("redb", path) => !path.is_empty(),
             ("redis" | "rediss", _) => Url::parse(text).is_ok_and(|url| url.has_host()),
@@ -295,7 +296,7 @@ impl FromText for StoreUrl {
     }
 }
 
-/// The URL with `***` for what stands between `://` and the last `@`, which is
+/// The URL with `***` for everything between `://` and the last `@`, which is
 /// where a password could be even when the URL is not well formed.
 fn without_credentials(url: &str) -> String {
     match (url.split_once("://"), url.rsplit_once('@')) {

@@ -16,8 +16,8 @@ async fn check_pages_of(viewer: Viewer) {
         assert_eq!(browser.count(".trouble").await, usize::from(is_refused), "{page}");
         // The console has one message for the status of an error page, and no others, such as
         // about the content security policy or a missing file.
-        let complaints = browser.complaints().await;
-        assert_eq!(complaints.len(), usize::from(is_refused), "{page}: {complaints:?}");
+        let messages = browser.console_messages().await;
+        assert_eq!(messages.len(), usize::from(is_refused), "{page}: {messages:?}");
         check_page(&browser, &axe, &format!("{viewer:?}{page}")).await;
     }
 }
@@ -49,11 +49,11 @@ async fn errors_selections_and_the_help_are_accessible() {
     check_page(&browser, &axe, "a rejected submission").await;
 
     browser.go("/").await;
-    browser.strike('j').await;
+    browser.press_key('j').await;
     browser.wait_for(".current").await;
     browser.click(".vote .up:not(:disabled)").await;
     check_page(&browser, &axe, "a selected story").await;
-    browser.strike('?').await;
+    browser.press_key('?').await;
     browser.wait_for("dialog[open]").await;
     check_page(&browser, &axe, "the help").await;
 }

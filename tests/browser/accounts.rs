@@ -42,8 +42,8 @@ async fn a_wrong_password_shows_an_error_and_keeps_the_username() {
     browser.go("/login").await;
     log_in(&browser, "alice", "wrong password").await;
     assert!(browser.text("[role=alert]").await.contains("password"));
-    assert_eq!(browser.filled("Username").await, "alice");
-    assert_eq!(browser.filled("Password").await, "");
+    assert_eq!(browser.field_value("Username").await, "alice");
+    assert_eq!(browser.field_value("Password").await, "");
     log_in(&browser, "alice", PASSWORD).await;
     browser.wait_until_logged_in("alice").await;
 }
@@ -57,7 +57,7 @@ async fn a_rejected_sign_up_shows_an_error_and_keeps_the_username() {
     browser.fill("Password", "short").await;
     browser.press("Sign up").await;
     assert!(browser.text("[role=alert]").await.contains('8'));
-    assert_eq!(browser.filled("Username").await, "alice");
+    assert_eq!(browser.field_value("Username").await, "alice");
     assert_eq!(server.string("users.count").await, None);
 }
 
@@ -73,8 +73,8 @@ async fn visitors_return_to_their_page_after_logging_in() {
     browser.go("/submit?t=Title&u=https%3A%2F%2Fexample.com%2F").await;
     log_in(&browser, "bob", PASSWORD).await;
     browser.wait_until_logged_in("bob").await;
-    assert_eq!(browser.filled("Title").await, "Title");
-    assert_eq!(browser.filled("URL").await, "https://example.com/");
+    assert_eq!(browser.field_value("Title").await, "Title");
+    assert_eq!(browser.field_value("URL").await, "https://example.com/");
 
     // A vote: back to the page with the story.
     browser.press("log out").await;
@@ -110,7 +110,7 @@ async fn a_changed_profile_is_shown_and_a_new_password_only_logs_out_other_brows
     browser.press("Save").await;
     browser.wait_for("[role=status]").await;
     assert_eq!(browser.text("main .text").await, "I read https://example.com/ daily.");
-    assert_eq!(browser.filled("E-mail address").await, "alice@example.org");
+    assert_eq!(browser.field_value("E-mail address").await, "alice@example.org");
 
     browser.wait_until_logged_in("alice").await;
     browser.go("/submit").await;
@@ -129,8 +129,8 @@ async fn a_rejected_profile_keeps_what_was_typed() {
     browser.fill("E-mail address", "no address").await;
     browser.press("Save").await;
     assert!(browser.text("[role=alert]").await.contains("mail"));
-    assert_eq!(browser.filled("About you").await, "typed");
-    assert_eq!(browser.filled("E-mail address").await, "no address");
+    assert_eq!(browser.field_value("About you").await, "typed");
+    assert_eq!(browser.field_value("E-mail address").await, "no address");
 }
 
 #[tokio::test]

@@ -52,13 +52,13 @@ async fn check_fit(browser: &Browser, page: &str) {
 async fn on_a_phone_no_page_scrolls_sideways_and_buttons_are_large_enough() {
     let showcase = Showcase::start().await;
     let browser = showcase.open(Viewer::Anonymous).await;
-    browser.become_phone().await;
+    browser.emulate_phone().await;
     let pages = Showcase::pages();
     let pages_of = |viewer| pages.iter().filter(move |(who, _)| *who == viewer).map(|(_, page)| page);
     for page in pages_of(Viewer::Anonymous) {
         check_fit(&browser, page).await;
     }
-    browser.become_user(&showcase.member).await;
+    browser.log_in_as(&showcase.member).await;
     for page in pages_of(Viewer::Member) {
         check_fit(&browser, page).await;
     }
@@ -68,12 +68,12 @@ async fn on_a_phone_no_page_scrolls_sideways_and_buttons_are_large_enough() {
     assert_eq!(browser.run(tops).await, Value::from(1), "the links in the header are on one line");
     let writer = showcase.server.member(&"w".repeat(32)).await;
     let crowded = add_what_hardly_fits(&writer).await;
-    browser.become_user(&writer).await;
+    browser.log_in_as(&writer).await;
     for page in &crowded {
         check_fit(&browser, page).await;
     }
     assert_eq!(head_height(&browser, &writer).await, usual_head, "with the longest name");
-    browser.become_user(&showcase.administrator).await;
+    browser.log_in_as(&showcase.administrator).await;
     for page in pages_of(Viewer::Administrator) {
         check_fit(&browser, page).await;
     }

@@ -25,7 +25,7 @@ async fn a_comment_is_written_replied_to_edited_and_deleted() {
     assert_eq!(browser.text("#comment-2.depth-1 .text").await, "A reply");
 
     browser.click("#comment-2 a[href='/editcomment/1/2']").await;
-    assert_eq!(browser.filled("Your comment").await, "A reply");
+    assert_eq!(browser.field_value("Your comment").await, "A reply");
     browser.fill("Your comment", "A better reply").await;
     browser.press("Save").await;
     browser.arrive(&format!("{thread}#comment-2")).await;
@@ -73,7 +73,7 @@ async fn a_rejected_comment_keeps_what_was_typed() {
     browser.run(&format!("document.querySelector('#comment').value = '{long}'")).await;
     browser.press("Add comment").await;
     assert!(browser.text("[role=alert]").await.contains("4,096"));
-    assert_eq!(browser.filled("Your comment").await, long);
+    assert_eq!(browser.field_value("Your comment").await, long);
 }
 
 #[tokio::test]

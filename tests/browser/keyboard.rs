@@ -33,11 +33,11 @@ async fn j_and_k_move_through_the_list_and_enter_opens_the_story() {
     for (key, expected) in
         [('j', "first"), ('k', "first"), ('j', "second"), ('j', "third"), ('j', "third"), ('k', "second")]
     {
-        browser.strike(key).await;
+        browser.press_key(key).await;
         assert_eq!(selected(&browser).await, expected, "after {key}");
         assert_eq!(browser.count(".current").await, 1);
     }
-    browser.strike(ENTER).await;
+    browser.press_key(ENTER).await;
     browser.wait_for_text("h1", "second").await;
     assert_eq!(browser.address().await, "/news/2");
 }
@@ -50,12 +50,12 @@ async fn in_a_thread_j_and_k_move_between_comments() {
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/news/1").await;
     for expected in ["news-1", "comment-1", "comment-2"] {
-        browser.strike('j').await;
+        browser.press_key('j').await;
         let current = browser.wait_for(".current").await.attr("id").await.unwrap();
         assert_eq!(current.as_deref(), Some(expected));
     }
-    browser.strike('k').await;
-    browser.strike(ENTER).await;
+    browser.press_key('k').await;
+    browser.press_key(ENTER).await;
     browser.arrive("/comment/1/1").await;
 }
 
@@ -66,16 +66,16 @@ async fn a_and_z_vote_on_the_selected_story() {
     browser.go("/").await;
     browser.mark_page().await;
     // Without a selection, the key does nothing.
-    browser.strike('a').await;
-    browser.strike('j').await;
-    browser.strike('j').await;
-    browser.strike('a').await;
+    browser.press_key('a').await;
+    browser.press_key('j').await;
+    browser.press_key('j').await;
+    browser.press_key('a').await;
     browser.wait_for("#news-2 .up[aria-pressed=true]").await;
-    browser.strike('j').await;
-    browser.strike('z').await;
+    browser.press_key('j').await;
+    browser.press_key('z').await;
     browser.wait_for("#news-1 .down[aria-pressed=true]").await;
     // A second vote does nothing.
-    browser.strike('a').await;
+    browser.press_key('a').await;
     assert_eq!(browser.text("#news-1 .meta").await.split(' ').next(), Some("1"));
     assert!(browser.is_marked().await);
     assert_eq!(server.ids("news.up:1").await, [1]);
@@ -90,13 +90,13 @@ async fn a_question_mark_or_the_button_opens_the_help_and_escape_closes_it() {
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;
     for _ in 0..2 {
-        browser.strike('?').await;
+        browser.press_key('?').await;
         browser.wait_for("dialog[open]").await;
         assert!(browser.text("dialog").await.contains("Next story"));
         // The page behind the dialog ignores keys.
-        browser.strike('j').await;
+        browser.press_key('j').await;
         assert_eq!(browser.count(".current").await, 0);
-        browser.strike(ESCAPE).await;
+        browser.press_key(ESCAPE).await;
         browser.wait_until_gone("dialog[open]").await;
     }
     browser.press("keyboard shortcuts").await;
@@ -111,9 +111,9 @@ async fn keys_typed_into_a_field_are_not_shortcuts() {
     let (server, bob) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/news/1").await;
-    browser.strike('j').await;
+    browser.press_key('j').await;
     browser.fill("Your comment", "jazz? ok").await;
-    assert_eq!(browser.filled("Your comment").await, "jazz? ok");
+    assert_eq!(browser.field_value("Your comment").await, "jazz? ok");
     assert_eq!(browser.count("dialog").await, 0);
     let current = browser.wait_for(".current").await.attr("id").await.unwrap();
     assert_eq!(current.as_deref(), Some("news-1"));

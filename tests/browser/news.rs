@@ -40,9 +40,9 @@ async fn a_rejected_submission_keeps_what_was_typed() {
     browser.fill("Text", "\n two <b>lines</b>").await;
     browser.press("Submit").await;
     browser.wait_for("[role=alert]").await;
-    assert_eq!(browser.filled("Title").await, "A \"title\"");
-    assert_eq!(browser.filled("URL").await, "javascript:alert(1)");
-    assert_eq!(browser.filled("Text").await, "\n two <b>lines</b>");
+    assert_eq!(browser.field_value("Title").await, "A \"title\"");
+    assert_eq!(browser.field_value("URL").await, "javascript:alert(1)");
+    assert_eq!(browser.field_value("Text").await, "\n two <b>lines</b>");
 }
 
 #[tokio::test]
@@ -53,8 +53,8 @@ async fn the_bookmarklet_fills_the_form_and_a_repost_opens_the_earlier_story() {
     let earlier = alice.submit_link("Earlier", "https://example.com/a?b=c&d").await;
     // Encoded as by the script of the bookmarklet.
     browser.go("/submit?u=https%3A%2F%2Fexample.com%2Fa%3Fb%3Dc%26d&t=Tea%20%26%20%22cake%22").await;
-    assert_eq!(browser.filled("Title").await, "Tea & \"cake\"");
-    assert_eq!(browser.filled("URL").await, "https://example.com/a?b=c&d");
+    assert_eq!(browser.field_value("Title").await, "Tea & \"cake\"");
+    assert_eq!(browser.field_value("URL").await, "https://example.com/a?b=c&d");
     browser.press("Submit").await;
     browser.arrive(&format!("/news/{earlier}")).await;
     assert_eq!(browser.text("h1 a").await, "Earlier");
@@ -69,8 +69,8 @@ async fn authors_edit_and_delete_their_stories() {
     let browser = Browser::open_as(&server, &alice).await;
     browser.go("/").await;
     browser.follow("edit").await;
-    assert_eq!(browser.filled("Title").await, "Before");
-    assert_eq!(browser.filled("Text").await, "the text");
+    assert_eq!(browser.field_value("Title").await, "Before");
+    assert_eq!(browser.field_value("Text").await, "the text");
     browser.fill("Title", "After").await;
     browser.press("Save").await;
     browser.arrive(&format!("/news/{news}")).await;
@@ -113,7 +113,7 @@ async fn markup_in_titles_texts_comments_and_profiles_is_shown_as_text() {
         assert_eq!(browser.script_dialog().await, None, "{page}");
     }
     browser.go(&format!("/editnews/{text}")).await;
-    assert_eq!(browser.filled("Text").await, MARKUP);
+    assert_eq!(browser.field_value("Text").await, MARKUP);
     browser.go(&format!("/editcomment/{text}/{comment}")).await;
-    assert_eq!(browser.filled("Your comment").await, MARKUP);
+    assert_eq!(browser.field_value("Your comment").await, MARKUP);
 }

@@ -362,8 +362,8 @@ impl Showcase {
         let browser = Browser::open(&self.server).await;
         match viewer {
             Viewer::Anonymous => {}
-            Viewer::Member => browser.become_user(&self.member).await,
-            Viewer::Administrator => browser.become_user(&self.administrator).await,
+            Viewer::Member => browser.log_in_as(&self.member).await,
+            Viewer::Administrator => browser.log_in_as(&self.administrator).await,
         }
         browser
     }

@@ -32,7 +32,7 @@ async fn a_tweet_is_written_with_a_character_counter_and_deleted() {
     browser.wait_for_text(COUNTER, "1 too many").await;
     browser.press("Tweet").await;
     browser.wait_for_text("[role=alert]", "Your tweet is too long (280 characters at most).").await;
-    assert_eq!(browser.filled("Your tweet").await, "👩‍🚀".repeat(281));
+    assert_eq!(browser.field_value("Your tweet").await, "👩‍🚀".repeat(281));
 
     browser.fill("Your tweet", "Hello @bob and @nobody").await;
     browser.press("Tweet").await;
@@ -125,7 +125,7 @@ async fn an_open_home_page_shows_a_notice_of_new_tweets() {
     browser.fill("Your tweet", "Half a thought").await;
     browser.follow("2 new tweets").await;
     browser.wait_for_text(NEWEST, "The second").await;
-    assert_eq!(browser.filled("Your tweet").await, "Half a thought");
+    assert_eq!(browser.field_value("Your tweet").await, "Half a thought");
     assert!(!browser.is_marked().await);
     assert_eq!(browser.count(".live a").await, 0);
 
@@ -137,7 +137,7 @@ async fn an_open_home_page_shows_a_notice_of_new_tweets() {
     bob.tweet("The third").await;
     browser.run(&hide.replace("HIDDEN", "false")).await;
     browser.wait_for_text(".live a", "1 new tweet").await;
-    assert_eq!(browser.complaints().await, Vec::<String>::new());
+    assert_eq!(browser.console_messages().await, Vec::<String>::new());
 }
 
 #[tokio::test]

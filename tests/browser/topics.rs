@@ -27,7 +27,7 @@ async fn topics_are_added_found_and_removed() {
     browser.arrive("/topic/go").await;
     assert_eq!(browser.count("[data-item]").await, 1);
     browser.follow("edit").await;
-    assert_eq!(browser.filled("Topics").await, "rust, go");
+    assert_eq!(browser.field_value("Topics").await, "rust, go");
     browser.fill("Topics", "rust").await;
     browser.press("Save").await;
     browser.arrive("/news/2").await;

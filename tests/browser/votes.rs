@@ -65,7 +65,7 @@ async fn comments_are_voted_on_with_and_without_javascript() {
     assert_eq!(browser.text(&format!("{place} [data-count=down]")).await, "1");
     assert!(browser.is_marked().await);
 
-    browser.become_user(&carol).await;
+    browser.log_in_as(&carol).await;
     browser.disable_javascript().await;
     browser.go(&format!("/news/{news}")).await;
     browser.click(&format!("{place} .vote .up")).await;

@@ -24,7 +24,7 @@ const SCRIPT: &str = "firefox-esr --headless --marionette --remote-allow-system-
 const ID: &str = "sites@tidings.invalid";
 
 /// How long to wait for anything. The machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Selects the tab with an address, and clicks the extension's button on it.
@@ -81,7 +81,7 @@ impl Firefox {
         let port =
             wait_for("Firefox (./check installs it)", || fs::read_to_string(&file).ok()?.parse::<u16>().ok());
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let mut firefox = Self { shell, stream, sent: 0, _profile: profile };
         // The browser starts with a message about its protocol.
         firefox.receive();
@@ -153,12 +153,12 @@ impl Drop for Firefox {
 // Blocks the test's thread only; the servers run on other threads.
 #[allow(clippy::disallowed_methods)]
 fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         if let Some(found) = find() {
             return found;
         }
-        assert!(Instant::now() < deadline, "{what}: timed out after {PATIENCE:?}");
+        assert!(Instant::now() < deadline, "{what}: timed out after {TIMEOUT:?}");
         std::thread::sleep(POLL_INTERVAL);
     }
 }

@@ -30,10 +30,10 @@ async fn settings_are_saved_used_and_reset() {
     browser.wait_for_text("#said", SAVED).await;
 
     extension.open("options").await;
-    assert_eq!(browser.filled("Server address").await, address_of(&server));
-    assert_eq!(browser.filled("Good").await, "★");
+    assert_eq!(browser.field_value("Server address").await, address_of(&server));
+    assert_eq!(browser.field_value("Good").await, "★");
     // A blank icon is replaced by the default.
-    assert_eq!(browser.filled("Bad").await, "✗");
+    assert_eq!(browser.field_value("Bad").await, "✗");
     assert_eq!(browser.count("[name=lookup][value=plain]:checked").await, 1);
     let icons = json!({ "good": "★", "controversial": "±", "bad": "✗" });
     let stored = json!({ "server": address_of(&server), "lookup": "plain", "icons": icons });
@@ -46,8 +46,8 @@ async fn settings_are_saved_used_and_reset() {
     browser.press("Reset").await;
     browser.wait_for_text("#said", "All options are back to their defaults.").await;
     assert_eq!(extension.stored().await, json!({}));
-    assert_eq!(browser.filled("Server address").await, "");
-    assert_eq!(browser.filled("Good").await, "✓");
+    assert_eq!(browser.field_value("Server address").await, "");
+    assert_eq!(browser.field_value("Good").await, "✓");
     assert_eq!(browser.count("[name=lookup][value=private]:checked").await, 1);
     assert_eq!(extension.permissions("removed").await, json!(["http://127.0.0.1/*"]));
 }

@@ -168,6 +168,6 @@ async fn the_pages_are_accessible() {
     check_page(browser, &axe, "options").await;
     browser.go_to_url(&extension.page("help")).await;
     check_page(browser, &axe, "help").await;
-    let complaints = browser.complaints().await;
-    assert!(complaints.is_empty(), "{complaints:?}");
+    let messages = browser.console_messages().await;
+    assert!(messages.is_empty(), "{messages:?}");
 }

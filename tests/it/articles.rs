@@ -9,7 +9,7 @@ use serde_json::json;
 use tidings_keyspace::{Expiry, Query};
 
 use crate::client::{Client, ok, refused};
-use crate::pages::{complaint, page};
+use crate::pages::{error_message, page};
 use crate::redis_commands::RedisCommands;
 use crate::server::{Engine, START, Server, each_engine};
 
@@ -224,7 +224,7 @@ async fn lists_have_25_a_page_and_end() {
         second.one("a", &[("rel", "prev"), ("href", &format!("{path}?page=1"))]);
         assert!(numbered("?page=3").await.content().contains("No stories here."));
         for bad in ["0", "-1", "x", "", "1.5", "01x", "1000000001", "99999999999999999999"] {
-            complaint(&users[1].get(&format!("{path}?page={bad}")).await, StatusCode::NOT_FOUND);
+            error_message(&users[1].get(&format!("{path}?page={bad}")).await, StatusCode::NOT_FOUND);
         }
     }
     for bad in ["/api/articles/score/0", "/api/articles/score/x", "/api/articles/best/1"] {
@@ -340,7 +340,7 @@ async fn a_program_after_the_book_works_beside_the_site() {
     let best = page(&alice, "/best").await;
     let line = best.one("li", &[("id", "news-1")]).text();
     assert!(line.contains("4 votes"), "{line}");
-    // Who voted there has voted here; the news vote is another matter.
+    // A vote there counts here; the vote on the story is independent.
     ok(bob.vote(one, "up").await);
     assert_eq!(server.number("article:1", "votes").await, 4);
     assert_eq!(server.number("news:1", "up").await, 2);

@@ -107,7 +107,7 @@ async fn topics_of_an_imported_file_are_topics_here() {
     assert_eq!((article["votes"].as_str(), article["time"].as_str()), ("3", "1470325920"));
     let score: f64 = redis.run(&["ZSCORE", "score:", "article:1"]).await;
     assert_eq!(score, 1_470_325_920.0 + 3.0 * 432.0);
-    // Its week is over: nobody needs to know who voted.
+    // Its week is over, so the voters are no longer needed.
     let keys: Vec<String> = redis.run(&["KEYS", "voted:*"]).await;
     assert_eq!(keys, [""; 0]);
     assert_eq!(redis.hash("article:3").await["link"], "http://localhost:8080/news/3");

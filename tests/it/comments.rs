@@ -11,7 +11,7 @@ async fn stored(server: &Server, news: u64, comment: u64) -> Value {
     serde_json::from_str(&json).unwrap()
 }
 
-/// An item of alice's, with bob and carol at hand. None is an administrator.
+/// A story by alice, and the users bob and carol. None is an administrator.
 async fn item(server: &Server) -> (u64, Client, Client, Client) {
     server.member("first").await;
     let (alice, bob, carol) =
@@ -50,7 +50,7 @@ async fn a_comment_is_stored_as_json_in_its_thread_and_voted_up_by_its_author() 
 }
 
 #[tokio::test]
-async fn an_answer_counts_in_the_badge_of_who_is_answered() {
+async fn a_reply_increments_the_badge_of_the_parents_author() {
     each_engine(&[], async |server| {
         let (news, alice, bob, carol) = item(&server).await;
         let first = alice.comment(news, "First").await;

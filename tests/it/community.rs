@@ -49,14 +49,14 @@ impl Community {
     }
 }
 
-/// Who may see a page.
+/// The users that may see a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Everybody, even while the store is away.
+    /// Everyone, even while the store is unavailable.
     Always,
-    /// Everybody.
+    /// Everyone.
     Everybody,
-    /// Who is logged in.
+    /// Users who are logged in.
     Members,
     /// Alice, for it is about something of hers.
     Alice,

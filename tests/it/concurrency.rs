@@ -1,5 +1,5 @@
 //! Many at the same time: nothing is done twice, nothing is lost, and the
-//! counters tell what the stored votes say.
+//! counters agree with the stored votes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -138,7 +138,7 @@ async fn a_user_submits_once_however_often_they_click() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_one_users_32_up_and_32_down_votes_on_one_item_one_is_kept() {
+async fn of_64_concurrent_votes_of_one_user_on_a_story_one_counts() {
     each_engine(&[], async |server| {
         let (alice, bob) = (server.member("alice").await, server.member("bob").await);
         let news = alice.submit_text("One", "text").await;
@@ -182,7 +182,7 @@ async fn concurrent_votes_never_spend_more_karma_than_there_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_votes_of_200_users_on_one_comment_are_all_kept() {
+async fn concurrent_votes_of_200_users_on_a_comment_all_count() {
     each_engine(&[], async |server| {
         let author = server.member("author").await;
         let voters = server.members(200).await;
@@ -201,7 +201,7 @@ async fn the_votes_of_200_users_on_one_comment_are_all_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_votes_of_200_users_on_one_item_are_all_kept_and_counted() {
+async fn concurrent_votes_of_200_users_on_a_story_all_count() {
     each_engine(&[], async |server| {
         let author = server.member("author").await;
         let voters = server.members(200).await;
@@ -216,7 +216,7 @@ async fn the_votes_of_200_users_on_one_item_are_all_kept_and_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn comments_written_at_once_are_all_kept_and_counted() {
+async fn concurrent_comments_are_all_stored_and_counted() {
     each_engine(&[], async |server| {
         let crowd = server.members(CROWD).await;
         let news = crowd[0].submit_text("One", "text").await;
@@ -279,7 +279,7 @@ async fn votes_and_comments_that_race_with_a_deletion_leave_no_trace_behind_it()
     .await;
 }
 
-/// Who votes on what and how: small numbers, so that they meet.
+/// Voters, stories and votes: small numbers, so that they conflict.
 fn random_votes(count: usize) -> Vec<(usize, u64, bool, bool)> {
     let vote = (0..12_usize, 1..=5_u64, proptest::bool::ANY, proptest::bool::ANY);
     proptest::collection::vec(vote, count).new_tree(&mut TestRunner::deterministic()).unwrap().current()

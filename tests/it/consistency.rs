@@ -193,7 +193,7 @@ fn check_news(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
     check_thread(dump, id, number(news, "comments"));
 }
 
-/// Every article has its news item and stands where time and votes put it;
+/// Every article has its story and the position that follows from its time and votes;
 /// every topic has the articles whose news name it.
 fn check_articles(dump: &Dump) {
     let articles: BTreeSet<String> = ids_of(dump, "article:").map(|(key, _)| key.to_owned()).collect();

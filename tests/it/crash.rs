@@ -27,7 +27,7 @@ use crate::server::{dump, http_client};
 const KILLS: usize = 20;
 const CLIENTS: usize = 6;
 /// How long to wait for something that must happen.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A write that the site has acknowledged.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ async fn write_until_killed(client: Client, round: usize, count: Arc<AtomicUsize
         let text = format!("round {round} user {} number {number}", client.user_id);
         let Some(item) = submit(&client, &text).await else { return acknowledged };
         acknowledged.push(Acknowledged::News(item, text.clone()));
-        // Somebody else's item, so that clients meet; item 1 is there from the start.
+        // A story of another client, so that clients conflict; story 1 always exists.
         let votes = [("news_id", "1"), ("vote_type", "up")];
         if number == 0
             && try_post(&client, "/api/votenews", &votes).await.is_some_and(|vote| vote["status"] == "ok")
@@ -185,9 +185,9 @@ async fn after_a_kill_during_a_stream_of_writes_every_acknowledged_write_is_ther
             .into_iter()
             .map(|client| tokio::spawn(write_until_killed(client, round, count.clone())))
             .collect();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while count.load(Ordering::SeqCst) < writes {
-            assert!(Instant::now() < deadline, "no {writes} writes within {PATIENCE:?}");
+            assert!(Instant::now() < deadline, "no {writes} writes within {TIMEOUT:?}");
             tokio::task::yield_now().await;
         }
         // Not synchronisation: a moment of its own for every kill.
@@ -269,10 +269,10 @@ async fn a_ban_that_is_killed_is_exact_at_every_moment_and_is_finished_by_the_ne
     let program = Program::start(&url);
     let client = admin.at(program.address);
     ok(client.api_post("/api/sites/admin/unban", &[("user_id", VOTER)]).await);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let path_of_voter = format!("/api/sites/admin/voter/{VOTER}");
     while client.api_get(&path_of_voter).await["voter"]["is_banned"] != false {
-        assert!(Instant::now() < deadline, "the ban is not lifted within {PATIENCE:?}");
+        assert!(Instant::now() < deadline, "the ban is not lifted within {TIMEOUT:?}");
         tokio::task::yield_now().await;
     }
     drop(program);

@@ -18,7 +18,7 @@ const AUTHOR: u64 = 1;
 const PULL_LIMIT: &str = "100000";
 /// How long to wait for something that must happen. A dead server's work is
 /// taken over within 20 seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Milliseconds after which a server is killed that has just accepted a tweet.
 const KILLED_AFTER: [u64; 6] = [0, 10, 40, 90, 160, 250];
 
@@ -26,7 +26,7 @@ fn secret(user: u64) -> String {
     format!("{user:040}")
 }
 
-/// An author with very many followers; who came when is the same for some.
+/// An author with very many followers, some of whom started to follow in the same second.
 async fn prepare(store: &Store) {
     let last = AUTHOR + FOLLOWERS;
     for chunk in (AUTHOR..=last).collect::<Vec<_>>().chunks(1_000) {
@@ -72,11 +72,11 @@ async fn tweet(program: &Program, text: &str) -> u64 {
     ok(answer)["tweet_id"].as_u64().unwrap()
 }
 
-/// Waits until the follower who is last has all tweets at home.
+/// Waits until the last follower has all tweets in the home timeline.
 async fn wait_for_the_last(program: &Program, tweets: &BTreeSet<u64>) {
     // The highest score, and the highest member among those.
     let last = client(program, AUTHOR + FOLLOWERS);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let page: Value = ok(last.get("/api/timeline/home?count=100").await.json());
         let seen: BTreeSet<u64> =
@@ -91,7 +91,7 @@ async fn wait_for_the_last(program: &Program, tweets: &BTreeSet<u64>) {
 
 /// Waits until no job is left. Only on a store that may be opened twice.
 async fn wait_for_jobs(store: &Store) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let mut query = Query::new();
         let jobs = query.sorted_count("timeline:jobs");

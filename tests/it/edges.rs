@@ -1,5 +1,5 @@
 //! Both sides of the numbers at which the site does something in another way: long
-//! lists are worked on in chunks, and very long ones are not kept in memory.
+//! lists are worked on in chunks, and very long ones are not cached.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ async fn write_news(server: &Server, count: u64) {
 }
 
 #[tokio::test]
-async fn own_votes_are_shown_on_items_with_as_many_votes_as_are_kept_and_with_one_more() {
+async fn own_votes_are_shown_up_to_the_cached_number_of_votes_and_beyond() {
     for direction in ["up", "down"] {
         let mut rounds = Vec::new();
         for votes in [4_000, 4_001] {
@@ -66,13 +66,13 @@ async fn own_votes_are_shown_on_items_with_as_many_votes_as_are_kept_and_with_on
                 .await;
             let carol = server.member("carol").await;
             let own = async |client: &Client| client.news(news).await["voted"].clone();
-            // The first look reads the votes, the later ones may find them kept.
+            // The first request reads the votes; later ones may find them in the cache.
             for _ in 0..3 {
                 assert_eq!(own(&alice).await, direction, "{votes} {direction}");
                 assert_eq!(own(&bob).await, "up", "{votes} {direction}");
                 assert!(own(&carol).await.is_null(), "{votes} {direction}");
             }
-            server.forget().await;
+            server.clear_caches().await;
             let before = server.store().rounds();
             assert_eq!(own(&alice).await, direction);
             rounds.push(server.store().rounds() - before);
@@ -134,7 +134,7 @@ async fn timelines_that_differ(server: &Server, repair: bool) -> u64 {
 }
 
 #[tokio::test]
-async fn the_check_of_timelines_goes_on_after_500_tweets_and_1_000_followers() {
+async fn the_check_of_timelines_continues_after_500_tweets_and_1_000_followers() {
     let server = Server::start(Engine::Memory, &[]).await;
     let author = server.member("author").await;
     for number in 1..=501 {

@@ -3,9 +3,9 @@
 use reqwest::StatusCode;
 use roxmltree::{Document, Node};
 
-use crate::client::{Answer, Client};
+use crate::client::{Client, HttpResponse};
 use crate::community::Community;
-use crate::pages::{complaint, page};
+use crate::pages::{error_message, page};
 use crate::server::{Engine, Server};
 
 const SITE: (&str, &str) = ("site.url", "https://news.example.com");
@@ -123,7 +123,7 @@ async fn a_feed_has_at_most_30_items_and_may_be_empty() {
 }
 
 #[tokio::test]
-async fn the_feeds_are_the_same_for_everybody() {
+async fn feeds_are_the_same_for_everyone() {
     let Community { server, alice, .. } = Community::new(Engine::Memory, &[SITE]).await;
     let liar =
         alice.clone().with_header("host", "evil.example").with_header("x-forwarded-host", "evil.example");
@@ -159,7 +159,7 @@ async fn asset(client: &Client, element: &str, relation: &str, attribute: &str) 
 }
 
 #[track_caller]
-fn check_file(answer: &Answer, content_type: &str, kept: &str) {
+fn check_file(answer: &HttpResponse, content_type: &str, kept: &str) {
     assert_eq!(answer.status, StatusCode::OK);
     assert_eq!(answer.headers["content-type"], content_type);
     assert_eq!(answer.headers["cache-control"], kept);
@@ -168,7 +168,7 @@ fn check_file(answer: &Answer, content_type: &str, kept: &str) {
 }
 
 #[tokio::test]
-async fn files_of_pages_are_kept_for_ever_under_names_of_their_own() {
+async fn assets_are_cached_for_ever_under_unique_names() {
     let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
     let visitor = server.visitor();
     let style = asset(&visitor, "link", "stylesheet", "href").await;
@@ -182,12 +182,12 @@ async fn files_of_pages_are_kept_for_ever_under_names_of_their_own() {
         check_file(&client.get("/favicon.ico").await, "image/svg+xml", "public, max-age=86400");
     }
     let unknown = visitor.get(&style.replace("app-", "app-0")).await;
-    complaint(&unknown, StatusCode::NOT_FOUND);
+    error_message(&unknown, StatusCode::NOT_FOUND);
     assert_eq!(unknown.headers["cache-control"], "private, no-cache");
 }
 
 #[tokio::test]
-async fn crawlers_are_kept_out_of_what_only_repeats_and_never_of_news() {
+async fn robots_txt_excludes_personal_pages_but_not_stories() {
     let server = Server::start(Engine::Memory, &[]).await;
     let answer = server.visitor().get("/robots.txt").await;
     check_file(&answer, "text/plain; charset=utf-8", "public, max-age=86400");

@@ -3,10 +3,10 @@
 use reqwest::StatusCode;
 use reqwest::header::SET_COOKIE;
 
-use crate::client::{Answer, Client, PASSWORD, ok};
+use crate::client::{Client, HttpResponse, PASSWORD, ok};
 use crate::community::Community;
 use crate::html::{Form, Page};
-use crate::pages::{complaint, leads_to, page, shown};
+use crate::pages::{error_message, page, redirects_to, shown};
 use crate::server::{Engine, Server};
 use crate::smtp_server::SmtpServer;
 
@@ -14,15 +14,15 @@ const NEW_PASSWORD: &str = "battery staple";
 
 /// The page of a refused form: the message must be this.
 #[track_caller]
-fn refused_page(answer: &Answer, status: StatusCode, message: &str) -> Page {
-    assert!(complaint(answer, status).contains(message), "{}", String::from_utf8_lossy(&answer.body));
+fn refused_page(answer: &HttpResponse, status: StatusCode, message: &str) -> Page {
+    assert!(error_message(answer, status).contains(message), "{}", String::from_utf8_lossy(&answer.body));
     assert!(!answer.headers.contains_key(SET_COOKIE));
     Page::of(answer)
 }
 
 /// The session that an answer gives to the browser.
 #[track_caller]
-fn given_session(server: &Server, answer: &Answer) -> Client {
+fn given_session(server: &Server, answer: &HttpResponse) -> Client {
     let cookie = answer.headers[SET_COOKIE].to_str().unwrap();
     let (session, attributes) = cookie.split_once("; ").unwrap();
     let token = session.strip_prefix("auth=").unwrap();
@@ -40,12 +40,12 @@ async fn credentials(client: &Client, path: &str, username: &str, password: &str
 }
 
 #[tokio::test]
-async fn registering_logs_in_and_leads_on() {
+async fn registering_logs_in_and_redirects_to_next() {
     let server = Server::start(Engine::Memory, &[]).await;
     let visitor = server.visitor();
     let answer =
         credentials(&visitor, "/register?next=%2Fsubmit", "alice", PASSWORD).await.send(&visitor).await;
-    assert_eq!(leads_to(&answer), "/submit");
+    assert_eq!(redirects_to(&answer), "/submit");
     let alice = given_session(&server, &answer);
     assert!(page(&alice, "/submit").await.one("nav", &[("aria-label", "Main")]).text().contains("alice"));
     server.visitor().log_in("alice", PASSWORD).await;
@@ -73,32 +73,32 @@ async fn a_refused_registration_comes_back_without_the_password() {
     }
     assert_eq!(server.dump().await, before);
     let form = credentials(&visitor, "/register", "alice", PASSWORD).await;
-    assert_eq!(leads_to(&form.send(&visitor).await), "/");
+    assert_eq!(redirects_to(&form.send(&visitor).await), "/");
     let again = credentials(&visitor, "/register", "bob", PASSWORD).await.send(&visitor).await;
     let back = refused_page(&again, StatusCode::TOO_MANY_REQUESTS, "recently");
     assert_eq!(back.form("/register").value("username"), Some("bob"));
 }
 
 #[tokio::test]
-async fn logging_in_leads_back_and_logging_out_ends_the_session() {
+async fn logging_in_redirects_to_next_and_logging_out_ends_the_session() {
     let server = Server::start(Engine::Memory, &[]).await;
     let visitor = server.visitor();
     server.register("alice").await;
     let form = credentials(&visitor, "/login?next=%2Flatest%2F0%3Fa%3Db", "ALICE", PASSWORD).await;
     let answer = form.send(&visitor).await;
-    assert_eq!(leads_to(&answer), "/latest/0?a=b");
+    assert_eq!(redirects_to(&answer), "/latest/0?a=b");
     let alice = given_session(&server, &answer);
 
     let form = page(&alice, "/").await.form("/logout");
     let other = form.clone().with("apisecret", "0000000000000000000000000000000000000000");
-    complaint(&other.send(&alice).await, StatusCode::FORBIDDEN);
+    error_message(&other.send(&alice).await, StatusCode::FORBIDDEN);
     assert!(page(&alice, "/").await.text().contains("log out"));
     let answer = form.send(&alice).await;
-    assert_eq!(leads_to(&answer), "/");
+    assert_eq!(redirects_to(&answer), "/");
     let cookie = answer.headers[SET_COOKIE].to_str().unwrap();
     assert!(cookie.starts_with("auth=; ") && cookie.contains("Max-Age=0"), "{cookie}");
     assert!(page(&alice, "/").await.text().contains("sign up"));
-    assert_eq!(leads_to(&form.send(&alice).await), "/login?next=%2F");
+    assert_eq!(redirects_to(&form.send(&alice).await), "/login?next=%2F");
 }
 
 #[tokio::test]
@@ -142,13 +142,13 @@ async fn forms_without_a_session_are_not_taken_from_other_sites() {
     let link = format!("/reset-password/{token}");
     for path in ["/login", "/register", "/reset-password", &link] {
         let answer = elsewhere.post(path, &fields).await;
-        assert!(complaint(&answer, StatusCode::FORBIDDEN).contains("another site"), "{path}");
+        assert!(error_message(&answer, StatusCode::FORBIDDEN).contains("another site"), "{path}");
         assert!(!answer.headers.contains_key(SET_COOKIE));
     }
     assert_eq!(server.dump().await, before);
     for here in ["same-origin", "none"] {
         let here = server.visitor().with_header("sec-fetch-site", here);
-        assert_eq!(leads_to(&here.post("/login", &fields).await), "/");
+        assert_eq!(redirects_to(&here.post("/login", &fields).await), "/");
     }
 }
 
@@ -169,7 +169,7 @@ const AWAY: [&str; 12] = [
 ];
 
 #[tokio::test]
-async fn no_form_leads_away_from_the_site() {
+async fn no_form_redirects_to_another_site() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     server.register("carol").await;
     let fields = [("username", "carol"), ("password", PASSWORD)];
@@ -180,7 +180,7 @@ async fn no_form_leads_away_from_the_site() {
             assert_eq!(page(&visitor, &format!("{path}?{asked}")).await.form(path).value("next"), Some("/"));
         }
         let logged_in = visitor.post("/login", &[fields[0], fields[1], ("next", away)]).await;
-        assert_eq!(leads_to(&logged_in), "/", "{away:?}");
+        assert_eq!(redirects_to(&logged_in), "/", "{away:?}");
         let fields = [("username", "carol"), ("password", "wrong horse"), ("next", away)];
         let back = visitor.post("/login", &fields).await;
         let back = refused_page(&back, StatusCode::UNPROCESSABLE_ENTITY, "Wrong username");
@@ -190,10 +190,10 @@ async fn no_form_leads_away_from_the_site() {
         let id = bob.submit_text(&format!("Number {number}"), "text").await.to_string();
         let fields = [("news_id", &*id), ("vote_type", "up"), ("next", away)];
         server.set_karma(&alice, 10).await;
-        assert_eq!(leads_to(&alice.post("/votenews", &fields).await), "/", "{away:?}");
+        assert_eq!(redirects_to(&alice.post("/votenews", &fields).await), "/", "{away:?}");
         let comment = format!("{id}-{}", bob.comment(id.parse().unwrap(), "text").await);
         let fields = [("comment_id", &*comment), ("vote_type", "up"), ("next", away)];
-        assert_eq!(leads_to(&alice.post("/votecomment", &fields).await), "/", "{away:?}");
+        assert_eq!(redirects_to(&alice.post("/votecomment", &fields).await), "/", "{away:?}");
     }
 }
 
@@ -203,32 +203,32 @@ async fn the_bookmarklet_survives_a_login() {
     let visitor = server.visitor();
     server.register("alice").await;
     let asked = "/submit?u=https%3A%2F%2Fexample.com%2F%3Fa%3D1%26b%3D%2525&t=A%20%26%20%22b%22%20%C3%BC";
-    let login = leads_to(&visitor.get(asked).await).to_owned();
+    let login = redirects_to(&visitor.get(asked).await).to_owned();
     let answer = credentials(&visitor, &login, "alice", PASSWORD).await.send(&visitor).await;
-    assert_eq!(leads_to(&answer), asked);
+    assert_eq!(redirects_to(&answer), asked);
     let form = page(&given_session(&server, &answer), asked).await.form("/submit");
     assert_eq!(form.value("url"), Some("https://example.com/?a=1&b=%25"));
     assert_eq!(form.value("title"), Some("A & \"b\" ü"));
 }
 
 #[tokio::test]
-async fn submitting_leads_to_the_item_and_a_repost_to_the_earlier_one() {
+async fn submitting_redirects_to_the_story_and_a_repost_to_the_earlier_one() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     let form = page(&bob, "/submit").await.form("/submit").with("title", "News & more");
     let link = form.clone().with("url", "http://example.com/new").with("text", "My first comment");
-    assert_eq!(leads_to(&link.send(&bob).await), "/news/4");
+    assert_eq!(redirects_to(&link.send(&bob).await), "/news/4");
     let thread = page(&bob, "/news/4").await;
     assert_eq!(thread.heading().split(" example").next(), Some("News & more"));
     assert!(thread.content().contains("My first comment"));
     let text = form.clone().with("text", "Line one\r\nLine two");
-    assert_eq!(leads_to(&text.send(&bob).await), "/news/5");
+    assert_eq!(redirects_to(&text.send(&bob).await), "/news/5");
     assert!(page(&server.visitor(), "/news/5").await.content().contains("Line one"));
     let again = page(&alice, "/submit")
         .await
         .form("/submit")
         .with("title", "x")
         .with("url", "HTTP://Example.com/new");
-    assert_eq!(leads_to(&again.send(&alice).await), "/news/4");
+    assert_eq!(redirects_to(&again.send(&alice).await), "/news/4");
     assert_eq!(alice.listed("latest").await, [5, 4, 2, 1]);
 }
 
@@ -263,14 +263,14 @@ async fn a_refused_submission_comes_back_filled_in() {
 }
 
 #[tokio::test]
-async fn an_edit_leads_to_the_item_and_a_refused_one_comes_back() {
+async fn an_edit_redirects_to_the_story_and_a_refused_one_shows_the_form_again() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     let form = page(&bob, "/editnews/2").await.form("/editnews/2");
     for (name, value) in [("title", "A text"), ("url", ""), ("text", "Some text"), ("news_id", "2")] {
         assert_eq!(form.value(name), Some(value));
     }
     let changed = form.clone().with("title", "Another title").with("text", "Other text");
-    assert_eq!(leads_to(&changed.send(&bob).await), "/news/2");
+    assert_eq!(redirects_to(&changed.send(&bob).await), "/news/2");
     assert!(page(&alice, "/news/2").await.content().contains("Other text"));
 
     let before = server.dump().await;
@@ -281,7 +281,7 @@ async fn an_edit_leads_to_the_item_and_a_refused_one_comes_back() {
     assert_eq!(back.value("url"), Some("http://example.com/two"));
     let taken = form.clone().with("text", "").with("url", "http://example.com/one");
     refused_page(&taken.send(&bob).await, StatusCode::CONFLICT, "submitted recently").form("/editnews/2");
-    complaint(&form.send_to(&bob, "/editnews/1").await, StatusCode::BAD_REQUEST);
+    error_message(&form.send_to(&bob, "/editnews/1").await, StatusCode::BAD_REQUEST);
     let of_alice = form.clone().with("news_id", "1");
     refused_page(&of_alice.send_to(&bob, "/editnews/1").await, StatusCode::FORBIDDEN, "Only the author");
     server.advance(15 * 60 + 1);
@@ -291,7 +291,7 @@ async fn an_edit_leads_to_the_item_and_a_refused_one_comes_back() {
         StatusCode::FORBIDDEN,
         "You can no longer change this. The limit is 15 minutes after posting.",
     );
-    complaint(&bob.get("/editnews/2").await, StatusCode::FORBIDDEN);
+    error_message(&bob.get("/editnews/2").await, StatusCode::FORBIDDEN);
     let mut after = server.dump().await;
     // Time alone earns karma and changes ranks.
     after.retain(|key, _| before.contains_key(key));
@@ -300,16 +300,16 @@ async fn an_edit_leads_to_the_item_and_a_refused_one_comes_back() {
 }
 
 #[tokio::test]
-async fn a_deletion_is_asked_for_again_and_leads_to_the_front_page() {
+async fn a_deletion_asks_for_confirmation_and_redirects_to_the_front_page() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     let form = page(&bob, "/delnews/2").await.form("/delnews/2");
     assert!(page(&bob, "/delnews/2").await.links_to("/news/2"));
     assert_eq!(bob.listed("latest").await, [2, 1]);
-    complaint(&form.send_to(&bob, "/delnews/1").await, StatusCode::FORBIDDEN);
-    assert_eq!(leads_to(&form.send(&bob).await), "/");
+    error_message(&form.send_to(&bob, "/delnews/1").await, StatusCode::FORBIDDEN);
+    assert_eq!(redirects_to(&form.send(&bob).await), "/");
     assert_eq!(page(&alice, "/news/2").await.heading(), "[deleted story]");
-    assert_eq!(complaint(&form.send(&bob).await, StatusCode::FORBIDDEN), "This story has been deleted.");
-    complaint(&form.send_to(&alice, "/delnews/999").await, StatusCode::FORBIDDEN);
+    assert_eq!(error_message(&form.send(&bob).await, StatusCode::FORBIDDEN), "This story has been deleted.");
+    error_message(&form.send_to(&alice, "/delnews/999").await, StatusCode::FORBIDDEN);
     assert_eq!(server.field("news:1", "del").await, None);
 }
 
@@ -318,20 +318,23 @@ async fn votes_lead_back_to_where_the_button_was() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     let list = page(&alice, "/latest/0").await;
     let vote = list.form("/votenews").pressing("up");
-    assert_eq!(leads_to(&vote.send(&alice).await), "/latest/0#news-2");
+    assert_eq!(redirects_to(&vote.send(&alice).await), "/latest/0#news-2");
     list.one("li", &[("id", "news-2")]);
     assert_eq!(alice.news(2).await["up"], 2);
-    assert_eq!(complaint(&vote.send(&alice).await, StatusCode::CONFLICT), "You have already voted on this.");
+    assert_eq!(
+        error_message(&vote.send(&alice).await, StatusCode::CONFLICT),
+        "You have already voted on this."
+    );
     server.set_karma(&bob, 29).await;
     let down = page(&bob, "/").await.form("/votenews").pressing("down");
-    assert!(complaint(&down.send(&bob).await, StatusCode::FORBIDDEN).contains("need 30 karma"));
+    assert!(error_message(&down.send(&bob).await, StatusCode::FORBIDDEN).contains("need 30 karma"));
 
     let vote = page(&alice, "/comment/1/1").await;
     let vote = vote.forms().into_iter().find(|form| form.value("comment_id") == Some("1-1")).unwrap();
     let vote = vote.pressing("down");
-    assert_eq!(leads_to(&vote.send(&alice).await), "/comment/1/1#comment-1");
+    assert_eq!(redirects_to(&vote.send(&alice).await), "/comment/1/1#comment-1");
     assert_eq!(alice.thread(1).await.iter().find(|line| line["id"] == 1).unwrap()["down"], 1);
-    complaint(&vote.send(&alice).await, StatusCode::CONFLICT);
+    error_message(&vote.send(&alice).await, StatusCode::CONFLICT);
 }
 
 #[tokio::test]
@@ -339,9 +342,9 @@ async fn comments_and_replies_lead_to_where_they_stand() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     let form = page(&alice, "/news/2").await.form("/postcomment");
     let comment = form.clone().with("comment", "One\r\ntwo & <three>");
-    assert_eq!(leads_to(&comment.send(&alice).await), "/news/2#comment-1");
+    assert_eq!(redirects_to(&comment.send(&alice).await), "/news/2#comment-1");
     let reply = page(&bob, "/reply/2/1").await.form("/postcomment").with("comment", "Four");
-    assert_eq!(leads_to(&reply.send(&bob).await), "/news/2#comment-2");
+    assert_eq!(redirects_to(&reply.send(&bob).await), "/news/2#comment-2");
     let thread = page(&server.visitor(), "/news/2").await;
     assert!(thread.one("li", &[("id", "comment-1")]).text().contains("two & <three>"));
     assert_eq!(thread.one("li", &[("id", "comment-2")]).attribute("class"), Some("item comment depth-1"));
@@ -359,9 +362,9 @@ async fn comments_and_replies_lead_to_where_they_stand() {
     let deleted = form.clone().with("news_id", "3").with("comment", "Too late");
     refused_page(&deleted.send(&alice).await, StatusCode::FORBIDDEN, "This story has been deleted.");
     let absent = form.clone().with("news_id", "999").with("comment", "Nowhere");
-    complaint(&absent.send(&alice).await, StatusCode::NOT_FOUND);
+    error_message(&absent.send(&alice).await, StatusCode::NOT_FOUND);
     let orphan = form.with("parent_id", "999").with("comment", "Nothing above");
-    complaint(&orphan.send(&alice).await, StatusCode::FORBIDDEN);
+    error_message(&orphan.send(&alice).await, StatusCode::FORBIDDEN);
     assert_eq!(server.dump().await, before);
 }
 
@@ -373,7 +376,7 @@ async fn a_refused_reply_leaves_the_buttons_of_the_comment_above_in_order() {
         page(&alice, "/reply/1/1").await.form("/postcomment").with("comment", " ").send(&alice).await;
     let back = refused_page(&answer, StatusCode::UNPROCESSABLE_ENTITY, "comment");
     let voted = back.form("/votecomment").pressing("up").send(&alice).await;
-    assert_eq!(leads_to(&voted), "/reply/1/1#comment-1");
+    assert_eq!(redirects_to(&voted), "/reply/1/1#comment-1");
 }
 
 #[tokio::test]
@@ -386,7 +389,7 @@ async fn a_comment_is_changed_and_deleted_on_its_page() {
     let [change, delete] = <[Form; 2]>::try_from(forms(&bob, "/editcomment/1/1").await).unwrap();
     assert_eq!(change.value("comment"), Some("A first comment"));
     let changed = change.clone().with("comment", "Changed");
-    assert_eq!(leads_to(&changed.send(&bob).await), "/news/1#comment-1");
+    assert_eq!(redirects_to(&changed.send(&bob).await), "/news/1#comment-1");
     assert!(page(&alice, "/comment/1/1").await.content().contains("Changed"));
     let long = change.clone().with("comment", &"x".repeat(4_097));
     let back = refused_page(&long.send(&bob).await, StatusCode::UNPROCESSABLE_ENTITY, "comment");
@@ -395,11 +398,14 @@ async fn a_comment_is_changed_and_deleted_on_its_page() {
     // An administrator may delete, and not change.
     let of_admin = forms(&alice, "/editcomment/1/1").await;
     assert_eq!(of_admin.iter().map(|form| form.value("comment")).collect::<Vec<_>>(), [Some("")]);
-    complaint(&bob.get("/editcomment/1/2").await, StatusCode::FORBIDDEN);
-    complaint(&delete.with("comment_id", "2").send(&bob).await, StatusCode::FORBIDDEN);
-    assert_eq!(leads_to(&of_admin[0].send(&alice).await), "/news/1#comment-1");
+    error_message(&bob.get("/editcomment/1/2").await, StatusCode::FORBIDDEN);
+    error_message(&delete.with("comment_id", "2").send(&bob).await, StatusCode::FORBIDDEN);
+    assert_eq!(redirects_to(&of_admin[0].send(&alice).await), "/news/1#comment-1");
     assert!(page(&bob, "/comment/1/1").await.content().contains("[deleted comment]"));
-    assert_eq!(complaint(&change.send(&bob).await, StatusCode::FORBIDDEN), "This comment has been deleted.");
+    assert_eq!(
+        error_message(&change.send(&bob).await, StatusCode::FORBIDDEN),
+        "This comment has been deleted."
+    );
     crate::consistency::check(&server.dump().await);
 }
 
@@ -410,7 +416,7 @@ async fn a_changed_profile_is_shown_and_a_refused_one_comes_back() {
     let form = page(&alice, "/user/alice").await.form("/profile");
     let changed = form.clone().with("about", "About\nme").with("email", "alice@example.org");
     let answer = changed.send(&alice).await;
-    assert_eq!(leads_to(&answer), "/user/alice?saved");
+    assert_eq!(redirects_to(&answer), "/user/alice?saved");
     assert!(!answer.headers.contains_key(SET_COOKIE));
     let profile = page(&alice, "/user/alice?saved").await;
     assert!(profile.one("p", &[("role", "status")]).text().contains("saved"));
@@ -439,7 +445,7 @@ async fn a_new_password_ends_all_sessions_but_this_browsers() {
     let alice = server.register("alice").await;
     let form = page(&alice, "/user/alice").await.form("/profile").with("password", NEW_PASSWORD);
     let answer = form.send(&alice).await;
-    assert_eq!(leads_to(&answer), "/user/alice?saved");
+    assert_eq!(redirects_to(&answer), "/user/alice?saved");
     let here = given_session(&server, &answer);
     assert!(page(&here, "/").await.text().contains("log out"));
     assert!(page(&alice, "/").await.text().contains("sign up"));
@@ -452,9 +458,9 @@ async fn ranks_are_recomputed_by_the_administrator_alone() {
     let form = page(&alice, "/admin").await.form("/admin/recompute");
     server.set_field("news:1", "rank", "4711").await;
     let secret = bob.apisecret.clone().unwrap();
-    complaint(&form.clone().with("apisecret", &secret).send(&bob).await, StatusCode::FORBIDDEN);
+    error_message(&form.clone().with("apisecret", &secret).send(&bob).await, StatusCode::FORBIDDEN);
     assert_eq!(server.field("news:1", "rank").await.as_deref(), Some("4711"));
-    let done = leads_to(&form.send(&alice).await).to_owned();
+    let done = redirects_to(&form.send(&alice).await).to_owned();
     assert_ne!(server.field("news:1", "rank").await.as_deref(), Some("4711"));
     let shown = page(&alice, &done).await;
     assert!(shown.find("p", &[("role", "status")])[0].text().contains("Recomputed"));
@@ -489,18 +495,18 @@ async fn without_the_secret_of_the_session_nothing_is_written() {
     for (path, fields) in SIGNED {
         for secret in [None, Some(""), Some(bobs), Some(auth), Some(half), Some("\0")] {
             let answer = alice.with_secrets(Some(auth), secret).post(path, fields).await;
-            assert!(complaint(&answer, StatusCode::FORBIDDEN).contains("session"), "{path} {secret:?}");
+            assert!(error_message(&answer, StatusCode::FORBIDDEN).contains("session"), "{path} {secret:?}");
         }
         let nobody = alice.with_secrets(None, alice.apisecret.as_deref());
-        assert_eq!(leads_to(&nobody.post(path, fields).await), "/login?next=%2F", "{path}");
+        assert_eq!(redirects_to(&nobody.post(path, fields).await), "/login?next=%2F", "{path}");
         let gone = alice.with_secrets(Some(&"0".repeat(40)), alice.apisecret.as_deref());
-        assert_eq!(leads_to(&gone.post(path, fields).await), "/login?next=%2F", "{path}");
+        assert_eq!(redirects_to(&gone.post(path, fields).await), "/login?next=%2F", "{path}");
     }
     assert_eq!(server.dump().await, before);
     // The others would be in each other's way, and alice has no password.
     let skipped = ["/logout", "/delnews/1", "/settings/deactivate"];
     for (path, fields) in SIGNED.into_iter().filter(|(path, _)| !skipped.contains(path)) {
-        leads_to(&alice.post(path, fields).await);
+        redirects_to(&alice.post(path, fields).await);
     }
 }
 
@@ -513,7 +519,7 @@ async fn site_with_mail() -> (Server, SmtpServer) {
 }
 
 /// Asks for a mail with the form.
-async fn ask(server: &Server, username: &str, email: &str) -> Answer {
+async fn ask(server: &Server, username: &str, email: &str) -> HttpResponse {
     let visitor = server.visitor();
     let form = page(&visitor, "/reset-password").await.form("/reset-password");
     form.with("username", username).with("email", email).send(&visitor).await
@@ -550,13 +556,13 @@ async fn a_refused_new_password_does_not_use_the_link_up_and_a_good_one_does() {
     assert!(!done.headers.contains_key(SET_COOKIE));
     server.visitor().log_in("alice", NEW_PASSWORD).await;
     let message = "no longer valid";
-    assert!(complaint(&form.send_to(&visitor, &link).await, StatusCode::NOT_FOUND).contains(message));
-    assert!(complaint(&visitor.get(&link).await, StatusCode::NOT_FOUND).contains(message));
+    assert!(error_message(&form.send_to(&visitor, &link).await, StatusCode::NOT_FOUND).contains(message));
+    assert!(error_message(&visitor.get(&link).await, StatusCode::NOT_FOUND).contains(message));
     server.visitor().log_in("alice", NEW_PASSWORD).await;
 }
 
 #[tokio::test]
-async fn the_pages_of_a_link_repeat_it_nowhere_and_are_kept_nowhere() {
+async fn the_pages_of_a_reset_link_neither_repeat_it_nor_are_cached() {
     let (server, mut relay) = site_with_mail().await;
     let token = ask_for_link(&server, &mut relay).await;
     let answer = server.visitor().get(&format!("/reset-password/{token}")).await;
@@ -579,7 +585,7 @@ async fn the_answer_is_the_same_whether_name_and_address_belong_together() {
     ] {
         let answer = ask(&server, username, email).await;
         assert_eq!((answer.status, &answer.body), (known.status, &known.body), "{username} {email}");
-        let headers = |answer: &Answer| {
+        let headers = |answer: &HttpResponse| {
             let mut headers = answer.headers.clone();
             headers.remove("date");
             headers

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use reqwest::Method;
 
-use crate::client::{Answer, Client, FORM};
+use crate::client::{Client, FORM, HttpResponse};
 use crate::community::Community;
 use crate::server::{Engine, Server};
 
 /// The values of a header that are separated by commas, from all its lines.
-fn values(answer: &Answer, name: &str) -> Vec<String> {
+fn values(answer: &HttpResponse, name: &str) -> Vec<String> {
     let lines = answer.headers.get_all(name).iter().map(|line| line.to_str().unwrap().to_lowercase());
     let mut values: Vec<String> = lines
         .flat_map(|line| line.split(',').map(|value| value.trim().to_owned()).collect::<Vec<_>>())
@@ -20,7 +20,7 @@ fn values(answer: &Answer, name: &str) -> Vec<String> {
 
 /// What every answer says.
 #[track_caller]
-fn check_protection(answer: &Answer, what: &str) {
+fn check_protection(answer: &HttpResponse, what: &str) {
     let one = |name: &str| {
         assert_eq!(answer.headers.get_all(name).iter().count(), 1, "{what} {name}");
         answer.headers[name].to_str().unwrap()
@@ -48,25 +48,24 @@ fn check_protection(answer: &Answer, what: &str) {
     assert!(!answer.headers.contains_key("server") && !answer.headers.contains_key("x-powered-by"), "{what}");
 }
 
-/// What is the same for all who are not logged in may be kept by anybody who asks whether
-/// it still stands.
+/// The caching of pages that are the same for all visitors: shared, with revalidation.
 #[track_caller]
-fn check_shared(answer: &Answer, what: &str) {
+fn check_shared(answer: &HttpResponse, what: &str) {
     assert_eq!(values(answer, "cache-control"), ["no-cache", "public"], "{what}");
     assert!(values(answer, "vary").contains(&"cookie".to_owned()), "{what}: {:?}", answer.headers);
     assert_eq!(values(answer, "etag").len(), 1, "{what}");
     assert!(!answer.headers.contains_key("set-cookie"), "{what}");
 }
 
-/// Nobody but the browser may keep what depends on who asks.
+/// The caching of personal pages: only in the browser.
 #[track_caller]
-fn check_private(answer: &Answer, what: &str) {
+fn check_private(answer: &HttpResponse, what: &str) {
     assert_eq!(values(answer, "cache-control"), ["no-cache", "private"], "{what}");
     assert!(values(answer, "vary").contains(&"cookie".to_owned()), "{what}: {:?}", answer.headers);
 }
 
 #[tokio::test]
-async fn every_answer_protects_its_readers_and_private_ones_are_kept_nowhere() {
+async fn every_response_has_security_headers_and_private_ones_are_not_cached() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     for encoding in ["identity", "gzip", "br", "gzip, deflate, br, zstd"] {
         for client in [server.visitor(), alice.clone(), bob.clone()] {
@@ -124,7 +123,7 @@ async fn every_answer_protects_its_readers_and_private_ones_are_kept_nowhere() {
 }
 
 /// A page of 100 items, as it comes with this `Accept-Encoding`.
-async fn large_page(client: &Client, encoding: &str) -> (Answer, Option<String>) {
+async fn large_page(client: &Client, encoding: &str) -> (HttpResponse, Option<String>) {
     let answer = client.clone().with_header("accept-encoding", encoding).get("/latest/0").await;
     assert_eq!(answer.status, 200);
     assert!(values(&answer, "vary").contains(&"accept-encoding".to_owned()));
@@ -133,7 +132,7 @@ async fn large_page(client: &Client, encoding: &str) -> (Answer, Option<String>)
 }
 
 #[tokio::test]
-async fn large_pages_are_compressed_for_those_who_take_it() {
+async fn large_pages_are_compressed_if_the_client_accepts_it() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     for number in 0..100 {

@@ -66,7 +66,7 @@ async fn reading_changes_nothing_but_ranks() {
 }
 
 #[tokio::test]
-async fn a_session_of_the_original_goes_on() {
+async fn a_session_of_the_original_stays_valid() {
     let (server, _) = imported_site().await;
     let admin = server.visitor().with_secrets(Some(AUTH), Some(APISECRET));
     assert!(admin.is_logged_in().await);

@@ -5,11 +5,11 @@ use std::time::Duration;
 use reqwest::{Method, Response, StatusCode};
 
 use crate::client::Client;
-use crate::pages::{complaint, page};
+use crate::pages::{error_message, page};
 use crate::server::{Engine, Server, each_engine};
 
 /// How long anything that must come may take. The machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// An open stream of events.
 struct Events {
@@ -40,8 +40,7 @@ impl Events {
                 self.received = rest;
                 return Some(event);
             }
-            let chunk =
-                tokio::time::timeout(PATIENCE, self.response.chunk()).await.expect("an event in time");
+            let chunk = tokio::time::timeout(TIMEOUT, self.response.chunk()).await.expect("an event in time");
             self.received.push_str(std::str::from_utf8(&chunk.ok()??).unwrap());
         }
     }
@@ -110,7 +109,7 @@ async fn a_page_without_tweets_hears_of_the_first() {
 }
 
 #[tokio::test]
-async fn who_is_not_logged_in_gets_no_stream() {
+async fn without_a_session_there_is_no_stream() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     for client in [server.visitor(), alice.with_secrets(Some(&"0".repeat(40)), None)] {
@@ -119,7 +118,7 @@ async fn who_is_not_logged_in_gets_no_stream() {
     }
     for bad in ["", "x", "1-0", "NaN-1"] {
         let answer = alice.get(&format!("/home/events?since={bad}")).await;
-        assert!(complaint(&answer, StatusCode::BAD_REQUEST).contains("since"), "{bad}");
+        assert!(error_message(&answer, StatusCode::BAD_REQUEST).contains("since"), "{bad}");
     }
 }
 
@@ -132,11 +131,11 @@ async fn a_user_has_few_streams_and_others_have_theirs() {
         open.push(Events::of_home(&alice).await);
     }
     let refused = alice.get("/home/events").await;
-    complaint(&refused, StatusCode::TOO_MANY_REQUESTS);
+    error_message(&refused, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(Events::of_home(&bob).await.count().await, 0);
-    // Who leaves makes room.
+    // A closed stream makes room for another one.
     open.pop();
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + TIMEOUT;
     while alice.request(Method::GET, "/home/events").send().await.unwrap().status() != StatusCode::OK {
         assert!(tokio::time::Instant::now() < deadline, "a place is free again");
         tokio::task::yield_now().await;

@@ -1,13 +1,12 @@
-//! The site as its users meet it: a real server on a free port, requests over
-//! HTTP, and a look into the store. One binary, one file for each area.
+//! Integration tests: a real server on a free port, requests over HTTP, and checks of the
+//! store. One binary, one file for each area.
 //!
-//! A test is a rule of the site. Rules about time run on the embedded engine
-//! with a clock that the test moves; the others run on every engine where the
-//! engine could matter.
+//! Each test checks a rule of the site. Tests of time run on the embedded engine with a manual
+//! clock; the others run on every engine if the engine could make a difference.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-// The harness, under the names that the files of this test know.
+// The test harness.
 use tidings_testing::{client, dataset as bench_dataset, html, redis_server, server, smtp_server, wrk};
 
 mod community;
@@ -17,6 +16,7 @@ mod redis_commands;
 mod accounts;
 mod api_shapes;
 mod articles;
+mod cache;
 mod cache_sharing;
 mod check;
 mod comments;
@@ -30,7 +30,6 @@ mod feeds;
 mod forms;
 mod headers;
 mod imported;
-mod kept;
 mod live;
 mod load_figures;
 mod malformed;

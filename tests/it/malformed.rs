@@ -4,7 +4,7 @@ use proptest::strategy::{Just, Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use reqwest::StatusCode;
 
-use crate::client::{Answer, Client, FORM, PASSWORD, encoded, ok, refused};
+use crate::client::{Client, FORM, HttpResponse, PASSWORD, encoded, ok, refused};
 use crate::consistency::Dump;
 use crate::server::{Engine, Server};
 use crate::smtp_server::SmtpServer;
@@ -134,7 +134,7 @@ impl Target {
         self.server.dump().await
     }
 
-    /// Whoever makes a call.
+    /// The client that makes a call.
     pub fn client(&self, call: &Call) -> Client {
         if call.signed { self.alice.clone() } else { self.server.visitor() }
     }
@@ -157,7 +157,7 @@ impl Target {
     }
 
     /// Sends a form; by GET too where that is taken.
-    pub async fn send(&self, call: &Call, form: &str) -> Vec<Answer> {
+    pub async fn send(&self, call: &Call, form: &str) -> Vec<HttpResponse> {
         let client = self.client(call);
         let mut answers = vec![client.post_bytes(call.path, FORM, form.as_bytes().to_vec()).await];
         if call.takes_get && form.len() < 8_000 {
@@ -169,7 +169,7 @@ impl Target {
 
 /// The answer must be a refusal as JSON, with this status.
 #[track_caller]
-fn check_refused(answer: &Answer, status: StatusCode, what: &str) {
+fn check_refused(answer: &HttpResponse, status: StatusCode, what: &str) {
     assert_eq!(answer.status, status, "{what}: {}", String::from_utf8_lossy(&answer.body));
     refused(answer.json());
 }
@@ -528,7 +528,7 @@ async fn random_bodies_without_the_secret_write_nothing_and_fail_nothing() {
 }
 
 #[tokio::test]
-async fn odd_cookies_log_nobody_in_and_break_nothing() {
+async fn malformed_cookies_are_ignored() {
     let target = Target::new().await;
     let before = target.dump().await;
     let auth = target.alice.auth.clone().unwrap();
@@ -566,7 +566,7 @@ async fn odd_cookies_log_nobody_in_and_break_nothing() {
 }
 
 #[tokio::test]
-async fn odd_requests_are_answered() {
+async fn unusual_requests_get_a_response() {
     let target = Target::new().await;
     let before = target.dump().await;
     let visitor = target.server.visitor();

@@ -3,7 +3,7 @@
 
 use reqwest::StatusCode;
 
-use crate::client::{Answer, FORM, PASSWORD, encoded};
+use crate::client::{FORM, HttpResponse, PASSWORD, encoded};
 use crate::html::Page;
 use crate::malformed::{BAD_VALUES, Call, NO_FORM_TYPES, NOT_UTF_8, OPTIONAL, REQUIRED, Target, no_forms};
 
@@ -83,7 +83,7 @@ const FORMS: [Call; 20] = [
 
 /// The answer must be a page that says what was wrong, with one of these statuses.
 #[track_caller]
-fn check_told(answer: &Answer, statuses: &[u16], what: &str) -> String {
+fn check_reported(answer: &HttpResponse, statuses: &[u16], what: &str) -> String {
     assert!(statuses.contains(&answer.status.as_u16()), "{what}: {}", answer.status);
     assert!(!answer.headers.contains_key("set-cookie"), "{what}");
     Page::of(answer).alert().unwrap_or_else(|| panic!("a message: {what}")).to_owned()
@@ -108,13 +108,13 @@ async fn a_missing_field_is_refused_and_named() {
     for form in &FORMS {
         for (name, _, _) in form.fields.iter().filter(|(_, _, optional)| *optional == REQUIRED) {
             for answer in target.send(form, &target.form_without(form, name)).await {
-                let told = check_told(&answer, &[400], &format!("{} {name}", form.path));
+                let told = check_reported(&answer, &[400], &format!("{} {name}", form.path));
                 assert!(told.starts_with(&format!("The field {name} is wrong: ")), "{}: {told}", form.path);
             }
         }
         for body in ["", "unknown=1"] {
             for answer in target.send(form, body).await {
-                check_told(&answer, if form.signed { &[403] } else { &[400] }, form.path);
+                check_reported(&answer, if form.signed { &[403] } else { &[400] }, form.path);
             }
         }
     }
@@ -130,22 +130,22 @@ async fn what_is_no_form_is_a_bad_request() {
         for name in Target::names(form).into_iter().chain(["next", "unknown"]) {
             for body in no_forms(&whole, &target.form_without(form, name), name) {
                 for answer in target.send(form, &body).await {
-                    check_told(&answer, &[400], &format!("{} {body}", form.path));
+                    check_reported(&answer, &[400], &format!("{} {body}", form.path));
                 }
             }
         }
         for body in NOT_UTF_8 {
             let answer = target.client(form).post_bytes(form.path, FORM, body.to_vec()).await;
-            check_told(&answer, &[400], form.path);
+            check_reported(&answer, &[400], form.path);
         }
         for content_type in NO_FORM_TYPES {
             let body = whole.clone().into_bytes();
             let answer = target.client(form).post_bytes(form.path, content_type, body).await;
-            check_told(&answer, &[400], &format!("{} {content_type:?}", form.path));
+            check_reported(&answer, &[400], &format!("{} {content_type:?}", form.path));
         }
         let large = format!("{whole}&unknown={}", "x".repeat(1_000_000));
         for answer in target.send(form, &large).await {
-            check_told(&answer, &[413], form.path);
+            check_reported(&answer, &[413], form.path);
         }
     }
     assert_eq!(target.dump().await, before);
@@ -171,7 +171,7 @@ async fn values_out_of_this_world_are_refused_and_write_nothing() {
                 for answer in target.send(form, &body).await {
                     // An id that could be one is of nothing that is there.
                     let what = format!("{} {name}={value:?}", form.path);
-                    check_told(&answer, &[400, 403, 404, 422], &what);
+                    check_reported(&answer, &[400, 403, 404, 422], &what);
                     tried += 1;
                 }
             }

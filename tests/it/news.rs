@@ -11,7 +11,7 @@ const SUBMISSION_LIMIT: (&str, &str) = ("limits.submission_seconds", "900");
 const LINK: &str = "http://example.com/story";
 const TWO_DAYS: u64 = 172_800;
 
-/// A site whose administrator is not among those who act.
+/// A site whose administrator is not one of the acting users.
 async fn site_with_users(settings: &[(&str, &str)]) -> (Server, Client, Client, Client) {
     let server = Server::start(Engine::Memory, settings).await;
     let (admin, alice, bob) =
@@ -125,7 +125,7 @@ async fn what_is_not_acceptable_as_news_is_refused_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_just_acceptable_as_news_is_kept_whole() {
+async fn a_story_at_the_limits_is_stored_whole() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     let title = "é".repeat(80);
@@ -140,7 +140,7 @@ async fn what_is_just_acceptable_as_news_is_kept_whole() {
 }
 
 #[tokio::test]
-async fn a_url_posted_again_within_48_hours_leads_to_the_earlier_item() {
+async fn a_url_posted_again_within_48_hours_gives_the_earlier_story() {
     let (server, _, alice, bob) = site_with_users(&[]).await;
     let earlier = alice.submit_link("A story", LINK).await;
     let guard = format!("url:{LINK}");
@@ -396,7 +396,7 @@ async fn items_older_than_30_days_rank_below_all_others_the_oldest_last() {
 }
 
 #[tokio::test]
-async fn a_stale_rank_is_refreshed_by_who_reads_it_once_in_5_seconds() {
+async fn reading_refreshes_a_stale_rank_once_in_5_seconds() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     alice.submit_text("One", "text").await;

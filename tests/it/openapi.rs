@@ -1,5 +1,5 @@
-//! Live answers must be as the OpenAPI document says. Every call is asked,
-//! with what it takes and with what it refuses.
+//! Checks real responses against the OpenAPI document: every call is made with valid and with
+//! invalid input.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::client::{Answer, Client, Fields, PASSWORD, ok};
+use crate::client::{Client, Fields, HttpResponse, PASSWORD, ok};
 use crate::server::{Engine, Server};
 use crate::smtp_server::SmtpServer;
 
@@ -62,7 +62,7 @@ impl Document {
         jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap()
     }
 
-    /// What is wrong with an answer.
+    /// The differences between a response and the document.
     fn faults(&self, call: &Call, status: StatusCode, body: &[u8]) -> Vec<String> {
         let Some(response) = self.call(call)["responses"].get(status.as_str()) else {
             return vec![format!("the status {status} is not described")];
@@ -116,7 +116,7 @@ fn close(value: &mut Value) {
     }
 }
 
-/// Asks calls, and notes which were answered and which refused.
+/// Makes calls, and records which succeeded and which were refused.
 struct Asker {
     document: Document,
     answered: BTreeSet<Call>,
@@ -124,7 +124,7 @@ struct Asker {
 }
 
 impl Asker {
-    async fn send(&self, client: &Client, call: &Call, sent: &Sent<'_>) -> Answer {
+    async fn send(&self, client: &Client, call: &Call, sent: &Sent<'_>) -> HttpResponse {
         let answer = match sent {
             Address(address) => {
                 assert_eq!(call.0, "get");
@@ -171,7 +171,7 @@ impl Asker {
         self.refused.insert(call);
     }
 
-    /// Sends a form as somebody who may, and with other fields that are refused.
+    /// Sends a form as an authorized user, and again with invalid fields.
     async fn form(&mut self, client: &Client, path: &str, good: Fields<'_>, bad: Fields<'_>) -> Value {
         self.bad(client, "post", path, Form(bad)).await;
         self.good(client, "post", path, Form(good)).await

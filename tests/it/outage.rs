@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
 
-use crate::client::{Answer, Client, ok, refused};
+use crate::client::{Client, HttpResponse, ok, refused};
 use crate::server::{Engine, Server};
 
 /// How long a store may take, in these tests.
@@ -14,12 +14,12 @@ pub const STORE_TIMEOUT: (&str, &str) = ("server.store_timeout_seconds", "1");
 /// How long a request may take altogether: a store that is away must not use it up.
 const REQUEST_LIMIT: Duration = Duration::from_secs(8);
 /// How long to wait for something that must happen.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Clients that read and write until they are told to stop.
 struct Load {
     stop: Arc<AtomicBool>,
-    running: Vec<tokio::task::JoinHandle<Vec<(Answer, Duration)>>>,
+    running: Vec<tokio::task::JoinHandle<Vec<(HttpResponse, Duration)>>>,
 }
 
 impl Load {
@@ -48,7 +48,7 @@ impl Load {
     }
 
     /// Every answer that was given, with the time that it took.
-    async fn end(self) -> Vec<(Answer, Duration)> {
+    async fn end(self) -> Vec<(HttpResponse, Duration)> {
         self.stop.store(true, Ordering::SeqCst);
         let mut answers = Vec::new();
         for client in self.running {
@@ -60,9 +60,9 @@ impl Load {
 
 /// Waits until reading the site gives this status.
 pub async fn wait_for(client: &Client, status: StatusCode) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while client.get("/api/getnews/top/0/30").await.status != status {
-        assert!(Instant::now() < deadline, "no {status} within {PATIENCE:?}");
+        assert!(Instant::now() < deadline, "no {status} within {TIMEOUT:?}");
         tokio::task::yield_now().await;
     }
 }

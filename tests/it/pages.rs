@@ -1,4 +1,4 @@
-//! The pages as readers get them: who sees what, and what is not there.
+//! The content of the pages: which users see what, and error pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::LOCATION;
 use reqwest::{Method, StatusCode};
 
-use crate::client::{Answer, Client, ok};
+use crate::client::{Client, HttpResponse, ok};
 use crate::community::{Access, Community, GONE, PAGES};
 use crate::html::Page;
 use crate::outage::{STORE_TIMEOUT, wait_for};
@@ -14,7 +14,7 @@ use crate::server::{Engine, Server};
 
 /// The page at an address, which must be there.
 #[track_caller]
-pub fn shown(answer: &Answer) -> Page {
+pub fn shown(answer: &HttpResponse) -> Page {
     assert_eq!(answer.status, StatusCode::OK, "{}", String::from_utf8_lossy(&answer.body));
     Page::of(answer)
 }
@@ -28,21 +28,21 @@ pub async fn page(client: &Client, path: &str) -> Page {
 
 /// Where an answer leads to, which must be a redirect after a form.
 #[track_caller]
-pub fn leads_to(answer: &Answer) -> &str {
+pub fn redirects_to(answer: &HttpResponse) -> &str {
     assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", String::from_utf8_lossy(&answer.body));
     answer.headers[LOCATION].to_str().unwrap()
 }
 
-/// The page of a request that was not answered as asked: what it complains about.
+/// Checks that a response is an error page, and returns its message.
 #[track_caller]
-pub fn complaint(answer: &Answer, status: StatusCode) -> String {
+pub fn error_message(answer: &HttpResponse, status: StatusCode) -> String {
     assert_eq!(answer.status, status, "{}", String::from_utf8_lossy(&answer.body));
     let page = Page::of(answer);
     assert!(page.links_to("/"));
     page.alert().expect("a message").to_owned()
 }
 
-/// The address of the login page that leads back.
+/// The address of the login page that redirects back.
 fn login_and_back(path: &str) -> String {
     format!("/login?next={}", utf8_percent_encode(path, NON_ALPHANUMERIC))
 }
@@ -71,7 +71,7 @@ fn check_page(page: &Page, viewer: &Client) {
 }
 
 #[tokio::test]
-async fn every_page_is_there_for_those_who_may_see_it() {
+async fn every_page_is_available_to_those_allowed_to_see_it() {
     for engine in [Engine::Memory, Engine::Redis] {
         let Community { server, alice, bob } = Community::new(engine, &[]).await;
         let visitor = server.visitor();
@@ -83,12 +83,12 @@ async fn every_page_is_there_for_those_who_may_see_it() {
                     check_page(&page(&bob, path).await, &bob);
                 }
                 Access::Members => {
-                    assert_eq!(leads_to(&visitor.get(path).await), login_and_back(path));
+                    assert_eq!(redirects_to(&visitor.get(path).await), login_and_back(path));
                     check_page(&page(&bob, path).await, &bob);
                 }
                 Access::Alice => {
-                    assert_eq!(leads_to(&visitor.get(path).await), login_and_back(path));
-                    complaint(&bob.get(path).await, StatusCode::FORBIDDEN);
+                    assert_eq!(redirects_to(&visitor.get(path).await), login_and_back(path));
+                    error_message(&bob.get(path).await, StatusCode::FORBIDDEN);
                 }
             }
         }
@@ -120,7 +120,7 @@ pub async fn crawl(client: &Client) -> BTreeMap<String, Page> {
     while let Some(path) = waiting.pop_first() {
         let answer = client.get(&path).await;
         if answer.status == StatusCode::SEE_OTHER {
-            waiting.insert(leads_to(&answer).to_owned());
+            waiting.insert(redirects_to(&answer).to_owned());
         } else if path != "/rss" && !path.ends_with("/atom") {
             let page = shown(&answer);
             waiting.extend(ways_on(&page));
@@ -149,7 +149,7 @@ fn ways_on(page: &Page) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn no_page_leads_to_nowhere_and_what_is_deleted_is_on_none() {
+async fn no_page_has_a_broken_link_or_shows_deleted_content() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     for number in 0..31 {
         bob.submit_text(&format!("Number {number}"), "text").await;
@@ -178,7 +178,10 @@ async fn deleted_news_are_called_that_and_their_thread_stays_readable() {
         assert!(page(&client, "/usernews/bob/0").await.content().contains("[deleted story]"));
     }
     for path in ["/editnews/3", "/delnews/3", "/reply/3/1"] {
-        assert_eq!(complaint(&alice.get(path).await, StatusCode::FORBIDDEN), "This story has been deleted.");
+        assert_eq!(
+            error_message(&alice.get(path).await, StatusCode::FORBIDDEN),
+            "This story has been deleted."
+        );
     }
 }
 
@@ -194,7 +197,7 @@ async fn a_deleted_comment_is_a_gap_above_its_answers_and_nowhere_without() {
         let alone = page(&client, "/comment/1/3").await;
         assert!(alone.content().contains("[deleted comment]"));
         assert!(alone.content().contains("An answer to what was withdrawn"));
-        complaint(&client.get("/comment/1/5").await, StatusCode::NOT_FOUND);
+        error_message(&client.get("/comment/1/5").await, StatusCode::NOT_FOUND);
     }
     for (path, status) in [
         ("/reply/1/3", StatusCode::FORBIDDEN),
@@ -202,11 +205,11 @@ async fn a_deleted_comment_is_a_gap_above_its_answers_and_nowhere_without() {
         ("/reply/1/5", StatusCode::NOT_FOUND),
         ("/editcomment/1/5", StatusCode::NOT_FOUND),
     ] {
-        complaint(&bob.get(path).await, status);
+        error_message(&bob.get(path).await, status);
     }
 }
 
-/// What stands for a number in an address and is none of an item or comment.
+/// Path segments that are not valid ids.
 const NO_IDS: [&str; 18] = [
     "0",
     "-1",
@@ -289,10 +292,10 @@ async fn what_is_not_there_is_not_found() {
             let answer = client.get(&path).await;
             if answer.status == StatusCode::SEE_OTHER {
                 assert!(client.auth.is_none(), "{path}");
-                assert!(leads_to(&answer).starts_with("/login?next="), "{path}");
+                assert!(redirects_to(&answer).starts_with("/login?next="), "{path}");
             } else {
                 assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
-                complaint(&answer, StatusCode::NOT_FOUND);
+                error_message(&answer, StatusCode::NOT_FOUND);
             }
         }
     }
@@ -300,7 +303,7 @@ async fn what_is_not_there_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_list_beyond_its_end_is_empty_and_leads_back() {
+async fn a_list_beyond_its_end_is_empty_and_links_back() {
     let Community { alice, server: _server, .. } = Community::new(Engine::Memory, &[]).await;
     for family in ["/latest/", "/saved/", "/usernews/alice/", "/usercomments/alice/"] {
         for start in ["5", "999", "1000000000"] {
@@ -373,7 +376,7 @@ async fn a_wrong_method_is_not_allowed_and_the_right_ones_are_named() {
     ] {
         let is_api = path.starts_with("/api/");
         let response = alice.request(method.clone(), path).send().await.unwrap();
-        let answer = Answer {
+        let answer = HttpResponse {
             status: response.status(),
             headers: response.headers().clone(),
             body: response.bytes().await.unwrap().to_vec(),
@@ -383,7 +386,7 @@ async fn a_wrong_method_is_not_allowed_and_the_right_ones_are_named() {
         if is_api {
             answer.json();
         } else {
-            complaint(&answer, StatusCode::METHOD_NOT_ALLOWED);
+            error_message(&answer, StatusCode::METHOD_NOT_ALLOWED);
         }
     }
     assert_eq!(server.dump().await, before);
@@ -394,15 +397,15 @@ async fn a_random_item_is_one_that_is_there() {
     let Community { server, .. } = Community::new(Engine::Memory, &[]).await;
     let mut seen = BTreeSet::new();
     for _ in 0..40 {
-        seen.insert(leads_to(&server.visitor().get("/random").await).to_owned());
+        seen.insert(redirects_to(&server.visitor().get("/random").await).to_owned());
     }
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["/news/1", "/news/2"]);
     let empty = Server::start(Engine::Memory, &[]).await;
-    assert_eq!(leads_to(&empty.visitor().get("/random").await), "/");
+    assert_eq!(redirects_to(&empty.visitor().get("/random").await), "/");
 }
 
 #[tokio::test]
-async fn opening_the_logout_page_logs_nobody_out() {
+async fn opening_the_logout_page_does_not_log_out() {
     let Community { alice, server: _server, .. } = Community::new(Engine::Memory, &[]).await;
     let asked = page(&alice, "/logout").await;
     assert_eq!(asked.forms().iter().filter(|form| form.action == "/logout").count(), 2);
@@ -417,7 +420,7 @@ async fn badge(server: &Server, client: &Client, path: &str) -> (Option<String>,
 }
 
 #[tokio::test]
-async fn comments_of_one_number_on_two_items_are_told_apart() {
+async fn comments_with_the_same_id_on_two_stories_have_different_anchors() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     for title in ["One", "Two"] {
@@ -434,7 +437,7 @@ async fn comments_of_one_number_on_two_items_are_told_apart() {
     let votes = page(&bob, "/usercomments/alice/0").await.forms();
     let vote = votes.into_iter().find(|form| form.value("comment_id") == Some("2-1")).unwrap();
     let voted = vote.pressing("up").send(&bob).await;
-    assert_eq!(leads_to(&voted), "/usercomments/alice/0#comment-2-1");
+    assert_eq!(redirects_to(&voted), "/usercomments/alice/0#comment-2-1");
 }
 
 #[tokio::test]
@@ -454,7 +457,7 @@ async fn the_badge_counts_replies_until_they_are_seen() {
 }
 
 #[tokio::test]
-async fn votes_are_shown_to_who_cast_them() {
+async fn voters_see_their_own_votes() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     let pressed = [("class", "up"), ("aria-pressed", "true")];
     ok(alice.vote(2, "up").await);
@@ -482,7 +485,7 @@ async fn the_administrator_alone_is_led_to_the_administration() {
 }
 
 #[tokio::test]
-async fn addresses_of_users_are_shown_to_nobody_else() {
+async fn email_addresses_are_private() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     ok(bob.update_profile("About bob", "bob@secret.example", "").await);
     assert_eq!(page(&bob, "/user/bob").await.form("/profile").value("email"), Some("bob@secret.example"));
@@ -498,8 +501,8 @@ async fn while_the_store_is_away_pages_say_so_and_afterwards_they_are_back() {
     let mut community = Community::new(Engine::Redis, &[STORE_TIMEOUT]).await;
     community.server.redis.as_mut().unwrap().stop();
     let visitor = community.server.visitor();
-    let check = |answer: &Answer| {
-        assert!(complaint(answer, StatusCode::SERVICE_UNAVAILABLE).contains("cannot reach its database"));
+    let check = |answer: &HttpResponse| {
+        assert!(error_message(answer, StatusCode::SERVICE_UNAVAILABLE).contains("cannot reach its database"));
         assert_eq!(answer.headers["retry-after"], "10");
     };
     for (path, access) in
@@ -512,7 +515,7 @@ async fn while_the_store_is_away_pages_say_so_and_afterwards_they_are_back() {
         match access {
             Access::Always => assert_eq!(answer.status, StatusCode::OK, "{path}"),
             Access::Everybody => check(&answer),
-            Access::Members | Access::Alice => assert!(leads_to(&answer).starts_with("/login"), "{path}"),
+            Access::Members | Access::Alice => assert!(redirects_to(&answer).starts_with("/login"), "{path}"),
         }
     }
     for path in ["/submit", "/editnews/1", "/delnews/1", "/votenews", "/postcomment", "/profile", "/logout"] {

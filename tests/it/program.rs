@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tidings_keyspace::{Store, StoreOptions};
 
 /// How long to wait for something that must happen.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The program as an operator runs it. Killed without warning when dropped.
 pub struct Program {
@@ -60,7 +60,7 @@ impl Drop for Program {
 pub async fn open_again(path: &Path) -> Store {
     let url = format!("redb:{}", path.display());
     // The file is free again only when the last of the killed program is gone.
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         match Store::open(&url, &StoreOptions::default()).await {
             Ok(store) => return store,

@@ -7,13 +7,13 @@ use crate::server::{Engine, Server, each_engine};
 
 const MOST_ROUNDS: u64 = 3;
 
-/// The rounds that one request takes while nothing is kept in memory.
+/// The round trips of one request with empty caches.
 async fn rounds(server: &Server, client: &Client, path: &str) -> u64 {
-    server.forget().await;
+    server.clear_caches().await;
     kept_rounds(server, client, path).await
 }
 
-/// The rounds that one request takes, whatever is kept.
+/// The round trips of one request with the caches as they are.
 async fn kept_rounds(server: &Server, client: &Client, path: &str) -> u64 {
     let before = server.store().rounds();
     assert_eq!(client.get(path).await.status, 200, "{path}");
@@ -184,17 +184,17 @@ async fn actions_take_few_rounds_however_much_there_is() {
     let users = server.members(3).await;
     let mut costs = Vec::new();
     for number in 0..60 {
-        // While nothing is kept in memory.
-        server.forget().await;
+        // With empty caches.
+        server.clear_caches().await;
         let before = server.store().rounds();
         let news = users[0].submit_text(&format!("Number {number}"), "text").await;
         let submitted = server.store().rounds() - before;
         server.set_karma(&users[1], 10).await;
-        server.forget().await;
+        server.clear_caches().await;
         let before = server.store().rounds();
         ok(users[1].vote(news, "up").await);
         let voted = server.store().rounds() - before;
-        server.forget().await;
+        server.clear_caches().await;
         let before = server.store().rounds();
         users[2].comment(1, "Another").await;
         let commented = server.store().rounds() - before;

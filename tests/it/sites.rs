@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::client::{Answer, Client, ok, refused};
+use crate::client::{Client, HttpResponse, ok, refused};
 use crate::consistency;
 use crate::outage::STORE_TIMEOUT;
 use crate::server::{Engine, Server, each_engine};
@@ -17,12 +17,12 @@ pub fn uuid(number: usize) -> String {
 }
 
 /// Sends JSON as extensions do, without a preflight.
-async fn post_text(client: &Client, path: &str, body: &Value) -> Answer {
+async fn post_text(client: &Client, path: &str, body: &Value) -> HttpResponse {
     client.post_bytes(path, "text/plain;charset=UTF-8", body.to_string().into_bytes()).await
 }
 
 /// A vote through the documented call.
-pub async fn vote(client: &Client, link: &str, vote: i64, user: &str) -> Answer {
+pub async fn vote(client: &Client, link: &str, vote: i64, user: &str) -> HttpResponse {
     post_text(client, "/vote", &json!({"link": link, "vote": vote, "user_id": user})).await
 }
 
@@ -48,13 +48,13 @@ async fn score(client: &Client, link: &str) -> String {
 }
 
 #[track_caller]
-fn body(answer: &Answer) -> &str {
+fn body(answer: &HttpResponse) -> &str {
     std::str::from_utf8(&answer.body).unwrap()
 }
 
 /// The code of an error of the documented calls, whose message is not empty.
 #[track_caller]
-fn code(answer: &Answer, status: StatusCode) -> String {
+fn code(answer: &HttpResponse, status: StatusCode) -> String {
     assert_eq!(answer.status, status, "{answer:?}");
     let json = answer.json();
     assert_eq!(json.as_object().unwrap().len(), 2, "{json}");
@@ -69,7 +69,7 @@ async fn administrator(server: &Server) -> Client {
 }
 
 #[tokio::test]
-async fn scores_are_answered_in_order_however_they_are_asked_for() {
+async fn scores_are_in_the_order_of_the_request_in_every_notation() {
     each_engine(&[], async |server| {
         let client = server.visitor();
         votes(&client, "good.com", 1, 0..20).await;
@@ -115,7 +115,7 @@ async fn a_question_that_cannot_be_read_is_refused_with_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_vote_is_answered_with_204_and_a_wrong_one_with_the_field() {
+async fn a_vote_gives_204_and_an_invalid_one_names_the_field() {
     let server = Server::start(Engine::Memory, &[]).await;
     let client = server.visitor();
     let answer = vote(&client, "A.com.", 1, &uuid(1)).await;
@@ -241,7 +241,7 @@ async fn the_original_extension_gets_names_as_it_sent_them_and_500_for_everythin
     let expected = r#"[{"link":{"hostname":"A.Com"},"score":"Good"},{"link":{"hostname":"localhost"},"score":"NoScore"},{"link":{"hostname":"10.0.0.1"},"score":"NoScore"},{"link":{"hostname":"a.com"},"score":"Good"}]"#;
     assert_eq!((answer.status, body(&answer)), (StatusCode::OK, expected));
 
-    let fails = |answer: Answer, what: &str| {
+    let fails = |answer: HttpResponse, what: &str| {
         assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR, "{what}");
         let json = answer.json();
         assert_eq!(json.as_object().unwrap().len(), 1, "{what}: {json}");
@@ -386,7 +386,7 @@ async fn an_address_brings_so_many_new_voters_a_day() {
     assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 44, "{statuses:?}");
     let answer = vote(&client, "a.com", 1, &uuid(100)).await;
     assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_voters");
-    // Those who are known go on voting.
+    // Known voters can still vote.
     let known = statuses.iter().position(|status| *status == 204).unwrap();
     assert_eq!(vote(&client, "b.com", 1, &uuid(known)).await.status, 204);
     server.advance(86_400);
@@ -395,7 +395,7 @@ async fn an_address_brings_so_many_new_voters_a_day() {
 }
 
 #[tokio::test]
-async fn an_account_votes_with_a_voter_of_its_own_that_nobody_sees() {
+async fn an_account_votes_as_a_hidden_voter_of_its_own() {
     each_engine(&[], async |server| {
         let admin = administrator(&server).await;
         let alice = server.member("alice").await;
@@ -431,7 +431,7 @@ async fn an_account_votes_with_a_voter_of_its_own_that_nobody_sees() {
 }
 
 #[tokio::test]
-async fn own_votes_are_answered_in_order() {
+async fn own_votes_are_in_the_order_of_the_request() {
     let server = Server::start(Engine::Memory, &[]).await;
     let client = server.visitor();
     votes(&client, "a.com", -1, 1..2).await;
@@ -508,7 +508,7 @@ async fn histories_and_leaderboards_tell_days_weeks_months_and_all_time() {
 }
 
 #[tokio::test]
-async fn the_private_lookup_gives_the_scores_of_the_plain_one_and_may_be_kept() {
+async fn the_lookup_by_prefix_gives_the_same_scores_and_is_cacheable() {
     each_engine(&[], async |server| {
         let client = server.visitor();
         votes(&client, "good.com", 1, 0..20).await;
@@ -598,7 +598,7 @@ async fn a_ban_takes_all_votes_out_and_lifting_it_puts_them_back() {
 }
 
 #[tokio::test]
-async fn administrators_see_voters_and_their_votes_and_nobody_else_does() {
+async fn only_administrators_see_voters_and_their_votes() {
     each_engine(&[], async |server| {
         let admin = administrator(&server).await;
         let (member, client) = (server.member("bob").await, server.visitor());
@@ -814,7 +814,7 @@ async fn badges_cost_no_round() {
         (&server.visitor(), "/sites", 2),
         (&alice, "/sites/voted/month", 2),
     ] {
-        server.forget().await;
+        server.clear_caches().await;
         let before = server.store().rounds();
         assert!(body(&client.get(path).await).contains("site3.com") || path.contains("empty"), "{path}");
         assert_eq!(server.store().rounds() - before, rounds, "{path}");

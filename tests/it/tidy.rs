@@ -548,7 +548,7 @@ fn source_of(path: &str) -> Source {
 }
 
 #[test]
-fn the_layers_are_kept() {
+fn layers_depend_downwards() {
     for (layer, forbidden) in FORBIDDEN_DEPENDENCIES {
         let path = format!("crates/{layer}/Cargo.toml");
         let manifest = fs::read_to_string(root().join(&path)).unwrap().parse().unwrap();
@@ -583,8 +583,12 @@ fn every_file_says_what_it_is_for_and_leaves_nothing_to_do() {
 
 #[test]
 fn every_setting_is_documented() {
-    let config =
-        tidings::config::Config::load(None, std::iter::empty(), &tidings::config::Flags::default()).unwrap();
+    let config = tidings::config::Config::load(
+        None,
+        std::iter::empty(),
+        &tidings::config::CommandLineSettings::default(),
+    )
+    .unwrap();
     let documents = document("operating.md") + &document("ranking.md");
     let names = config.describe().iter().map(|line| line.name);
     assert!(names.len() > 20, "only {} settings were found", names.len());

@@ -56,11 +56,11 @@ enum Step {
     /// The how-many-th of the tweets there are.
     Delete(usize),
     Deactivate(u64),
-    /// From now on another limit holds for authors who are pushed.
+    /// Changes the limit for authors whose tweets are delivered.
     Limit(usize),
     /// A user stays away for longer than deliveries are made.
     StayAway(u64),
-    /// Somebody looks; a page may lack what is under way, but has nothing wrong.
+    /// Reads a page. It may lack tweets that are being delivered, but contains no wrong ones.
     Look(u64),
     Wait(u64),
     /// The background catches up.
@@ -220,7 +220,7 @@ impl World {
         for reader in (1..=USERS).filter(|user| !self.gone.contains(user)) {
             assert_eq!(self.seen(reader).await, self.expected(reader), "reader {reader}");
         }
-        // Looking may have made somebody return.
+        // Reading may have made an inactive user active again.
         background::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
         assert_eq!(self.differences(false).await, 0);
         for user in &self.gone {
@@ -348,7 +348,7 @@ async fn crowd(store: Store) {
 }
 
 impl World {
-    /// Takes the tweets and follows from the store, where who was faster is known.
+    /// Reads the tweets and follows from the store, which knows the order of concurrent ones.
     async fn read_back(&mut self) {
         let store = self.site().store.clone();
         let mut query = Query::new();
@@ -453,7 +453,7 @@ async fn a_check_finds_and_mends_what_was_changed_by_hand() {
 }
 
 #[tokio::test]
-async fn an_author_who_was_pulled_is_delivered_again_by_a_repair() {
+async fn a_repair_delivers_tweets_of_authors_below_the_pull_limit_again() {
     let mut world = World::new(open("redb::memory:").await, 800).await;
     world.take(&Step::Follow(1, 2)).await;
     world.take(&Step::Limit(1)).await;
@@ -471,7 +471,7 @@ async fn an_author_who_was_pulled_is_delivered_again_by_a_repair() {
 }
 
 #[tokio::test]
-async fn readers_who_stay_away_get_nothing_until_they_return() {
+async fn inactive_users_get_no_deliveries_until_they_return() {
     let mut world = World::new(open("redb::memory:").await, 800).await;
     world.take(&Step::Follow(1, 2)).await;
     world.take(&Step::Tweet(2)).await;

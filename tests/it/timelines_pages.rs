@@ -4,9 +4,9 @@ use reqwest::{Method, StatusCode};
 use roxmltree::Document;
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client, FORM, PASSWORD, encoded, ok, refused};
+use crate::client::{Client, FORM, HttpResponse, PASSWORD, encoded, ok, refused};
 use crate::html::Page;
-use crate::pages::{complaint, leads_to, page, shown};
+use crate::pages::{error_message, page, redirects_to, shown};
 use crate::server::{Engine, Server, each_engine};
 
 /// The texts of the tweets on a page, in their order.
@@ -34,7 +34,7 @@ async fn two_members(server: &Server) -> (Client, Client) {
 }
 
 #[tokio::test]
-async fn home_shows_who_wrote_what_with_links_and_mentions_of_users_that_are() {
+async fn home_shows_authors_links_and_mentions_of_existing_users() {
     each_engine(&[], async |server| {
         let (alice, bob) = two_members(&server).await;
         let fields = [("about", ""), ("email", ""), ("fullname", "Bob <B.>")];
@@ -59,14 +59,14 @@ async fn home_shows_who_wrote_what_with_links_and_mentions_of_users_that_are() {
 }
 
 #[tokio::test]
-async fn a_newcomer_is_told_whom_to_follow_and_may_write_at_once() {
+async fn a_new_user_sees_suggestions_and_can_tweet_at_once() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     let home = page(&alice, "/home").await;
     assert!(home.one("div", &[("class", "empty")]).text().contains("the people you follow"));
     assert!(home.links_to("/suggestions") && home.links_to("/everyone"));
     let sent = home.form("/tweet").with("text", "Hello\r\nthere").send(&alice).await;
-    assert_eq!(leads_to(&sent), "/home");
+    assert_eq!(redirects_to(&sent), "/home");
     let home = page(&alice, "/home").await;
     assert!(home.find("div", &[("class", "empty")]).is_empty());
     assert!(tweets(&home)[0].ends_with("Hello\nthere"), "{:?}", tweets(&home));
@@ -92,9 +92,9 @@ async fn a_refused_tweet_comes_back_with_its_text_and_the_reason() {
     }
     // An emoji of several parts is one character.
     let most = "👩‍🚀".repeat(200);
-    assert_eq!(leads_to(&form.clone().with("text", &most).send(&alice).await), "/home");
+    assert_eq!(redirects_to(&form.clone().with("text", &most).send(&alice).await), "/home");
     assert_eq!(tweets(&page(&alice, "/home").await).len(), 1);
-    complaint(&form.without("text").send(&alice).await, StatusCode::BAD_REQUEST);
+    error_message(&form.without("text").send(&alice).await, StatusCode::BAD_REQUEST);
 }
 
 #[tokio::test]
@@ -113,10 +113,10 @@ async fn only_the_own_session_writes_follows_and_deletes() {
     ];
     for (path, body) in &actions {
         let anonymous = server.visitor().post_bytes(path, FORM, (*body).into()).await;
-        assert!(leads_to(&anonymous).starts_with("/login"), "{path}");
-        complaint(&bob.post_bytes(path, FORM, (*body).into()).await, StatusCode::FORBIDDEN);
+        assert!(redirects_to(&anonymous).starts_with("/login"), "{path}");
+        error_message(&bob.post_bytes(path, FORM, (*body).into()).await, StatusCode::FORBIDDEN);
     }
-    let refusal = complaint(&bob.post(&format!("/deltweet/{tweet}"), &[]).await, StatusCode::FORBIDDEN);
+    let refusal = error_message(&bob.post(&format!("/deltweet/{tweet}"), &[]).await, StatusCode::FORBIDDEN);
     assert_eq!(refusal, "Only the author or an administrator can delete this tweet.");
     assert_eq!(server.dump().await, before);
 }
@@ -135,7 +135,7 @@ async fn the_button_on_a_profile_follows_and_unfollows_and_counts() {
         {
             let form = follow_form(&page(&alice, "/@bob").await, "bob");
             assert_eq!(form.action, action);
-            assert_eq!(leads_to(&form.send(&alice).await), "/@bob");
+            assert_eq!(redirects_to(&form.send(&alice).await), "/@bob");
             let profile = page(&alice, "/@bob").await;
             assert_eq!(profile.one("a", &[("href", "/@bob/followers")]).text(), followers);
             let followings = page(&alice, "/@alice").await;
@@ -144,9 +144,9 @@ async fn the_button_on_a_profile_follows_and_unfollows_and_counts() {
         }
         // Twice is once.
         let again = alice.post("/follow", &[("username", "BOB"), ("next", "//evil.example/")]).await;
-        assert_eq!(leads_to(&again), "/");
+        assert_eq!(redirects_to(&again), "/");
         let again = alice.post("/follow", &[("username", "bob")]).await;
-        assert_eq!(leads_to(&again), "/@bob");
+        assert_eq!(redirects_to(&again), "/@bob");
         assert_eq!(page(&alice, "/@bob").await.one("a", &[("href", "/@bob/followers")]).text(), "1");
         assert!(page(&alice, "/@alice").await.forms().iter().all(|form| form.action == "/logout"));
     })
@@ -154,7 +154,7 @@ async fn the_button_on_a_profile_follows_and_unfollows_and_counts() {
 }
 
 #[tokio::test]
-async fn nobody_follows_themself_or_nobody() {
+async fn users_cannot_follow_themselves_or_unknown_names() {
     let server = Server::start(Engine::Memory, &[]).await;
     let (alice, _bob) = two_members(&server).await;
     let before = server.dump().await;
@@ -162,7 +162,7 @@ async fn nobody_follows_themself_or_nobody() {
         for name in ["nobody", "", "*", "\u{0}", "alice/bob"] {
             let fields = [("username", name)];
             assert_eq!(
-                complaint(&alice.post(&format!("/{action}"), &fields).await, StatusCode::NOT_FOUND),
+                error_message(&alice.post(&format!("/{action}"), &fields).await, StatusCode::NOT_FOUND),
                 "There is no user with this name."
             );
             let answer = alice.post(&format!("/api/{action}"), &fields).await;
@@ -174,7 +174,7 @@ async fn nobody_follows_themself_or_nobody() {
     }
     let oneself = [("username", "Alice")];
     assert_eq!(refused(alice.api_post("/api/follow", &oneself).await), "You can't follow yourself.");
-    complaint(&alice.post("/follow", &oneself).await, StatusCode::FORBIDDEN);
+    error_message(&alice.post("/follow", &oneself).await, StatusCode::FORBIDDEN);
     assert_eq!(server.dump().await, before);
 }
 
@@ -205,7 +205,7 @@ async fn a_profile_is_one_page_at_two_addresses() {
     assert!(own.links_to("/settings"));
     assert!(own.forms().iter().all(|form| form.action != "/profile"));
     let form = page(&bob, "/user/bob").await.form("/profile").with("about", "I write.");
-    assert_eq!(leads_to(&form.send(&bob).await), "/user/bob?saved");
+    assert_eq!(redirects_to(&form.send(&bob).await), "/user/bob?saved");
     let kept = page(&bob, "/@bob").await;
     assert_eq!((kept.heading(), kept.content().contains("I write.")), ("Bob B.", true));
 }
@@ -234,7 +234,7 @@ async fn one_segment_of_an_address_is_a_person_only_with_an_at() {
         "/tweet/x",
         "/deltweet/999",
     ] {
-        complaint(&alice.get(path).await, StatusCode::NOT_FOUND);
+        error_message(&alice.get(path).await, StatusCode::NOT_FOUND);
     }
     page(&alice, "/%40alice").await;
     for (path, status) in [
@@ -245,10 +245,10 @@ async fn one_segment_of_an_address_is_a_person_only_with_an_at() {
         ("/@alice/followers", StatusCode::METHOD_NOT_ALLOWED),
         ("/home", StatusCode::METHOD_NOT_ALLOWED),
     ] {
-        complaint(&alice.post(path, &[]).await, status);
+        error_message(&alice.post(path, &[]).await, status);
     }
     for path in ["/tweet", "/follow", "/unfollow"] {
-        complaint(&alice.get(path).await, StatusCode::METHOD_NOT_ALLOWED);
+        error_message(&alice.get(path).await, StatusCode::METHOD_NOT_ALLOWED);
     }
 }
 
@@ -292,7 +292,7 @@ async fn pages_go_on_where_the_last_ended_whatever_is_written_meanwhile() {
         for bad in ["", "x", "1", "1-0", "-1-1", "1e5-1", "NaN-1"] {
             for path in ["/home", "/everyone", "/@alice", "/user/alice", "/@alice/followers"] {
                 let answer = bob.get(&format!("{path}?before={bad}")).await;
-                assert!(complaint(&answer, StatusCode::BAD_REQUEST).contains("before"), "{path} {bad}");
+                assert!(error_message(&answer, StatusCode::BAD_REQUEST).contains("before"), "{path} {bad}");
             }
         }
     })
@@ -318,7 +318,7 @@ async fn followers_are_listed_from_the_latest_with_a_button_for_each() {
     assert_eq!(follow_form(&first, "member-50").action, "/unfollow");
     let form = follow_form(&first, "member-7");
     assert_eq!(form.action, "/follow");
-    assert!(leads_to(&form.send(&alice).await).starts_with("/@alice/followers#person-"));
+    assert!(redirects_to(&form.send(&alice).await).starts_with("/@alice/followers#person-"));
     let next = first.one("a", &[("rel", "next")]).attribute("href").unwrap();
     let last = page(&alice, next).await;
     assert_eq!(last.find("li", &[("class", "person")]).len(), 1);
@@ -347,13 +347,13 @@ async fn suggestions_are_people_whom_one_does_not_follow_yet() {
     let at_home = page(&alice, "/home").await;
     assert!(at_home.find("li", &[("class", "person")]).len() <= 3);
     let form = follow_form(&page(&alice, "/suggestions").await, "member-0");
-    assert!(leads_to(&form.send(&alice).await).starts_with("/suggestions#"));
+    assert!(redirects_to(&form.send(&alice).await).starts_with("/suggestions#"));
     let left = page(&alice, "/suggestions").await;
     assert!(left.forms().iter().all(|form| form.value("username") != Some("member-0")));
 }
 
 #[tokio::test]
-async fn a_tweet_has_a_page_until_it_is_deleted_by_who_may() {
+async fn a_tweet_has_a_page_until_its_author_or_an_administrator_deletes_it() {
     each_engine(&[], async |server| {
         let (admin, alice) = (server.member("admin").await, server.member("alice").await);
         server.set_field("user:1", "flags", "a").await;
@@ -366,13 +366,13 @@ async fn a_tweet_has_a_page_until_it_is_deleted_by_who_may() {
                 assert!(alone.content().contains("A passing thought"));
                 assert!(!alone.links_to(&deletion));
             }
-            complaint(&bob.get(&deletion).await, StatusCode::FORBIDDEN);
+            error_message(&bob.get(&deletion).await, StatusCode::FORBIDDEN);
             assert!(page(deleter, &address).await.links_to(&deletion));
             let asked = page(deleter, &deletion).await;
             assert!(asked.content().contains("A passing thought") && asked.links_to(&address));
-            assert_eq!(leads_to(&asked.form(&deletion).send(deleter).await), "/home");
-            complaint(&alice.get(&address).await, StatusCode::NOT_FOUND);
-            complaint(&alice.post(&deletion, &[]).await, StatusCode::NOT_FOUND);
+            assert_eq!(redirects_to(&asked.form(&deletion).send(deleter).await), "/home");
+            error_message(&alice.get(&address).await, StatusCode::NOT_FOUND);
+            error_message(&alice.post(&deletion, &[]).await, StatusCode::NOT_FOUND);
             for path in ["/home", "/everyone", "/@alice"] {
                 assert!(!page(&alice, path).await.content().contains("A passing thought"), "{path}");
             }
@@ -382,7 +382,7 @@ async fn a_tweet_has_a_page_until_it_is_deleted_by_who_may() {
 }
 
 #[tokio::test]
-async fn an_announcing_tweet_leads_to_the_item_and_its_discussion() {
+async fn an_announcing_tweet_links_to_the_story_and_its_discussion() {
     let server = Server::start(Engine::Memory, &[]).await;
     let (alice, bob) = two_members(&server).await;
     let news = alice.submit_link("A <title>", "http://www.example.com/x").await;
@@ -396,10 +396,10 @@ async fn an_announcing_tweet_leads_to_the_item_and_its_discussion() {
     profile.one("a", &[("href", "http://www.example.com/x"), ("rel", "nofollow ugc noopener")]);
     assert!(profile.links_to(&format!("/news/{news}")));
     assert_eq!(profile.find("a", &[("href", &format!("/news/{text}"))]).len(), 2);
-    // Whoever does not want that says so.
+    // Users can switch that off.
     let form = page(&alice, "/settings").await.form("/settings");
     assert_eq!(form.value("tweet_news"), Some("1"));
-    assert_eq!(leads_to(&form.without("tweet_news").send(&alice).await), "/settings?saved");
+    assert_eq!(redirects_to(&form.without("tweet_news").send(&alice).await), "/settings?saved");
     alice.submit_text("Quietly", "Some text").await;
     assert_eq!(tweets(&page(&bob, "/@alice").await).len(), 2);
     assert_eq!(page(&alice, "/settings").await.form("/settings").value("tweet_news"), None);
@@ -415,7 +415,7 @@ async fn settings_are_saved_and_come_back_as_typed_when_refused() {
         .with("fullname", "  Alice\u{3000}<A.>  ")
         .with("about", "About me")
         .with("email", "alice@example.org");
-    assert_eq!(leads_to(&filled.send(&alice).await), "/settings?saved");
+    assert_eq!(redirects_to(&filled.send(&alice).await), "/settings?saved");
     let saved = page(&alice, "/settings?saved").await;
     saved.one("p", &[("role", "status")]);
     let kept = saved.form("/settings");
@@ -469,13 +469,13 @@ async fn an_account_is_deactivated_with_its_password_only() {
         assert!(alice.is_logged_in().await);
 
         let gone = form.with("password", PASSWORD).send(&alice).await;
-        assert_eq!(leads_to(&gone), "/");
+        assert_eq!(redirects_to(&gone), "/");
         assert!(gone.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
         assert!(!alice.is_logged_in().await);
         for path in
             ["/@alice", "/user/alice", "/@alice/followers", "/@alice/feed", &format!("/tweet/{tweet}")]
         {
-            complaint(&bob.get(path).await, StatusCode::NOT_FOUND);
+            error_message(&bob.get(path).await, StatusCode::NOT_FOUND);
         }
         for path in ["/home", "/everyone"] {
             assert!(!page(&bob, path).await.content().contains("It goes"), "{path}");
@@ -546,7 +546,7 @@ async fn a_user_has_a_feed_of_tweets() {
 
 /// The status and the JSON of an answer of the API.
 async fn call(client: &Client, path: &str) -> (StatusCode, Value) {
-    let answer: Answer = client.get(path).await;
+    let answer: HttpResponse = client.get(path).await;
     (answer.status, answer.json())
 }
 
@@ -629,7 +629,7 @@ async fn people_in_the_api_are_counted_and_paged() {
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_has_is_not_found_in_the_api() {
+async fn an_unknown_username_is_a_404_in_the_api() {
     each_engine(&[], async |server| {
         let (alice, _) = two_members(&server).await;
         for list in ["timeline/user", "followers", "followings"] {

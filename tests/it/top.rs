@@ -207,7 +207,7 @@ async fn a_refresh_that_lets_in_what_was_not_read_costs_two_rounds_more() {
         .collect();
     write(&server, &items).await;
     let rounds = async || {
-        server.forget().await;
+        server.clear_caches().await;
         let before = server.store().rounds();
         let (shown, _) = page(&server, 0, FRONT).await;
         (server.store().rounds() - before, shown)

@@ -17,10 +17,10 @@ use tidings_keyspace::{Batch, Expiry, Query};
 use crate::client::{Client, ok, refused};
 use crate::concurrency::at_once;
 use crate::consistency;
-use crate::pages::{complaint, leads_to, page};
+use crate::pages::{error_message, page, redirects_to};
 use crate::server::{Engine, Server, each_engine};
 
-/// An administrator, who may make topics, and somebody who may not.
+/// An administrator, who may create topics, and a user who may not.
 async fn people(server: &Server) -> (Client, Client) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     server.set_field("user:1", "flags", "a").await;
@@ -97,7 +97,7 @@ async fn a_new_topic_needs_karma() {
         assert!(refused(bob.edit_topics(two, "rust,go").await).contains("\"go\" does not exist yet"));
         server.set_karma(&bob, 10).await;
         bob.submit_on("rust,go", "Three").await;
-        // What an item has it keeps, even where its author could not name it anew.
+        // A story keeps its topics, even if its author could no longer create them.
         server.set_karma(&bob, 0).await;
         ok(bob.edit_topics(3, "go").await);
         assert_eq!(counted(&alice).await, counts(&[("rust", 2), ("go", 1)]));
@@ -157,16 +157,16 @@ async fn topics_are_combined() {
                 refused(alice.api_get(&format!("/api/topic/{unknown}/score/1")).await),
                 "There is no topic \"none\"."
             );
-            complaint(&alice.get(&format!("/topic/{unknown}")).await, StatusCode::NOT_FOUND);
+            error_message(&alice.get(&format!("/topic/{unknown}")).await, StatusCode::NOT_FOUND);
         }
         for bad in ["rust+go,web", "Rust", "rust+", "aa+bb+cc+dd+ee+ff", "a"] {
             refused(alice.api_get(&format!("/api/topic/{bad}/score/1")).await);
-            complaint(&alice.get(&format!("/topic/{bad}")).await, StatusCode::NOT_FOUND);
+            error_message(&alice.get(&format!("/topic/{bad}")).await, StatusCode::NOT_FOUND);
         }
         for bad in ["rust/score/0", "rust/score/x", "rust/best/1"] {
             refused(alice.api_get(&format!("/api/topic/{bad}")).await);
         }
-        complaint(&alice.get("/topic/rust?page=0").await, StatusCode::NOT_FOUND);
+        error_message(&alice.get("/topic/rust?page=0").await, StatusCode::NOT_FOUND);
     })
     .await;
 }
@@ -196,7 +196,7 @@ async fn a_list_is_built_at_most_once_a_minute_also_an_empty_one() {
         .await;
     for seconds in [1, 58] {
         server.advance(seconds);
-        server.forget().await;
+        server.clear_caches().await;
         let before = server.store().rounds();
         assert_eq!(listed(&bob, "rust").await, [two, one]);
         assert_eq!(listed(&bob, "rust+web").await, [0; 0]);
@@ -288,7 +288,7 @@ async fn pages_show_topics_and_offer_them() {
         assert!(feed.contains("<title>One</title>") && feed.contains(path.trim_end_matches("rust+go/new")));
     }
     for path in ["/topic/none/atom", "/topic/none/new/atom"] {
-        complaint(&bob.get(path).await, StatusCode::NOT_FOUND);
+        error_message(&bob.get(path).await, StatusCode::NOT_FOUND);
     }
     let form = page(&bob, "/submit").await;
     assert_eq!(form.find("option", &[]).len(), 2);
@@ -299,7 +299,7 @@ async fn pages_show_topics_and_offer_them() {
     assert_eq!(again.form("/submit").value("topics"), Some("go, C"));
     assert_eq!(again.find("option", &[]).len(), 2);
     let sent = again.form("/submit").with("topics", "go").send(&bob).await;
-    assert_eq!(leads_to(&sent), "/news/2");
+    assert_eq!(redirects_to(&sent), "/news/2");
     assert_eq!(page(&bob, "/editnews/2").await.form("/editnews/2").value("topics"), Some("go"));
     assert_eq!(page(&alice, "/editnews/1").await.form("/editnews/1").value("topics"), Some("rust, go"));
 }
@@ -351,9 +351,9 @@ async fn administrators_rename_and_merge_with_nothing_lost() {
 
         // And with the forms of a page.
         let form = page(&alice, "/topic/golang").await.form("/renametopic").with("name", "go");
-        assert_eq!(leads_to(&form.send(&alice).await), "/topic/go");
+        assert_eq!(redirects_to(&form.send(&alice).await), "/topic/go");
         let form = page(&alice, "/topic/go").await.form("/mergetopic").with("into", "rust");
-        assert_eq!(leads_to(&form.send(&alice).await), "/topic/rust");
+        assert_eq!(redirects_to(&form.send(&alice).await), "/topic/rust");
         assert_eq!(counted(&alice).await, counts(&[("rust", 119)]));
         consistency::check(&server.dump().await);
     })
@@ -406,7 +406,7 @@ async fn an_interrupted_move_is_finished_by_asking_again() {
         }
         let unfinished = page(&alice, "/topics").await;
         assert!(unfinished.content().contains("old to new"));
-        assert_eq!(leads_to(&unfinished.form("/mergetopic").send(&alice).await), "/topic/new");
+        assert_eq!(redirects_to(&unfinished.form("/mergetopic").send(&alice).await), "/topic/new");
         assert_eq!(counted(&alice).await, counts(&[("new", 7), ("other", 1)]));
         assert!(!page(&alice, "/topics").await.content().contains("not finished"));
         consistency::check(&server.dump().await);

@@ -45,7 +45,7 @@ async fn a_down_vote_needs_30_karma_costs_6_and_leaves_the_authors_alone() {
 }
 
 #[tokio::test]
-async fn without_karma_nobody_votes_up() {
+async fn votes_need_karma() {
     each_engine(&[], async |server| {
         let (alice, bob) = (server.member("alice").await, server.member("bob").await);
         let (one, two) = (alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await);

@@ -16,7 +16,7 @@ use crate::client::Client;
 use crate::server::Server;
 
 /// How long to wait for anything. The machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How many times to check whether a key has reached the page before pressing it again.
 const KEY_POLLS: usize = 25;
@@ -47,7 +47,7 @@ impl Browser {
     /// Opens a browser in which a user is logged in.
     pub async fn open_as(server: &Server, user: &Client) -> Self {
         let browser = Self::open(server).await;
-        browser.become_user(user).await;
+        browser.log_in_as(user).await;
         browser
     }
 
@@ -64,7 +64,7 @@ impl Browser {
     // Setup
 
     /// Logs in with the session of a client.
-    pub async fn become_user(&self, user: &Client) {
+    pub async fn log_in_as(&self, user: &Client) {
         let auth = user.auth.as_deref().unwrap();
         self.cdp("Network.setCookie", json!({ "name": "auth", "value": auth, "url": self.site.as_str() }))
             .await;
@@ -81,7 +81,7 @@ impl Browser {
     }
 
     /// Emulates a phone with a touch screen.
-    pub async fn become_phone(&self) {
+    pub async fn emulate_phone(&self) {
         self.shape(390, 844, true).await;
     }
 
@@ -162,7 +162,7 @@ impl Browser {
     }
 
     /// The text in the field with this label.
-    pub async fn filled(&self, label: &str) -> String {
+    pub async fn field_value(&self, label: &str) -> String {
         self.field(label).await.prop("value").await.unwrap().unwrap()
     }
 
@@ -173,19 +173,19 @@ impl Browser {
 
     /// Presses a key, wherever the focus is. A browser that is loading a page may drop the key,
     /// so a key that has not reached the page is pressed again.
-    pub async fn strike(&self, key: char) {
-        const LISTEN: &str = "window.struck = false; \
-             window.addEventListener('keydown', () => { window.struck = true }, { capture: true })";
+    pub async fn press_key(&self, key: char) {
+        const LISTEN: &str = "window.keyPressed = false; \
+             window.addEventListener('keydown', () => { window.keyPressed = true }, { capture: true })";
         self.run(LISTEN).await;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let keys = KeyActions::new("keyboard".to_owned());
             let keys = keys.then(KeyAction::Down { value: key }).then(KeyAction::Up { value: key });
             self.driver.perform_actions(keys).await.unwrap();
             for _ in 0..KEY_POLLS {
                 // If the key has opened another page, the variable is gone.
-                match self.driver.execute("return window.struck ?? true", Vec::new()).await {
-                    Ok(struck) if struck != json!(true) => tokio::time::sleep(POLL_INTERVAL).await,
+                match self.driver.execute("return window.keyPressed ?? true", Vec::new()).await {
+                    Ok(pressed) if pressed != json!(true) => tokio::time::sleep(POLL_INTERVAL).await,
                     Ok(_) | Err(_) => return,
                 }
             }
@@ -211,7 +211,7 @@ impl Browser {
     }
 
     async fn find(&self, locator: Locator<'_>) -> Element {
-        let waiting = self.driver.wait().at_most(PATIENCE).every(POLL_INTERVAL);
+        let waiting = self.driver.wait().at_most(TIMEOUT).every(POLL_INTERVAL);
         match waiting.for_element(locator).await {
             Ok(element) => element,
             Err(error) => panic!("no {locator:?} at {}: {error}", self.address().await),
@@ -255,11 +255,11 @@ impl Browser {
 
     /// Waits for a condition.
     pub async fn wait_until(&self, what: &str, condition: impl AsyncFn() -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !condition().await {
             assert!(
                 Instant::now() < deadline,
-                "{what}: timed out after {PATIENCE:?}, at {}",
+                "{what}: timed out after {TIMEOUT:?}, at {}",
                 self.address().await
             );
             tokio::time::sleep(POLL_INTERVAL).await;
@@ -282,14 +282,14 @@ impl Browser {
     }
 
     /// The console messages since the last call.
-    pub async fn complaints(&self) -> Vec<String> {
+    pub async fn console_messages(&self) -> Vec<String> {
         let entries = self.driver.issue_cmd(BrowserLog).await.unwrap();
         let message = |entry: &Value| entry["message"].as_str().unwrap().to_owned();
         entries.as_array().unwrap().iter().map(message).collect()
     }
 
     /// A screenshot of the window, as PNG.
-    pub async fn picture(&self) -> Vec<u8> {
+    pub async fn screenshot(&self) -> Vec<u8> {
         self.driver.screenshot().await.unwrap()
     }
 }

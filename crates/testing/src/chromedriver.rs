@@ -33,7 +33,7 @@ const LAST_RULES: [&str; 2] = ["EXCLUDE 127.0.0.1", "MAP * ~NOTFOUND"];
 const SCRIPT: &str = "chromedriver --port=0 2>/dev/null & exec >&-; read -r _; kill -KILL 0";
 
 /// How long a browser may take to start.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running driver and its browser.
 pub struct Chromedriver {
@@ -81,7 +81,7 @@ impl Chromedriver {
         });
         let mut builder = ClientBuilder::new(HttpConnector::new());
         builder.capabilities(capabilities.as_object().unwrap().clone());
-        let opening = tokio::time::timeout(PATIENCE, builder.connect(&self.address));
+        let opening = tokio::time::timeout(TIMEOUT, builder.connect(&self.address));
         opening.await.expect("Chromium starts in time").expect("Chromium starts")
     }
 }

@@ -1,4 +1,4 @@
-//! A client of the API that carries its session itself.
+//! A client of the API that holds its own session.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// The password of every account that [`Client::register`] makes.
+/// The password of every account that [`Client::register`] creates.
 pub const PASSWORD: &str = "correct horse";
 
 /// The content type of forms.
@@ -17,7 +17,7 @@ pub const FORM: &str = "application/x-www-form-urlencoded";
 /// A form's fields.
 pub type Fields<'a> = &'a [(&'a str, &'a str)];
 
-/// Somebody who uses the site; without a session at first.
+/// A client of the site, at first without a session.
 #[derive(Clone)]
 pub struct Client {
     pub user_id: u64,
@@ -30,16 +30,16 @@ pub struct Client {
     address: SocketAddr,
 }
 
-/// An answer as it came.
+/// A response, completely read.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
 }
 
-impl Answer {
-    /// The body as JSON; the type must say so.
+impl HttpResponse {
+    /// The body as JSON. Checks the content type.
     #[track_caller]
     pub fn json(&self) -> Value {
         let content_type = self.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap());
@@ -48,14 +48,14 @@ impl Answer {
     }
 }
 
-/// The answer, which must be of success.
+/// Checks that a call succeeded, and returns its response.
 #[track_caller]
 pub fn ok(answer: Value) -> Value {
     assert_eq!(answer["status"], "ok", "{answer}");
     answer
 }
 
-/// Why the site said no, which it must have done.
+/// Checks that a call was refused, and returns the message.
 #[track_caller]
 pub fn refused(answer: Value) -> String {
     assert_eq!(answer["status"], "err", "{answer}");
@@ -131,21 +131,21 @@ impl Client {
 
     /// Calls the API; the session's secret is added unless it is given.
     pub async fn api_post(&self, path: &str, fields: Fields<'_>) -> Value {
-        answered(self.post(path, fields).await)
+        json_of(self.post(path, fields).await)
     }
 
     /// Reads from the API.
     pub async fn api_get(&self, path: &str) -> Value {
-        answered(self.get(path).await)
+        json_of(self.get(path).await)
     }
 
     /// Sends a form; the session's secret is added unless it is given.
-    pub async fn post(&self, path: &str, fields: Fields<'_>) -> Answer {
+    pub async fn post(&self, path: &str, fields: Fields<'_>) -> HttpResponse {
         self.try_post(path, fields).await.expect("the site answers")
     }
 
     /// As [`Client::post`]; `None` when no whole answer comes.
-    pub async fn try_post(&self, path: &str, fields: Fields<'_>) -> Option<Answer> {
+    pub async fn try_post(&self, path: &str, fields: Fields<'_>) -> Option<HttpResponse> {
         let mut fields = fields.to_vec();
         if let Some(secret) = &self.apisecret
             && fields.iter().all(|(name, _)| *name != "apisecret")
@@ -157,13 +157,13 @@ impl Client {
     }
 
     /// Sends a body as it is.
-    pub async fn post_bytes(&self, path: &str, content_type: &str, body: Vec<u8>) -> Answer {
+    pub async fn post_bytes(&self, path: &str, content_type: &str, body: Vec<u8>) -> HttpResponse {
         let request = self.request(Method::POST, path).header(CONTENT_TYPE, content_type).body(body);
         receive(request).await
     }
 
     /// Gets an address.
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> HttpResponse {
         receive(self.request(Method::GET, path)).await
     }
 
@@ -278,7 +278,7 @@ impl Client {
         self.api_post("/api/tweet", &[("text", text)]).await
     }
 
-    /// Follows somebody.
+    /// Follows a user.
     pub async fn follow(&self, username: &str) {
         ok(self.api_post("/api/follow", &[("username", username)]).await);
     }
@@ -314,7 +314,7 @@ impl Client {
 
     /// Sends bytes as they are over a connection of their own; answers the
     /// status and the body. For what no decent client would send.
-    pub async fn send_raw(&self, request: &[u8]) -> Answer {
+    pub async fn send_raw(&self, request: &[u8]) -> HttpResponse {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(request).await.unwrap();
         let mut received = Vec::new();
@@ -329,23 +329,23 @@ impl Client {
         {
             headers.insert(CONTENT_TYPE, content_type.parse().unwrap());
         }
-        Answer { status, headers, body: received[split + 4..].to_vec() }
+        HttpResponse { status, headers, body: received[split + 4..].to_vec() }
     }
 }
 
-async fn receive(request: reqwest::RequestBuilder) -> Answer {
+async fn receive(request: reqwest::RequestBuilder) -> HttpResponse {
     try_receive(request).await.unwrap()
 }
 
-async fn try_receive(request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
+async fn try_receive(request: reqwest::RequestBuilder) -> reqwest::Result<HttpResponse> {
     let response = request.send().await?;
     let (status, headers) = (response.status(), response.headers().clone());
-    Ok(Answer { status, headers, body: response.bytes().await?.to_vec() })
+    Ok(HttpResponse { status, headers, body: response.bytes().await?.to_vec() })
 }
 
-/// The JSON of an answer of the API, with HTTP 200 as its clients expect.
+/// The JSON of a response of the API, whose status must be 200.
 #[track_caller]
-fn answered(answer: Answer) -> Value {
+fn json_of(answer: HttpResponse) -> Value {
     assert_eq!(answer.status, StatusCode::OK, "{}", String::from_utf8_lossy(&answer.body));
     answer.json()
 }

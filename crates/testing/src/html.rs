@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use reqwest::header::CONTENT_TYPE;
 
-use crate::client::{Answer, Client, FORM, encoded};
+use crate::client::{Client, FORM, HttpResponse, encoded};
 
 /// Elements without an end.
 const VOID: [&str; 4] = ["img", "input", "link", "meta"];
@@ -105,7 +105,7 @@ pub struct Page {
 impl Page {
     /// The page in an answer; the type must say so.
     #[track_caller]
-    pub fn of(answer: &Answer) -> Self {
+    pub fn of(answer: &HttpResponse) -> Self {
         let content_type = answer.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap());
         let text = String::from_utf8(answer.body.clone()).unwrap();
         assert_eq!(content_type, Some("text/html; charset=utf-8"), "{} {text}", answer.status);
@@ -175,7 +175,7 @@ impl Page {
         }
     }
 
-    /// Names are given once, and whoever refers to one finds it.
+    /// Checks that ids are unique and that references to them resolve.
     #[track_caller]
     fn check_references(&self) {
         let mut ids = BTreeSet::new();
@@ -317,12 +317,12 @@ impl Form {
     }
 
     /// Sends the form.
-    pub async fn send(&self, client: &Client) -> Answer {
+    pub async fn send(&self, client: &Client) -> HttpResponse {
         self.send_to(client, &self.action).await
     }
 
     /// Sends the form to another address than it says, or to its page's own.
-    pub async fn send_to(&self, client: &Client, address: &str) -> Answer {
+    pub async fn send_to(&self, client: &Client, address: &str) -> HttpResponse {
         assert!(self.is_post, "{self:?}");
         let fields: Vec<(&str, &str)> =
             self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();

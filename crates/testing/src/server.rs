@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tidings::config::{Config, Flags};
+use tidings::config::{CommandLineSettings, Config};
 use tidings::mail::Mailer;
 use tidings_domain::accounts::account::add_account;
 use tidings_domain::cache::MEBIBYTE;
@@ -27,7 +27,7 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const UNDISTURBED: [(&str, &str); 4] = [
+const TEST_SETTINGS: [(&str, &str); 4] = [
     ("limits.account_creation_seconds", "0"),
     ("limits.submission_seconds", "0"),
     ("limits.failed_logins_per_minute", "0"),
@@ -37,18 +37,18 @@ const UNDISTURBED: [(&str, &str); 4] = [
 /// Settings by their names, as in `limits.submission_seconds`.
 pub type Settings<'a> = &'a [(&'a str, &'a str)];
 
-/// Which engine holds the store.
+/// The engine of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     /// `redb::memory:`
     Memory,
     /// `redb:PATH` in a temporary folder.
     File,
-    /// A `redis-server` of the test's own.
+    /// A `redis-server` started by the test.
     Redis,
 }
 
-/// A running site. It stops when it is dropped.
+/// A running site. Dropping it stops the site.
 pub struct Server {
     pub app: App,
     /// The server below the store, on [`Engine::Redis`].
@@ -60,21 +60,21 @@ pub struct Server {
     _folder: Option<TempDir>,
 }
 
-/// Tells a story on the embedded engine and on Redis.
-pub async fn each_engine(settings: Settings<'_>, story: impl AsyncFn(Server)) {
+/// Runs a test on the embedded engine and on Redis.
+pub async fn each_engine(settings: Settings<'_>, test: impl AsyncFn(Server)) {
     for engine in [Engine::Memory, Engine::Redis] {
         println!("on {engine:?}");
-        story(Server::start(engine, settings).await).await;
+        test(Server::start(engine, settings).await).await;
     }
 }
 
 /// The settings that a server starts with, read as the program reads them.
 pub fn config(settings: Settings<'_>) -> Config {
-    let variables = UNDISTURBED.iter().chain(settings).map(|(name, value)| {
+    let variables = TEST_SETTINGS.iter().chain(settings).map(|(name, value)| {
         let variable = format!("TIDINGS_{}", name.replace('.', "__").to_uppercase());
         (variable, (*value).to_owned())
     });
-    Config::load(None, variables, &Flags::default()).unwrap()
+    Config::load(None, variables, &CommandLineSettings::default()).unwrap()
 }
 
 impl Server {
@@ -91,7 +91,7 @@ impl Server {
         }
     }
 
-    /// Starts a site on what a Redis server holds.
+    /// Starts a site on the data of a Redis server.
     pub async fn on_redis(redis: RedisServer, settings: Settings<'_>) -> Self {
         let url = redis.url();
         Self::open(&url, settings, Some(redis), None).await
@@ -107,7 +107,7 @@ impl Server {
         Self::open_at(clock, url, settings, redis, folder).await
     }
 
-    /// Another server on the store of one, with the same clock.
+    /// Starts another server on the same store, with the same clock.
     pub async fn beside(url: &str, other: &Self) -> Self {
         Self::open_at(other.clock.clone(), url, &[], None, None).await
     }
@@ -160,18 +160,18 @@ impl Server {
         self.clock.load(Ordering::SeqCst) / 1_000
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn advance(&self, seconds: u64) {
         self.clock.fetch_add(seconds * 1_000, Ordering::SeqCst);
     }
 
-    /// Makes the server forget what it keeps in memory.
-    pub async fn forget(&self) {
-        // What is restored may be anything.
+    /// Clears all caches of the server.
+    pub async fn clear_caches(&self) {
+        // A restore invalidates everything.
         self.store().restore(Vec::new()).await.unwrap();
     }
 
-    /// Somebody without a session.
+    /// A client without a session.
     pub fn visitor(&self) -> Client {
         Client::new(self.http.clone(), self.address)
     }

@@ -1,16 +1,16 @@
-//! What the form of a page and the API call of an action have in common: they call the
-//! domain with what the form says.
+//! The code that a page's form and the API call of the same action share: it passes the
+//! parsed form to the domain.
 
 use super::App;
 use super::api::comments::CommentChange;
-use super::error::Failure;
+use super::error::RequestError;
 use super::forms::accounts::{Credentials, Registration, ResetRequest};
 use super::forms::comments::{CommentForm, CommentVoteForm};
 use super::forms::news::{NewsVoteForm, SubmissionForm};
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
+use crate::limits::LONG_ACTION_WAIT;
 use std::net::IpAddr;
-use std::time::Duration;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::account;
@@ -28,20 +28,21 @@ use tidings_domain::values::text::Body;
 use tidings_domain::values::topic::Topic;
 use tidings_domain::votes;
 
-/// How long a response waits for a long action, which continues afterwards.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// Creates an account, for both the form and the API.
 pub(super) async fn open_account(
     app: &App,
     form: &Registration,
     address: IpAddr,
-) -> Result<Session, Failure> {
+) -> Result<Session, RequestError> {
     Ok(account::create_account(&app.site, app.now(), &form.username, &form.password, address).await?)
 }
 
 /// Logs in, for both the form and the API.
-pub(super) async fn open_session(app: &App, form: &Credentials, address: IpAddr) -> Result<Session, Failure> {
+pub(super) async fn open_session(
+    app: &App,
+    form: &Credentials,
+    address: IpAddr,
+) -> Result<Session, RequestError> {
     Ok(sessions::log_in(&app.site, app.now(), &form.username, &form.password, address).await?)
 }
 
@@ -50,7 +51,7 @@ pub(super) async fn open_session(app: &App, form: &Credentials, address: IpAddr)
 ///
 /// # Errors
 /// [`Refusal::MailIsOff`], or the store's.
-pub(super) async fn send_reset_link(app: &App, form: &ResetRequest) -> Result<(), Failure> {
+pub(super) async fn send_reset_link(app: &App, form: &ResetRequest) -> Result<(), RequestError> {
     let mailer = app.mailer.clone().ok_or(Refusal::MailIsOff)?;
     let mail = password_reset::request_reset(&app.site, app.now(), &form.username, &form.email).await?;
     let Some(mail) = mail else {
@@ -76,7 +77,11 @@ pub(super) async fn send_reset_link(app: &App, form: &ResetRequest) -> Result<()
 }
 
 /// Submits or edits a story, for both the form and the API.
-pub(super) async fn submit_or_edit(app: &App, user: &User, form: SubmissionForm) -> Result<NewsId, Failure> {
+pub(super) async fn submit_or_edit(
+    app: &App,
+    user: &User,
+    form: SubmissionForm,
+) -> Result<NewsId, RequestError> {
     let parsed = Submission::parse(&form.title, &form.url, &form.text)?;
     let submission = Submission { topics: form.topics, ..parsed };
     match form.news_id {
@@ -104,7 +109,7 @@ pub(super) async fn move_topic(
     kind: Move,
     from: Topic,
     to: Topic,
-) -> Result<Moved, Failure> {
+) -> Result<Moved, RequestError> {
     let (site, moved_to) = (app.site.clone(), to.clone());
     let moving = tokio::spawn(async move {
         let moved = topic_moves::move_topic(&site, &user, kind, &from, &to).await;
@@ -115,16 +120,16 @@ pub(super) async fn move_topic(
         }
         moved
     });
-    let articles = match tokio::time::timeout(PATIENCE, moving).await {
+    let articles = match tokio::time::timeout(LONG_ACTION_WAIT, moving).await {
         Ok(Ok(moved)) => Some(moved?),
-        Ok(Err(_)) => return Err(Failure::Panic),
+        Ok(Err(_)) => return Err(RequestError::Panic),
         Err(_) => None,
     };
     Ok(Moved { to: moved_to, articles })
 }
 
 /// Votes, for both the form and the API.
-pub(super) async fn vote_news(app: &App, user: &User, form: &NewsVoteForm) -> Result<(), Failure> {
+pub(super) async fn vote_news(app: &App, user: &User, form: &NewsVoteForm) -> Result<(), RequestError> {
     Ok(votes::vote_news(&app.site, app.now(), user.id, form.news_id, form.vote_type).await?)
 }
 
@@ -140,7 +145,7 @@ pub(super) struct Posted {
 
 /// Writes a comment, edits it, or deletes it if the text is empty, for both the form
 /// and the API.
-pub(super) async fn post_or_edit(app: &App, user: &User, form: &CommentForm) -> Result<Posted, Failure> {
+pub(super) async fn post_or_edit(app: &App, user: &User, form: &CommentForm) -> Result<Posted, RequestError> {
     let (site, now, news) = (&app.site, app.now(), form.news_id);
     let Some(comment) = form.comment_id else {
         let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
@@ -158,29 +163,29 @@ pub(super) async fn post_or_edit(app: &App, user: &User, form: &CommentForm) -> 
 }
 
 /// Votes, for both the form and the API.
-pub(super) async fn vote_comment(app: &App, user: &User, form: &CommentVoteForm) -> Result<(), Failure> {
+pub(super) async fn vote_comment(app: &App, user: &User, form: &CommentVoteForm) -> Result<(), RequestError> {
     Ok(votes::vote_comment(&app.site, user.id, form.comment_id, form.vote_type).await?)
 }
 
 /// Posts a tweet, for both the form and the API.
-pub(super) async fn post_tweet(app: &App, user: &User, form: &TweetForm) -> Result<TweetId, Failure> {
+pub(super) async fn post_tweet(app: &App, user: &User, form: &TweetForm) -> Result<TweetId, RequestError> {
     Ok(tweets::post_tweet(&app.site, app.moment(), user, &form.text).await?)
 }
 
 /// Follows a user, for both the form and the API.
-pub(super) async fn follow(app: &App, user: &User, form: &FollowForm) -> Result<(), Failure> {
+pub(super) async fn follow(app: &App, user: &User, form: &FollowForm) -> Result<(), RequestError> {
     follows::follow(&app.site, app.moment(), user, &form.username).await.map_err(unknown_name)
 }
 
 /// Unfollows a user, for both the form and the API.
-pub(super) async fn unfollow(app: &App, user: &User, form: &FollowForm) -> Result<(), Failure> {
+pub(super) async fn unfollow(app: &App, user: &User, form: &FollowForm) -> Result<(), RequestError> {
     follows::unfollow(&app.site, app.moment(), user, &form.username).await.map_err(unknown_name)
 }
 
-/// The failure of what is asked of a user by name.
-pub(super) fn unknown_name(error: Error) -> Failure {
+/// The error for an action on a user who is given by name.
+pub(super) fn unknown_name(error: Error) -> RequestError {
     match error {
-        Error::Refused(Refusal::NoSuchUser) => Failure::NobodyOfThatName,
+        Error::Refused(Refusal::NoSuchUser) => RequestError::UnknownUsername,
         other => other.into(),
     }
 }
@@ -191,33 +196,33 @@ pub(super) async fn vote_site(
     address: IpAddr,
     user: &User,
     form: SiteVoteForm,
-) -> Result<(), Failure> {
+) -> Result<(), RequestError> {
     Ok(sites::vote_as(&app.site, app.now(), address, user, &form.into()).await?)
 }
 
 /// Bans a voter or lifts the ban, for both the form and the API. Returns whether all
-/// votes have been updated; if not, that continues after the response.
+/// votes have been updated; if not, the update continues after the response.
 pub(super) async fn ban_voter(
     app: &App,
     user: User,
     form: &VoterForm,
     is_ban: bool,
-) -> Result<bool, Failure> {
+) -> Result<bool, RequestError> {
     let (site, now, voter) = (app.site.clone(), app.now(), form.user_id);
-    let moving = tokio::spawn(async move {
-        let moved = if is_ban {
+    let task = tokio::spawn(async move {
+        let result = if is_ban {
             sites::ban(&site, now, &user, voter).await
         } else {
             sites::unban(&site, now, &user, voter).await
         };
-        if let Err(error @ (Error::Store(_) | Error::Busy | Error::Internal(_))) = &moved {
+        if let Err(error @ (Error::Store(_) | Error::Busy | Error::Internal(_))) = &result {
             tracing::warn!(%error, "ban interrupted; repeat it or restart the server to continue");
         }
-        moved
+        result
     });
-    match tokio::time::timeout(PATIENCE, moving).await {
-        Ok(Ok(moved)) => Ok(moved.map(|()| true)?),
-        Ok(Err(_)) => Err(Failure::Panic),
+    match tokio::time::timeout(LONG_ACTION_WAIT, task).await {
+        Ok(Ok(result)) => Ok(result.map(|()| true)?),
+        Ok(Err(_)) => Err(RequestError::Panic),
         Err(_) => Ok(false),
     }
 }
@@ -227,6 +232,6 @@ pub(super) async fn change_voting_settings(
     app: &App,
     user: &User,
     form: VotingSettingsForm,
-) -> Result<(), Failure> {
+) -> Result<(), RequestError> {
     Ok(sites::change_settings(&app.site, app.now(), user, form.into()).await?)
 }

@@ -1,8 +1,8 @@
-//! The address a request comes from, which limits are counted by.
+//! The client address of a request, which rate limits count by.
 //!
-//! `X-Forwarded-For` is a claim. It is believed only as far as proxies that the
-//! operator trusts have written it: from the right, up to and including the
-//! first address that is not one of theirs.
+//! A client can send any `X-Forwarded-For`. Only the part that the operator's trusted
+//! proxies wrote is used: from the right, up to and including the first address that is
+//! not a trusted proxy.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,10 +12,9 @@ use ipnet::IpNet;
 /// The client's address: the peer's own, or, behind a trusted proxy, the
 /// rightmost address in `X-Forwarded-For` that is not trusted.
 ///
-/// `forwarded_for` are the values of the header in the order of the request.
-/// An entry that is not an address stops the walk: what was found until then is
-/// the answer. IPv4 addresses in IPv6 clothes are unmapped, so that nobody
-/// counts twice.
+/// `forwarded_for` contains the values of the header in the order of the request. At an
+/// entry that is not an address, the last address before it is returned. IPv4-mapped IPv6
+/// addresses are converted to IPv4, so that a client counts only once.
 pub fn client_address<'a>(
     peer: IpAddr,
     forwarded_for: impl Iterator<Item = &'a HeaderValue>,
@@ -44,7 +43,7 @@ pub fn client_address<'a>(
     client
 }
 
-/// An address, with or without a port or brackets, as proxies write them.
+/// Parses an address as proxies write it, with or without a port or brackets.
 fn parse_entry(entry: &str) -> Option<IpAddr> {
     let bare = entry.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(entry);
     let address = bare.parse().ok().or_else(|| entry.parse::<SocketAddr>().ok().map(|socket| socket.ip()))?;
@@ -63,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_believed_only_from_a_trusted_peer() {
+    fn the_header_is_used_only_from_a_trusted_peer() {
         assert_eq!(client("203.0.113.9", &["198.51.100.1"], &[]), "203.0.113.9");
         assert_eq!(client("203.0.113.9", &["198.51.100.1"], &["10.0.0.0/8"]), "203.0.113.9");
         assert_eq!(client("10.0.0.1", &["198.51.100.1"], &["10.0.0.0/8"]), "198.51.100.1");
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_entry_stops_the_walk() {
+    fn addresses_left_of_a_malformed_entry_are_ignored() {
         let table: &[(&[&str], &str)] = &[
             (&["1.1.1.1, unknown"], "10.0.0.1"),
             (&[""], "10.0.0.1"),
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn mapped_addresses_are_unmapped() {
+    fn mapped_addresses_become_ipv4() {
         assert_eq!(client("::ffff:203.0.113.9", &[], &[]), "203.0.113.9");
         assert_eq!(client("::ffff:10.0.0.1", &["::ffff:1.1.1.1"], &["10.0.0.0/8"]), "1.1.1.1");
         assert_eq!(client("::ffff:10.0.0.1", &["1.1.1.1, ::ffff:10.0.0.2"], &["10.0.0.0/8"]), "1.1.1.1");

@@ -1,7 +1,7 @@
-//! The JSON faces of the site: forms in, `{"status": "ok", ...}` out.
+//! The JSON API: forms in, `{"status": "ok", ...}` out.
 //!
-//! `docs/api.md` describes every call. Errors are answered by
-//! [`super::error`], with HTTP 200 where a rule of the site says no.
+//! `docs/api.md` describes every call. [`super::error`] makes the responses of failed
+//! calls, with HTTP 200 if a rule of the site refused the call.
 
 pub mod accounts;
 pub mod articles;
@@ -13,19 +13,19 @@ pub mod timelines;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The status of every answer that is not a failure.
+/// The status of a successful call.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 pub enum Status {
-    /// Done.
+    /// The call succeeded.
     #[serde(rename = "ok")]
     Ok,
 }
 
-/// An answer that it is done, with nothing else to tell.
+/// The response of a successful call that returns nothing else.
 #[derive(Serialize, ToSchema)]
-pub struct Done {
+#[schema(as = Done)]
+pub struct DoneResponse {
     status: Status,
 }
 
-/// It is done.
-const DONE: Done = Done { status: Status::Ok };
+const DONE: DoneResponse = DoneResponse { status: Status::Ok };

@@ -1,20 +1,20 @@
-//! Style, script and icon: part of the program, served under names that carry
-//! a digest of their content, so that browsers may keep them for ever.
+//! The style sheet, the script and the icon. They are part of the program, and their names
+//! contain a digest of their content, so that browsers can cache them for ever.
 
-use super::error::Failure;
+use super::error::RequestError;
 use super::path::PathOf;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse;
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
-/// The logo as SVG, also to be drawn into pages.
+/// The logo as SVG, also used inline in pages.
 pub const LOGO: &str = include_str!("../assets/logo.svg");
 
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const FOR_A_DAY: HeaderValue = HeaderValue::from_static("public, max-age=86400");
 const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
-/// Nothing here depends on who asks.
+/// The files depend on nothing else in the request.
 const VARY: (HeaderName, HeaderValue) = (header::VARY, HeaderValue::from_static("accept-encoding"));
 
 /// A file that pages refer to.
@@ -34,7 +34,7 @@ pub struct Assets {
     pub icon: Asset,
 }
 
-/// The files, named once.
+/// The files. Their names are computed once.
 pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     style: Asset::new(
         "app",
@@ -66,23 +66,23 @@ impl Asset {
 }
 
 /// GET /assets/:file.
-pub async fn file(PathOf(file): PathOf<String>) -> Result<impl IntoResponse, Failure> {
+pub async fn file(PathOf(file): PathOf<String>) -> Result<impl IntoResponse, RequestError> {
     let Assets { style, script, icon } = &*ASSETS;
     let asset = [style, script, icon]
         .into_iter()
         .find(|asset| asset.path.strip_prefix("/assets/") == Some(file.as_str()))
-        .ok_or(Failure::NotFound)?;
+        .ok_or(RequestError::NotFound)?;
     let headers =
         [(header::CONTENT_TYPE, asset.content_type.clone()), (header::CACHE_CONTROL, FOR_EVER), VARY];
     Ok((headers, asset.content))
 }
 
-/// GET /favicon.ico: the icon for those who do not read the page's head.
+/// GET /favicon.ico: the icon for clients that do not read the page's head.
 pub async fn favicon() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, SVG), (header::CACHE_CONTROL, FOR_A_DAY), VARY], LOGO)
 }
 
-/// GET /robots.txt: keeps crawlers out of forms and of what only repeats.
+/// GET /robots.txt: keeps crawlers away from forms and personal pages.
 pub async fn robots() -> impl IntoResponse {
     ([(header::CACHE_CONTROL, FOR_A_DAY), VARY], ROBOTS)
 }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_carry_a_digest_of_the_content() {
+    fn names_contain_a_digest_of_the_content() {
         let one = Asset::new("app", "css", "a{}", SVG);
         let other = Asset::new("app", "css", "b{}", SVG);
         assert_ne!(one.path(), other.path());
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_needs_nothing_that_the_policy_forbids() {
+    fn the_script_complies_with_the_content_security_policy() {
         let script = ASSETS.script.content;
         for forbidden in ["eval(", "innerHTML", "document.write", ".style"] {
             assert!(!script.contains(forbidden), "{forbidden}");

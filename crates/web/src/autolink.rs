@@ -1,15 +1,13 @@
-//! User text on a page: escaped, its http(s) URLs made links.
+//! Renders user text: escaped, with http(s) URLs as links.
 //!
-//! Line breaks stay line breaks; the style sheet shows them with
-//! `white-space: pre-wrap`.
+//! Line breaks are kept; the style sheet shows them with `white-space: pre-wrap`.
 
 use crate::pages::fragments::LinkTarget;
 use crate::pages::parts::OUTSIDE;
 use maud::{Markup, html};
 use tidings_domain::values::mentions::{Piece, text_and_links};
 
-/// Renders plain text with its http and https URLs as links, which open in new
-/// windows for those who want that.
+/// Renders plain text with its http and https URLs as links.
 #[must_use]
 pub fn autolink(text: &str, links: LinkTarget) -> Markup {
     html! {
@@ -77,7 +75,7 @@ mod tests {
         }
     }
 
-    /// The rendered text without its links, and what the links point to.
+    /// The rendered text without its links, and the addresses of the links.
     fn taken_apart(html: &str) -> (String, Vec<String>) {
         let mut text = String::new();
         let mut targets = Vec::new();

@@ -6,10 +6,10 @@ use cookie::{Cookie, SameSite};
 
 /// The name of the session cookie.
 pub const SESSION_COOKIE: &str = "auth";
-/// How long a browser keeps it; the session itself ends with a logout.
+/// How long a browser stores the cookie, in days. The session itself ends with a logout.
 const COOKIE_DAYS: i64 = 365;
 
-/// The session token that came with a request.
+/// The session token of a request.
 #[must_use]
 pub fn session_token(headers: &HeaderMap) -> Option<String> {
     headers
@@ -21,13 +21,13 @@ pub fn session_token(headers: &HeaderMap) -> Option<String> {
         .map(|cookie| cookie.value().to_owned())
 }
 
-/// The header that gives a browser the session.
+/// The header that sets the session cookie.
 #[must_use]
 pub fn session_cookie(app: &App, token: &str) -> HeaderValue {
     header_value(cookie(app, token, COOKIE_DAYS))
 }
 
-/// The header that takes the session away.
+/// The header that deletes the session cookie.
 #[must_use]
 pub fn no_session_cookie(app: &App) -> HeaderValue {
     header_value(cookie(app, "", 0))
@@ -44,6 +44,6 @@ fn cookie<'a>(app: &App, token: &'a str, days: i64) -> Cookie<'a> {
 }
 
 fn header_value(cookie: Cookie<'_>) -> HeaderValue {
-    // Tokens are hex digits and the attributes are ours: always a valid header.
+    // Cannot fail: tokens are hex digits, and the attributes are valid in a header.
     HeaderValue::from_str(&cookie.to_string()).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

@@ -1,7 +1,7 @@
 //! Every way a request can fail, and the response to it: the one place where an
 //! error becomes a status, a page or JSON.
 //!
-//! A handler returns a [`Failure`]; the [`answer`] layer, which knows the
+//! A handler returns a [`RequestError`]; the [`error_responses`] middleware, which knows the
 //! request, turns it into JSON for programs (below `/api/`; for browser extensions
 //! in the form of `reputation.rs`) and into a page elsewhere.
 
@@ -28,7 +28,7 @@ use utoipa::ToSchema;
 
 /// Why a request failed.
 #[derive(Debug, Clone)]
-pub enum Failure {
+pub enum RequestError {
     /// The domain said no, or failed.
     Domain(Arc<Error>),
     /// A field is missing or wrong.
@@ -46,9 +46,9 @@ pub enum Failure {
     NotFound,
     /// The address does not accept this method.
     MethodNotAllowed,
-    /// Nobody has the given username. Unlike other refusals, this is an HTTP 404
+    /// No user has the given username. Unlike other refusals, this is an HTTP 404
     /// for programs too.
-    NobodyOfThatName,
+    UnknownUsername,
     /// The viewer has too many home pages open.
     TooManyStreams,
     /// The visitor must log in first.
@@ -59,23 +59,23 @@ pub enum Failure {
     CrossSite,
     /// The request took too long.
     Timeout,
-    /// A defect of ours.
+    /// A handler panicked.
     Panic,
 }
 
-impl From<Error> for Failure {
+impl From<Error> for RequestError {
     fn from(error: Error) -> Self {
         Self::Domain(Arc::new(error))
     }
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for RequestError {
     fn from(refusal: Refusal) -> Self {
         Error::from(refusal).into()
     }
 }
 
-impl From<Malformed> for Failure {
+impl From<Malformed> for RequestError {
     fn from(malformed: Malformed) -> Self {
         Self::Malformed(malformed)
     }
@@ -86,13 +86,13 @@ impl From<Malformed> for Failure {
 ///
 /// # Errors
 /// The failure itself, if the user cannot correct it.
-pub fn mendable(failure: Failure) -> Result<String, Failure> {
-    let mend = match &failure {
-        Failure::Domain(error) => is_for_the_user(error) || matches!(**error, Error::Busy),
-        Failure::Field { .. } => true,
+pub fn correctable_message(failure: RequestError) -> Result<String, RequestError> {
+    let is_correctable = match &failure {
+        RequestError::Domain(error) => is_for_the_user(error) || matches!(**error, Error::Busy),
+        RequestError::Field { .. } => true,
         _ => false,
     };
-    if mend { Ok(failure.message()) } else { Err(failure) }
+    if is_correctable { Ok(failure.message()) } else { Err(failure) }
 }
 
 /// Whether the request is at fault, so that the user can be told why.
@@ -100,7 +100,7 @@ const fn is_for_the_user(error: &Error) -> bool {
     matches!(error, Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_))
 }
 
-impl Failure {
+impl RequestError {
     /// The status of the response for a page.
     #[must_use]
     pub fn status(&self) -> StatusCode {
@@ -113,7 +113,7 @@ impl Failure {
             },
             Self::Field { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::NotFound | Self::NobodyOfThatName => StatusCode::NOT_FOUND,
+            Self::NotFound | Self::UnknownUsername => StatusCode::NOT_FOUND,
             Self::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::LoginRequired => StatusCode::UNAUTHORIZED,
@@ -140,12 +140,12 @@ impl Failure {
             Self::Domain(error) => match &**error {
                 Error::Store(KeyspaceError::Unavailable(_)) => UNAVAILABLE.to_owned(),
                 Error::Store(_) | Error::Internal(_) => INTERNAL.to_owned(),
-                told => told.to_string(),
+                error => error.to_string(),
             },
             Self::Field { name, expected } => format!("the field {name} is wrong: {expected}"),
             Self::Malformed(malformed) => malformed.to_string(),
             Self::TooLarge => "the request is too large".to_owned(),
-            Self::NobodyOfThatName => Refusal::NoSuchUser.to_string(),
+            Self::UnknownUsername => Refusal::NoSuchUser.to_string(),
             Self::TooManyStreams => "you have too many home pages open. Close one and try again".to_owned(),
             Self::NotFound => "nothing is at this address".to_owned(),
             Self::MethodNotAllowed => "this address does not accept this kind of request".to_owned(),
@@ -166,7 +166,7 @@ impl Failure {
         match self {
             Self::Domain(error) => match &**error {
                 Error::Store(KeyspaceError::Unavailable(reason)) => {
-                    if is_news(now) {
+                    if is_first_this_second(now) {
                         tracing::warn!(%method, path, reason, "store unavailable");
                     }
                 }
@@ -238,8 +238,8 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
     }
 }
 
-impl IntoResponse for Failure {
-    /// A bare status that carries the failure to the [`answer`] layer.
+impl IntoResponse for RequestError {
+    /// A bare status that carries the failure to the [`error_responses`] middleware.
     fn into_response(self) -> Response {
         let mut response = self.status().into_response();
         response.extensions_mut().insert(self);
@@ -247,23 +247,23 @@ impl IntoResponse for Failure {
     }
 }
 
-/// The layer that turns failures into pages or JSON: those of handlers, panics and
+/// Middleware that turns failures into pages or JSON: those of handlers, panics and
 /// timeouts.
-pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Response {
+pub async fn error_responses(State(app): State<App>, request: Request, next: Next) -> Response {
     let (method, address) = (request.method().clone(), request.uri().clone());
     let limit = app.settings.request_timeout;
     let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
     let failure = match tokio::time::timeout(limit, handled).await {
-        Ok(Ok(mut response)) => match response.extensions_mut().remove::<Failure>() {
+        Ok(Ok(mut response)) => match response.extensions_mut().remove::<RequestError>() {
             Some(failure) => failure,
             None => return response,
         },
-        Ok(Err(_)) => Failure::Panic,
-        Err(_) => Failure::Timeout,
+        Ok(Err(_)) => RequestError::Panic,
+        Err(_) => RequestError::Timeout,
     };
     let path = address.path();
-    let face = Face::of(path);
-    if matches!(failure, Failure::LoginRequired) && face == Face::Page {
+    let format_of_path = ErrorFormat::of(path);
+    if matches!(failure, RequestError::LoginRequired) && format_of_path == ErrorFormat::Page {
         let wanted = address.path_and_query().map_or(path, PathAndQuery::as_str);
         let back = if method == Method::GET { wanted } else { "/" };
         return Redirect::to(&pages::login_address(back)).into_response();
@@ -275,26 +275,28 @@ pub async fn answer(State(app): State<App>, request: Request, next: Next) -> Res
     if let Some(request_id) = &request_id {
         message = sentence(&format!("{INTERNAL} (request {request_id})"));
     }
-    let mut answer = match face {
-        Face::Page => (failure.status(), pages::error_page(&app.settings.site, failure.status(), &message))
-            .into_response(),
-        Face::Api => {
-            let body = ErrorAnswer { status: ErrorStatus::Err, error: message };
+    let mut response = match format_of_path {
+        ErrorFormat::Page => {
+            (failure.status(), pages::error_page(&app.settings.site, failure.status(), &message))
+                .into_response()
+        }
+        ErrorFormat::Api => {
+            let body = ErrorResponse { status: ErrorStatus::Err, error: message };
             (failure.api_status(), Json(body)).into_response()
         }
-        Face::Documented => reputation::documented_failure(&failure, &message),
-        Face::Deployed => reputation::deployed_failure(&failure, &message),
+        ErrorFormat::Documented => reputation::documented_failure(&failure, &message),
+        ErrorFormat::Deployed => reputation::deployed_failure(&failure, &message),
     };
     if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
-        answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
     }
-    answer
+    response
 }
 
 /// A failure: `{"status": "err", ...}`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Error)]
-pub struct ErrorAnswer {
+pub struct ErrorResponse {
     status: ErrorStatus,
     /// A sentence to show to a person.
     #[schema(value_type = values::Message)]
@@ -310,7 +312,7 @@ enum ErrorStatus {
 
 /// The form in which an address reports failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Face {
+enum ErrorFormat {
     Page,
     Api,
     /// The calls of browser extensions as they were documented.
@@ -319,7 +321,7 @@ enum Face {
     Deployed,
 }
 
-impl Face {
+impl ErrorFormat {
     /// Decided by the address alone, so that it also works for requests that reached
     /// no handler. The calls of extensions are those of `router.rs`.
     fn of(path: &str) -> Self {
@@ -334,7 +336,7 @@ impl Face {
 
 /// Whether nothing about the store has been logged in this second: while it is
 /// unavailable every request fails, and one log line is enough.
-fn is_news(now: Timestamp) -> bool {
+fn is_first_this_second(now: Timestamp) -> bool {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.swap(now.0, Ordering::Relaxed) != now.0
 }
@@ -369,7 +371,7 @@ mod tests {
     use tower_service::Service;
 
     /// The status and body of the response when a handler panics or hangs.
-    async fn answered(path: &'static str, seconds: u64) -> (StatusCode, String) {
+    async fn response_to(path: &'static str, seconds: u64) -> (StatusCode, String) {
         let store = Store::in_memory().await.unwrap();
         let settings = Settings { request_timeout: Duration::from_secs(seconds), ..settings() };
         let site = Site::new(store, Rules::default(), PasswordWorker::default());
@@ -378,7 +380,7 @@ mod tests {
         let mut router = Router::new()
             .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
             .route("/hangs", get(async || std::future::pending::<Response>().await))
-            .layer(from_fn_with_state(app, answer));
+            .layer(from_fn_with_state(app, error_responses));
         let request = Request::builder().uri(path).body(Body::empty()).unwrap();
         let response = router.call(request).await.unwrap();
         let status = response.status();
@@ -398,17 +400,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_handler_that_panics_is_our_mistake_with_a_number() {
-        let (status, text) = answered("/api/panics", 60).await;
+    async fn a_panic_gives_a_500_with_a_request_id() {
+        let (status, text) = response_to("/api/panics", 60).await;
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
         assert!(text.contains(&format!("{} (request ", sentence(INTERNAL).trim_end_matches('.'))), "{text}");
         assert!(!text.contains("a mistake of ours"), "{text}");
     }
 
     #[tokio::test]
-    async fn a_handler_that_takes_too_long_is_answered_with_a_page() {
-        let (status, text) = answered("/hangs", 0).await;
+    async fn a_slow_handler_gives_a_503_page() {
+        let (status, text) = response_to("/hangs", 0).await;
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
-        assert!(text.contains(&Failure::Timeout.message()), "{text}");
+        assert!(text.contains(&RequestError::Timeout.message()), "{text}");
     }
 }

@@ -1,15 +1,16 @@
 //! For feed readers: the latest stories as RSS 2.0 and Atom, the lists of articles
 //! and a user's tweets as Atom.
 //!
-//! They are the same for everybody, so shared caches may store them.
+//! Feeds are the same for everyone, so shared caches may store them.
 
 use super::App;
-use super::error::Failure;
+use super::error::RequestError;
 use super::pages::articles::{described, feed_address, list_address};
 use super::pages::parts::{moment, news_address};
 use super::pages::profile_address;
 use super::pages::tweets::{posted_at, tweet_address};
 use super::path::{AtName, PathOf};
+use crate::limits::{FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS};
 use crate::settings::SiteSettings;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -26,13 +27,6 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::topic::TopicChoice;
 
-/// Stories in a feed.
-const ITEMS: u64 = 30;
-/// Tweets in a feed.
-const TWEETS: usize = 30;
-/// Characters of a tweet that become the title of its entry.
-const TITLE: usize = 80;
-
 const ATOM: &str = "application/atom+xml; charset=utf-8";
 
 const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {
@@ -44,13 +38,13 @@ const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {
 }
 
 /// GET /rss.
-pub async fn rss(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+pub async fn rss(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
     let lines = latest(&app).await?;
     Ok((headers("application/rss+xml; charset=utf-8"), rss_document(&app.settings.site, &lines)))
 }
 
 /// GET /atom.
-pub async fn atom(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+pub async fn atom(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
     let lines = latest(&app).await?;
     let site = &app.settings.site;
     let feed = AtomFeed { title: &site.name, page: "/", own: "/atom" };
@@ -58,12 +52,12 @@ pub async fn atom(State(app): State<App>) -> Result<impl IntoResponse, Failure> 
 }
 
 /// GET /best/atom.
-pub async fn best(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+pub async fn best(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
     articles(&app, None, ArticleOrder::Score).await
 }
 
 /// GET /best/new/atom.
-pub async fn newest(State(app): State<App>) -> Result<impl IntoResponse, Failure> {
+pub async fn newest(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
     articles(&app, None, ArticleOrder::Time).await
 }
 
@@ -71,7 +65,7 @@ pub async fn newest(State(app): State<App>) -> Result<impl IntoResponse, Failure
 pub async fn best_of_topics(
     PathOf(topics): PathOf<TopicChoice>,
     State(app): State<App>,
-) -> Result<impl IntoResponse, Failure> {
+) -> Result<impl IntoResponse, RequestError> {
     articles(&app, Some(topics), ArticleOrder::Score).await
 }
 
@@ -79,16 +73,16 @@ pub async fn best_of_topics(
 pub async fn newest_of_topics(
     PathOf(topics): PathOf<TopicChoice>,
     State(app): State<App>,
-) -> Result<impl IntoResponse, Failure> {
+) -> Result<impl IntoResponse, RequestError> {
     articles(&app, Some(topics), ArticleOrder::Time).await
 }
 
-/// The first page of a list of articles, for no viewer in particular.
+/// The first page of a list of articles, without a viewer.
 async fn articles(
     app: &App,
     topics: Option<TopicChoice>,
     order: ArticleOrder,
-) -> Result<impl IntoResponse + use<>, Failure> {
+) -> Result<impl IntoResponse + use<>, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let page = match &topics {
         Some(topics) => lists::of_topics(&mut visit, topics, order, PageNumber::FIRST).await?,
@@ -114,18 +108,18 @@ async fn articles(
 pub async fn of_user(
     PathOf(AtName(name)): PathOf<AtName>,
     State(app): State<App>,
-) -> Result<impl IntoResponse, Failure> {
+) -> Result<impl IntoResponse, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let user = users::profile(&mut visit, &name).await?.user.clone();
-    let lines = reading::of_user(&mut visit, user.id, &Window::newest(TWEETS)).await?.lines;
+    let lines = reading::of_user(&mut visit, user.id, &Window::newest(FEED_TWEETS)).await?.lines;
     let document = tweets_document(&app.settings.site, &user.username, user.ctime, &lines);
     Ok((headers(ATOM), document))
 }
 
-/// The latest stories, for no viewer in particular.
-async fn latest(app: &App) -> Result<Vec<NewsLine>, Failure> {
+/// The latest stories, without a viewer.
+async fn latest(app: &App) -> Result<Vec<NewsLine>, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
-    let mut lines = news::lists::latest(&mut visit, 0, ITEMS).await?.lines;
+    let mut lines = news::lists::latest(&mut visit, 0, FEED_STORIES).await?.lines;
     lines.retain(|line| !line.news.deleted);
     Ok(lines)
 }
@@ -158,8 +152,8 @@ impl Xml {
     }
 }
 
-/// Text for an element or an attribute; characters that XML 1.0 does not
-/// allow, not even escaped, are left out.
+/// Escapes text for an element or an attribute, and removes characters that XML 1.0 does
+/// not allow even when escaped.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars().filter(|character| is_xml(*character)) {
@@ -179,7 +173,7 @@ const fn is_xml(character: char) -> bool {
         '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
 }
 
-/// Where a story leads to: its link in plain ASCII, or its thread.
+/// The link of a story in plain ASCII, or the address of its thread.
 fn target(line: &NewsLine, thread: &str) -> String {
     line.news
         .link()
@@ -280,10 +274,10 @@ impl AtomFeed<'_> {
     }
 }
 
-/// The first line of a tweet, shortened if it is long: an entry needs a title.
+/// The title of a tweet's entry: its first line, shortened.
 fn title_of(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
-    match line.char_indices().nth(TITLE) {
+    match line.char_indices().nth(FEED_TITLE_CHARACTERS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),
     }
@@ -338,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_escaped_and_what_xml_forbids_is_left_out() {
+    fn text_is_escaped_and_forbidden_characters_are_removed() {
         for feed in both("<a> & \"b\" ]]> \u{0}\u{b}\u{fffe}c", "http://a.com/?x=1&y=<\u{1}>") {
             assert!(feed.contains("&lt;a&gt; &amp; &quot;b&quot; ]]&gt; c</title>"), "{feed}");
             assert!(feed.chars().all(is_xml), "{feed}");
@@ -347,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_have_absolute_links_and_right_dates() {
+    fn entries_have_absolute_links_and_correct_dates() {
         let [rss, atom] = both("t", "https://a.com/ü");
         for part in [
             "<link>https://a.com/%C3%BC</link>",
@@ -369,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_leads_to_its_thread_and_never_to_a_script() {
+    fn a_story_without_a_web_link_links_to_its_thread() {
         for url in ["text://hello <b>", "javascript:alert(1)"] {
             for feed in both("t", url) {
                 assert!(feed.contains("http://localhost:8080/news/5"), "{feed}");

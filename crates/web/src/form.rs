@@ -1,41 +1,35 @@
-//! The fields of a form or a query string, read strictly.
+//! Strict parsing of forms and query strings.
 //!
-//! A field may come once. Names with brackets, which other frameworks turn
-//! into arrays and objects, are refused, and so is everything that is not
-//! UTF-8: nobody downstream has to think of them.
+//! Repeated fields, names with brackets (which other frameworks turn into arrays and
+//! objects) and text that is not UTF-8 are rejected, so that handlers need not handle them.
 
-use super::error::Failure;
+use super::error::RequestError;
+use crate::limits::{MAX_FIELDS, SHOWN_NAME_CHARACTERS};
 use percent_encoding::percent_decode;
-
-/// The largest body that any form of the site needs: the longest URL and text,
-/// each character of four bytes and percent-encoded, and some room.
-pub const BODY_LIMIT: usize = 128 * 1024;
-/// The most fields in one form.
-const MAX_FIELDS: usize = 32;
 
 /// The fields of a form, in their order.
 #[derive(Default)]
 pub struct Fields(Vec<(String, String)>);
 
-/// Why a body is no form.
+/// Why a body is not a valid form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// A name or a value is not UTF-8 after decoding.
     #[error("the form is not UTF-8")]
     NotUtf8,
-    /// The field came more than once.
+    /// The field appears more than once.
     #[error("the field {0:?} appears more than once")]
     Repeated(String),
     /// The field's name has brackets.
     #[error("the field {0:?} has brackets in its name, which are not allowed")]
     Array(String),
-    /// More fields than any form has.
+    /// The form has more fields than any form of the site.
     #[error("the form has more than {MAX_FIELDS} fields")]
     TooManyFields,
-    /// The body is of another content type than a form.
+    /// The content type is not that of a form.
     #[error("the body must be application/x-www-form-urlencoded")]
     NotAForm,
-    /// The body must be JSON, and is not.
+    /// The body is not JSON, as it must be.
     #[error("the body is not JSON: {0}")]
     NotJson(String),
 }
@@ -49,19 +43,19 @@ pub trait FromFields: Sized {
     ///
     /// # Errors
     /// A failure that names the first field that is missing or wrong.
-    fn from_fields(fields: &Fields) -> Result<Self, Failure>;
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError>;
 }
 
 /// No fields at all.
 impl FromFields for () {
-    fn from_fields(_: &Fields) -> Result<Self, Failure> {
+    fn from_fields(_: &Fields) -> Result<Self, RequestError> {
         Ok(())
     }
 }
 
 /// The fields of one form that two types describe.
 impl<A: FromFields, B: FromFields> FromFields for (A, B) {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok((A::from_fields(fields)?, B::from_fields(fields)?))
     }
 }
@@ -98,31 +92,31 @@ impl Fields {
     ///
     /// # Errors
     /// A failure that names the field that is missing or wrong.
-    pub fn read<T: FromFields>(&self) -> Result<T, Failure> {
+    pub fn read<T: FromFields>(&self) -> Result<T, RequestError> {
         T::from_fields(self)
     }
 
-    /// A field's value, if the field came.
+    /// A field's value, if the field is present.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// A field's value, empty when the field did not come.
+    /// A field's value; empty if the field is missing.
     #[must_use]
     pub fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
 
-    /// A field that must come.
+    /// The value of a required field.
     ///
     /// # Errors
     /// A failure that names the field.
-    pub fn required(&self, name: &'static str) -> Result<&str, Failure> {
-        self.get(name).ok_or(Failure::Field { name, expected: "it is missing" })
+    pub fn required(&self, name: &'static str) -> Result<&str, RequestError> {
+        self.get(name).ok_or(RequestError::Field { name, expected: "it is missing" })
     }
 
-    /// A field that must come and be of a kind.
+    /// The parsed value of a required field.
     ///
     /// # Errors
     /// A failure that names the field and says what is expected.
@@ -130,25 +124,25 @@ impl Fields {
         &self,
         name: &'static str,
         expected: &'static str,
-    ) -> Result<T, Failure> {
-        self.required(name)?.parse().map_err(|_| Failure::Field { name, expected })
+    ) -> Result<T, RequestError> {
+        self.required(name)?.parse().map_err(|_| RequestError::Field { name, expected })
     }
 
-    /// A field that may be missing, and else must be of a kind.
+    /// The parsed value of an optional field.
     ///
     /// # Errors
     /// A failure that names the field and says what is expected.
-    pub fn parsed_if_there<T: std::str::FromStr>(
+    pub fn parsed_optional<T: std::str::FromStr>(
         &self,
         name: &'static str,
         expected: &'static str,
-    ) -> Result<Option<T>, Failure> {
+    ) -> Result<Option<T>, RequestError> {
         if self.get(name).is_some() { self.parsed(name, expected).map(Some) } else { Ok(None) }
     }
 }
 
 impl std::fmt::Debug for Fields {
-    /// Names only: values may be passwords.
+    /// Shows only names, because values may be passwords.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
     }
@@ -159,9 +153,9 @@ fn decode(encoded: &[u8]) -> Result<String, Malformed> {
     String::from_utf8(percent_decode(&spaced).collect()).map_err(|_| Malformed::NotUtf8)
 }
 
-/// A name from outside, short enough for an error message.
+/// A field name, shortened for an error message.
 fn shown(name: &str) -> String {
-    name.chars().take(40).collect()
+    name.chars().take(SHOWN_NAME_CHARACTERS).collect()
 }
 
 #[cfg(test)]
@@ -170,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_is_names_and_values() {
+    fn names_and_values_are_decoded() {
         let fields = Fields::parse(b"title=a+b%26c&url=&empty&text=1%0D%0A2=3").unwrap();
         assert_eq!(fields.get("title"), Some("a b&c"));
         assert_eq!(fields.get("url"), Some(""));
@@ -180,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_form_is_refused() {
+    fn malformed_forms_are_rejected() {
         let check = |encoded: &[u8], expected: Malformed| {
             assert_eq!(Fields::parse(encoded).unwrap_err(), expected);
         };
@@ -195,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn values_do_not_show_in_debug_output() {
+    fn debug_output_contains_no_values() {
         let fields = Fields::parse(b"password=hunter22").unwrap();
         assert_eq!(format!("{fields:?}"), r#"["password"]"#);
     }

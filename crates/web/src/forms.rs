@@ -11,7 +11,7 @@ pub mod sites;
 pub mod timelines;
 pub mod topics;
 
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::local_path::LocalPath;
 
@@ -19,21 +19,24 @@ use crate::local_path::LocalPath;
 ///
 /// # Errors
 /// A failure that names the field.
-pub fn id_or_none<T: std::str::FromStr>(fields: &Fields, name: &'static str) -> Result<Option<T>, Failure> {
+pub fn id_or_none<T: std::str::FromStr>(
+    fields: &Fields,
+    name: &'static str,
+) -> Result<Option<T>, RequestError> {
     match fields.required(name)? {
         "-1" => Ok(None),
         _ => fields.parsed(name, "it must be a number, or -1 for none").map(Some),
     }
 }
 
-/// Where a form leads to when it is done: a field of pages only.
+/// The page to redirect to after a form. Only pages send this field.
 pub struct Next {
-    /// The page, or the front page.
+    /// The page; the front page by default.
     pub next: LocalPath,
 }
 
 impl FromFields for Next {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { next: LocalPath::parse(fields.text("next")) })
     }
 }

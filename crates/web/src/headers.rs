@@ -1,4 +1,4 @@
-//! Headers that every answer carries.
+//! The headers of every response.
 
 use super::cors;
 use axum::extract::Request;
@@ -22,16 +22,16 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
         HeaderName::from_static("permissions-policy"),
         HeaderValue::from_static("camera=(), geolocation=(), microphone=()"),
     ),
-    // A page shows who is logged in: a shared cache must not keep it.
+    // A page shows who is logged in, so shared caches must not store it.
     (header::CACHE_CONTROL, PRIVATE),
 ];
 
-/// A browser may keep an answer but asks each time; nobody on the way keeps it.
+/// Browsers may store the response but must revalidate it; shared caches must not store it.
 pub const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
-/// The same, of an answer that a shared cache may keep and ask about.
+/// Browsers and shared caches may store the response but must revalidate it.
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, no-cache");
 
-/// The layer that sets them, and those for other origins.
+/// Middleware that sets these headers and those for other origins.
 pub async fn set_headers(request: Request, next: Next) -> Response {
     let mut response = cors::allow_any_origin(request, next).await;
     for (name, value) in HEADERS {

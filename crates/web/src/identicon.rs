@@ -1,6 +1,6 @@
-//! Avatars: a small drawing of our own, or the picture that a user keeps at
-//! Gravatar.
+//! Avatars: a generated drawing, or the user's picture at Gravatar.
 
+use crate::limits::GRAVATAR_PIXELS;
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
@@ -13,12 +13,10 @@ const COLOURS: [&str; 12] = [
 const ROWS: usize = 5;
 /// The left half and the middle; the right half is the left one mirrored.
 const DRAWN_COLUMNS: usize = 3;
-const GRAVATAR_MOST_PIXELS: u32 = 2048;
 
 /// A drawing of five by five squares, symmetric, the same for the same seed,
-/// as an SVG of `size` pixels. It holds nothing of the seed but its digest, so
-/// it is safe on a page whatever the seed is, and is hidden from screen
-/// readers: the name stands beside it.
+/// as an SVG of `size` pixels. Only the digest of the seed is used, so the SVG is safe for any
+/// seed. It is hidden from screen readers, because the name is next to it.
 #[must_use]
 pub fn identicon(seed: &str, size: u32) -> String {
     let digest = Sha256::digest(seed.as_bytes());
@@ -32,17 +30,17 @@ pub fn identicon(seed: &str, size: u32) -> String {
     )
 }
 
-/// The picture for an e-mail address at gravatar.com, `size` pixels wide, and a
-/// drawing by them where there is none.
+/// The address of the picture for an e-mail address at gravatar.com, `size` pixels wide.
+/// Without a picture, Gravatar returns a generated one.
 #[must_use]
 pub fn gravatar_url(email: &str, size: u32) -> String {
     let digest = hex::encode(Sha256::digest(email.trim().to_lowercase().as_bytes()));
-    let size = size.clamp(1, GRAVATAR_MOST_PIXELS);
+    let size = size.clamp(1, GRAVATAR_PIXELS);
     format!("https://www.gravatar.com/avatar/{digest}?s={size}&d=identicon")
 }
 
-/// The path of the filled squares: 15 bits decide, and are taken from further
-/// on in the digest while they give a drawing that is nearly empty or full.
+/// The path of the filled squares, from the first 15 bits of the digest that do not make
+/// the drawing nearly empty or full.
 fn squares(digest: &[u8]) -> String {
     let masks = digest.windows(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]) & 0x7fff);
     let mask = masks.clone().find(|mask| (5..=11).contains(&mask.count_ones())).unwrap_or(0x2d6b);
@@ -74,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_drawing_depends_on_the_seed_alone() {
+    fn the_drawing_depends_only_on_the_seed() {
         assert_eq!(identicon("antirez", 32), identicon("antirez", 32));
         let drawings: HashSet<String> =
             (0..500).map(|number| identicon(&format!("user{number}"), 32)).collect();
@@ -107,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn every_colour_can_be_seen_on_light_and_dark() {
+    fn every_colour_has_contrast_on_light_and_dark() {
         let channel = |hex: &str| {
             let value = f64::from(u8::from_str_radix(hex, 16).unwrap()) / 255.0;
             if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
@@ -124,7 +122,7 @@ mod tests {
 
     /// `printf %s antirez@example.com | sha256sum`
     #[test]
-    fn a_gravatar_is_named_by_the_digest_of_the_tidied_address() {
+    fn a_gravatar_url_contains_the_digest_of_the_normalized_address() {
         let expected = "https://www.gravatar.com/avatar/7ca5eaeb2505e4db3b48dfff0325f26793474aaf064e5fa9477ebd7d1e83a1c9?s=64&d=identicon";
         assert_eq!(gravatar_url("antirez@example.com", 64), expected);
         assert_eq!(gravatar_url("  Antirez@Example.COM ", 64), expected);

@@ -1,8 +1,9 @@
-//! JSON bodies, read strictly: the calls of the site that do not take forms.
+//! Strict parsing of JSON bodies, for the calls that do not take forms.
 
 use super::App;
-use super::error::Failure;
-use super::form::{BODY_LIMIT, Malformed};
+use super::error::RequestError;
+use super::form::Malformed;
+use super::limits::BODY_BYTES;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
@@ -16,41 +17,43 @@ use tidings_domain::values::voter_id::VoterId;
 pub struct Json(pub Value);
 
 impl FromRequest<App> for Json {
-    type Rejection = Failure;
+    type Rejection = RequestError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
         let body = read_body(request, app).await?;
         let json = serde_json::from_slice(&body);
         json.map(Self).map_err(|error| Malformed::NotJson(error.to_string()).into())
     }
 }
 
-/// Reads a body that is not too large; one that is announced as too large is
-/// refused before it is sent.
-pub async fn read_body(request: Request, app: &App) -> Result<Bytes, Failure> {
-    let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    if announced.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > BODY_LIMIT) {
-        return Err(Failure::TooLarge);
+/// Reads a body of at most [`BODY_BYTES`]. If `Content-Length` is larger, the body is not
+/// read at all.
+pub async fn read_body(request: Request, app: &App) -> Result<Bytes, RequestError> {
+    let content_length =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    if content_length.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > BODY_BYTES)
+    {
+        return Err(RequestError::TooLarge);
     }
-    Bytes::from_request(request, app).await.map_err(|_| Failure::TooLarge)
+    Bytes::from_request(request, app).await.map_err(|_| RequestError::TooLarge)
 }
 
-/// A member of a JSON object that must be there.
-pub fn member<'a>(json: &'a Value, name: &'static str) -> Result<&'a Value, Failure> {
-    json.get(name).ok_or(Failure::Field { name, expected: "it is missing" })
+/// A required member of a JSON object.
+pub fn member<'a>(json: &'a Value, name: &'static str) -> Result<&'a Value, RequestError> {
+    json.get(name).ok_or(RequestError::Field { name, expected: "it is missing" })
 }
 
-/// A member that is a text.
-pub fn text<'a>(json: &'a Value, name: &'static str) -> Result<&'a str, Failure> {
-    member(json, name)?.as_str().ok_or(Failure::Field { name, expected: "it must be a string" })
+/// A required member that is a string.
+pub fn text<'a>(json: &'a Value, name: &'static str) -> Result<&'a str, RequestError> {
+    member(json, name)?.as_str().ok_or(RequestError::Field { name, expected: "it must be a string" })
 }
 
-/// A member that is the UUID of a voter.
-pub fn voter(json: &Value, name: &'static str) -> Result<VoterId, Failure> {
-    text(json, name)?.parse().map_err(|_| Failure::Field { name, expected: "it must be a UUID" })
+/// A required member that is the UUID of a voter.
+pub fn voter(json: &Value, name: &'static str) -> Result<VoterId, RequestError> {
+    text(json, name)?.parse().map_err(|_| RequestError::Field { name, expected: "it must be a UUID" })
 }
 
-/// The name of a site.
-pub fn hostname(text: &str) -> Result<Hostname, Failure> {
+/// Parses the name of a site.
+pub fn hostname(text: &str) -> Result<Hostname, RequestError> {
     Hostname::parse(text).map_err(|error| Error::from(error).into())
 }

@@ -1,9 +1,8 @@
-//! The site over HTTP: pages for people, JSON for programs, both over the same
-//! calls of the domain.
+//! The site over HTTP: pages for people and JSON for programs, both on top of the same
+//! functions of the domain.
 
 mod actions;
 pub mod address;
-pub mod answers;
 pub mod api;
 pub mod assets;
 pub mod autolink;
@@ -16,6 +15,7 @@ pub mod forms;
 pub mod headers;
 pub mod identicon;
 pub mod json;
+pub mod limits;
 pub mod live;
 pub mod local_path;
 pub mod mail;
@@ -24,6 +24,7 @@ pub mod pages;
 pub mod paging;
 pub mod path;
 pub mod reputation;
+pub mod response_cache;
 pub mod router;
 pub mod server;
 pub mod settings;
@@ -39,7 +40,7 @@ use tidings_domain::site::Site;
 use tidings_domain::values::clock::{Moment, Timestamp};
 use tidings_keyspace::EngineClock;
 
-/// Everything that a request handler needs. Cheap to clone: one count for all of it.
+/// Everything that a request handler needs. Cheap to clone.
 #[derive(Clone)]
 pub struct App(Arc<AppParts>);
 
@@ -49,11 +50,11 @@ pub struct AppParts {
     pub site: Arc<Site>,
     /// The settings.
     pub settings: Settings,
-    /// Where mail goes; `None` when no relay is configured.
+    /// Sends mail; `None` if no relay is configured.
     pub mailer: Option<Arc<dyn SendMail>>,
-    /// The clock that visits are timed by.
+    /// The clock.
     pub clock: EngineClock,
-    /// Who has a home page open.
+    /// The open streams of home pages.
     pub live: Arc<live::Hub>,
 }
 

@@ -1,14 +1,14 @@
-//! Tells open home pages that there are new tweets, as server-sent events.
+//! Notifies open home pages of new tweets with server-sent events.
 //!
-//! There is one [`Hub`] in a process. It listens for new tweets while somebody
-//! has a home page open, asks once for each tweet whom of them it concerns, and
-//! passes it to their streams. A stream that waits costs a place in a map and
-//! nothing else.
+//! Each process has one [`Hub`]. While at least one stream is open, the hub subscribes to
+//! new tweets, looks up once per tweet which of the connected users follow its author, and
+//! sends it to their streams. An idle stream costs only an entry in a map.
 
 use super::App;
-use super::error::Failure;
+use super::error::RequestError;
 use super::form::Form;
 use super::paging::SinceQuery;
+use crate::limits::{STREAM_KEEP_ALIVE, STREAM_LIFETIME, STREAM_QUEUE, STREAMS_PER_USER};
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -16,7 +16,6 @@ use axum::response::{IntoResponse, Response};
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::live::{self, NewTweet};
@@ -28,26 +27,15 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 
-/// The most streams of one user at the same time.
-const STREAMS_PER_USER: usize = 8;
-/// What may wait for a stream. One that is behind by more ends, and the
-/// browser opens another.
-const WAITING: usize = 64;
-/// How often an idle stream sends a line that means nothing, so that proxies
-/// keep it open and a reader who is gone is noticed.
-const KEEP_ALIVE: Duration = Duration::from_secs(25);
-/// How long a stream lives. The browser opens another by itself, and is asked
-/// again who it is.
-const LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// Tells nginx not to collect the answer before it passes it on.
+/// Tells nginx not to buffer the response.
 const UNBUFFERED: (HeaderName, &str) = (HeaderName::from_static("x-accel-buffering"), "no");
 
-/// What a stream is told.
+/// A message to a stream.
 #[derive(Debug, Clone, Copy)]
-enum Told {
-    /// A tweet that the reader sees at home has arrived.
+enum StreamMessage {
+    /// A new tweet for the user's home timeline.
     Arrived(NewTweet),
-    /// Some may have arrived unheard.
+    /// New tweets may have been missed.
     Missed,
 }
 
@@ -59,43 +47,43 @@ pub struct Hub {
 
 #[derive(Default)]
 struct Streams {
-    /// Each with the number by which it is found again.
-    open: HashMap<UserId, Vec<(u64, Sender<Told>)>>,
-    opened: u64,
-    /// The task that listens; there is one while a stream is open.
+    /// The senders of each user's streams, with the number of the stream.
+    open: HashMap<UserId, Vec<(u64, Sender<StreamMessage>)>>,
+    next_number: u64,
+    /// The task that receives new tweets; present while a stream is open.
     listener: Option<AbortHandle>,
     is_closed: bool,
 }
 
 impl Hub {
     fn streams(&self) -> MutexGuard<'_, Streams> {
-        // Nothing panics while it holds the lock.
+        // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a stream, and begins to listen with the first.
-    fn open(self: &Arc<Self>, site: &Arc<Site>, reader: UserId) -> Result<Place, Failure> {
-        let mut guard = self.streams();
-        let streams = &mut *guard;
-        let (sender, told) = channel(WAITING);
-        let number = streams.opened;
-        // Without the sender the stream ends by itself.
+    /// Opens a stream. The first stream starts the task that receives new tweets.
+    fn open(self: &Arc<Self>, site: &Arc<Site>, reader: UserId) -> Result<StreamGuard, RequestError> {
+        let mut state = self.streams();
+        let streams = &mut *state;
+        let (sender, messages) = channel(STREAM_QUEUE);
+        let number = streams.next_number;
+        // After `close`, the sender is dropped here, which ends the stream.
         if !streams.is_closed {
             let of_reader = streams.open.entry(reader).or_default();
             if of_reader.len() >= STREAMS_PER_USER {
-                return Err(Failure::TooManyStreams);
+                return Err(RequestError::TooManyStreams);
             }
             of_reader.push((number, sender));
-            streams.opened += 1;
+            streams.next_number += 1;
             streams.listener.get_or_insert_with(|| {
                 let subscription = site.store.subscribe(live::CHANNEL);
                 tokio::spawn(listen(self.clone(), site.clone(), subscription)).abort_handle()
             });
         }
-        Ok(Place { hub: self.clone(), reader, number, told })
+        Ok(StreamGuard { hub: self.clone(), reader, number, messages })
     }
 
-    fn leave(&self, reader: UserId, number: u64) {
+    fn remove(&self, reader: UserId, number: u64) {
         let mut streams = self.streams();
         if let Some(of_reader) = streams.open.get_mut(&reader) {
             of_reader.retain(|(known, _)| *known != number);
@@ -114,17 +102,17 @@ impl Hub {
         self.streams().open.keys().copied().collect()
     }
 
-    /// Tells the streams of these readers. A stream that cannot take it ends.
-    fn tell(&self, readers: &[UserId], told: Told) {
+    /// Sends a message to the streams of these users. A stream with a full queue is closed.
+    fn send(&self, readers: &[UserId], message: StreamMessage) {
         let mut streams = self.streams();
         for reader in readers {
             if let Some(of_reader) = streams.open.get_mut(reader) {
-                of_reader.retain(|(_, stream)| stream.try_send(told).is_ok());
+                of_reader.retain(|(_, stream)| stream.try_send(message).is_ok());
             }
         }
     }
 
-    /// Ends all streams, and those to come at once: the server stops.
+    /// Closes all streams, now and in future, because the server is stopping.
     pub fn close(&self) {
         let mut streams = self.streams();
         streams.is_closed = true;
@@ -135,13 +123,13 @@ impl Hub {
     }
 }
 
-/// Passes on what arrives, until it is aborted.
+/// Sends new tweets to the streams until it is aborted.
 async fn listen(hub: Arc<Hub>, site: Arc<Site>, mut subscription: Subscription) {
     while let Some(notice) = subscription.next().await {
         let readers = hub.readers();
         let tweet: NewTweet = match notice {
             Notice::Missed => {
-                hub.tell(&readers, Told::Missed);
+                hub.send(&readers, StreamMessage::Missed);
                 continue;
             }
             Notice::Message(message) => match message.parse() {
@@ -153,55 +141,55 @@ async fn listen(hub: Arc<Hub>, site: Arc<Site>, mut subscription: Subscription) 
             },
         };
         match live::followers_among(&site, tweet.author, &readers).await {
-            Ok(concerned) => hub.tell(&concerned, Told::Arrived(tweet)),
+            Ok(concerned) => hub.send(&concerned, StreamMessage::Arrived(tweet)),
             Err(error) => {
                 tracing::debug!(%error, "cannot find out who follows the author of a new tweet");
-                hub.tell(&readers, Told::Missed);
+                hub.send(&readers, StreamMessage::Missed);
             }
         }
     }
 }
 
-/// A stream's place in the hub. It is given up when it is dropped.
-struct Place {
+/// A stream's registration in the hub. Dropping it removes the stream.
+struct StreamGuard {
     hub: Arc<Hub>,
     reader: UserId,
     number: u64,
-    told: Receiver<Told>,
+    messages: Receiver<StreamMessage>,
 }
 
-impl Drop for Place {
+impl Drop for StreamGuard {
     fn drop(&mut self) {
-        self.hub.leave(self.reader, self.number);
+        self.hub.remove(self.reader, self.number);
     }
 }
 
 /// One stream: how many tweets are newer than the newest on the page.
 struct Counter {
     app: App,
-    place: Place,
+    guard: StreamGuard,
     /// The newest tweet on the page.
     since: Cursor,
     /// How many are newer, once they have been counted.
     count: Option<u64>,
-    /// When the counting began, as a score.
+    /// When the last count in the store began, as a score.
     counted_at: f64,
     ends: Instant,
 }
 
 impl Counter {
-    /// Waits until the number is another one; `None` at the end.
+    /// Waits until the count changes; `None` at the end of the stream.
     async fn next(&mut self) -> Option<u64> {
         let shown = self.count;
         if shown.is_none() {
             self.recount().await?;
         }
         while self.count == shown {
-            let told = timeout_at(self.ends, self.place.told.recv()).await.ok()??;
-            let mut is_certain = self.add(told);
-            // What has come at the same time is one event.
-            while let Ok(told) = self.place.told.try_recv() {
-                is_certain &= self.add(told);
+            let message = timeout_at(self.ends, self.guard.messages.recv()).await.ok()??;
+            let mut is_certain = self.add(message);
+            // Messages that are already in the queue become one event.
+            while let Ok(message) = self.guard.messages.try_recv() {
+                is_certain &= self.add(message);
             }
             if !is_certain {
                 self.recount().await?;
@@ -210,14 +198,14 @@ impl Counter {
         self.count
     }
 
-    /// Counts what has arrived; `false` when only a look at the store can tell.
-    fn add(&mut self, told: Told) -> bool {
-        match told {
-            Told::Missed => false,
-            Told::Arrived(tweet) if tweet.cursor().order(&self.since).is_le() => true,
-            // It may have been there when they were counted.
-            Told::Arrived(tweet) if tweet.score <= self.counted_at => false,
-            Told::Arrived(_) => {
+    /// Counts a message; `false` if the tweets must be counted in the store.
+    fn add(&mut self, message: StreamMessage) -> bool {
+        match message {
+            StreamMessage::Missed => false,
+            StreamMessage::Arrived(tweet) if tweet.cursor().order(&self.since).is_le() => true,
+            // It may have been included in the last count.
+            StreamMessage::Arrived(tweet) if tweet.score <= self.counted_at => false,
+            StreamMessage::Arrived(_) => {
                 let most = u64::try_from(MAX_PAGE).unwrap_or(u64::MAX);
                 self.count = self.count.map(|count| count.saturating_add(1).min(most));
                 true
@@ -227,13 +215,13 @@ impl Counter {
 
     async fn recount(&mut self) -> Option<()> {
         self.counted_at = self.app.moment().as_score();
-        match live::count_newer(&self.app.site, self.place.reader, self.since).await {
+        match live::count_newer(&self.app.site, self.guard.reader, self.since).await {
             Ok(count) => {
                 self.count = Some(count);
                 Some(())
             }
             Err(error) => {
-                // The browser comes again.
+                // The browser will reconnect.
                 tracing::debug!(%error, "cannot count new tweets");
                 None
             }
@@ -242,25 +230,25 @@ impl Counter {
 }
 
 /// GET /home/events: since, the cursor of the newest tweet on the page, missing
-/// when there is none. An event `new` tells how many are newer, first at once
-/// and then whenever the number changes; 100 stands for 100 and more. Who is
-/// not logged in gets no content, at which browsers stop asking.
+/// when there is none. The event `new` contains the number of newer tweets, at once and
+/// whenever it changes; 100 means 100 or more. Without a session the response is 204, which
+/// stops browsers from reconnecting.
 pub async fn events(
     State(app): State<App>,
     mut visit: Visit,
     Form(query): Form<SinceQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let since = query.since.unwrap_or(Cursor { score: 0.0, id: 0 });
     let Some(reader) = visit.viewer().await?.map(|viewer| viewer.id) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let place = app.live.open(&app.site, reader)?;
-    let ends = Instant::now() + LIFETIME;
-    let counter = Counter { app, place, since, count: None, counted_at: 0.0, ends };
+    let guard = app.live.open(&app.site, reader)?;
+    let ends = Instant::now() + STREAM_LIFETIME;
+    let counter = Counter { app, guard, since, count: None, counted_at: 0.0, ends };
     let events = futures_util::stream::unfold(counter, async |mut counter| {
         let count = counter.next().await?;
         Some((Ok::<_, Infallible>(Event::default().event("new").data(count.to_string())), counter))
     });
-    let sse = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+    let sse = Sse::new(events).keep_alive(KeepAlive::new().interval(STREAM_KEEP_ALIVE));
     Ok(([UNBUFFERED], sse).into_response())
 }

@@ -1,28 +1,26 @@
-//! Addresses within this site, to go on to after a form.
+//! Addresses within this site, to redirect to after a form.
 
+use crate::limits::LOCAL_PATH_BYTES;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use std::convert::Infallible;
 use std::fmt;
 
-/// The longest address that is gone back to: a bookmarklet's is the longest.
-const MAX_LENGTH: usize = 8_192;
-
 /// An address within this site: a path, with or without query and fragment.
-/// What is none is the front page, so that no form leads a visitor away.
+/// Anything else becomes the front page, so that no form redirects to another site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalPath(String);
 
 impl LocalPath {
-    /// Reads an address that came from outside.
+    /// Parses an address from a request.
     ///
-    /// It must begin with one slash. Browsers take backslashes for slashes and
-    /// drop tabs and line ends, so none of these may be in it; an address is
-    /// plain ASCII, the rest of it percent-encoded.
+    /// It must start with exactly one slash and contain only printable ASCII characters.
+    /// Browsers treat backslashes as slashes and remove tabs and line ends, so these are not
+    /// allowed.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-        if plain && text.len() <= MAX_LENGTH && text.starts_with('/') && !text.starts_with("//") {
+        if plain && text.len() <= LOCAL_PATH_BYTES && text.starts_with('/') && !text.starts_with("//") {
             Self(text.to_owned())
         } else {
             Self("/".to_owned())
@@ -48,12 +46,12 @@ impl fmt::Display for LocalPath {
     }
 }
 
-/// As an argument of a handler: the address that is asked for.
+/// Extracts the address of the request.
 impl<S: Send + Sync> FromRequestParts<S> for LocalPath {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self::parse(parts.uri.path_and_query().map_or("/", |asked| asked.as_str())))
+        Ok(Self::parse(parts.uri.path_and_query().map_or("/", |path| path.as_str())))
     }
 }
 
@@ -62,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_of_this_site_are_gone_on_to() {
+    fn only_addresses_of_this_site_are_accepted() {
         for good in [
             "/",
             "/news/1",
@@ -91,7 +89,7 @@ mod tests {
         ] {
             assert_eq!(LocalPath::parse(bad).as_str(), "/", "{bad:?}");
         }
-        assert_eq!(LocalPath::parse(&format!("/{}", "a".repeat(MAX_LENGTH))).as_str(), "/");
+        assert_eq!(LocalPath::parse(&format!("/{}", "a".repeat(LOCAL_PATH_BYTES))).as_str(), "/");
     }
 
     #[test]

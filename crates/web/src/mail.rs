@@ -1,4 +1,4 @@
-//! What the site needs of a mailer. The program has the one that speaks SMTP.
+//! The interface for sending mail. The program implements it with SMTP.
 
 use std::error::Error;
 use std::pin::Pin;

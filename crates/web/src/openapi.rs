@@ -1,16 +1,15 @@
 //! The description of the whole HTTP API in OpenAPI 3.1, for programs.
 //!
-//! Each handler describes its call with `#[utoipa::path]`, the types of forms
-//! and answers describe their fields, and [`values`] describes single values.
-//! What calls have in common is added here: failures, the secret of forms,
-//! tags, and the lengths of arrays. One test compares the calls with the table
-//! of routes, another one compares live answers with the document.
+//! Each handler describes its call, and the types of forms and responses describe their
+//! fields; [`values`] describes single values. This module adds what calls have in common:
+//! failures, the secret of forms, tags, and the lengths of arrays. One test compares the
+//! calls with the table of routes, another one real responses with the document.
 //!
 //! To add a call, describe its handler and list the handler in [`Document`].
 
 pub mod values;
 
-use super::error::ErrorAnswer;
+use super::error::ErrorResponse;
 use super::reputation::{CodedError, DeployedError};
 use super::{api, reputation};
 use axum::http::{HeaderName, HeaderValue, header};
@@ -35,7 +34,7 @@ const JSON: &str = "application/json";
 #[openapi(
     info(
         title = "Tidings",
-        description = "Described for people in docs/api.md.",
+        description = "The API of a Tidings site. See also docs/api.md.",
         license(name = "MIT OR Apache-2.0"),
     ),
     servers((url = "/")),
@@ -85,12 +84,12 @@ const JSON: &str = "application/json";
         reputation::deployed_vote,
         document,
     ),
-    components(schemas(ErrorAnswer, CodedError, DeployedError)),
+    components(schemas(ErrorResponse, CodedError, DeployedError)),
     modifiers(&Common),
 )]
 struct Document;
 
-/// This description.
+/// Get this document.
 #[utoipa::path(
     get,
     path = "/api/openapi.json",
@@ -113,7 +112,7 @@ pub fn description() -> Value {
     serde_json::to_value(<Document as utoipa::OpenApi>::openapi()).unwrap_or_default()
 }
 
-/// What all calls, or all of one kind, have in common.
+/// Adds what calls have in common.
 struct Common;
 
 impl Modify for Common {
@@ -123,20 +122,20 @@ impl Modify for Common {
         limit_arrays(components);
         let session = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("auth")));
         components.add_security_scheme("session", session);
-        for kind in [Failures::Ours, Failures::Documented, Failures::Deployed] {
-            let answer = kind.answer();
-            components.responses.insert(answer.to_owned(), answered("A failure", answer).into());
+        for kind in [FailureFormat::Ours, FailureFormat::Documented, FailureFormat::Deployed] {
+            let schema = kind.schema();
+            components.responses.insert(schema.to_owned(), json_response("A failure", schema).into());
         }
         for (path, item) in &mut document.paths.paths {
             let calls = [("get", item.get.as_mut()), ("post", item.post.as_mut())];
             for (method, call) in calls.into_iter().filter_map(|(method, call)| Some((method, call?))) {
-                complete(method, path, call);
+                add_common_parts(method, path, call);
             }
         }
     }
 }
 
-/// The longest arrays: a type, a field of it, and the most items.
+/// The maximum lengths of arrays: a schema, its field, and the number of items.
 const LONGEST_ARRAYS: &[(&str, &str, u64)] = &[
     ("NewsList", "news", limits::MAX_API_NEWS),
     ("Articles", "articles", limits::ARTICLES_PER_PAGE),
@@ -154,7 +153,7 @@ const LONGEST_ARRAYS: &[(&str, &str, u64)] = &[
     ("OwnVotesQuestion", "links", limits::MAX_LINKS as u64),
 ];
 
-/// Sets the lengths of arrays, which attributes take as literals only.
+/// Sets the maximum lengths of arrays. Attributes accept only literals for them.
 fn limit_arrays(components: &mut Components) {
     for (name, field, most) in LONGEST_ARRAYS {
         limit_array(components.schemas.get_mut(*name).and_then(|schema| member(schema, field)), *most);
@@ -175,18 +174,18 @@ fn limit_array(array: Option<&mut RefOr<Schema>>, most: u64) {
     }
 }
 
-/// How a call reports a failure.
+/// How a call reports failures.
 #[derive(Clone, Copy)]
-enum Failures {
-    /// `{"status": "err", ...}`; with HTTP 200 when a rule of the site refuses.
+enum FailureFormat {
+    /// A refusal by a rule of the site has HTTP status 200.
     Ours,
-    /// With a code, to browser extensions.
+    /// With an error code.
     Documented,
     /// With HTTP 500 always, to the original extension.
     Deployed,
 }
 
-impl Failures {
+impl FailureFormat {
     fn of(path: &str) -> Self {
         match path {
             path if path.starts_with("/api/") => Self::Ours,
@@ -195,8 +194,8 @@ impl Failures {
         }
     }
 
-    /// The name of the answer's schema.
-    const fn answer(self) -> &'static str {
+    /// The name of the schema.
+    const fn schema(self) -> &'static str {
         match self {
             Self::Ours => "Error",
             Self::Documented => "CodedError",
@@ -204,7 +203,7 @@ impl Failures {
         }
     }
 
-    /// The HTTP statuses of failures, beside 200.
+    /// The possible HTTP statuses of failures, besides 200.
     const fn statuses(self) -> &'static [&'static str] {
         match self {
             Self::Ours => &["400", "404", "405", "413", "500", "503"],
@@ -214,17 +213,17 @@ impl Failures {
     }
 }
 
-/// Adds what a call has in common with others.
-fn complete(method: &str, path: &str, call: &mut Operation) {
+/// Adds the common parts to a call.
+fn add_common_parts(method: &str, path: &str, call: &mut Operation) {
     call.operation_id = Some(format!("{method}{}", path.replace(['/', '{', '}', '.'], "_")));
     let module = call.tags.take().unwrap_or_default().concat();
-    call.tags = Some(vec![chapter(&module).to_owned()]);
-    let failures = Failures::of(path);
+    call.tags = Some(vec![tag(&module).to_owned()]);
+    let failures = FailureFormat::of(path);
     if let Some(RefOr::T(done)) = call.responses.responses.get_mut("200") {
-        describe_done(done, failures);
+        describe_success(done, failures);
     }
     for status in failures.statuses() {
-        let failure = Ref::from_response_name(failures.answer());
+        let failure = Ref::from_response_name(failures.schema());
         call.responses.responses.insert((*status).to_owned(), failure.into());
     }
     if method == "post" && call.security.is_some() {
@@ -235,7 +234,7 @@ fn complete(method: &str, path: &str, call: &mut Operation) {
     }
 }
 
-/// Sets how many sites one question and its answer may have.
+/// Sets the maximum number of sites in a request and its response.
 fn limit_links(call: &mut Operation) {
     let most = limits::MAX_LINKS as u64;
     for parameter in call.parameters.iter_mut().flatten() {
@@ -254,8 +253,8 @@ fn limit_links(call: &mut Operation) {
     }
 }
 
-/// The chapter that the calls of a module make up.
-fn chapter(module: &str) -> &'static str {
+/// The tag of the calls of a module.
+fn tag(module: &str) -> &'static str {
     match module {
         "api::accounts" => "Accounts",
         "api::news" => "News",
@@ -268,18 +267,18 @@ fn chapter(module: &str) -> &'static str {
     }
 }
 
-/// Describes HTTP 200; a call of our own may refuse with it, too.
-fn describe_done(done: &mut Response, failures: Failures) {
-    let may_be_refusal = matches!(failures, Failures::Ours);
+/// Describes the response with HTTP status 200, which may also be a refusal.
+fn describe_success(done: &mut Response, failures: FailureFormat) {
+    let may_be_refusal = matches!(failures, FailureFormat::Ours);
     if done.description.is_empty() {
         done.description =
-            if may_be_refusal { "Done, or a rule of the site says no" } else { "Done" }.to_owned();
+            if may_be_refusal { "Success, or a refusal by a rule of the site" } else { "Success" }.to_owned();
     }
     for content in done.content.values_mut().filter(|_| may_be_refusal) {
         if let RefOr::T(content) = content
             && let Some(schema) = content.schema.take()
         {
-            let refusal = Ref::from_schema_name(failures.answer());
+            let refusal = Ref::from_schema_name(failures.schema());
             content.schema = Some(OneOf::builder().item(schema).item(refusal).into());
         }
     }
@@ -302,8 +301,8 @@ fn add_apisecret(call: &mut Operation) {
     }
 }
 
-/// A JSON answer of a type.
-fn answered(description: &str, schema: &str) -> Response {
+/// A JSON response with a schema.
+fn json_response(description: &str, schema: &str) -> Response {
     let schema = Ref::from_schema_name(schema);
     Response::builder().description(description).content(JSON, Content::new(Some(schema))).build()
 }
@@ -315,7 +314,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_description_tells_fields_secrets_and_answers() {
+    fn the_document_describes_fields_secrets_and_responses() {
         let description = description();
         let vote = &description["paths"]["/api/votenews"]["post"];
         let form = &vote["requestBody"]["content"][FORM]["schema"];
@@ -329,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_have_their_longest_length() {
+    fn arrays_have_a_maximum_length() {
         let description = description();
         for (name, field, most) in LONGEST_ARRAYS {
             let array = &description["components"]["schemas"][name]["properties"][field];
@@ -342,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn every_call_has_its_variables_and_a_summary() {
+    fn every_call_has_path_parameters_and_a_summary() {
         for (path, calls) in description()["paths"].as_object().unwrap() {
             for (method, call) in calls.as_object().unwrap() {
                 let parameters = call["parameters"].as_array().into_iter().flatten();
@@ -358,14 +357,14 @@ mod tests {
     }
 
     #[test]
-    fn every_reference_leads_somewhere() {
+    fn every_reference_resolves() {
         let description = description();
         let text = description.to_string();
         let references: Vec<&str> =
             text.split(r#""$ref":"#).skip(1).filter_map(|rest| rest.split('"').nth(1)).collect();
         assert!(references.len() > 100, "only {} references were found", references.len());
         for reference in references {
-            assert!(description.pointer(&reference[1..]).is_some(), "{reference} leads nowhere");
+            assert!(description.pointer(&reference[1..]).is_some(), "{reference} does not resolve");
         }
     }
 }

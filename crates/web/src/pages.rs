@@ -1,11 +1,11 @@
-//! The pages, one file per family. A page is a struct of plain values and the
-//! function that renders it, beside the handlers that fill it.
+//! The pages, one file per topic. A page is a struct of plain values with a function that
+//! renders it, next to the handlers that fill it.
 
-pub mod ballots;
 pub mod charts;
 pub mod fragments;
 pub mod layout;
 pub mod parts;
+pub mod vote_buttons;
 
 pub mod about;
 pub mod admin;
@@ -26,7 +26,7 @@ pub mod topics;
 pub mod tweets;
 pub mod votes;
 
-use super::error::{Failure, mendable};
+use super::error::{RequestError, correctable_message};
 use crate::settings::SiteSettings;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -34,17 +34,17 @@ use layout::bare_page;
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What is not encoded in a segment of a path.
+/// The characters to encode in a path segment.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// The address of the login page, which leads back to `back` afterwards.
+/// The address of the login page, which then redirects to `back`.
 #[must_use]
 pub fn login_address(back: &str) -> String {
     format!("/login?next={}", utf8_percent_encode(back, NON_ALPHANUMERIC))
 }
 
-/// The address of a person, `/@<name>`, followed by `rest`. Imported names can
-/// have any character.
+/// The address of a profile, `/@<name>`, followed by `rest`. Imported names can contain any
+/// character.
 #[must_use]
 pub fn profile_address(username: &str, rest: &str) -> String {
     format!("/@{}{rest}", utf8_percent_encode(username, SEGMENT))
@@ -78,25 +78,25 @@ pub fn error_page(site: &SiteSettings, status: StatusCode, message: &str) -> Mar
 }
 
 /// Why a form is shown again: the message above it, and the status of the failure.
-pub struct Refused {
-    /// What the user is told.
+pub struct RefusedForm {
+    /// The message to the user.
     pub message: String,
     status: StatusCode,
 }
 
-impl Refused {
+impl RefusedForm {
     /// A failure that the user can correct in the form.
     ///
     /// # Errors
     /// The failure itself, if the user cannot correct it.
-    pub fn from_failure(failure: Failure) -> Result<Self, Failure> {
+    pub fn from_failure(failure: RequestError) -> Result<Self, RequestError> {
         let status = failure.status();
-        Ok(Self { message: mendable(failure)?, status })
+        Ok(Self { message: correctable_message(failure)?, status })
     }
 
     /// The response with the form filled in.
     #[must_use]
-    pub fn answer(&self, page: Markup) -> Response {
+    pub fn response(&self, page: Markup) -> Response {
         (self.status, page).into_response()
     }
 }
@@ -150,7 +150,7 @@ pub(super) mod test_support {
         User::from_hash(&hash(&fields)).unwrap()
     }
 
-    /// An item posted by user 1 at [`NOW`].
+    /// A story by user 1 at [`NOW`].
     pub fn news(title: &str, url: &str, deleted: bool) -> News {
         let mut fields = vec![
             ("id", "5"),

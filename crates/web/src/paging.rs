@@ -1,20 +1,18 @@
 //! The requested part of a list ordered by time, parsed strictly.
 
-use super::error::Failure;
+use super::error::RequestError;
 use super::form::{Fields, FromFields};
 use super::openapi::values;
+use crate::limits::TIMELINE_ENTRIES;
 use tidings_domain::values::cursor::{Cursor, Window};
 use tidings_domain::values::limits::MAX_PAGE;
 use utoipa::IntoParams;
-
-/// Entries on a page, and by default in a response of the API.
-pub const PAGE: usize = 50;
 
 /// The part of a list that a call of the API asks for.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct WindowQuery {
-    /// The most entries to return; 50 when it is missing.
+    /// The maximum number of entries; 50 by default.
     #[param(value_type = values::PageSize, required = false)]
     pub count: usize,
     /// Only older entries than this.
@@ -26,12 +24,15 @@ pub struct WindowQuery {
 }
 
 impl FromFields for WindowQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let count = match fields.get("count") {
-            None => PAGE,
+            None => TIMELINE_ENTRIES,
             Some(text) => {
                 text.parse().ok().filter(|count| (1..=MAX_PAGE).contains(count) && is_plain(text)).ok_or(
-                    Failure::Field { name: "count", expected: "it must be a whole number from 1 to 100" },
+                    RequestError::Field {
+                        name: "count",
+                        expected: "it must be a whole number from 1 to 100",
+                    },
                 )?
             }
         };
@@ -52,32 +53,32 @@ pub struct PageQuery {
 }
 
 impl FromFields for PageQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { before: cursor(fields, "before")? })
     }
 }
 
 impl From<PageQuery> for Window {
     fn from(PageQuery { before }: PageQuery) -> Self {
-        Self { before, since: None, count: PAGE }
+        Self { before, since: None, count: TIMELINE_ENTRIES }
     }
 }
 
-/// Which tweets a page has already.
+/// The tweets that a page already shows.
 pub struct SinceQuery {
     /// The newest of them.
     pub since: Option<Cursor>,
 }
 
 impl FromFields for SinceQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { since: cursor(fields, "since")? })
     }
 }
 
 /// A cursor in a field, which may be missing.
-fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, Failure> {
-    fields.parsed_if_there(name, "it must be a cursor like 1401267618.123-45")
+fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, RequestError> {
+    fields.parsed_optional(name, "it must be a cursor like 1401267618.123-45")
 }
 
 /// Whether a number is written with digits only, and without leading zeros.
@@ -90,20 +91,20 @@ fn is_plain(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn read(query: &str) -> Result<Window, Failure> {
+    fn read(query: &str) -> Result<Window, RequestError> {
         Ok(Fields::parse(query.as_bytes()).unwrap().read::<WindowQuery>()?.into())
     }
 
     #[test]
-    fn a_window_is_read_and_may_be_left_to_us() {
+    fn a_window_has_defaults() {
         assert_eq!(read("").unwrap(), Window { before: None, since: None, count: 50 });
-        let asked = read("count=100&before=2.5-7&since=1-3").unwrap();
+        let window = read("count=100&before=2.5-7&since=1-3").unwrap();
         let (before, since) = (Cursor { score: 2.5, id: 7 }, Cursor { score: 1.0, id: 3 });
-        assert_eq!(asked, Window { before: Some(before), since: Some(since), count: 100 });
+        assert_eq!(window, Window { before: Some(before), since: Some(since), count: 100 });
     }
 
     #[test]
-    fn what_is_out_of_range_names_its_field() {
+    fn an_invalid_value_names_its_field() {
         for (query, field) in [
             ("count=0", "count"),
             ("count=101", "count"),

@@ -1,6 +1,7 @@
 //! The variable parts of an address. If one cannot be parsed, the response is a 404.
 
-use super::error::Failure;
+use super::error::RequestError;
+use crate::limits::MAX_START;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use serde::Deserialize;
@@ -10,10 +11,10 @@ use serde::de::DeserializeOwned;
 pub struct PathOf<T>(pub T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathOf<T> {
-    type Rejection = Failure;
+    type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
-        let Path(value) = Path::from_request_parts(parts, state).await.map_err(|_| Failure::NotFound)?;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, RequestError> {
+        let Path(value) = Path::from_request_parts(parts, state).await.map_err(|_| RequestError::NotFound)?;
         Ok(Self(value))
     }
 }
@@ -32,9 +33,6 @@ impl TryFrom<String> for AtName {
     }
 }
 
-/// The last position in a list that can be asked for: more than any list has.
-pub const FARTHEST: u64 = 1_000_000_000;
-
 /// The number of entries in a list before the page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -45,7 +43,7 @@ impl TryFrom<String> for Start {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         match text.parse() {
-            Ok(start) if start <= FARTHEST && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Ok(start) if start <= MAX_START && text.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Ok(Self(start))
             }
             _ => Err("not a position in a list"),

@@ -4,7 +4,7 @@
 
 use super::App;
 use super::api::sites::SiteScore;
-use super::error::Failure;
+use super::error::RequestError;
 use super::forms::sites::{WRONG_VOTE, verdict};
 use super::json::{self, hostname};
 use super::openapi::values;
@@ -24,7 +24,7 @@ use tidings_domain::values::limits::MAX_LINKS;
 use tidings_domain::values::voter_id::VoterId;
 use utoipa::ToSchema;
 
-/// A vote as the documented call takes it.
+/// A vote in the documented call.
 #[derive(ToSchema)]
 struct VoteBody {
     /// The site.
@@ -38,17 +38,17 @@ struct VoteBody {
     user_id: VoterId,
 }
 
-/// Sites as the original extension names them, as JSON in a query string.
+/// A request of the original extension, as JSON in a query string.
 #[derive(ToSchema)]
 struct DeployedQuestion {
     /// The sites.
     links: Vec<DeployedLink>,
 }
 
-/// A site as the original extension names it.
+/// A site in the calls of the original extension.
 #[derive(Serialize, ToSchema)]
 struct DeployedLink {
-    /// The name, as it was sent.
+    /// The name, as in the request.
     #[schema(value_type = values::Host)]
     hostname: String,
 }
@@ -61,7 +61,7 @@ pub struct DeployedScore {
     score: &'static str,
 }
 
-/// A vote as the original extension sends it.
+/// A vote of the original extension.
 #[derive(ToSchema)]
 struct DeployedVoteBody {
     /// The site.
@@ -101,14 +101,14 @@ enum ErrorCode {
 /// A failure of a call of the original extension.
 #[derive(Serialize, ToSchema)]
 pub struct DeployedError {
-    /// A sentence; three of them are fixed.
+    /// A sentence. Clients recognize three fixed ones.
     #[schema(value_type = values::Message)]
     error: String,
 }
 
 const NUMBER_OF_LINKS: &str = "it must name 1 to 100 hosts";
 
-/// The scores of some sites.
+/// Get the scores of some sites.
 ///
 /// `for` is a JSON array of hosts, or hosts separated by commas; it may be repeated.
 #[utoipa::path(
@@ -120,46 +120,46 @@ const NUMBER_OF_LINKS: &str = "it must name 1 to 100 hosts";
 pub async fn scores(
     State(app): State<App>,
     RawQuery(query): RawQuery,
-) -> Result<Json<Vec<SiteScore>>, Failure> {
+) -> Result<Json<Vec<SiteScore>>, RequestError> {
     let asked = parameters(query.as_deref(), "for")
         .map(|value| listed_hosts(&value))
-        .collect::<Result<Vec<_>, Failure>>()?
+        .collect::<Result<Vec<_>, RequestError>>()?
         .concat();
     if asked.is_empty() || asked.len() > MAX_LINKS {
-        return Err(Failure::Field { name: "for", expected: NUMBER_OF_LINKS });
+        return Err(RequestError::Field { name: "for", expected: NUMBER_OF_LINKS });
     }
     let hosts: Vec<Hostname> = asked.iter().map(|host| hostname(host)).collect::<Result<_, _>>()?;
-    let scores = sites::scores(&mut nobody(&app), &hosts).await?;
-    let answer = hosts.iter().zip(scores);
-    Ok(Json(answer.map(|(host, score)| SiteScore::new(host, score)).collect()))
+    let scores = sites::scores(&mut anonymous_visit(&app), &hosts).await?;
+    let scores = hosts.iter().zip(scores);
+    Ok(Json(scores.map(|(host, score)| SiteScore::new(host, score)).collect()))
 }
 
-/// Votes on a site, changes the vote, or takes it back with 0.
+/// Vote on a site, change the vote, or take it back with 0.
 #[utoipa::path(
     post,
     path = "/vote",
     request_body = inline(VoteBody),
-    responses((status = 204, description = "Done")),
+    responses((status = 204, description = "Success")),
 )]
 pub async fn vote(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     json::Json(body): json::Json,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, RequestError> {
     let VoteBody { link: host, vote: verdict, user_id: voter } = VoteBody::from_json(&body)?;
     sites::vote(&app.site, app.now(), address, voter, &SiteVote { host, verdict }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 impl VoteBody {
-    fn from_json(body: &Value) -> Result<Self, Failure> {
+    fn from_json(body: &Value) -> Result<Self, RequestError> {
         let link = hostname(json::text(body, "link")?)?;
         let vote = json::member(body, "vote")?.as_i64().map_or(Err(WRONG_VOTE), verdict)?;
         Ok(Self { link, vote, user_id: json::voter(body, "user_id")? })
     }
 }
 
-/// The scores of some sites, as the original extension asks.
+/// Get the scores of some sites, as the original extension does.
 #[utoipa::path(
     get,
     path = "/v1/scores",
@@ -169,39 +169,39 @@ impl VoteBody {
 pub async fn deployed_scores(
     State(app): State<App>,
     RawQuery(query): RawQuery,
-) -> Result<Json<Vec<DeployedScore>>, Failure> {
+) -> Result<Json<Vec<DeployedScore>>, RequestError> {
     let DeployedQuestion { links } = DeployedQuestion::from_query(query.as_deref())?;
     let hosts: Vec<Option<Hostname>> =
         links.iter().map(|link| scorable(&link.hostname)).collect::<Result<_, _>>()?;
     let asked: Vec<Hostname> = hosts.iter().flatten().cloned().collect();
-    let mut scores = sites::scores(&mut nobody(&app), &asked).await?.into_iter();
-    let answer = links.into_iter().zip(&hosts).map(|(link, host)| {
-        let score = host.as_ref().and_then(|_| scores.next()).unwrap_or(Score::NoScore);
+    let mut found = sites::scores(&mut anonymous_visit(&app), &asked).await?.into_iter();
+    let scores = links.into_iter().zip(&hosts).map(|(link, host)| {
+        let score = host.as_ref().and_then(|_| found.next()).unwrap_or(Score::NoScore);
         DeployedScore { link, score: score.name() }
     });
-    Ok(Json(answer.collect()))
+    Ok(Json(scores.collect()))
 }
 
 impl DeployedQuestion {
-    fn from_query(query: Option<&str>) -> Result<Self, Failure> {
-        const LINKS: Failure = Failure::Field { name: "links", expected: NUMBER_OF_LINKS };
+    fn from_query(query: Option<&str>) -> Result<Self, RequestError> {
+        const LINKS: RequestError = RequestError::Field { name: "links", expected: NUMBER_OF_LINKS };
         let from = parameters(query, "from").next();
-        let from = from.ok_or(Failure::Field { name: "from", expected: "it is missing" })?;
+        let from = from.ok_or(RequestError::Field { name: "from", expected: "it is missing" })?;
         let from: Value = serde_json::from_str(&from)
-            .map_err(|_| Failure::Field { name: "from", expected: "it must be JSON" })?;
+            .map_err(|_| RequestError::Field { name: "from", expected: "it must be JSON" })?;
         let links = json::member(&from, "links")?.as_array().ok_or(LINKS)?;
         if links.is_empty() || links.len() > MAX_LINKS {
             return Err(LINKS);
         }
         let read = |link: &Value| Ok(DeployedLink { hostname: json::text(link, "hostname")?.to_owned() });
-        Ok(Self { links: links.iter().map(read).collect::<Result<_, Failure>>()? })
+        Ok(Self { links: links.iter().map(read).collect::<Result<_, RequestError>>()? })
     }
 }
 
 /// A host that can have a score. The result page of a search engine may also link to
 /// `localhost` or to IP addresses: these have no score, but the original accepted
 /// them.
-fn scorable(name: &str) -> Result<Option<Hostname>, Failure> {
+fn scorable(name: &str) -> Result<Option<Hostname>, RequestError> {
     match Hostname::parse(name) {
         Ok(host) => Ok(Some(host)),
         Err(error) if error.is_some_hostname() => Ok(None),
@@ -209,18 +209,18 @@ fn scorable(name: &str) -> Result<Option<Hostname>, Failure> {
     }
 }
 
-/// Votes on a site, as the original extension does.
+/// Vote on a site, as the original extension does.
 #[utoipa::path(
     post,
     path = "/v1/vote",
     request_body = inline(DeployedVoteBody),
-    responses((status = 200, description = "Done, with an empty body")),
+    responses((status = 200, description = "Success, with an empty body")),
 )]
 pub async fn deployed_vote(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     json::Json(body): json::Json,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let DeployedVoteBody { link: host, value, user_id: voter } = DeployedVoteBody::from_json(&body)?;
     let ballot = SiteVote { host, verdict: Some(value) };
     sites::vote(&app.site, app.now(), address, voter, &ballot).await?;
@@ -228,8 +228,8 @@ pub async fn deployed_vote(
 }
 
 impl DeployedVoteBody {
-    fn from_json(body: &Value) -> Result<Self, Failure> {
-        const VALUE: Failure = Failure::Field { name: "value", expected: "it must be 1 or -1" };
+    fn from_json(body: &Value) -> Result<Self, RequestError> {
+        const VALUE: RequestError = RequestError::Field { name: "value", expected: "it must be 1 or -1" };
         let link = hostname(json::text(json::member(body, "link")?, "hostname")?)?;
         let value = json::member(body, "value")?.as_i64().and_then(|value| verdict(value).ok().flatten());
         Ok(Self { link, value: value.ok_or(VALUE)?, user_id: json::voter(body, "user_id")? })
@@ -238,8 +238,8 @@ impl DeployedVoteBody {
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// A visit without a session: these calls ignore it.
-fn nobody(app: &App) -> Visit {
+/// A visit without a session, which these calls ignore.
+fn anonymous_visit(app: &App) -> Visit {
     Visit::new(app.site.clone(), app.now(), None)
 }
 
@@ -251,23 +251,25 @@ fn parameters(query: Option<&str>, name: &'static str) -> impl Iterator<Item = S
 }
 
 /// The hosts in one value of `for`.
-fn listed_hosts(value: &str) -> Result<Vec<String>, Failure> {
+fn listed_hosts(value: &str) -> Result<Vec<String>, RequestError> {
     if value.trim_start().starts_with('[') {
-        return serde_json::from_str(value)
-            .map_err(|_| Failure::Field { name: "for", expected: "it must be a JSON array of strings" });
+        return serde_json::from_str(value).map_err(|_| RequestError::Field {
+            name: "for",
+            expected: "it must be a JSON array of strings",
+        });
     }
     Ok(value.split(',').map(str::to_owned).collect())
 }
 
 /// How the documented calls report a failure: a code for programs and a message.
 #[must_use]
-pub fn documented_failure(failure: &Failure, message: &str) -> Response {
+pub fn documented_failure(failure: &RequestError, message: &str) -> Response {
     let status = match failure.status() {
         StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
         status => status,
     };
     let code = match failure {
-        Failure::Domain(error) => match &**error {
+        RequestError::Domain(error) => match &**error {
             Error::Refused(Refusal::VoterBanned) => ErrorCode::Banned,
             Error::Refused(Refusal::VotingDisabled) => ErrorCode::VotingDisabled,
             Error::Refused(Refusal::TooManyVotes { .. }) => ErrorCode::TooManyVotes,
@@ -291,9 +293,9 @@ fn code_of(status: StatusCode) -> ErrorCode {
 /// How the calls of the original extension report a failure: always 500, with the
 /// texts that it knows.
 #[must_use]
-pub fn deployed_failure(failure: &Failure, message: &str) -> Response {
+pub fn deployed_failure(failure: &RequestError, message: &str) -> Response {
     let text = match failure {
-        Failure::Domain(error) => match &**error {
+        RequestError::Domain(error) => match &**error {
             Error::Refused(Refusal::VoterBanned) => "User is banned",
             Error::Refused(Refusal::VotingDisabled) => "Voting is disabled",
             Error::Refused(Refusal::TooManyVotes { .. }) => "User has voted too many times today",

@@ -1,8 +1,8 @@
 //! Every address of the site.
 
-use super::error::{self, Failure};
-use super::form::BODY_LIMIT;
-use super::{App, answers, api, assets, feeds, headers, live, openapi, pages, reputation};
+use super::error::{self, RequestError};
+use super::limits::BODY_BYTES;
+use super::{App, api, assets, feeds, headers, live, openapi, pages, reputation, response_cache};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state, map_response};
@@ -17,26 +17,26 @@ pub fn router(app: App) -> Router {
         .merge(file_routes())
         .merge(api_routes())
         .merge(reputation_routes())
-        .fallback(async || Failure::NotFound)
-        .method_not_allowed_fallback(async || Failure::MethodNotAllowed)
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .layer(from_fn_with_state(app.clone(), error::answer))
+        .fallback(async || RequestError::NotFound)
+        .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
+        .layer(DefaultBodyLimit::max(BODY_BYTES))
+        .layer(from_fn_with_state(app.clone(), error::error_responses))
         .layer(CompressionLayer::new())
         .layer(from_fn(headers::set_headers))
         .with_state(app)
 }
 
-/// What is the same for everybody who is not logged in: answers that may be
-/// cached for the next who asks.
+/// The routes whose responses are the same for all visitors who are not logged in, so that
+/// they can be cached.
 fn shared_routes() -> Router<App> {
     Router::new()
         .merge(shared_pages())
         .merge(shared_feeds())
         .merge(shared_calls())
-        .route_layer(map_response(answers::same_for_all))
+        .route_layer(map_response(response_cache::mark_shared))
 }
 
-/// The pages to read.
+/// The public pages.
 fn shared_pages() -> Router<App> {
     use pages::{about, articles, comments, front, home, people, profile, sites, thread, topics, tweets};
     Router::new()
@@ -52,7 +52,7 @@ fn shared_pages() -> Router<App> {
         .route("/comment/{news}/{comment}", get(thread::one_comment))
         .route("/everyone", get(home::everyone))
         .route("/tweet/{id}", get(tweets::show))
-        // Each is `/@<name>`: what has no `@` is not found.
+        // Each is `/@<name>`. Without an `@`, the address does not exist.
         .route("/{at_name}", get(profile::at).fallback(profile::other_method))
         .route("/{at_name}/followers", get(people::followers).fallback(profile::other_method))
         .route("/{at_name}/followings", get(people::followings).fallback(profile::other_method))
@@ -78,7 +78,7 @@ fn shared_feeds() -> Router<App> {
         .route("/{at_name}/feed", get(feeds::of_user).fallback(pages::profile::other_method))
 }
 
-/// The calls that only read, and nothing of the caller's own.
+/// The API calls that read public data.
 fn shared_calls() -> Router<App> {
     Router::new()
         .route("/api/getnews/{sort}/{start}/{count}", get(api::news::list))
@@ -98,7 +98,7 @@ fn shared_calls() -> Router<App> {
         .route("/v1/scores", get(reputation::deployed_scores))
 }
 
-/// The pages of one's own, and what the forms do.
+/// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
         admin, admin_sites, comments, front, home, news_forms, password_reset, people, profile, sessions,
@@ -145,7 +145,7 @@ fn page_routes() -> Router<App> {
         .route("/admin/sites/settings", post(admin_sites::change_settings))
 }
 
-/// Style, script, icons.
+/// The style sheet, the script and the icons.
 fn file_routes() -> Router<App> {
     Router::new()
         .route("/robots.txt", get(assets::robots))
@@ -153,7 +153,7 @@ fn file_routes() -> Router<App> {
         .route("/assets/{file}", get(assets::file))
 }
 
-/// What programs do, and read of their own; `docs/api.md` describes all calls.
+/// The API calls that write or read personal data. `docs/api.md` describes all calls.
 fn api_routes() -> Router<App> {
     Router::new()
         .route("/api/create_account", post(api::accounts::create_account))
@@ -186,7 +186,7 @@ fn api_routes() -> Router<App> {
         .route("/api/sites/admin/settings", post(api::sites::settings))
 }
 
-/// The votes of browser extensions, as documented once and as deployed.
+/// The votes of browser extensions, as once documented and as deployed.
 fn reputation_routes() -> Router<App> {
     Router::new().route("/vote", post(reputation::vote)).route("/v1/vote", post(reputation::deployed_vote))
 }

@@ -1,8 +1,8 @@
-//! The connections: accepting them, their time-outs and their number, and the
-//! orderly end.
+//! Accepts connections, limits their number and times, and shuts down gracefully.
 
-use super::answers::answer_cached;
+use super::response_cache::respond_cached;
 use super::{App, router};
+use crate::limits::{HEAD_TIMEOUT, MAX_CONNECTIONS, WRITE_TIMEOUT};
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
@@ -23,19 +23,12 @@ use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 use tower_service::Service;
 
-/// How long a client may take to send the head of a request. A connection
-/// that is kept open without a request ends after the same time.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a client may take no byte of an answer.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// The most connections at once; further ones wait to be accepted.
-const MAX_CONNECTIONS: usize = 10_000;
 /// How long to wait when no connection can be accepted, as when the process
 /// has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 
-/// Serves the site on a listener until `shutdown` completes; then finishes
-/// the requests that are under way. Meanwhile the site's background work is done.
+/// Serves the site on a listener until `shutdown` completes, then finishes the running
+/// requests. Runs the background jobs of the site meanwhile.
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) {
     let background = tokio::spawn(background::run(app.site.clone(), app.clock.clone()));
     let live = app.live.clone();
@@ -57,15 +50,15 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
         let service = service_fn(move |request: Request<Incoming>| {
             let (app, router) = (app.clone(), router.clone());
             async move {
-                let answered = answer_cached(&app, request, |request| route(router, peer, request));
-                Ok::<_, Infallible>(answered.await)
+                let response = respond_cached(&app, request, |request| route(router, peer, request));
+                Ok::<_, Infallible>(response.await)
             }
         });
         let connection = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), service));
         tokio::spawn(async move {
             let _place = place;
             if let Err(error) = connection.await {
-                // Clients come and go; this is their business.
+                // Usually the client closed the connection.
                 tracing::debug!(%peer, %error, "connection ended");
             }
         });
@@ -73,11 +66,11 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
     drop(listener);
     live.close();
     graceful.shutdown().await;
-    // What it leaves undone is noted in the store.
+    // Unfinished jobs stay in the store.
     background.abort();
 }
 
-/// The answer of the site's routes.
+/// Passes a request to the router.
 async fn route(mut router: Router, peer: SocketAddr, mut request: Request<Incoming>) -> Response {
     request.extensions_mut().insert(ConnectInfo(peer));
     match router.call(request).await {
@@ -86,12 +79,12 @@ async fn route(mut router: Router, peer: SocketAddr, mut request: Request<Incomi
     }
 }
 
-/// The next connection. A failure to accept one is no reason to stop.
+/// Accepts the next connection, after errors too.
 async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                // Answers go out at once. Without this they only may be slower.
+                // Sends responses at once. If this fails, they may be slower.
                 stream.set_nodelay(true).ok();
                 return (stream, peer);
             }

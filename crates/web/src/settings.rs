@@ -1,5 +1,4 @@
-//! What the operator has chosen for the site's pages. The program fills it from its
-//! own settings.
+//! The settings of the web layer. The program fills them from its own settings.
 
 use ipnet::IpNet;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use url::Url;
 pub struct Settings {
     /// How the site presents itself.
     pub site: SiteSettings,
-    /// The proxies whose `X-Forwarded-For` is believed.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
     /// Whether avatars of users with an e-mail address come from gravatar.com.
     pub gravatars: bool,
@@ -30,7 +29,7 @@ pub struct SiteSettings {
 }
 
 impl SiteSettings {
-    /// Whether visitors come over https, so that cookies may be `Secure`.
+    /// Whether visitors use https, so that cookies may be `Secure`.
     #[must_use]
     pub fn is_https(&self) -> bool {
         self.url.scheme() == "https"

@@ -1,9 +1,9 @@
-//! Who sends a request: the session, the secret of its forms, the client's address.
+//! Extractors for the sender of a request: the session, signed forms, the client address.
 
 use super::App;
 use super::address::client_address;
 use super::cookies;
-use super::error::Failure;
+use super::error::RequestError;
 use super::form::{Fields, Form, FromFields, Malformed};
 use super::json;
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
@@ -14,9 +14,9 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 
 impl FromRequestParts<App> for Visit {
-    type Rejection = Failure;
+    type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let token = cookies::session_token(&parts.headers);
         Ok(Self::new(app.site.clone(), app.now(), token.as_deref()))
     }
@@ -31,11 +31,11 @@ pub struct SignedIn {
 }
 
 impl FromRequestParts<App> for SignedIn {
-    type Rejection = Failure;
+    type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let mut visit = Visit::from_request_parts(parts, app).await?;
-        let user = visit.viewer().await?.cloned().ok_or(Failure::LoginRequired)?;
+        let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
         Ok(Self { visit, user })
     }
 }
@@ -49,16 +49,16 @@ pub struct SignedForm<T> {
 }
 
 impl<T: FromFields> FromRequest<App> for SignedForm<T> {
-    type Rejection = Failure;
+    type Rejection = RequestError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
         let SignedFields { user, fields, .. } = SignedFields::from_request(request, app).await?;
         Ok(Self { user, form: fields.read()? })
     }
 }
 
-/// As [`SignedForm`], with the fields as they were typed, for a page that shows
-/// them again when they are refused.
+/// Like [`SignedForm`], with the fields as they were typed, so that a page can show them again
+/// after an error.
 pub struct SignedFields {
     /// The visit.
     pub visit: Visit,
@@ -69,33 +69,33 @@ pub struct SignedFields {
 }
 
 impl FromRequest<App> for SignedFields {
-    type Rejection = Failure;
+    type Rejection = RequestError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
         let (mut parts, body) = request.into_parts();
         let mut visit = Visit::from_request_parts(&mut parts, app).await?;
         let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
-        let user = visit.viewer().await?.cloned().ok_or(Failure::LoginRequired)?;
+        let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
         if !user.apisecret.matches(fields.text("apisecret")) {
-            return Err(Failure::WrongSecret);
+            return Err(RequestError::WrongSecret);
         }
         Ok(Self { visit, user, fields })
     }
 }
 
 impl<T: FromFields> FromRequest<App> for Form<T> {
-    type Rejection = Failure;
+    type Rejection = RequestError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
         Ok(Self(Fields::from_request(request, app).await?.read()?))
     }
 }
 
 impl FromRequest<App> for Fields {
-    type Rejection = Failure;
+    type Rejection = RequestError;
 
     /// The body of a POST, the query string of anything else.
-    async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
         if request.method() != Method::POST {
             return Ok(Self::parse(request.uri().query().unwrap_or_default().as_bytes())?);
         }
@@ -107,7 +107,7 @@ impl FromRequest<App> for Fields {
     }
 }
 
-/// Whether the body is a form; an empty POST may come without a type.
+/// Whether the body is a form. An empty POST may have no content type.
 fn is_form(headers: &HeaderMap) -> bool {
     let Some(content_type) = headers.get(header::CONTENT_TYPE) else {
         return true;
@@ -123,9 +123,9 @@ fn is_form(headers: &HeaderMap) -> bool {
 pub struct ClientAddress(pub IpAddr);
 
 impl FromRequestParts<App> for ClientAddress {
-    type Rejection = Failure;
+    type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let peer = parts
             .extensions
             .get::<ConnectInfo<SocketAddr>>()
@@ -147,10 +147,10 @@ fn subscriber(address: IpAddr) -> IpAddr {
 pub struct SameSite;
 
 impl FromRequestParts<App> for SameSite {
-    type Rejection = Failure;
+    type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, RequestError> {
         let sent_by = parts.headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
-        if sent_by == Some("cross-site") { Err(Failure::CrossSite) } else { Ok(Self) }
+        if sent_by == Some("cross-site") { Err(RequestError::CrossSite) } else { Ok(Self) }
     }
 }

@@ -16,13 +16,13 @@ use tidings_keyspace::{EngineClock, Query};
 
 /// The options of `tidings check articles`.
 #[derive(Debug, Args)]
-pub struct Articles {
+pub struct CheckArticles {
     /// Repair what differs.
     #[arg(long)]
     repair: bool,
 }
 
-impl Articles {
+impl CheckArticles {
     /// Checks all articles and topics and prints what was found.
     ///
     /// # Errors
@@ -34,11 +34,11 @@ impl Articles {
         let found = self.check(&site).await;
         store.close().await;
         let [articles, orphans, topics] = found?;
-        println!("{}", told("articles", articles));
+        println!("{}", summary("articles", articles));
         if orphans.different > 0 {
-            println!("{}", told("articles without a story", orphans));
+            println!("{}", summary("articles without a story", orphans));
         }
-        println!("{}", told("topics", topics));
+        println!("{}", summary("topics", topics));
         let all = articles.and(orphans).and(topics);
         let left = all.different - all.repaired;
         if left > 0 && !self.repair {
@@ -71,7 +71,7 @@ impl Articles {
     }
 }
 
-fn told(what: &str, found: CheckReport) -> String {
+fn summary(what: &str, found: CheckReport) -> String {
     let CheckReport { checked, different, repaired } = found;
     format!(
         "{what}: {} checked, {} differ, {} repaired",

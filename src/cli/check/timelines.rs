@@ -16,13 +16,13 @@ use tidings_keyspace::EngineClock;
 
 /// The options of `tidings check timelines`.
 #[derive(Debug, Args)]
-pub struct Timelines {
+pub struct CheckTimelines {
     /// Repair what differs.
     #[arg(long)]
     repair: bool,
 }
 
-impl Timelines {
+impl CheckTimelines {
     /// Checks all timelines and prints what was found.
     ///
     /// # Errors

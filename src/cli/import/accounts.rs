@@ -13,13 +13,13 @@ use tidings_domain::values::text::Username;
 const CHUNK: usize = 500;
 
 /// Finds or creates accounts.
-pub(super) struct Accounts<'a> {
+pub(super) struct ImportAccounts<'a> {
     site: &'a Site,
     now: Timestamp,
     known: HashMap<String, UserId>,
 }
 
-impl<'a> Accounts<'a> {
+impl<'a> ImportAccounts<'a> {
     pub(super) fn new(site: &'a Site, now: Timestamp) -> Self {
         Self { site, now, known: HashMap::new() }
     }
@@ -39,8 +39,8 @@ impl<'a> Accounts<'a> {
         self.find("author", names).await
     }
 
-    /// The accounts of one kind: an author with the name of a generated voter is
-    /// somebody else.
+    /// The accounts of one kind. An author with the name of a generated voter is a different
+    /// account.
     async fn find(
         &mut self,
         kind: &str,

@@ -15,7 +15,7 @@ use tidings_domain::values::urls::NewsUrl;
 
 /// A submission that can be imported.
 #[derive(Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct StoryRow {
     /// The line in the file that it starts at.
     pub(super) line: u64,
     /// Its id in the file.
@@ -34,16 +34,16 @@ pub(super) struct Row {
 
 /// A row that cannot be imported.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Refused {
+pub(super) struct RejectedRow {
     pub(super) line: u64,
     pub(super) reason: String,
 }
 
-/// A file, read.
+/// The content of a file.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
-    pub(super) rows: Vec<Row>,
-    pub(super) refused: Vec<Refused>,
+pub(super) struct StoryFile {
+    pub(super) rows: Vec<StoryRow>,
+    pub(super) refused: Vec<RejectedRow>,
     /// Rows whose text was encoded twice and has been repaired.
     pub(super) mended: u64,
     /// Authors who get another username.
@@ -84,7 +84,7 @@ impl Columns {
 }
 
 /// Reads a whole file. `zone` is the time zone of times without one.
-pub(super) fn read(path: &Path, zone: Option<&TimeZone>) -> anyhow::Result<Rows> {
+pub(super) fn read(path: &Path, zone: Option<&TimeZone>) -> anyhow::Result<StoryFile> {
     let shown = path.display();
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)
@@ -92,7 +92,7 @@ pub(super) fn read(path: &Path, zone: Option<&TimeZone>) -> anyhow::Result<Rows>
         .with_context(|| format!("cannot read {shown}"))?;
     let header = reader.headers().with_context(|| format!("cannot read {shown}"))?.clone();
     let columns = Columns::find(&header).with_context(|| format!("{shown} is not a list of stories"))?;
-    let mut read = Rows::default();
+    let mut read = StoryFile::default();
     let mut ids = HashSet::new();
     let mut record = csv::ByteRecord::new();
     while reader.read_byte_record(&mut record).with_context(|| format!("cannot read {shown}"))? {
@@ -108,7 +108,7 @@ pub(super) fn read(path: &Path, zone: Option<&TimeZone>) -> anyhow::Result<Rows>
                 read.mended += u64::from(row.mended);
                 read.rows.push(row);
             }
-            Err(reason) => read.refused.push(Refused { line, reason: format!("{reason:#}") }),
+            Err(reason) => read.refused.push(RejectedRow { line, reason: format!("{reason:#}") }),
         }
     }
     let authors: HashSet<&str> = read.rows.iter().map(|row| row.author.as_str()).collect();
@@ -124,7 +124,7 @@ fn parse(
     width: usize,
     columns: &Columns,
     zone: Option<&TimeZone>,
-) -> anyhow::Result<Row> {
+) -> anyhow::Result<StoryRow> {
     if record.len() != width {
         bail!("the row has {} columns, the first line has {width}", record.len());
     }
@@ -160,7 +160,7 @@ fn parse(
     if author.is_empty() || author.chars().count() > 64 || author.chars().any(char::is_control) {
         bail!("author {:?} is empty, too long, or contains control characters", shortened(author));
     }
-    Ok(Row {
+    Ok(StoryRow {
         line,
         id: id.to_owned(),
         title,
@@ -213,7 +213,7 @@ fn time(text: &str, zone: Option<&TimeZone>) -> anyhow::Result<Timestamp> {
 mod tests {
     use super::*;
 
-    fn read_text(text: &str) -> Rows {
+    fn read_text(text: &str) -> StoryFile {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("links.csv");
         std::fs::write(&path, text).unwrap();

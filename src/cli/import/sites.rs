@@ -26,7 +26,7 @@ use tidings_keyspace::EngineClock;
 /// number below 0 means votes against the site. 0 removes the votes of an earlier
 /// list. The votes belong to generated voters, the same for every site.
 #[derive(Debug, Args)]
-pub struct Sites {
+pub struct ImportSites {
     /// The CSV file.
     file: PathBuf,
     /// The day that the votes count for, such as 2026-11-21 [default: today].
@@ -34,15 +34,15 @@ pub struct Sites {
     day: Option<Day>,
 }
 
-/// A file, read.
+/// The content of a file.
 #[derive(Debug, Default)]
-struct List {
+struct SiteVotesFile {
     sites: Vec<Listed>,
     /// What cannot be imported: line and reason.
     refused: Vec<(u64, String)>,
 }
 
-impl Sites {
+impl ImportSites {
     /// Imports the file and reports the rows that were refused.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ async fn import(site: &Site, now: Timestamp, time: Timestamp, list: &[Listed]) -
     Ok((changed_sites, votes))
 }
 
-fn read(path: &Path) -> anyhow::Result<List> {
+fn read(path: &Path) -> anyhow::Result<SiteVotesFile> {
     let shown = path.display();
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)
@@ -104,7 +104,7 @@ fn read(path: &Path) -> anyhow::Result<List> {
             .with_context(|| format!("{shown} is not a list of sites: the first line has no column {name}"))
     };
     let columns = (column("host")?, column("votes")?);
-    let mut list = List::default();
+    let mut list = SiteVotesFile::default();
     let mut hosts = HashSet::new();
     let mut record = csv::ByteRecord::new();
     while reader.read_byte_record(&mut record).with_context(|| format!("cannot read {shown}"))? {
@@ -148,7 +148,7 @@ mod tests {
     use tidings_domain::values::rules::Rules;
     use tidings_keyspace::Store;
 
-    fn list(text: &str) -> anyhow::Result<List> {
+    fn list(text: &str) -> anyhow::Result<SiteVotesFile> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("sites.csv");
         fs::write(&path, text)?;
@@ -175,13 +175,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_the_columns_is_named() {
+    fn an_error_names_the_file_without_the_columns() {
         let error = list("name,votes\na.com,1\n").unwrap_err().to_string();
         assert!(error.contains("sites.csv") && error.contains("no column host"), "{error}");
     }
 
     #[tokio::test]
-    async fn a_list_may_come_again_and_be_another_one() {
+    async fn importing_again_changes_nothing_and_a_newer_list_replaces_the_votes() {
         let store = Store::in_memory().await;
         let site = Arc::new(Site::new(store.unwrap(), Rules::default(), PasswordWorker::default()));
         let now = Timestamp(1_800_000_000);

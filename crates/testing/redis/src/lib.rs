@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long the server may take to answer after its start.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running server.
 pub struct RedisServer {
@@ -62,7 +62,7 @@ impl RedisServer {
 
     /// Starts the stopped server again, on the same port, empty.
     pub fn start_again(&mut self) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while Instant::now() < deadline {
             if let Some(process) = launch(self.port, &self.options, &self.folder) {
                 self.process = process;
@@ -114,7 +114,7 @@ fn launch(port: u16, options: &[String], folder: &tempfile::TempDir) -> Option<C
         .unwrap_or_else(|error| {
             panic!("redis-server cannot be run ({error}); install it: apt-get install redis-server")
         });
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while Instant::now() < deadline {
         if process.try_wait().expect("the server's state is known").is_some() {
             return None;
@@ -129,7 +129,7 @@ fn launch(port: u16, options: &[String], folder: &tempfile::TempDir) -> Option<C
     }
     let _ = process.kill();
     let _ = process.wait();
-    panic!("redis-server does not answer on port {port} within {PATIENCE:?}");
+    panic!("redis-server does not answer on port {port} within {TIMEOUT:?}");
 }
 
 fn send(port: u16, line: &[u8]) -> std::io::Result<String> {

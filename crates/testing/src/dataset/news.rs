@@ -179,7 +179,7 @@ fn topics(random: &mut Random) -> Vec<Topic> {
 /// Users and times of votes.
 type Votes = Vec<(u64, u64)>;
 
-/// Who votes on an item and when: up, the author first, and down.
+/// The votes on a story with their voters and times: up (the author first) and down.
 fn votes(plan: &Plan, id: u64, item: &Item) -> (Votes, Votes) {
     let mut random = Random::of("votes", id);
     let time_left = (plan.now.0 - item.ctime).min(VOTING_SECONDS) as f64;

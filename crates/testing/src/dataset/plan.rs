@@ -1,4 +1,4 @@
-//! What there will be: who posts what and when, and how popular it becomes.
+//! The plan of a data set: the authors, times and popularity of its content.
 
 use super::random::{Random, shares};
 use std::time::Instant;
@@ -74,7 +74,7 @@ impl Size {
         if self.users >= 1_000 { 200 } else { self.users / 4 }
     }
 
-    /// Users who have done something; their ids are 1 up to this.
+    /// The number of active users. Their ids start at 1.
     pub const fn active_users(&self) -> u64 {
         self.users - self.newcomers()
     }
@@ -137,7 +137,7 @@ fn long_thread(size: &Size) -> u64 {
     size.news - size.news / 50
 }
 
-/// A user who does things, some more often than others.
+/// A random active user; some are drawn more often than others.
 pub fn active_user(random: &mut Random, size: &Size) -> u64 {
     1 + random.skewed(size.active_users(), USER_SKEW)
 }

@@ -45,7 +45,7 @@ fn add(totals: &mut Totals, vote: CastVote) {
     totals.count += 1;
 }
 
-/// Figures by day and by who or what they are about.
+/// Totals by day and by voter or site.
 type Figures<Key> = BTreeMap<Day, BTreeMap<Key, Totals>>;
 
 pub async fn write(writer: &mut Writer<'_>, plan: &Plan) {
@@ -88,7 +88,7 @@ pub async fn write(writer: &mut Writer<'_>, plan: &Plan) {
     write_voters(writer, plan, of_voters).await;
 }
 
-/// The votes on one site: who, and what.
+/// The votes on one site, with their voters.
 fn votes_on(plan: &Plan, site: u64, count: u64) -> Vec<(u64, CastVote)> {
     let mut random = Random::of("site votes", site);
     // Most sites are liked, some are not, and about some people differ.

@@ -1,4 +1,4 @@
-//! Tweets, who follows whom, and the timelines that follow from both.
+//! Tweets, follows, and the timelines that result from both.
 
 use super::people::username;
 use super::plan::{Plan, Tweet};
@@ -14,7 +14,7 @@ use tidings_domain::values::limits::GLOBAL_TIMELINE_SIZE;
 use tidings_domain::values::rules::TimelineRules;
 use tidings_keyspace::Value;
 
-/// Out of a hundred tweets so many mention somebody.
+/// The percentage of tweets with a mention.
 const MENTIONS: u64 = 5;
 /// Users who are followed most are so by this much.
 const FOLLOW_SKEW: f64 = 1.5;

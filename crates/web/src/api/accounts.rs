@@ -1,7 +1,7 @@
 //! Accounts and sessions.
 
-use super::{DONE, Done, Status};
-use crate::error::Failure;
+use super::{DONE, DoneResponse, Status};
+use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::accounts::{Credentials, ProfileForm, Registration, ResetRequest};
 use crate::openapi::{FORM, values};
@@ -18,117 +18,121 @@ use utoipa::ToSchema;
 
 /// The secrets of a session.
 #[derive(Serialize, ToSchema)]
-pub struct Secrets {
+#[schema(as = Secrets)]
+pub struct SecretsResponse {
     status: Status,
-    /// The session, to be sent as the cookie `auth`.
+    /// The session token. Send it as the cookie `auth`.
     #[schema(value_type = values::Secret)]
     auth: String,
-    /// The field that every form needs.
+    /// The secret that every POST of the session must send as the field `apisecret`.
     #[schema(value_type = values::Secret)]
     apisecret: String,
 }
 
-impl From<Session> for Secrets {
+impl From<Session> for SecretsResponse {
     fn from(Session { auth, apisecret, .. }: Session) -> Self {
         Self { status: Status::Ok, auth, apisecret }
     }
 }
 
-/// Creates an account and logs it in.
+/// Create an account and log in.
 #[utoipa::path(
     post,
     path = "/api/create_account",
     request_body(content = inline(Registration), content_type = FORM),
-    responses((status = 200, body = Secrets)),
+    responses((status = 200, body = SecretsResponse)),
 )]
 pub async fn create_account(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     Form(form): Form<Registration>,
-) -> Result<Json<Secrets>, Failure> {
+) -> Result<Json<SecretsResponse>, RequestError> {
     Ok(Json(actions::open_account(&app, &form, address).await?.into()))
 }
 
-/// Logs in.
+/// Log in.
 #[utoipa::path(
     post,
     path = "/api/login",
     request_body(content = inline(Credentials), content_type = FORM),
-    responses((status = 200, body = Secrets)),
+    responses((status = 200, body = SecretsResponse)),
 )]
 pub async fn log_in(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     Form(form): Form<Credentials>,
-) -> Result<Json<Secrets>, Failure> {
+) -> Result<Json<SecretsResponse>, RequestError> {
     Ok(Json(actions::open_session(&app, &form, address).await?.into()))
 }
 
-/// Logs in; prefer POST.
-#[utoipa::path(get, path = "/api/login", params(Credentials), responses((status = 200, body = Secrets)))]
+/// Log in. Prefer POST, which keeps the password out of logs.
+#[utoipa::path(get, path = "/api/login", params(Credentials), responses((status = 200, body = SecretsResponse)))]
 pub async fn log_in_by_get(
     app: State<App>,
     address: ClientAddress,
     query: Form<Credentials>,
-) -> Result<Json<Secrets>, Failure> {
+) -> Result<Json<SecretsResponse>, RequestError> {
     log_in(app, address, query).await
 }
 
-/// Ends the session everywhere.
+/// Log out in all browsers.
 #[utoipa::path(
     post,
     path = "/api/logout",
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
-pub async fn log_out(State(app): State<App>, form: SignedForm<()>) -> Result<Json<Done>, Failure> {
+pub async fn log_out(
+    State(app): State<App>,
+    form: SignedForm<()>,
+) -> Result<Json<DoneResponse>, RequestError> {
     sessions::log_out(&app.site, form.user.id).await?;
     Ok(Json(DONE))
 }
 
-/// Mails a link for setting a new password.
+/// Request a mail with a link to set a new password.
 #[utoipa::path(
     post,
     path = "/api/reset-password",
     request_body(content = inline(ResetRequest), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
 )]
 pub async fn reset_password(
     State(app): State<App>,
     Form(form): Form<ResetRequest>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::send_reset_link(&app, &form).await?;
     Ok(Json(DONE))
 }
 
-/// Mails a link for setting a new password; prefer POST.
+/// Request a mail with a link to set a new password. Prefer POST.
 #[utoipa::path(
     get,
     path = "/api/reset-password",
     params(ResetRequest),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
 )]
 pub async fn reset_password_by_get(
     app: State<App>,
     query: Form<ResetRequest>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     reset_password(app, query).await
 }
 
-/// Changes what users say about themselves, the e-mail address and the password.
+/// Change the profile, the e-mail address and the password.
 ///
-/// With a new password the answer sets the cookie of the new session.
+/// After a change of the password, the response sets the cookie of a new session.
 #[utoipa::path(
     post,
     path = "/api/updateprofile",
     request_body(content = inline(ProfileForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn update_profile(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<ProfileForm>,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let session = account::update_profile(&app.site, &user, &form.into()).await?;
     let mut response = Json(DONE).into_response();
     if let Some(session) = session {

@@ -1,7 +1,7 @@
 //! Articles and topics: listing, renaming, merging.
 
 use super::Status;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::forms::topics::{MergeForm, RenameForm};
 use crate::openapi::{FORM, values};
 use crate::path::PathOf;
@@ -22,7 +22,8 @@ use utoipa::ToSchema;
 
 /// A page of a list of articles.
 #[derive(Serialize, ToSchema)]
-pub struct Articles {
+#[schema(as = Articles)]
+pub struct ArticlesResponse {
     status: Status,
     articles: Vec<ArticleEntry>,
     /// The number of articles in the whole list.
@@ -45,9 +46,9 @@ struct ArticleEntry {
     /// The time of submission.
     #[schema(value_type = u64)]
     time: Timestamp,
-    /// The votes that count.
+    /// The number of votes that count towards the score.
     votes: i64,
-    /// The score, which orders the list by score.
+    /// The score: the time of submission in seconds, plus 432 for each vote that counts.
     #[schema(value_type = f64)]
     #[serde(serialize_with = "whole_if_possible")]
     score: f64,
@@ -57,7 +58,8 @@ struct ArticleEntry {
 
 /// All topics.
 #[derive(Serialize, ToSchema)]
-pub struct TopicList {
+#[schema(as = TopicList)]
+pub struct TopicListResponse {
     status: Status,
     topics: Vec<TopicEntry>,
 }
@@ -71,34 +73,35 @@ struct TopicEntry {
     articles: u64,
 }
 
-/// What became of renaming or merging a topic.
+/// The outcome of renaming or merging a topic.
 #[derive(Serialize, ToSchema)]
-pub struct TopicMoved {
+#[schema(as = TopicMoved)]
+pub struct TopicMovedResponse {
     status: Status,
-    /// Whether all articles were moved; otherwise it goes on in the background.
+    /// Whether all articles have been moved. If not, the move continues in the background.
     finished: bool,
-    /// The number of articles that were moved, when it is finished.
+    /// The number of articles moved. Missing until the move is finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u64, required = false)]
     articles: Option<u64>,
 }
 
-/// Articles, the best or the newest first.
+/// List articles, best or newest first.
 #[utoipa::path(
     get,
     path = "/api/articles/{order}/{page}",
     params(("order" = inline(values::ArticleOrder), Path), ("page" = inline(values::PageNumber), Path)),
-    responses((status = 200, body = Articles)),
+    responses((status = 200, body = ArticlesResponse)),
 )]
 pub async fn all(
     PathOf((order, page)): PathOf<(String, String)>,
     mut visit: Visit,
-) -> Result<Json<Articles>, Failure> {
+) -> Result<Json<ArticlesResponse>, RequestError> {
     let (order, page) = (order_of(&order)?, page_of(&page)?);
     Ok(Json(lists::all(&mut visit, order, page).await?.into()))
 }
 
-/// Articles of a topic, or of several.
+/// List the articles of one or more topics.
 #[utoipa::path(
     get,
     path = "/api/topic/{name}/{order}/{page}",
@@ -107,13 +110,13 @@ pub async fn all(
         ("order" = inline(values::ArticleOrder), Path),
         ("page" = inline(values::PageNumber), Path),
     ),
-    responses((status = 200, body = Articles)),
+    responses((status = 200, body = ArticlesResponse)),
 )]
 pub async fn of_topics(
     PathOf((name, order, page)): PathOf<(String, String, String)>,
     mut visit: Visit,
-) -> Result<Json<Articles>, Failure> {
-    let topics: TopicChoice = name.parse().map_err(|_| Failure::Field {
+) -> Result<Json<ArticlesResponse>, RequestError> {
+    let topics: TopicChoice = name.parse().map_err(|_| RequestError::Field {
         name: "name",
         expected: "it must be a topic, or at most 5 joined by + (all of them) or by commas (any of them)",
     })?;
@@ -121,19 +124,20 @@ pub async fn of_topics(
     Ok(Json(lists::of_topics(&mut visit, &topics, order, page).await?.into()))
 }
 
-fn order_of(text: &str) -> Result<ArticleOrder, Failure> {
+fn order_of(text: &str) -> Result<ArticleOrder, RequestError> {
     match text {
         "score" => Ok(ArticleOrder::Score),
         "time" => Ok(ArticleOrder::Time),
-        _ => Err(Failure::Field { name: "order", expected: "it must be score or time" }),
+        _ => Err(RequestError::Field { name: "order", expected: "it must be score or time" }),
     }
 }
 
-fn page_of(text: &str) -> Result<PageNumber, Failure> {
-    text.parse().map_err(|_| Failure::Field { name: "page", expected: "it must be a whole number from 1 on" })
+fn page_of(text: &str) -> Result<PageNumber, RequestError> {
+    text.parse()
+        .map_err(|_| RequestError::Field { name: "page", expected: "it must be a whole number from 1 on" })
 }
 
-impl From<ArticlePage> for Articles {
+impl From<ArticlePage> for ArticlesResponse {
     fn from(page: ArticlePage) -> Self {
         let articles = page.lines.into_iter().map(ArticleEntry::from).collect();
         Self { status: Status::Ok, articles, count: page.total }
@@ -155,8 +159,8 @@ impl From<ArticleLine> for ArticleEntry {
     }
 }
 
-/// Writes a score as a number without a fraction, which it has none of unless
-/// another program gave it one.
+/// Writes a score as a whole number. Only a score that another program wrote can have a
+/// fraction.
 fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     match score.to_string().parse::<i64>() {
         Ok(whole) => serializer.serialize_i64(whole),
@@ -164,46 +168,46 @@ fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok,
     }
 }
 
-/// All topics, those with the most articles first.
-#[utoipa::path(get, path = "/api/topics", responses((status = 200, body = TopicList)))]
-pub async fn topics(mut visit: Visit) -> Result<Json<TopicList>, Failure> {
+/// List all topics, those with the most articles first.
+#[utoipa::path(get, path = "/api/topics", responses((status = 200, body = TopicListResponse)))]
+pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>, RequestError> {
     let overview = topics::all(&mut visit).await?;
     let entry =
         |line: &topics::TopicLine| TopicEntry { name: line.topic.to_string(), articles: line.articles };
-    Ok(Json(TopicList { status: Status::Ok, topics: overview.topics.iter().map(entry).collect() }))
+    Ok(Json(TopicListResponse { status: Status::Ok, topics: overview.topics.iter().map(entry).collect() }))
 }
 
-/// Renames a topic, for administrators.
+/// Rename a topic (administrators only).
 #[utoipa::path(
     post,
     path = "/api/renametopic",
     request_body(content = inline(RenameForm), content_type = FORM),
-    responses((status = 200, body = TopicMoved)),
+    responses((status = 200, body = TopicMovedResponse)),
     security(("session" = [])),
 )]
 pub async fn rename(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<RenameForm>,
-) -> Result<Json<TopicMoved>, Failure> {
+) -> Result<Json<TopicMovedResponse>, RequestError> {
     Ok(Json(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?.into()))
 }
 
-/// Merges a topic into another, for administrators.
+/// Merge a topic into another one (administrators only).
 #[utoipa::path(
     post,
     path = "/api/mergetopic",
     request_body(content = inline(MergeForm), content_type = FORM),
-    responses((status = 200, body = TopicMoved)),
+    responses((status = 200, body = TopicMovedResponse)),
     security(("session" = [])),
 )]
 pub async fn merge(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<MergeForm>,
-) -> Result<Json<TopicMoved>, Failure> {
+) -> Result<Json<TopicMovedResponse>, RequestError> {
     Ok(Json(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?.into()))
 }
 
-impl From<actions::Moved> for TopicMoved {
+impl From<actions::Moved> for TopicMovedResponse {
     fn from(moved: actions::Moved) -> Self {
         Self { status: Status::Ok, finished: moved.articles.is_some(), articles: moved.articles }
     }
@@ -215,7 +219,7 @@ mod tests {
     use serde_json::{json, value};
 
     #[test]
-    fn scores_are_whole_numbers_where_they_can_be() {
+    fn scores_without_a_fraction_are_written_as_whole_numbers() {
         let written = |score: f64| whole_if_possible(&score, value::Serializer).ok();
         assert_eq!(written(1_800_000_432.0), Some(json!(1_800_000_432)));
         assert_eq!(written(0.5), Some(json!(0.5)));

@@ -1,9 +1,9 @@
 //! Comments: writing, voting, reading a thread.
 
 use super::Status;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::forms::comments::{CommentForm, CommentVoteForm};
-use crate::forms::news::Vote;
+use crate::forms::news::VoteType;
 use crate::openapi::{FORM, values};
 use crate::path::PathOf;
 use crate::viewer::SignedForm;
@@ -20,9 +20,10 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{CommentId, NewsId, UserId};
 use utoipa::ToSchema;
 
-/// A comment that was written, changed or deleted.
+/// The outcome of writing, editing or deleting a comment.
 #[derive(Serialize, ToSchema)]
-pub struct CommentPosted {
+#[schema(as = CommentPosted)]
+pub struct CommentPostedResponse {
     status: Status,
     /// What was done.
     op: CommentChange,
@@ -41,11 +42,11 @@ pub struct CommentPosted {
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CommentChange {
-    /// It was written.
+    /// The comment was written.
     Insert,
-    /// It was changed.
+    /// The comment was edited.
     Update,
-    /// It was deleted.
+    /// The comment was deleted.
     Delete,
 }
 
@@ -59,68 +60,71 @@ enum ParentId {
 
 /// A comment that was voted on.
 #[derive(Serialize, ToSchema)]
-pub struct CommentVoted {
+#[schema(as = CommentVoted)]
+pub struct CommentVotedResponse {
     status: Status,
-    /// The comment, as it was sent.
+    /// The comment, as in the request.
     #[schema(value_type = values::CommentAddress)]
     comment_id: String,
 }
 
 /// The comments of a story.
 #[derive(ToSchema)]
-#[expect(dead_code, reason = "`tree` writes it: a thread may be too deep for a recursive serializer")]
-pub struct CommentTree {
+#[expect(dead_code, reason = "a thread may be too deep for a serializer, which is recursive")]
+#[schema(as = CommentTree)]
+pub struct CommentTreeResponse {
     status: Status,
-    comments: Vec<Comment<'static>>,
+    comments: Vec<CommentEntry<'static>>,
 }
 
-/// A comment with the comments below it.
+/// A comment with its replies.
 #[derive(Serialize, ToSchema)]
-struct Comment<'a> {
-    /// The number within the story.
+#[schema(as = Comment)]
+struct CommentEntry<'a> {
+    /// The id, unique within the story.
     #[schema(value_type = u64)]
     id: CommentId,
     /// The time of writing.
     #[schema(value_type = u64)]
     ctime: Timestamp,
-    /// The author; null when the account is gone.
+    /// The author; null if the account no longer exists.
     #[schema(value_type = Option<values::StoredUsername>, required = true)]
     username: Option<&'a str>,
     /// The number of votes up.
     up: usize,
     /// The number of votes down.
     down: usize,
-    /// The caller's own vote.
+    /// The caller's own vote; null if there is none.
     #[schema(required = true)]
-    voted: Option<Vote>,
+    voted: Option<VoteType>,
     /// The text; missing in a deleted comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = values::StoredComment, required = false)]
     body: Option<&'a str>,
-    /// True in a deleted comment, which is there because of its replies; otherwise missing.
+    /// True for a deleted comment, which is listed because of its replies; otherwise missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
     deleted: Option<bool>,
-    // Always empty: `tree` writes the replies between its brackets.
-    /// The replies to it.
-    #[schema(value_type = Vec<Comment<'static>>, no_recursion)]
+    /// The replies.
+    #[schema(value_type = Vec<CommentEntry<'static>>, no_recursion)]
+    // Always empty here: `tree` writes the replies one by one.
     replies: [(); 0],
 }
 
-/// Writes, edits or deletes a comment.
+/// Write, edit or delete a comment.
 #[utoipa::path(
     post,
     path = "/api/postcomment",
     request_body(content = inline(CommentForm), content_type = FORM),
-    responses((status = 200, body = CommentPosted)),
+    responses((status = 200, body = CommentPostedResponse)),
     security(("session" = [])),
 )]
 pub async fn post(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<CommentForm>,
-) -> Result<Json<CommentPosted>, Failure> {
+) -> Result<Json<CommentPostedResponse>, RequestError> {
     let posted = actions::post_or_edit(&app, &user, &form).await?;
-    Ok(Json(CommentPosted {
+    Ok(Json(CommentPostedResponse {
         status: Status::Ok,
         op: posted.op,
         comment_id: posted.address.comment,
@@ -129,38 +133,38 @@ pub async fn post(
     }))
 }
 
-/// Votes on a comment.
+/// Vote on a comment.
 #[utoipa::path(
     post,
     path = "/api/votecomment",
     request_body(content = inline(CommentVoteForm), content_type = FORM),
-    responses((status = 200, body = CommentVoted)),
+    responses((status = 200, body = CommentVotedResponse)),
     security(("session" = [])),
 )]
 pub async fn vote(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<CommentVoteForm>,
-) -> Result<Json<CommentVoted>, Failure> {
+) -> Result<Json<CommentVotedResponse>, RequestError> {
     actions::vote_comment(&app, &user, &form).await?;
-    Ok(Json(CommentVoted { status: Status::Ok, comment_id: form.comment_id.to_string() }))
+    Ok(Json(CommentVotedResponse { status: Status::Ok, comment_id: form.comment_id.to_string() }))
 }
 
-/// The comments of an item, as a tree.
+/// Get the comments of a story as a tree.
 #[utoipa::path(
     get,
     path = "/api/getcomments/{news_id}",
     params(("news_id" = inline(values::Id), Path)),
-    responses((status = 200, body = CommentTree)),
+    responses((status = 200, body = CommentTreeResponse)),
 )]
-pub async fn thread(PathOf(id): PathOf<NewsId>, mut visit: Visit) -> Result<Response, Failure> {
+pub async fn thread(PathOf(id): PathOf<NewsId>, mut visit: Visit) -> Result<Response, RequestError> {
     let thread = threads::get(&mut visit, id).await?;
     let body = format!(r#"{{"status":"ok","comments":{}}}"#, tree(&thread, visit.viewer_id())?);
     let json = HeaderValue::from_static("application/json");
     Ok(([(header::CONTENT_TYPE, json)], body).into_response())
 }
 
-/// The comments as nested JSON. Written without recursion, since a thread may
-/// be deeper than a stack.
+/// The comments as nested JSON. Written without recursion, because a deep thread could
+/// overflow the stack.
 fn tree(thread: &Thread, viewer: Option<UserId>) -> Result<String, Error> {
     let mut json = String::from("[");
     let mut open = 0_usize;
@@ -174,19 +178,19 @@ fn tree(thread: &Thread, viewer: Option<UserId>) -> Result<String, Error> {
             json.push(',');
         }
         let comment = &line.comment;
-        let written = serde_json::to_string(&Comment {
+        let written = serde_json::to_string(&CommentEntry {
             id: comment.id,
             ctime: comment.ctime,
             username: line.username.as_deref(),
             up: comment.up.len(),
             down: comment.down.len(),
-            voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(Vote::from),
+            voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(VoteType::from),
             body: (!comment.deleted).then_some(&comment.body),
             deleted: comment.deleted.then_some(true),
             replies: [],
         })
         .map_err(|error| Error::Internal(error.to_string()))?;
-        // The array of replies stays open for those that follow.
+        // The array of replies stays open for the comments that follow.
         json.push_str(written.strip_suffix("]}").unwrap_or(&written));
         open += 1;
     }

@@ -1,8 +1,8 @@
 //! News: submitting, voting, listing.
 
-use super::{DONE, Done, Status};
-use crate::error::Failure;
-use crate::forms::news::{NewsForm, NewsVoteForm, SubmissionForm, Vote};
+use super::{DONE, DoneResponse, Status};
+use crate::error::RequestError;
+use crate::forms::news::{NewsIdForm, NewsVoteForm, SubmissionForm, VoteType};
 use crate::openapi::{FORM, values};
 use crate::path::{PathOf, Start};
 use crate::viewer::SignedForm;
@@ -19,18 +19,20 @@ use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits;
 use utoipa::ToSchema;
 
-/// A story that was submitted or changed.
+/// The outcome of submitting or editing a story.
 #[derive(Serialize, ToSchema)]
-pub struct Submitted {
+#[schema(as = Submitted)]
+pub struct SubmittedResponse {
     status: Status,
     /// The story.
     #[schema(value_type = u64)]
     news_id: NewsId,
 }
 
-/// A story that was deleted.
+/// The outcome of deleting a story.
 #[derive(Serialize, ToSchema)]
-pub struct NewsDeleted {
+#[schema(as = NewsDeleted)]
+pub struct NewsDeletedResponse {
     status: Status,
     /// Always -1.
     news_id: i64,
@@ -38,7 +40,8 @@ pub struct NewsDeleted {
 
 /// A part of a list of stories.
 #[derive(Serialize, ToSchema)]
-pub struct NewsList {
+#[schema(as = NewsList)]
+pub struct NewsListResponse {
     status: Status,
     news: Vec<NewsEntry>,
     /// The number of stories in the whole list.
@@ -64,64 +67,64 @@ struct NewsEntry {
     down: i64,
     /// The number of comments.
     comments: u64,
-    /// The author; null when the account is gone.
+    /// The author; null if the account no longer exists.
     #[schema(value_type = Option<values::StoredUsername>, required = true)]
     username: Option<String>,
-    /// The caller's own vote, if there is one.
+    /// The caller's own vote; missing if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vote, required = false)]
-    voted: Option<Vote>,
+    #[schema(value_type = VoteType, required = false)]
+    voted: Option<VoteType>,
 }
 
-/// Submits an item, or edits one.
+/// Submit or edit a story.
 #[utoipa::path(
     post,
     path = "/api/submit",
     request_body(content = inline(SubmissionForm), content_type = FORM),
-    responses((status = 200, body = Submitted)),
+    responses((status = 200, body = SubmittedResponse)),
     security(("session" = [])),
 )]
 pub async fn submit(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<SubmissionForm>,
-) -> Result<Json<Submitted>, Failure> {
+) -> Result<Json<SubmittedResponse>, RequestError> {
     let news_id = actions::submit_or_edit(&app, &user, form).await?;
-    Ok(Json(Submitted { status: Status::Ok, news_id }))
+    Ok(Json(SubmittedResponse { status: Status::Ok, news_id }))
 }
 
-/// Deletes an item.
+/// Delete a story.
 #[utoipa::path(
     post,
     path = "/api/delnews",
-    request_body(content = inline(NewsForm), content_type = FORM),
-    responses((status = 200, body = NewsDeleted)),
+    request_body(content = inline(NewsIdForm), content_type = FORM),
+    responses((status = 200, body = NewsDeletedResponse)),
     security(("session" = [])),
 )]
 pub async fn delete(
     State(app): State<App>,
-    SignedForm { user, form }: SignedForm<NewsForm>,
-) -> Result<Json<NewsDeleted>, Failure> {
+    SignedForm { user, form }: SignedForm<NewsIdForm>,
+) -> Result<Json<NewsDeletedResponse>, RequestError> {
     submissions::delete_news(&app.site, app.moment(), &user, form.news_id).await?;
-    Ok(Json(NewsDeleted { status: Status::Ok, news_id: -1 }))
+    Ok(Json(NewsDeletedResponse { status: Status::Ok, news_id: -1 }))
 }
 
-/// Votes on an item.
+/// Vote on a story.
 #[utoipa::path(
     post,
     path = "/api/votenews",
     request_body(content = inline(NewsVoteForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn vote(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<NewsVoteForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::vote_news(&app, &user, &form).await?;
     Ok(Json(DONE))
 }
 
-/// Lists items.
+/// List stories.
 #[utoipa::path(
     get,
     path = "/api/getnews/{sort}/{start}/{count}",
@@ -130,27 +133,28 @@ pub async fn vote(
         ("start" = inline(values::Start), Path),
         ("count" = inline(values::NewsCount), Path),
     ),
-    responses((status = 200, body = NewsList)),
+    responses((status = 200, body = NewsListResponse)),
 )]
 pub async fn list(
     PathOf((sort, start, count)): PathOf<(String, String, String)>,
     mut visit: Visit,
-) -> Result<Json<NewsList>, Failure> {
-    let start = Start::try_from(start)
-        .map_err(|_| Failure::Field { name: "start", expected: "it must be a whole number from 0 on" })?;
-    let count = count
-        .parse()
-        .ok()
-        .filter(|count| (1..=limits::MAX_API_NEWS).contains(count))
-        .ok_or(Failure::Field { name: "count", expected: "it must be a whole number from 1 to 32" })?;
+) -> Result<Json<NewsListResponse>, RequestError> {
+    let start = Start::try_from(start).map_err(|_| RequestError::Field {
+        name: "start",
+        expected: "it must be a whole number from 0 on",
+    })?;
+    let count =
+        count.parse().ok().filter(|count| (1..=limits::MAX_API_NEWS).contains(count)).ok_or(
+            RequestError::Field { name: "count", expected: "it must be a whole number from 1 to 32" },
+        )?;
     let page = match sort.as_str() {
         "latest" => lists::latest(&mut visit, start.0, count).await?,
         "top" => lists::top(&mut visit, start.0, count).await?,
-        _ => return Err(Failure::Field { name: "sort", expected: "it must be latest or top" }),
+        _ => return Err(RequestError::Field { name: "sort", expected: "it must be latest or top" }),
     };
     let has_viewer = visit.viewer_id().is_some();
     let news = page.lines.iter().map(|line| entry(line, has_viewer)).collect();
-    Ok(Json(NewsList { status: Status::Ok, news, count: page.total }))
+    Ok(Json(NewsListResponse { status: Status::Ok, news, count: page.total }))
 }
 
 fn entry(line: &NewsLine, with_vote: bool) -> NewsEntry {
@@ -164,6 +168,6 @@ fn entry(line: &NewsLine, with_vote: bool) -> NewsEntry {
         down: news.down,
         comments: news.comments,
         username: username.as_deref().map(str::to_owned),
-        voted: line.my_vote.filter(|_| with_vote).map(Vote::from),
+        voted: line.my_vote.filter(|_| with_vote).map(VoteType::from),
     }
 }

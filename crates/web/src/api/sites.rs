@@ -1,8 +1,8 @@
-//! The reputation of sites: votes of accounts, histories, leaderboards, the
-//! lookup that does not tell what is looked up, and what administrators need.
+//! The reputation of sites: votes, histories, leaderboards, the lookup by hash prefix, and
+//! the calls for administrators.
 
-use super::{DONE, Done, Status};
-use crate::error::Failure;
+use super::{DONE, DoneResponse, Status};
+use crate::error::RequestError;
 use crate::form::{Fields, Form};
 use crate::forms::sites::{
     HistoryQuery, OwnVotesQuestion, PeriodQuery, SiteVoteForm, VoterForm, VotingSettingsForm,
@@ -10,6 +10,7 @@ use crate::forms::sites::{
 use crate::json::{self, hostname};
 use crate::openapi::{FORM, values};
 use crate::path::PathOf;
+use crate::response_cache::has_current_version;
 use crate::viewer::{ClientAddress, SignedForm, SignedIn};
 use crate::{App, actions};
 use axum::Json;
@@ -28,9 +29,10 @@ use utoipa::ToSchema;
 
 /// A voter's own votes.
 #[derive(Serialize, ToSchema)]
-pub struct OwnVotes {
+#[schema(as = OwnVotes)]
+pub struct OwnVotesResponse {
     status: Status,
-    /// In the order of the hosts that were sent.
+    /// In the order of the hosts in the request.
     votes: Vec<OwnVote>,
 }
 
@@ -39,17 +41,18 @@ pub struct OwnVotes {
 struct OwnVote {
     #[schema(value_type = values::Host)]
     link: String,
-    /// The vote; 0 when there is none.
+    /// The vote; 0 if there is none.
     #[schema(value_type = values::VoteNumber)]
     vote: i64,
-    /// The time of the vote; null when there is none.
+    /// The time of the vote; null if there is none.
     #[schema(value_type = Option<values::Time>, required = true)]
     time: Option<String>,
 }
 
 /// A site's votes day by day.
 #[derive(Serialize, ToSchema)]
-pub struct SiteHistory {
+#[schema(as = SiteHistory)]
+pub struct SiteHistoryResponse {
     status: Status,
     #[schema(value_type = values::Host)]
     link: String,
@@ -59,7 +62,7 @@ pub struct SiteHistory {
     sum: i64,
     /// The number of all votes.
     count: i64,
-    /// The days with votes, earliest first.
+    /// The days that have votes, earliest first.
     days: Vec<DayEntry>,
 }
 
@@ -74,7 +77,8 @@ struct DayEntry {
 
 /// The sites of a leaderboard.
 #[derive(Serialize, ToSchema)]
-pub struct Leaderboard {
+#[schema(as = Leaderboard)]
+pub struct LeaderboardResponse {
     status: Status,
     sites: Vec<LeaderboardEntry>,
 }
@@ -84,7 +88,7 @@ pub struct Leaderboard {
 struct LeaderboardEntry {
     #[schema(value_type = values::Host)]
     link: String,
-    /// The score, from all votes.
+    /// The score, computed from all votes.
     #[schema(value_type = values::ScoreName)]
     score: &'static str,
     /// The sum of the votes within the span.
@@ -93,9 +97,10 @@ struct LeaderboardEntry {
     count: i64,
 }
 
-/// Sites whose SHA-256 begins as was asked.
+/// The scores of the sites whose SHA-256 starts with the prefix.
 #[derive(Serialize, ToSchema)]
-pub struct PrefixScores {
+#[schema(as = PrefixScores)]
+pub struct PrefixScoresResponse {
     status: Status,
     /// Sorted by name.
     sites: Vec<SiteScore>,
@@ -118,36 +123,40 @@ impl SiteScore {
     }
 }
 
-/// What administrators see of a voter.
+/// A voter, for administrators.
 #[derive(Serialize, ToSchema)]
-pub struct VoterFound {
+#[schema(as = VoterFound)]
+pub struct VoterFoundResponse {
     status: Status,
-    voter: VoterDetails,
+    voter: VoterEntry,
 }
 
 /// A voter's details.
 #[derive(Serialize, ToSchema)]
-struct VoterDetails {
+#[schema(as = VoterDetails)]
+struct VoterEntry {
     #[schema(value_type = values::Uuid)]
     user_id: String,
     /// The time of the first vote.
     #[schema(value_type = values::Time)]
     created_at: String,
     is_banned: bool,
-    /// The number of votes, whether or not they count.
+    /// The number of votes, including those that do not count.
     count: u64,
 }
 
 /// A voter's votes, latest first.
 #[derive(Serialize, ToSchema)]
-pub struct VoterVotes {
+#[schema(as = VoterVotes)]
+pub struct VoterVotesResponse {
     status: Status,
-    votes: Vec<VoterVote>,
+    votes: Vec<VoterVoteEntry>,
 }
 
 /// A vote of a voter.
 #[derive(Serialize, ToSchema)]
-struct VoterVote {
+#[schema(as = VoterVote)]
+struct VoterVoteEntry {
     #[schema(value_type = values::Host)]
     link: String,
     #[schema(value_type = values::VoteNumber)]
@@ -158,7 +167,8 @@ struct VoterVote {
 
 /// The voters with the most votes on a day.
 #[derive(Serialize, ToSchema)]
-pub struct TopVoters {
+#[schema(as = TopVoters)]
+pub struct TopVotersResponse {
     status: Status,
     voters: Vec<TopVoter>,
 }
@@ -172,34 +182,37 @@ struct TopVoter {
     sum: i64,
 }
 
-/// How long a lookup by prefix may be kept: scores change slowly.
-const KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
+/// How long clients may cache a lookup by prefix: scores change slowly.
+const PREFIX_CACHING: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
-/// Votes on a site, changes the vote, or takes it back with 0.
+/// Vote on a site, change the vote, or take it back with 0.
 #[utoipa::path(
     post,
     path = "/api/sites/vote",
     request_body(content = inline(SiteVoteForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn vote(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<SiteVoteForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::vote_site(&app, address, &user, form).await?;
     Ok(Json(DONE))
 }
 
-/// A voter's own votes on some sites.
+/// Get a voter's own votes on some sites.
 #[utoipa::path(
     post,
     path = "/api/sites/own",
     request_body = OwnVotesQuestion,
-    responses((status = 200, body = OwnVotes)),
+    responses((status = 200, body = OwnVotesResponse)),
 )]
-pub async fn own(State(app): State<App>, json::Json(body): json::Json) -> Result<Json<OwnVotes>, Failure> {
+pub async fn own(
+    State(app): State<App>,
+    json::Json(body): json::Json,
+) -> Result<Json<OwnVotesResponse>, RequestError> {
     let question = OwnVotesQuestion::from_json(&body)?;
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let votes = sites::own_votes(&mut visit, question.user_id, &question.links).await?;
@@ -208,28 +221,28 @@ pub async fn own(State(app): State<App>, json::Json(body): json::Json) -> Result
         vote: vote.map_or(0, |vote| vote.verdict.value()),
         time: vote.map(|vote| written(vote.time)),
     });
-    Ok(Json(OwnVotes { status: Status::Ok, votes: votes.collect() }))
+    Ok(Json(OwnVotesResponse { status: Status::Ok, votes: votes.collect() }))
 }
 
-/// The votes of the last days on a site.
+/// Get the votes on a site for each of the last days.
 #[utoipa::path(
     get,
     path = "/api/sites/history/{host}",
     params(("host" = inline(values::Host), Path), HistoryQuery),
-    responses((status = 200, body = SiteHistory)),
+    responses((status = 200, body = SiteHistoryResponse)),
 )]
 pub async fn history(
     PathOf(host): PathOf<String>,
     mut visit: Visit,
     fields: Fields,
-) -> Result<Json<SiteHistory>, Failure> {
+) -> Result<Json<SiteHistoryResponse>, RequestError> {
     let host = hostname(&host)?;
     let HistoryQuery { days } = fields.read()?;
     let history = sites::history(&mut visit, &host, days).await?;
     let voted = history.days.iter().filter(|day| day.totals.count > 0);
     let days =
         voted.map(|day| DayEntry { day: day.day.to_string(), sum: day.totals.sum, count: day.totals.count });
-    Ok(Json(SiteHistory {
+    Ok(Json(SiteHistoryResponse {
         status: Status::Ok,
         link: host.as_str().to_owned(),
         score: Score::of(history.totals).name(),
@@ -239,24 +252,24 @@ pub async fn history(
     }))
 }
 
-/// The best, worst, controversial or most voted sites.
+/// List the best, worst, controversial or most voted sites.
 #[utoipa::path(
     get,
     path = "/api/sites/leaderboard/{list}/{span}",
     params(("list" = inline(values::BoardName), Path), ("span" = inline(values::SpanName), Path)),
-    responses((status = 200, body = Leaderboard)),
+    responses((status = 200, body = LeaderboardResponse)),
 )]
 pub async fn leaderboard(
     PathOf((list, span)): PathOf<(String, String)>,
     mut visit: Visit,
-) -> Result<Json<Leaderboard>, Failure> {
-    let board: Board = list.parse().map_err(|_| Failure::Field {
+) -> Result<Json<LeaderboardResponse>, RequestError> {
+    let board: Board = list.parse().map_err(|_| RequestError::Field {
         name: "list",
         expected: "it must be best, worst, controversial or voted",
     })?;
     let span: Span = span
         .parse()
-        .map_err(|_| Failure::Field { name: "span", expected: "it must be day, week, month or all" })?;
+        .map_err(|_| RequestError::Field { name: "span", expected: "it must be day, week, month or all" })?;
     let lines = sites::leaderboard(&mut visit, board, span).await?;
     let sites = lines.iter().map(|line| LeaderboardEntry {
         link: line.host.as_str().to_owned(),
@@ -264,39 +277,41 @@ pub async fn leaderboard(
         sum: line.totals.sum,
         count: line.totals.count,
     });
-    Ok(Json(Leaderboard { status: Status::Ok, sites: sites.collect() }))
+    Ok(Json(LeaderboardResponse { status: Status::Ok, sites: sites.collect() }))
 }
 
-/// The scores of all sites whose SHA-256 begins so.
+/// Get the scores of all sites whose SHA-256 starts with a prefix.
+///
+/// The server does not learn which of these sites is looked up.
 #[utoipa::path(
     get,
     path = "/api/sites/prefix/{hex}",
     params(("hex" = inline(values::HashPrefix), Path)),
-    responses((status = 200, body = PrefixScores), (status = 304, description = "Nothing has changed")),
+    responses((status = 200, body = PrefixScoresResponse), (status = 304, description = "Nothing has changed")),
 )]
 pub async fn prefix(
     State(app): State<App>,
     PathOf(prefix): PathOf<String>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let prefix: HashPrefix = prefix
         .parse()
-        .map_err(|_| Failure::Field { name: "hex", expected: "it must be 4 to 8 hexadecimal digits" })?;
-    // The same for everybody: no session is looked for.
+        .map_err(|_| RequestError::Field { name: "hex", expected: "it must be 4 to 8 hexadecimal digits" })?;
+    // The same for everyone, so the session is not read.
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let scores = sites::scores_by_prefix(&mut visit, &prefix).await?;
     let sites = scores.iter().map(|(host, score)| SiteScore::new(host, *score));
-    let answer = PrefixScores { status: Status::Ok, sites: sites.collect() };
-    let body = serde_json::to_string(&answer).map_err(|error| Error::Internal(error.to_string()))?;
+    let response = PrefixScoresResponse { status: Status::Ok, sites: sites.collect() };
+    let body = serde_json::to_string(&response).map_err(|error| Error::Internal(error.to_string()))?;
     let digest = hex::encode(Sha256::digest(&body));
-    // Weak: compressed or not, it is the same answer.
+    // A weak tag, because it covers the compressed and the plain response.
     let tag = format!("W/\"{}\"", digest.get(..16).unwrap_or(&digest));
     let caching = [
-        (header::CACHE_CONTROL, KEPT),
+        (header::CACHE_CONTROL, PREFIX_CACHING),
         (header::ETAG, HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("W/\"0\""))),
         (header::VARY, HeaderValue::from_static("accept-encoding")),
     ];
-    Ok(if is_known(&headers, &tag) {
+    Ok(if has_current_version(&headers, HeaderValue::from_str(&tag).ok().as_ref()) {
         (StatusCode::NOT_MODIFIED, caching).into_response()
     } else {
         let json = HeaderValue::from_static("application/json");
@@ -304,46 +319,35 @@ pub async fn prefix(
     })
 }
 
-/// Whether the client has this version, by its `If-None-Match`.
-fn is_known(headers: &HeaderMap, tag: &str) -> bool {
-    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
-    headers
-        .get_all(header::IF_NONE_MATCH)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|known| known.trim() == "*" || opaque(known) == opaque(tag))
-}
-
-/// A voter's details, for administrators.
+/// Get a voter's details (administrators only).
 #[utoipa::path(
     get,
     path = "/api/sites/admin/voter/{uuid}",
     params(("uuid" = inline(values::Uuid), Path)),
-    responses((status = 200, body = VoterFound)),
+    responses((status = 200, body = VoterFoundResponse)),
     security(("session" = [])),
 )]
 pub async fn voter(
     State(app): State<App>,
     PathOf(voter): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
-) -> Result<Json<VoterFound>, Failure> {
+) -> Result<Json<VoterFoundResponse>, RequestError> {
     let details = sites::voter_details(&app.site, &user, voter_id(&voter)?).await?;
-    let voter = VoterDetails {
+    let voter = VoterEntry {
         user_id: details.id.to_string(),
         created_at: details.created_at,
         is_banned: details.is_banned,
         count: details.count,
     };
-    Ok(Json(VoterFound { status: Status::Ok, voter }))
+    Ok(Json(VoterFoundResponse { status: Status::Ok, voter }))
 }
 
-/// A voter's votes within a time, for administrators.
+/// List a voter's votes within a period (administrators only).
 #[utoipa::path(
     get,
     path = "/api/sites/admin/voter/{uuid}/votes",
     params(("uuid" = inline(values::Uuid), Path), PeriodQuery),
-    responses((status = 200, body = VoterVotes)),
+    responses((status = 200, body = VoterVotesResponse)),
     security(("session" = [])),
 )]
 pub async fn voter_votes(
@@ -351,89 +355,89 @@ pub async fn voter_votes(
     PathOf(voter): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
     Form(PeriodQuery { from, to }): Form<PeriodQuery>,
-) -> Result<Json<VoterVotes>, Failure> {
+) -> Result<Json<VoterVotesResponse>, RequestError> {
     let votes = sites::voter_votes(&app.site, &user, voter_id(&voter)?, from, to).await?;
-    let votes = votes.iter().map(|vote| VoterVote {
+    let votes = votes.iter().map(|vote| VoterVoteEntry {
         link: vote.host.as_str().to_owned(),
         vote: vote.vote.verdict.value(),
         time: written(vote.vote.time),
     });
-    Ok(Json(VoterVotes { status: Status::Ok, votes: votes.collect() }))
+    Ok(Json(VoterVotesResponse { status: Status::Ok, votes: votes.collect() }))
 }
 
-/// Who voted most on a day, for administrators.
+/// List the voters with the most votes on a day (administrators only).
 #[utoipa::path(
     get,
     path = "/api/sites/admin/top_voters/{date}",
     params(("date" = inline(values::Date), Path)),
-    responses((status = 200, body = TopVoters)),
+    responses((status = 200, body = TopVotersResponse)),
     security(("session" = [])),
 )]
 pub async fn top_voters(
     State(app): State<App>,
     PathOf(date): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
-) -> Result<Json<TopVoters>, Failure> {
+) -> Result<Json<TopVotersResponse>, RequestError> {
     let day: Day = date
         .parse()
-        .map_err(|_| Failure::Field { name: "date", expected: "it must be a date like 2023-02-02" })?;
+        .map_err(|_| RequestError::Field { name: "date", expected: "it must be a date like 2023-02-02" })?;
     let voters = sites::top_voters(&app.site, &user, day).await?;
     let voters = voters.iter().map(|voter| TopVoter {
         user_id: voter.id.to_string(),
         count: voter.count,
         sum: voter.sum,
     });
-    Ok(Json(TopVoters { status: Status::Ok, voters: voters.collect() }))
+    Ok(Json(TopVotersResponse { status: Status::Ok, voters: voters.collect() }))
 }
 
-/// Bans a voter, for administrators.
+/// Ban a voter (administrators only).
 #[utoipa::path(
     post,
     path = "/api/sites/admin/ban",
     request_body(content = inline(VoterForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn ban(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<VoterForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::ban_voter(&app, user, &form, true).await?;
     Ok(Json(DONE))
 }
 
-/// Lifts a ban, for administrators.
+/// Lift a ban (administrators only).
 #[utoipa::path(
     post,
     path = "/api/sites/admin/unban",
     request_body(content = inline(VoterForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn unban(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<VoterForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::ban_voter(&app, user, &form, false).await?;
     Ok(Json(DONE))
 }
 
-/// Changes the settings of votes on sites, for administrators.
+/// Change the settings for votes on sites (administrators only).
 #[utoipa::path(
     post,
     path = "/api/sites/admin/settings",
     request_body(content = inline(VotingSettingsForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn settings(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<VotingSettingsForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::change_voting_settings(&app, &user, form).await?;
     Ok(Json(DONE))
 }
 
-fn voter_id(text: &str) -> Result<VoterId, Failure> {
-    text.parse().map_err(|_| Failure::Field { name: "user_id", expected: "it must be a UUID" })
+fn voter_id(text: &str) -> Result<VoterId, RequestError> {
+    text.parse().map_err(|_| RequestError::Field { name: "user_id", expected: "it must be a UUID" })
 }

@@ -1,7 +1,7 @@
-//! Tweets, timelines, and who follows whom.
+//! Tweets, timelines, followers and followings.
 
-use super::{DONE, Done, Status};
-use crate::error::Failure;
+use super::{DONE, DoneResponse, Status};
+use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::timelines::{FollowForm, TweetDeletion, TweetForm};
 use crate::openapi::{FORM, values};
@@ -21,9 +21,10 @@ use tidings_domain::timelines::tweets;
 use tidings_domain::values::ids::{NewsId, TweetId};
 use utoipa::ToSchema;
 
-/// A tweet that was posted.
+/// The outcome of posting a tweet.
 #[derive(Serialize, ToSchema)]
-pub struct Tweeted {
+#[schema(as = Tweeted)]
+pub struct TweetedResponse {
     status: Status,
     /// The tweet.
     #[schema(value_type = u64)]
@@ -32,10 +33,11 @@ pub struct Tweeted {
 
 /// A part of a timeline, newest first.
 #[derive(Serialize, ToSchema)]
-pub struct Timeline {
+#[schema(as = Timeline)]
+pub struct TimelineResponse {
     status: Status,
     tweets: Vec<TweetEntry>,
-    /// The value of `before` that gets the rest; null at the end.
+    /// The value of `before` for the next part; null at the end.
     #[schema(value_type = Option<values::Cursor>, required = true)]
     next: Option<String>,
 }
@@ -48,7 +50,7 @@ struct TweetEntry {
     /// The text, or the title of the story that the tweet announces.
     #[schema(value_type = values::StoredTweet)]
     text: String,
-    /// The time of writing, with a fraction of up to three digits.
+    /// The time of posting in seconds, with up to three decimals.
     created_at: f64,
     /// The author.
     #[schema(value_type = values::StoredUsername)]
@@ -67,12 +69,13 @@ struct TweetEntry {
 
 /// A part of a list of users, latest first.
 #[derive(Serialize, ToSchema)]
-pub struct People {
+#[schema(as = People)]
+pub struct PeopleResponse {
     status: Status,
     /// The number of users in the whole list.
     count: u64,
     users: Vec<PersonEntry>,
-    /// The value of `before` that gets the rest; null at the end.
+    /// The value of `before` for the next part; null at the end.
     #[schema(value_type = Option<values::Cursor>, required = true)]
     next: Option<String>,
 }
@@ -87,146 +90,152 @@ struct PersonEntry {
     fullname: String,
 }
 
-/// Posts a tweet.
+/// Post a tweet.
 #[utoipa::path(
     post,
     path = "/api/tweet",
     request_body(content = inline(TweetForm), content_type = FORM),
-    responses((status = 200, body = Tweeted)),
+    responses((status = 200, body = TweetedResponse)),
     security(("session" = [])),
 )]
 pub async fn tweet(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<TweetForm>,
-) -> Result<Json<Tweeted>, Failure> {
+) -> Result<Json<TweetedResponse>, RequestError> {
     let tweet_id = actions::post_tweet(&app, &user, &form).await?;
-    Ok(Json(Tweeted { status: Status::Ok, tweet_id }))
+    Ok(Json(TweetedResponse { status: Status::Ok, tweet_id }))
 }
 
-/// Deletes a tweet.
+/// Delete a tweet.
 #[utoipa::path(
     post,
     path = "/api/deltweet",
     request_body(content = inline(TweetDeletion), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn delete(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<TweetDeletion>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     tweets::delete_tweet(&app.site, app.moment(), &user, form.tweet_id).await?;
     Ok(Json(DONE))
 }
 
-/// Follows a user.
+/// Follow a user.
 #[utoipa::path(
     post,
     path = "/api/follow",
     request_body(content = inline(FollowForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn follow(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<FollowForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::follow(&app, &user, &form).await?;
     Ok(Json(DONE))
 }
 
-/// Follows a user no more.
+/// Unfollow a user.
 #[utoipa::path(
     post,
     path = "/api/unfollow",
     request_body(content = inline(FollowForm), content_type = FORM),
-    responses((status = 200, body = Done)),
+    responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
 pub async fn unfollow(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<FollowForm>,
-) -> Result<Json<Done>, Failure> {
+) -> Result<Json<DoneResponse>, RequestError> {
     actions::unfollow(&app, &user, &form).await?;
     Ok(Json(DONE))
 }
 
-/// Tweets of those whom the caller follows, and the caller's own.
+/// List the caller's own tweets and those of the users the caller follows.
 #[utoipa::path(
     get,
     path = "/api/timeline/home",
     params(WindowQuery),
-    responses((status = 200, body = Timeline)),
+    responses((status = 200, body = TimelineResponse)),
     security(("session" = [])),
 )]
-pub async fn home(mut visit: Visit, Form(query): Form<WindowQuery>) -> Result<Json<Timeline>, Failure> {
+pub async fn home(
+    mut visit: Visit,
+    Form(query): Form<WindowQuery>,
+) -> Result<Json<TimelineResponse>, RequestError> {
     if !visit.has_token() {
-        return Err(Failure::LoginRequired);
+        return Err(RequestError::LoginRequired);
     }
-    let page = reading::home(&mut visit, &query.into()).await?.ok_or(Failure::LoginRequired)?;
+    let page = reading::home(&mut visit, &query.into()).await?.ok_or(RequestError::LoginRequired)?;
     Ok(Json(page.into()))
 }
 
-/// The newest tweets of all users.
+/// List the newest tweets of all users.
 #[utoipa::path(
     get,
     path = "/api/timeline/everyone",
     params(WindowQuery),
-    responses((status = 200, body = Timeline)),
+    responses((status = 200, body = TimelineResponse)),
 )]
-pub async fn everyone(mut visit: Visit, Form(query): Form<WindowQuery>) -> Result<Json<Timeline>, Failure> {
+pub async fn everyone(
+    mut visit: Visit,
+    Form(query): Form<WindowQuery>,
+) -> Result<Json<TimelineResponse>, RequestError> {
     Ok(Json(reading::everyone(&mut visit, &query.into()).await?.into()))
 }
 
-/// A user's tweets.
+/// List a user's tweets.
 #[utoipa::path(
     get,
     path = "/api/timeline/user/{name}",
     params(("name" = inline(values::Username), Path), WindowQuery),
-    responses((status = 200, body = Timeline)),
+    responses((status = 200, body = TimelineResponse)),
 )]
 pub async fn of_user(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<Timeline>, Failure> {
+) -> Result<Json<TimelineResponse>, RequestError> {
     let user = users::profile(&mut visit, &name).await.map_err(actions::unknown_name)?.user.clone();
     Ok(Json(reading::of_user(&mut visit, user.id, &query.into()).await?.into()))
 }
 
-/// Who follows a user.
+/// List a user's followers.
 #[utoipa::path(
     get,
     path = "/api/followers/{name}",
     params(("name" = inline(values::Username), Path), WindowQuery),
-    responses((status = 200, body = People)),
+    responses((status = 200, body = PeopleResponse)),
 )]
 pub async fn followers(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<People>, Failure> {
+) -> Result<Json<PeopleResponse>, RequestError> {
     let people = follows::people(&mut visit, &name, Side::Followers, &query.into()).await;
     Ok(Json(people.map_err(actions::unknown_name)?.into()))
 }
 
-/// Whom a user follows.
+/// List the users that a user follows.
 #[utoipa::path(
     get,
     path = "/api/followings/{name}",
     params(("name" = inline(values::Username), Path), WindowQuery),
-    responses((status = 200, body = People)),
+    responses((status = 200, body = PeopleResponse)),
 )]
 pub async fn followings(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
     Form(query): Form<WindowQuery>,
-) -> Result<Json<People>, Failure> {
+) -> Result<Json<PeopleResponse>, RequestError> {
     let people = follows::people(&mut visit, &name, Side::Followings, &query.into()).await;
     Ok(Json(people.map_err(actions::unknown_name)?.into()))
 }
 
-impl From<TweetPage> for Timeline {
+impl From<TweetPage> for TimelineResponse {
     fn from(page: TweetPage) -> Self {
         let next = page.next.map(|next| next.to_string());
         Self { status: Status::Ok, tweets: page.lines.iter().map(TweetEntry::from).collect(), next }
@@ -248,7 +257,7 @@ impl From<&TweetLine> for TweetEntry {
     }
 }
 
-impl From<PeoplePage> for People {
+impl From<PeoplePage> for PeopleResponse {
     fn from(page: PeoplePage) -> Self {
         let users = page.people.into_iter().map(PersonEntry::from).collect();
         Self { status: Status::Ok, count: page.count, users, next: page.next.map(|next| next.to_string()) }

@@ -1,6 +1,6 @@
 //! Accounts, sessions and profiles.
 
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use tidings_domain::Error;
@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 /// A new account.
 #[derive(ToSchema)]
 pub struct Registration {
-    /// The name. Nobody may have it yet, in upper or lower case.
+    /// The username. It must be new, in upper and lower case.
     #[schema(value_type = values::Username)]
     pub username: Username,
     /// The password.
@@ -20,7 +20,7 @@ pub struct Registration {
 }
 
 impl FromFields for Registration {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self {
             username: Username::parse(fields.required("username")?).map_err(Error::from)?,
             password: NewPassword::parse(fields.required("password")?).map_err(Error::from)?,
@@ -28,13 +28,13 @@ impl FromFields for Registration {
     }
 }
 
-// Accounts of older sites may have names and passwords that new ones may not
-// have, so these are plain texts.
-/// Who logs in.
+// Imported accounts may have names and passwords that are not valid for new accounts, so
+// these are plain texts.
+/// A login.
 #[derive(ToSchema, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Credentials {
-    /// The name, in upper or lower case.
+    /// The username. Case does not matter.
     #[schema(value_type = values::Username)]
     #[param(value_type = values::Username)]
     pub username: String,
@@ -45,17 +45,17 @@ pub struct Credentials {
 }
 
 impl FromFields for Credentials {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let (username, password) = (fields.required("username")?, fields.required("password")?);
         Ok(Self { username: username.to_owned(), password: password.to_owned() })
     }
 }
 
-/// Who wants a link for setting a new password.
+/// A request for a link to set a new password.
 #[derive(ToSchema, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ResetRequest {
-    /// The name.
+    /// The username.
     #[schema(value_type = values::Username)]
     #[param(value_type = values::Username)]
     pub username: String,
@@ -66,16 +66,16 @@ pub struct ResetRequest {
 }
 
 impl FromFields for ResetRequest {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let (username, email) = (fields.required("username")?, fields.required("email")?);
         Ok(Self { username: username.to_owned(), email: email.to_owned() })
     }
 }
 
-/// What users change about themselves.
+/// A change of a user's profile.
 #[derive(ToSchema)]
 pub struct ProfileForm {
-    /// What users say about themselves.
+    /// The text about the user.
     #[schema(value_type = values::About)]
     pub about: About,
     /// The e-mail address; empty for none.
@@ -87,14 +87,13 @@ pub struct ProfileForm {
     /// The full name; missing to keep the old one.
     #[schema(value_type = values::FullName, required = false)]
     pub fullname: Option<FullName>,
-    /// Whether a tweet announces what the user submits; missing to leave it
-    /// as it is.
+    /// Whether the user's stories are announced in tweets; missing to keep the setting.
     #[schema(value_type = values::Switch, required = false)]
     pub tweet_news: Option<bool>,
 }
 
 impl FromFields for ProfileForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let password = fields.text("password");
         Ok(Self {
             about: About::parse(fields.required("about")?).map_err(Error::from)?,
@@ -109,14 +108,13 @@ impl FromFields for ProfileForm {
     }
 }
 
-/// Whether submissions are to be announced, if the form says so. A form with a
-/// box to tick has the field `tweet_news_shown`, since a browser does not send
-/// an empty box.
-fn tweet_news(fields: &Fields) -> Result<Option<bool>, Failure> {
+/// Whether stories are to be announced, if the form says so. Browsers do not send an
+/// unchecked box, so a form that has one also sends the field `tweet_news_shown`.
+fn tweet_news(fields: &Fields) -> Result<Option<bool>, RequestError> {
     match fields.get("tweet_news") {
         Some("1") => Ok(Some(true)),
         Some("0") => Ok(Some(false)),
-        Some(_) => Err(Failure::Field { name: "tweet_news", expected: "it must be 0 or 1" }),
+        Some(_) => Err(RequestError::Field { name: "tweet_news", expected: "it must be 0 or 1" }),
         None => Ok(fields.get("tweet_news_shown").map(|_| false)),
     }
 }
@@ -128,14 +126,14 @@ impl From<ProfileForm> for ProfileChange {
     }
 }
 
-/// Whether a page follows its form.
+/// Whether a page is shown after its form was saved.
 pub struct Saved {
     /// Whether the form was saved.
     pub saved: bool,
 }
 
 impl FromFields for Saved {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { saved: fields.get("saved").is_some() })
     }
 }
@@ -147,19 +145,19 @@ pub struct NewPasswordForm {
 }
 
 impl FromFields for NewPasswordForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { password: NewPassword::parse(fields.required("password")?).map_err(Error::from)? })
     }
 }
 
-/// The user's password, to confirm what cannot be undone.
+/// The user's password, to confirm an action that cannot be undone.
 pub struct PasswordForm {
     /// The password.
     pub password: String,
 }
 
 impl FromFields for PasswordForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { password: fields.required("password")?.to_owned() })
     }
 }

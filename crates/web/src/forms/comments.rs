@@ -1,15 +1,15 @@
 //! Comments: writing, editing, deleting, voting.
 
 use super::id_or_none;
-use super::news::{NewsForm, Vote, vote_type};
-use crate::error::Failure;
+use super::news::{NewsIdForm, VoteType, vote_type};
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 use utoipa::ToSchema;
 
-// Which texts are allowed depends on what is done, so this one is not checked yet.
+// The rules for the text depend on the action, so it is not parsed here.
 /// A comment to write, edit or delete.
 #[derive(ToSchema)]
 pub struct CommentForm {
@@ -19,18 +19,18 @@ pub struct CommentForm {
     /// The comment to edit; `-1` for a new one.
     #[schema(value_type = values::IdOrNone, required = true)]
     pub comment_id: Option<CommentId>,
-    /// The comment that a new one replies to; `-1` for the story itself. It is
-    /// ignored when a comment is edited.
+    /// The comment that a new one replies to; `-1` for the story itself. Ignored when a
+    /// comment is edited.
     #[schema(value_type = values::IdOrNone, required = false)]
     pub parent_id: Option<CommentId>,
-    /// The text; empty when editing to delete the comment.
+    /// The text; empty to delete the comment.
     #[schema(value_type = values::CommentText)]
     pub comment: String,
 }
 
 impl FromFields for CommentForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
-        let news_id = NewsForm::from_fields(fields)?.news_id;
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let news_id = NewsIdForm::from_fields(fields)?.news_id;
         let comment_id = id_or_none(fields, "comment_id")?;
         let comment = fields.required("comment")?.to_owned();
         let parent_id = if comment_id.is_none() { id_or_none(fields, "parent_id")? } else { None };
@@ -45,12 +45,12 @@ pub struct CommentVoteForm {
     #[schema(value_type = values::CommentAddress)]
     pub comment_id: CommentAddress,
     /// The vote.
-    #[schema(value_type = Vote)]
+    #[schema(value_type = VoteType)]
     pub vote_type: Direction,
 }
 
 impl FromFields for CommentVoteForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self {
             comment_id: fields.parsed("comment_id", "it must be two numbers, <news id>-<comment id>")?,
             vote_type: vote_type(fields)?,

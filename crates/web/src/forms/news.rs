@@ -1,7 +1,7 @@
 //! Stories: submitting, deleting, voting.
 
 use super::id_or_none;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use serde::Serialize;
@@ -21,19 +21,19 @@ pub struct SubmissionForm {
     /// The title.
     #[schema(value_type = values::Title)]
     pub title: String,
-    /// The link; empty or missing for a text.
+    /// The link; empty or missing for a text story.
     #[schema(value_type = values::Url, required = false)]
     pub url: String,
-    /// The text; next to a URL it becomes the first comment.
+    /// The text. With a URL, it becomes the first comment.
     #[schema(value_type = values::NewsText, required = false)]
     pub text: String,
-    /// What it is about; missing to keep the topics of an edited story.
+    /// The topics; missing to keep the topics of an edited story.
     #[schema(value_type = values::TopicNames, required = false)]
     pub topics: Option<Topics>,
 }
 
 impl FromFields for SubmissionForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self {
             news_id: id_or_none(fields, "news_id")?,
             topics: fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?,
@@ -46,14 +46,14 @@ impl FromFields for SubmissionForm {
 
 /// A story.
 #[derive(ToSchema)]
-pub struct NewsForm {
+pub struct NewsIdForm {
     /// The story.
     #[schema(value_type = values::Id)]
     pub news_id: NewsId,
 }
 
-impl FromFields for NewsForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+impl FromFields for NewsIdForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { news_id: fields.parsed("news_id", "it must be the number of a story")? })
     }
 }
@@ -65,27 +65,28 @@ pub struct NewsVoteForm {
     #[schema(value_type = values::Id)]
     pub news_id: NewsId,
     /// The vote.
-    #[schema(value_type = Vote)]
+    #[schema(value_type = VoteType)]
     pub vote_type: Direction,
 }
 
 impl FromFields for NewsVoteForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
-        Ok(Self { news_id: NewsForm::from_fields(fields)?.news_id, vote_type: vote_type(fields)? })
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { news_id: NewsIdForm::from_fields(fields)?.news_id, vote_type: vote_type(fields)? })
     }
 }
 
-/// A vote as the API reads and writes it.
+/// The direction of a vote in the API.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Vote {
-    /// In favour.
+#[schema(as = Vote)]
+pub enum VoteType {
+    /// A vote up.
     Up,
-    /// Against.
+    /// A vote down.
     Down,
 }
 
-impl From<Direction> for Vote {
+impl From<Direction> for VoteType {
     fn from(direction: Direction) -> Self {
         match direction {
             Direction::Up => Self::Up,
@@ -95,10 +96,10 @@ impl From<Direction> for Vote {
 }
 
 /// The field `vote_type`.
-pub(super) fn vote_type(fields: &Fields) -> Result<Direction, Failure> {
+pub(super) fn vote_type(fields: &Fields) -> Result<Direction, RequestError> {
     match fields.required("vote_type")? {
         "up" => Ok(Direction::Up),
         "down" => Ok(Direction::Down),
-        _ => Err(Failure::Field { name: "vote_type", expected: "it must be up or down" }),
+        _ => Err(RequestError::Field { name: "vote_type", expected: "it must be up or down" }),
     }
 }

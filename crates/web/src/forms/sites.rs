@@ -1,8 +1,9 @@
-//! Votes on sites, and what administrators do about voters.
+//! Votes on sites, and the administration of voters.
 
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::json::{self, hostname};
+use crate::limits::SITE_DAYS;
 use crate::openapi::values;
 use serde_json::Value;
 use tidings_domain::sites::{SettingsChange, SiteVote, Verdict};
@@ -25,7 +26,7 @@ pub struct SiteVoteForm {
 }
 
 impl FromFields for SiteVoteForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let link = hostname(fields.required("link")?)?;
         let vote = fields.required("vote")?.parse().map_or(Err(WRONG_VOTE), verdict)?;
         Ok(Self { link, vote })
@@ -38,14 +39,14 @@ impl From<SiteVoteForm> for SiteVote {
     }
 }
 
-/// A number or a text that is no vote.
-pub const WRONG_VOTE: Failure = Failure::Field { name: "vote", expected: "it must be 1, -1 or 0" };
+/// The error for an invalid vote.
+pub const WRONG_VOTE: RequestError = RequestError::Field { name: "vote", expected: "it must be 1, -1 or 0" };
 
 /// A vote on a site from its number; 0 takes an earlier one back.
 ///
 /// # Errors
 /// [`WRONG_VOTE`] for any other number.
-pub const fn verdict(number: i64) -> Result<Option<Verdict>, Failure> {
+pub const fn verdict(number: i64) -> Result<Option<Verdict>, RequestError> {
     match number {
         1 => Ok(Some(Verdict::Good)),
         -1 => Ok(Some(Verdict::Bad)),
@@ -54,7 +55,7 @@ pub const fn verdict(number: i64) -> Result<Option<Verdict>, Failure> {
     }
 }
 
-/// A voter who asks about some sites: a JSON body.
+/// A request for a voter's own votes, as a JSON body.
 #[derive(ToSchema)]
 pub struct OwnVotesQuestion {
     /// The voter.
@@ -70,9 +71,9 @@ impl OwnVotesQuestion {
     ///
     /// # Errors
     /// A failure that names the member that is missing or wrong.
-    pub fn from_json(body: &Value) -> Result<Self, Failure> {
-        const LINKS: Failure =
-            Failure::Field { name: "links", expected: "it must be an array of 1 to 100 hosts" };
+    pub fn from_json(body: &Value) -> Result<Self, RequestError> {
+        const LINKS: RequestError =
+            RequestError::Field { name: "links", expected: "it must be an array of 1 to 100 hosts" };
         let user_id = json::voter(body, "user_id")?;
         let links = json::member(body, "links")?.as_array().ok_or(LINKS)?;
         if links.is_empty() || links.len() > MAX_LINKS {
@@ -83,24 +84,21 @@ impl OwnVotesQuestion {
     }
 }
 
-/// How much of a history is asked for.
+/// The requested length of a history.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct HistoryQuery {
-    /// The number of days up to today; 30 when it is missing.
+    /// The number of days up to today; 30 by default.
     #[param(value_type = values::HistoryDays, required = false)]
     pub days: u64,
 }
 
-/// Days of a history, where nobody says how many.
-const DAYS: u64 = 30;
-
 impl FromFields for HistoryQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
-        const EXPECTED: Failure =
-            Failure::Field { name: "days", expected: "it must be a whole number from 1 to 365" };
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        const EXPECTED: RequestError =
+            RequestError::Field { name: "days", expected: "it must be a whole number from 1 to 365" };
         let days = match fields.get("days") {
-            None => DAYS,
+            None => SITE_DAYS,
             Some(text) => {
                 text.parse().ok().filter(|days| (1..=MAX_HISTORY_DAYS).contains(days)).ok_or(EXPECTED)?
             }
@@ -113,16 +111,16 @@ impl FromFields for HistoryQuery {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PeriodQuery {
-    /// Not before this time; missing for all times.
+    /// The start of the period; missing for no limit.
     #[param(value_type = values::Time, required = false)]
     pub from: Timestamp,
-    /// Before this time; missing for all times.
+    /// The end of the period (exclusive); missing for no limit.
     #[param(value_type = values::Time, required = false)]
     pub to: Timestamp,
 }
 
 impl FromFields for PeriodQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self {
             from: moment(fields, "from")?.unwrap_or_default(),
             to: moment(fields, "to")?.unwrap_or(Timestamp(u64::MAX)),
@@ -130,16 +128,16 @@ impl FromFields for PeriodQuery {
     }
 }
 
-/// A field that is a moment; missing or empty is none.
-fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, Failure> {
+/// The time in a field; `None` if the field is missing or empty.
+fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, RequestError> {
     const EXPECTED: &str = "it must be a time like 2023-02-02T09:36:03Z";
     match fields.text(name) {
         "" => Ok(None),
-        text => parse_moment(text).map(Some).map_err(|_| Failure::Field { name, expected: EXPECTED }),
+        text => parse_moment(text).map(Some).map_err(|_| RequestError::Field { name, expected: EXPECTED }),
     }
 }
 
-/// A voter to ban, or to ban no longer.
+/// A voter to ban or unban.
 #[derive(ToSchema)]
 pub struct VoterForm {
     /// The voter.
@@ -148,26 +146,27 @@ pub struct VoterForm {
 }
 
 impl FromFields for VoterForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { user_id: fields.parsed("user_id", "it must be a UUID")? })
     }
 }
 
-/// New settings of votes on sites. What is missing stays as it is.
+/// New settings for votes on sites. Missing fields keep their values.
 #[derive(ToSchema)]
 pub struct VotingSettingsForm {
-    /// Whether nobody may vote on sites.
+    /// Whether voting on sites is disabled.
     #[schema(value_type = values::Switch, required = false)]
     pub voting_is_disabled: Option<bool>,
-    /// Votes a day on sites that are new to the voter.
+    /// How many sites a voter may vote on for the first time in a day.
     #[schema(value_type = values::DailyVotes, required = false)]
     pub maximum_votes_per_user_per_day: Option<u64>,
 }
 
 impl FromFields for VotingSettingsForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
-        const SWITCH: Failure = Failure::Field { name: "voting_is_disabled", expected: "it must be 1 or 0" };
-        const NUMBER: Failure = Failure::Field {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        const SWITCH: RequestError =
+            RequestError::Field { name: "voting_is_disabled", expected: "it must be 1 or 0" };
+        const NUMBER: RequestError = RequestError::Field {
             name: "maximum_votes_per_user_per_day",
             expected: "it must be a whole number from 0 to 1000000",
         };

@@ -1,6 +1,6 @@
-//! Tweets, and whom to follow.
+//! Tweets and following.
 
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use tidings_domain::Error;
@@ -17,7 +17,7 @@ pub struct TweetForm {
 }
 
 impl FromFields for TweetForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { text: TweetText::parse(fields.required("text")?).map_err(Error::from)? })
     }
 }
@@ -31,22 +31,22 @@ pub struct TweetDeletion {
 }
 
 impl FromFields for TweetDeletion {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { tweet_id: fields.parsed("tweet_id", "it must be the number of a tweet")? })
     }
 }
 
-/// A user to follow, or to follow no longer.
+/// A user to follow or unfollow.
 #[derive(ToSchema)]
 pub struct FollowForm {
-    // Accounts of older sites may have names that new ones may not have.
-    /// The user, in upper or lower case.
+    // Imported accounts may have names that are not valid for new accounts.
+    /// The username. Case does not matter.
     #[schema(value_type = values::Username)]
     pub username: String,
 }
 
 impl FromFields for FollowForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { username: fields.required("username")?.to_owned() })
     }
 }

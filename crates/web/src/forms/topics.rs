@@ -1,6 +1,6 @@
 //! Topics: renaming and merging.
 
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use tidings_domain::Error;
@@ -19,7 +19,7 @@ pub struct RenameForm {
 }
 
 impl FromFields for RenameForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { topic: topic(fields, "topic")?, name: topic(fields, "name")? })
     }
 }
@@ -27,20 +27,20 @@ impl FromFields for RenameForm {
 /// A topic to merge into another.
 #[derive(ToSchema)]
 pub struct MergeForm {
-    /// The topic that goes.
+    /// The topic to remove.
     #[schema(value_type = values::TopicName)]
     pub topic: Topic,
-    /// The topic that gets its articles.
+    /// The topic that receives its articles.
     #[schema(value_type = values::TopicName)]
     pub into: Topic,
 }
 
 impl FromFields for MergeForm {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { topic: topic(fields, "topic")?, into: topic(fields, "into")? })
     }
 }
 
-fn topic(fields: &Fields, name: &'static str) -> Result<Topic, Failure> {
+fn topic(fields: &Fields, name: &'static str) -> Result<Topic, RequestError> {
     Ok(Topic::parse(name, fields.required(name)?).map_err(Error::from)?)
 }

@@ -1,5 +1,5 @@
-//! Single values in requests and answers: their patterns, formats and maxima.
-//! Fields and parameters refer to these types by `value_type`.
+//! Schemas of single values in requests and responses: their patterns, formats and maxima.
+//! Fields and parameters refer to these types with `value_type`.
 
 use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
@@ -34,20 +34,20 @@ macro_rules! values {
 }
 
 values! {
-    /// A username that an account may be created with.
+    /// A username that is valid for a new account.
     Username = pattern(
         format!("^[A-Za-z][A-Za-z0-9_-]{{{},{}}}$", limits::USERNAME_MIN - 1, limits::USERNAME_MAX - 1),
         "alice",
     );
-    /// A username in an answer: accounts of older sites may have longer ones.
+    /// A username in a response. Imported accounts may have longer ones.
     StoredUsername = text(1, limits::LONGEST_STORED_USERNAME);
     /// A password.
     Password = text(limits::PASSWORD_MIN, limits::PASSWORD_MAX_BYTES);
-    /// A new password, or nothing to keep the old one.
+    /// A new password; empty to keep the old one.
     PasswordOrNone = text(0, limits::PASSWORD_MAX_BYTES);
-    /// An e-mail address, or nothing.
+    /// An e-mail address; may be empty.
     Email = text(0, limits::MAX_EMAIL);
-    /// What users say about themselves.
+    /// The text about a user.
     About = text(0, limits::MAX_ABOUT);
     /// A user's full name; may be empty.
     FullName = text(0, limits::MAX_FULL_NAME);
@@ -65,11 +65,11 @@ values! {
     Url = text(0, limits::MAX_URL);
     /// The text of a story; may be empty.
     NewsText = text(0, limits::MAX_TEXT);
-    /// The title of a story in an answer: older sites may have longer ones.
+    /// The title of a story in a response. Imported stories may have longer ones.
     StoredTitle = text(0, STORED_TITLE);
     /// The author of an article, as `user:<user id>`.
     Poster = text(1, POSTER);
-    /// The URL of a story in an answer, or `text://` and its text.
+    /// The URL of a story in a response, or `text://` and its text.
     StoredUrl = text(0, STORED_URL);
     /// Names of topics, separated by commas.
     TopicNames = text(0, TOPIC_NAMES);
@@ -83,29 +83,29 @@ values! {
     StoredComment = text(1, limits::MAX_COMMENT);
     /// The text of a tweet.
     TweetText = text(1, limits::MAX_TWEET_BYTES);
-    /// The text of a tweet in an answer, or the title of the story that it announces.
+    /// The text of a tweet in a response, or the title of the story that it announces.
     StoredTweet = text(0, limits::MAX_TWEET_BYTES);
-    /// The full name of a user in an answer; may be empty.
+    /// The full name of a user in a response; may be empty.
     StoredFullName = text(0, limits::MAX_TEXT);
     /// A position in a timeline: the time and the id.
     Cursor = pattern(format!("^[0-9]{{1,12}}(\\.[0-9]{{1,3}})?-{ID}$"), "1401267618.123-45");
-    /// The most entries to return.
+    /// The maximum number of entries.
     PageSize = whole(1, limits::MAX_PAGE as u64);
     /// The number of a page.
     PageNumber = whole(1, limits::MAX_PAGE_NUMBER);
-    /// How many entries of a list come before the page.
-    Start = whole(0, crate::path::FARTHEST);
-    /// The most stories to return.
+    /// The number of entries before the first one to return.
+    Start = whole(0, crate::limits::MAX_START);
+    /// The maximum number of stories.
     NewsCount = whole(1, limits::MAX_API_NEWS);
     /// The order of stories.
     NewsOrder = choice(["latest", "top"]);
     /// The order of articles.
     ArticleOrder = choice(["score", "time"]);
-    /// Whether something is so, in a form.
+    /// A switch in a form: `1` for on, `0` for off.
     Switch = choice(["1", "0"]);
     /// A vote on a site in a form; `0` takes it back.
     SiteVote = choice(["1", "-1", "0"]);
-    /// A vote on a site as a number; 0 is none.
+    /// A vote on a site as a number; 0 means no vote.
     VoteNumber = whole(-1, 1);
     /// The name of a web site.
     Host = format("idn-hostname").examples(["example.com"]);
@@ -115,7 +115,7 @@ values! {
     Time = format("date-time");
     /// A day, as in `2023-02-02`.
     Date = format("date");
-    /// What a site's votes say about it.
+    /// The score of a site.
     ScoreName = choice([Score::Good, Score::Bad, Score::Controversial, Score::NoScore].map(Score::name));
     /// A leaderboard.
     BoardName = choice(Board::ALL.map(Board::name));
@@ -123,9 +123,9 @@ values! {
     SpanName = choice(Span::ALL.map(Span::name));
     /// The number of days of a history.
     HistoryDays = whole(1, limits::MAX_HISTORY_DAYS);
-    /// The first digits of a SHA-256.
+    /// The first hexadecimal digits of a SHA-256.
     HashPrefix = pattern("^[0-9A-Fa-f]{4,8}$".to_owned(), "a379");
-    /// Votes a day on sites that are new to the voter.
+    /// How many sites a voter may vote on for the first time in a day.
     DailyVotes = whole(0, limits::MAX_DAILY_VOTES);
     /// A sentence to show to a person.
     Message = text(1, MESSAGE);
@@ -154,7 +154,7 @@ fn string() -> ObjectBuilder {
     Object::builder().schema_type(Type::String)
 }
 
-/// A text of so many characters.
+/// A text with a minimum and a maximum number of characters.
 fn text(least: usize, most: usize) -> ObjectBuilder {
     string().min_length(Some(least)).max_length(Some(most))
 }

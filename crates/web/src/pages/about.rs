@@ -3,7 +3,7 @@
 use super::layout::Frame;
 use super::parts::number;
 use crate::App;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::local_path::LocalPath;
 use axum::extract::State;
 use maud::{Markup, html};
@@ -13,7 +13,11 @@ use tidings_domain::values::rules::{KarmaRules, LimitRules, RankingRules, Rules}
 use tidings_domain::values::words::{every, grouped, span};
 
 /// GET /about.
-pub async fn about(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, Failure> {
+pub async fn about(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let site = &app.settings.site;
     let content = html! {
@@ -216,7 +220,7 @@ pub async fn ranking_page(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(RankingPage { rules: &app.site.rules }.render(&frame))
 }

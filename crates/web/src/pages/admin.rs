@@ -1,16 +1,16 @@
-//! What administrators see and do.
+//! The administration page.
 
 use super::layout::Frame;
 use super::parts::{age, author, counted, number, title_link};
 use crate::App;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
+use crate::limits::{ADMIN_STORIES, LONG_ACTION_WAIT};
 use crate::local_path::LocalPath;
 use crate::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
-use std::time::Duration;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::cache::CacheStatus;
@@ -20,12 +20,6 @@ use tidings_domain::news::lists;
 use tidings_domain::news::ranks;
 use tidings_domain::statistics::{self, SiteCounts};
 
-/// Stories in the table.
-const TOP: u64 = 30;
-
-/// How long the response waits for a recomputation.
-const RECOMPUTE_PATIENCE: Duration = Duration::from_secs(5);
-
 /// The outcome of a recomputation.
 enum Recomputed {
     /// It is done, for this many stories.
@@ -34,7 +28,7 @@ enum Recomputed {
     Later,
 }
 
-/// The page of administrators.
+/// The administration page.
 struct AdminPage<'a> {
     counts: SiteCounts,
     jobs: JobStatus,
@@ -153,14 +147,14 @@ fn cache_table(caches: &[CacheStatus]) -> Markup {
     }
 }
 
-/// The query of the page for administrators.
+/// The query of the administration page.
 pub struct AdminQuery {
-    /// The outcome of recomputing the ranks, if the page follows that.
+    /// The outcome of a recomputation that was just requested.
     recomputed: Option<Recomputed>,
 }
 
 impl FromFields for AdminQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let recomputed = match fields.text("recomputed") {
             "later" => Some(Recomputed::Later),
             items => items.parse().ok().map(Recomputed::Items),
@@ -175,20 +169,20 @@ pub async fn admin(
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     Form(query): Form<AdminQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     if !user.flags.admin {
         return Err(Refusal::AdministratorsOnly.into());
     }
     let counts = statistics::counts(&mut visit).await?;
     let jobs = jobs::status(&app.site).await?;
-    let top = lists::top(&mut visit, 0, TOP).await?.lines;
+    let top = lists::top(&mut visit, 0, ADMIN_STORIES).await?.lines;
     let caches = app.site.caches.status();
     let page = AdminPage { counts, jobs, caches: &caches, top: &top, recomputed: query.recomputed };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// POST /admin/recompute: apisecret. On a large site it continues after the response.
-pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<Redirect, Failure> {
+pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<Redirect, RequestError> {
     let (site, now) = (app.site.clone(), app.now());
     let recomputing = tokio::spawn(async move {
         let recomputed = ranks::recompute_ranks(&site, now, &form.user).await;
@@ -199,9 +193,9 @@ pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<R
         }
         recomputed
     });
-    Ok(Redirect::to(&match tokio::time::timeout(RECOMPUTE_PATIENCE, recomputing).await {
+    Ok(Redirect::to(&match tokio::time::timeout(LONG_ACTION_WAIT, recomputing).await {
         Ok(Ok(recomputed)) => format!("/admin?recomputed={}", recomputed?),
-        Ok(Err(_)) => return Err(Failure::Panic),
+        Ok(Err(_)) => return Err(RequestError::Panic),
         Err(_) => "/admin?recomputed=later".to_owned(),
     }))
 }

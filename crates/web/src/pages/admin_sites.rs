@@ -3,7 +3,7 @@
 
 use super::layout::Frame;
 use super::parts::{number, site_address};
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::forms::sites::{PeriodQuery, VoterForm, VotingSettingsForm};
 use crate::local_path::LocalPath;
@@ -20,7 +20,7 @@ use tidings_domain::values::day::written;
 use tidings_domain::values::voter_id::VoterId;
 
 /// The voter that was looked up.
-struct Suspect {
+struct FoundVoter {
     details: VoterDetails,
     votes: Vec<VoterVote>,
 }
@@ -28,30 +28,30 @@ struct Suspect {
 /// The page.
 struct AdminSitesPage<'a> {
     settings: VotingSettings,
-    /// What was typed to look up a voter: UUID, from, to.
-    sought: [&'a str; 3],
-    suspect: Option<&'a Suspect>,
+    /// The typed fields of the lookup: UUID, from, to.
+    lookup: [&'a str; 3],
+    found: Option<&'a FoundVoter>,
     /// Whether there is no such voter.
     is_unknown: bool,
     day: Day,
     voters: &'a [DailyVoter],
     audit: &'a [AuditLine],
     /// Whether a ban that was just requested is still updating votes.
-    goes_on: bool,
+    is_updating: bool,
 }
 
 impl AdminSitesPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "Votes on sites" }
-            @if self.goes_on {
+            @if self.is_updating {
                 p.notice role="status" { "The votes are still being updated. Reload this page to see the progress." }
             }
             (self.settings(frame))
             h2 #voter { "Look up a voter" }
             (self.search())
             @if self.is_unknown { p.alert role="alert" { "There is no such voter." } }
-            @if let Some(suspect) = self.suspect { (suspect.render(frame)) }
+            @if let Some(found) = self.found { (found.render(frame)) }
             h2 { "Who voted most on " (self.day) }
             (self.top_voters())
             h2 { "Actions of administrators" }
@@ -86,7 +86,7 @@ impl AdminSitesPage<'_> {
     }
 
     fn search(&self) -> Markup {
-        let [uuid, from, to] = self.sought;
+        let [uuid, from, to] = self.lookup;
         html! {
             form.form.narrow action="/admin/sites#voter" {
                 div {
@@ -175,7 +175,7 @@ impl AdminSitesPage<'_> {
     }
 }
 
-impl Suspect {
+impl FoundVoter {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let (action, text) = if self.details.is_banned {
             ("/admin/sites/unban", "Lift the ban")
@@ -239,12 +239,13 @@ struct AdminSitesQuery {
     /// The voter to show.
     voter: Option<VoterId>,
     /// Whether a ban was just begun or lifted, and the move of votes continues.
-    goes_on: bool,
+    is_updating: bool,
 }
 
 impl FromFields for AdminSitesQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
-        const DAY: Failure = Failure::Field { name: "day", expected: "it must be a date like 2023-02-02" };
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        const DAY: RequestError =
+            RequestError::Field { name: "day", expected: "it must be a date like 2023-02-02" };
         let day = match fields.text("day") {
             "" => None,
             text => Some(text.parse().map_err(|_| DAY)?),
@@ -254,7 +255,7 @@ impl FromFields for AdminSitesQuery {
             "" => None,
             _ => Some(fields.parsed("voter", "it must be a UUID")?),
         };
-        Ok(Self { day, period, voter, goes_on: fields.get("goes_on").is_some() })
+        Ok(Self { day, period, voter, is_updating: fields.get("updating").is_some() })
     }
 }
 
@@ -264,19 +265,19 @@ pub async fn page(
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     fields: Fields,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let audit = sites::audit_lines(&app.site, &user).await?;
     let settings = sites::voting_settings(&mut visit).await?;
     let query: AdminSitesQuery = fields.read()?;
     let day = query.day.unwrap_or_else(|| Day::of(app.now()));
     let voters = sites::top_voters(&app.site, &user, day).await?;
     let PeriodQuery { from, to } = query.period;
-    let (mut suspect, mut is_unknown) = (None, false);
+    let (mut found, mut is_unknown) = (None, false);
     if let Some(voter) = query.voter {
         match sites::voter_details(&app.site, &user, voter).await {
             Ok(details) => {
                 let votes = sites::voter_votes(&app.site, &user, voter, from, to).await?;
-                suspect = Some(Suspect { details, votes });
+                found = Some(FoundVoter { details, votes });
             }
             Err(Error::Refused(Refusal::NoSuchVoter)) => is_unknown = true,
             Err(error) => return Err(error.into()),
@@ -284,24 +285,24 @@ pub async fn page(
     }
     let page = AdminSitesPage {
         settings,
-        sought: [fields.text("voter"), fields.text("from"), fields.text("to")],
-        suspect: suspect.as_ref(),
+        lookup: [fields.text("voter"), fields.text("from"), fields.text("to")],
+        found: found.as_ref(),
         is_unknown,
         day,
         voters: &voters,
         audit: &audit,
-        goes_on: query.goes_on,
+        is_updating: query.is_updating,
     };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// POST /admin/sites/ban: user_id, apisecret.
-pub async fn ban(State(app): State<App>, form: SignedForm<VoterForm>) -> Result<Redirect, Failure> {
+pub async fn ban(State(app): State<App>, form: SignedForm<VoterForm>) -> Result<Redirect, RequestError> {
     move_votes(&app, form, true).await
 }
 
 /// POST /admin/sites/unban: user_id, apisecret.
-pub async fn unban(State(app): State<App>, form: SignedForm<VoterForm>) -> Result<Redirect, Failure> {
+pub async fn unban(State(app): State<App>, form: SignedForm<VoterForm>) -> Result<Redirect, RequestError> {
     move_votes(&app, form, false).await
 }
 
@@ -309,11 +310,11 @@ async fn move_votes(
     app: &App,
     SignedForm { user, form }: SignedForm<VoterForm>,
     is_ban: bool,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     let is_done = actions::ban_voter(app, user, &form, is_ban).await?;
     let voter = form.user_id;
-    let goes_on = if is_done { "" } else { "&goes_on=1" };
-    Ok(Redirect::to(&format!("/admin/sites?voter={voter}{goes_on}#voter")))
+    let updating = if is_done { "" } else { "&updating=1" };
+    Ok(Redirect::to(&format!("/admin/sites?voter={voter}{updating}#voter")))
 }
 
 /// POST /admin/sites/settings: voting_is_disabled,
@@ -321,7 +322,7 @@ async fn move_votes(
 pub async fn change_settings(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<VotingSettingsForm>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     actions::change_voting_settings(&app, &user, form).await?;
     Ok(Redirect::to("/admin/sites"))
 }
@@ -335,24 +336,24 @@ mod tests {
     use tidings_domain::values::hostname::Hostname;
 
     #[test]
-    fn the_page_shows_a_voter_and_what_can_be_done() {
+    fn the_page_shows_a_voter_and_the_possible_action() {
         let admin = user("1", "alice", "a");
         let id: VoterId = "beda0000-0822-4342-0990-b92d94d9489a".parse().unwrap();
         let vote = CastVote { verdict: Verdict::Bad, time: Timestamp(1_675_330_563) };
-        let suspect = |is_banned| Suspect {
+        let found = |is_banned| FoundVoter {
             details: VoterDetails { id, created_at: "2023-02-02T09:36:03Z".to_owned(), is_banned, count: 7 },
             votes: vec![VoterVote { host: Hostname::parse("a.com").unwrap(), vote }],
         };
         for (is_banned, can) in [(true, "/admin/sites/unban"), (false, "/admin/sites/ban")] {
             let page = AdminSitesPage {
                 settings: VotingSettings { is_disabled: is_banned, maximum: 4711 },
-                sought: ["<x>", "", ""],
-                suspect: Some(&suspect(is_banned)),
+                lookup: ["<x>", "", ""],
+                found: Some(&found(is_banned)),
                 is_unknown: false,
                 day: "2026-11-21".parse().unwrap(),
                 voters: &[DailyVoter { id, count: 3, sum: -3 }],
                 audit: &[],
-                goes_on: false,
+                is_updating: false,
             };
             let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
             let switch = format!(r#"name="voting_is_disabled" value="{}""#, u8::from(!is_banned));

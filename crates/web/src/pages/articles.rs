@@ -4,7 +4,7 @@ use super::layout::Frame;
 use super::parts::{empty_list, page_links};
 use super::topics::{admin_forms, choice_address};
 use crate::App;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::local_path::LocalPath;
 use crate::pages::parts::{Standing, news_item};
@@ -36,7 +36,7 @@ impl ArticlesPage<'_> {
         };
         let here = list_address(self.topics, self.order);
         let content = html! {
-            // For screen readers where the navigation and the tabs show the same.
+            // Only for screen readers if the navigation and the tabs show the same text.
             h1.hidden[self.topics.is_none()] { (heading) }
             (self.orders())
             @if self.page.lines.is_empty() {
@@ -84,7 +84,7 @@ impl ArticlesPage<'_> {
     }
 }
 
-/// Topics in the words of a heading.
+/// The names of topics for a heading.
 #[must_use]
 pub fn described(topics: &TopicChoice) -> String {
     let between = if topics.within() == Within::All { " and " } else { " or " };
@@ -107,16 +107,16 @@ pub fn feed_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String
     format!("{}/atom", list_address(topics, order))
 }
 
-/// Which page of a list is asked for.
+/// The requested page of a list.
 pub struct PageNumberQuery {
-    /// Its number; the first page when it is missing.
+    /// The number of the page; by default the first.
     page: PageNumber,
 }
 
 impl FromFields for PageNumberQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let page = match fields.get("page") {
-            Some(page) => page.parse().map_err(|_| Failure::NotFound)?,
+            Some(page) => page.parse().map_err(|_| RequestError::NotFound)?,
             None => PageNumber::FIRST,
         };
         Ok(Self { page })
@@ -129,7 +129,7 @@ pub async fn best(
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show(app, visit, here, query, None, ArticleOrder::Score).await
 }
 
@@ -139,7 +139,7 @@ pub async fn newest(
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show(app, visit, here, query, None, ArticleOrder::Time).await
 }
 
@@ -150,7 +150,7 @@ pub async fn best_of_topics(
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show(app, visit, here, query, Some(topics), ArticleOrder::Score).await
 }
 
@@ -161,7 +161,7 @@ pub async fn newest_of_topics(
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show(app, visit, here, query, Some(topics), ArticleOrder::Time).await
 }
 
@@ -172,7 +172,7 @@ async fn show(
     Form(query): Form<PageNumberQuery>,
     topics: Option<TopicChoice>,
     order: ArticleOrder,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let PageNumberQuery { page: number } = query;
     let page = match &topics {
         Some(topics) => lists::of_topics(&mut visit, topics, order, number).await?,
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_shows_the_votes_that_count_and_the_way_on() {
+    fn a_list_shows_the_votes_that_count_and_a_link_to_the_next_page() {
         let page = page(30);
         let list =
             ArticlesPage { topics: None, order: ArticleOrder::Score, number: PageNumber::FIRST, page: &page };
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn administrators_find_the_forms_of_a_topic_there() {
+    fn administrators_see_the_forms_of_a_topic() {
         let (page, topics) = (page(1), "rust".parse().unwrap());
         let list = ArticlesPage {
             topics: Some(&topics),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_hold_the_topics_as_they_are() {
+    fn addresses_contain_the_topics_unencoded() {
         for (text, address, words) in [
             ("rust", "/topic/rust", "rust"),
             ("rust+c-3", "/topic/c-3+rust", "c-3 and rust"),

@@ -1,8 +1,8 @@
-//! Charts of votes, drawn on the server as SVG: good votes up, bad votes down,
-//! so that nobody needs the colours to tell them apart.
+//! Charts of votes as SVG, drawn on the server. Good votes point up and bad votes down, so
+//! that the chart can be read without colours.
 //!
-//! The drawing stretches with the window and contains no text. What it shows is
-//! also said next to it, in its accessible name, and in a table.
+//! The drawing stretches with the window and contains no text. The text is next to it, in its
+//! accessible name, and in a table.
 
 use super::parts::{self, counted};
 use maud::{Markup, html};
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn good_votes_stand_above_the_ground_and_bad_ones_below() {
+    fn good_votes_are_above_the_line_and_bad_ones_below() {
         let chart = votes_per_day(&days(&[(0, 0), (3, 3), (-1, 1)])).into_string();
         // Three good votes and one bad one share the height.
         for part in [
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn days_without_votes_are_told_in_words() {
+    fn without_votes_a_sentence_replaces_the_chart() {
         let chart = votes_per_day(&days(&[(0, 0), (0, 0)])).into_string();
         assert!(chart.contains("No votes in the last 2 days.") && !chart.contains("<svg"), "{chart}");
     }

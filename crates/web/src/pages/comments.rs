@@ -1,16 +1,17 @@
 //! Writing, editing and deleting comments; a user's comments; replies.
 
-use super::Refused;
+use super::RefusedForm;
 use super::layout::Frame;
 use super::parts::{alert, news_address, paging};
-use super::thread::{Place, comment_item, thread_link, title_link};
+use super::thread::{CommentContext, comment_item, thread_link, title_link};
 use super::tweets::tweet_list;
 use super::user_address;
 use crate::App;
 use crate::actions::{Posted, post_or_edit};
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::forms::id_or_none;
-use crate::forms::news::NewsForm;
+use crate::forms::news::NewsIdForm;
+use crate::limits::{MENTIONS, REPLIED_COMMENTS, USER_COMMENTS};
 use crate::local_path::LocalPath;
 use crate::path::{PathOf, Start};
 use crate::viewer::{SignedFields, SignedIn};
@@ -25,15 +26,8 @@ use tidings_domain::timelines::reading;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 
-/// Comments on a page of a user's comments.
-const OF_USER: u64 = 10;
-/// The viewer's comments on the page of replies.
-const REPLIES: u64 = 10;
-/// Tweets that mention the viewer on the page of replies.
-const MENTIONS: usize = 20;
-
 /// The form that writes or edits a comment.
-pub struct CommentForm<'a> {
+pub struct CommentEditor<'a> {
     news: NewsId,
     /// The comment being edited; `None` for a new one.
     edited: Option<CommentId>,
@@ -44,7 +38,7 @@ pub struct CommentForm<'a> {
     button: &'a str,
 }
 
-impl<'a> CommentForm<'a> {
+impl<'a> CommentEditor<'a> {
     /// The form for a new comment.
     #[must_use]
     pub fn new(news: NewsId, parent: Option<CommentId>, label: &'a str, button: &'a str) -> Self {
@@ -82,7 +76,7 @@ struct CommentFormPage<'a> {
     /// The comment being replied to or edited; `None` for a comment on the story.
     about: Option<&'a ThreadLine>,
     /// The form; `None` for viewers who may only delete.
-    form: Option<CommentForm<'a>>,
+    form: Option<CommentEditor<'a>>,
     /// The comment that can be deleted here.
     deletable: Option<CommentId>,
     message: Option<&'a str>,
@@ -91,7 +85,7 @@ struct CommentFormPage<'a> {
 impl CommentFormPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let news = &self.thread.news.news;
-        let place = Place::alone(news);
+        let place = CommentContext::alone(news);
         let content = html! {
             h1 { (self.heading) }
             (alert(self.message))
@@ -123,7 +117,7 @@ impl CommentFormPage<'_> {
     }
 }
 
-fn line_of(thread: &Thread, id: CommentId) -> Result<&ThreadLine, Failure> {
+fn line_of(thread: &Thread, id: CommentId) -> Result<&ThreadLine, RequestError> {
     Ok(thread.lines.iter().find(|line| line.comment.id == id).ok_or(Refusal::NoSuchComment)?)
 }
 
@@ -134,11 +128,11 @@ fn reply_page(
     parent: Option<CommentId>,
     text: &str,
     message: Option<&str>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let about = parent.map(|parent| line_of(thread, parent)).transpose()?;
     let (heading, label) =
         if parent.is_some() { ("Reply", "Your reply") } else { ("Comment", "Your comment") };
-    let form = CommentForm { text, ..CommentForm::new(thread.news.news.id, parent, label, "Post") };
+    let form = CommentEditor { text, ..CommentEditor::new(thread.news.news.id, parent, label, "Post") };
     let page = CommentFormPage { heading, thread, about, form: Some(form), deletable: None, message };
     Ok(page.render(frame))
 }
@@ -150,8 +144,8 @@ fn edit_page(
     id: CommentId,
     text: Option<&str>,
     message: Option<&str>,
-) -> Result<Markup, Failure> {
-    let viewer = frame.viewer.ok_or(Failure::LoginRequired)?;
+) -> Result<Markup, RequestError> {
+    let viewer = frame.viewer.ok_or(RequestError::LoginRequired)?;
     let about = line_of(thread, id)?;
     let comment = &about.comment;
     let window = frame.rules.limits.comment_edit_seconds;
@@ -163,7 +157,7 @@ fn edit_page(
     if let (Err(refusal), Err(_)) = (&may_edit, &may_delete) {
         return Err(refusal.clone().into());
     }
-    let form = may_edit.is_ok().then(|| CommentForm {
+    let form = may_edit.is_ok().then(|| CommentEditor {
         news: thread.news.news.id,
         edited: Some(id),
         parent: comment.parent_id,
@@ -183,7 +177,7 @@ pub async fn reply(
     State(app): State<App>,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let thread = threads::get(&mut visit, news).await?;
     if line_of(&thread, parent)?.comment.deleted {
         return Err(Refusal::CommentDeleted.into());
@@ -200,13 +194,13 @@ pub async fn edit(
     State(app): State<App>,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let thread = threads::get(&mut visit, news).await?;
     edit_page(&Frame::for_user(&app, &here, &user), &thread, id, None, None)
 }
 
 /// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret.
-pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Response, Failure> {
+pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
     let failure = match try_post(&app, &form).await {
         Ok(posted) => {
             let CommentAddress { news, comment } = posted.address;
@@ -215,11 +209,11 @@ pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Resp
         }
         Err(failure) => failure,
     };
-    let refused = Refused::from_failure(failure.clone())?;
-    let NewsForm { news_id: news } = form.fields.read()?;
+    let refused = RefusedForm::from_failure(failure.clone())?;
+    let NewsIdForm { news_id: news } = form.fields.read()?;
     let thread = threads::get(&mut form.visit, news).await?;
     let (text, message) = (form.fields.text("comment"), Some(refused.message.as_str()));
-    // Buttons on the page lead back to the page with the form.
+    // Buttons on the page return to the page with the form.
     let page = if let Some(edited) = id_or_none::<CommentId>(&form.fields, "comment_id")? {
         let here = LocalPath::parse(&format!("/editcomment/{news}/{edited}"));
         edit_page(&Frame::for_user(&app, &here, &form.user), &thread, edited, Some(text), message)
@@ -231,10 +225,10 @@ pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Resp
         reply_page(&Frame::for_user(&app, &here, &form.user), &thread, parent, text, message)
     };
     // If the form cannot be shown again, respond with the first failure.
-    page.map(|page| refused.answer(page)).map_err(|_| failure)
+    page.map(|page| refused.response(page)).map_err(|_| failure)
 }
 
-async fn try_post(app: &App, form: &SignedFields) -> Result<Posted, Failure> {
+async fn try_post(app: &App, form: &SignedFields) -> Result<Posted, RequestError> {
     post_or_edit(app, &form.user, &form.fields.read()?).await
 }
 
@@ -244,7 +238,7 @@ fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
         @for UserComment { news_id, title, lines } in comments {
             p.about-what { "On " (title_link(*news_id, title.as_deref())) }
             ol.thread role="list" {
-                @let place = Place { news: *news_id, news_deleted: title.is_none(), among_others: true };
+                @let place = CommentContext { news: *news_id, news_deleted: title.is_none(), among_others: true };
                 @for line in lines { (comment_item(frame, place, line, line.depth)) }
             }
         }
@@ -257,16 +251,16 @@ pub async fn of_user(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let user = users::profile(&mut visit, &name).await?.user.clone();
-    let page = threads::of_user(&mut visit, user.id, &user.username, start, OF_USER).await?;
+    let page = threads::of_user(&mut visit, user.id, &user.username, start, USER_COMMENTS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Comments by {}", user.username);
     let content = html! {
         h1 { (heading) }
         @if page.comments.is_empty() { p.empty { "No comments here." } }
         (comments_with_news(&frame, &page.comments))
-        (paging(&user_address("usercomments", &user.username, "/"), start, OF_USER, page.total))
+        (paging(&user_address("usercomments", &user.username, "/"), start, USER_COMMENTS, page.total))
     };
     Ok(frame.page(&heading, &content))
 }
@@ -277,8 +271,8 @@ pub async fn replies(
     State(app): State<App>,
     SignedIn { mut visit, mut user }: SignedIn,
     here: LocalPath,
-) -> Result<Markup, Failure> {
-    let comments = threads::replies(&mut visit, &user, REPLIES).await?;
+) -> Result<Markup, RequestError> {
+    let comments = threads::replies(&mut visit, &user, REPLIED_COMMENTS).await?;
     let mentions = reading::mentions_of_viewer(&mut visit, &Window::newest(MENTIONS)).await?.lines;
     // The viewer is seeing them now.
     user.replies = 0;
@@ -307,7 +301,7 @@ mod tests {
     fn the_form_comes_back_filled_in_and_escaped() {
         let alice = user("1", "alice", "");
         let form =
-            CommentForm { text: "a </textarea><b>", ..CommentForm::new(NewsId(5), None, "label", "go") };
+            CommentEditor { text: "a </textarea><b>", ..CommentEditor::new(NewsId(5), None, "label", "go") };
         let html = framed(Some(&alice), |frame| form.render(frame, true)).into_string();
         assert!(html.contains("a &lt;/textarea&gt;&lt;b&gt;</textarea>"), "{html}");
         for field in ["news_id\" value=\"5", "comment_id\" value=\"-1", "parent_id\" value=\"-1"] {

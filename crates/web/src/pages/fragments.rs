@@ -1,22 +1,22 @@
-//! Markup that is made once, with placeholders for what is different each time. What is
-//! on a page many times, or is the same for many readers, is a fragment: filling it costs
-//! no more than copying it to where it belongs.
+//! Fragments: markup that is rendered once, with placeholders for the parts that differ.
+//! Markup that repeats on a page or is the same for many viewers is a fragment, because
+//! filling it is little more than copying.
 //!
-//! The placeholders of a fragment are an enum, so a filling names each of them. What is
-//! cached for all readers is made by plain functions of shared values
-//! ([`Frame::derived`]): they cannot know who reads.
+//! The placeholders of a fragment are an enum, so the compiler checks that all are filled.
+//! Cached fragments are made by plain functions of shared values ([`Frame::derived`]), which
+//! cannot depend on the viewer.
 
 use super::layout::Frame;
 use maud::{Markup, PreEscaped, Render};
 use memchr::memmem;
 use tidings_domain::cache::{CacheKind, Shared};
 
-/// What a fragment has placeholders for; see [`placeholders!`].
+/// The placeholders of a fragment, declared with [`placeholders!`].
 pub trait Placeholder: Copy + Send + Sync + 'static {
-    /// All of them, each at its [`Placeholder::index`].
+    /// All placeholders, each at its [`Placeholder::index`].
     const ALL: &'static [Self];
 
-    /// The position of this one in [`Placeholder::ALL`].
+    /// The position in [`Placeholder::ALL`].
     fn index(self) -> usize;
 }
 
@@ -41,42 +41,42 @@ macro_rules! placeholders {
 pub(crate) use placeholders;
 
 placeholders! {
-    /// The only placeholder of a fragment that has one.
-    pub enum Content {
-        /// What stands within.
-        Inner,
+    /// The placeholder of a fragment that has only one.
+    pub enum ContentPlaceholder {
+        /// The content.
+        Content,
     }
 }
 
-/// The placeholders, for the function that makes the markup around them.
+/// Inserts placeholders into markup.
 pub struct Slots<'a, P>(&'a dyn Fn(P, &mut String));
 
 impl<'a, P: Placeholder> Slots<'a, P> {
-    /// Placeholders that are filled at once, by a function.
+    /// Placeholders that a function fills immediately.
     pub fn filled_by(write: &'a dyn Fn(P, &mut String)) -> Self {
         Self(write)
     }
 
-    /// The place of one.
+    /// A placeholder, to be rendered into the markup.
     pub fn at(&self, placeholder: P) -> impl Render {
         written(move |html| (self.0)(placeholder, html))
     }
 }
 
-/// Stands where something is put in, before the number of the placeholder. No text can be
-/// taken for it: everywhere else a `<` is our own.
+/// Precedes the number of a placeholder in the markup. User text cannot contain it, because
+/// its `<` is escaped.
 const MARK: &str = "<placeholder ";
 
 /// Markup in pieces, with placeholders between them.
 #[derive(Debug)]
 pub struct Fragment<P> {
     text: Box<str>,
-    /// Where each piece but the last ends, and what comes there.
+    /// The end of each piece but the last, and the placeholder that follows it.
     places: Box<[(usize, P)]>,
 }
 
 impl<P: Placeholder> Fragment<P> {
-    /// The markup that a function makes around placeholders.
+    /// Makes a fragment of the markup that a function returns.
     pub fn new(make: impl FnOnce(&Slots<'_, P>) -> Markup) -> Self {
         let mark = |placeholder: P, html: &mut String| {
             html.push_str(MARK);
@@ -100,7 +100,7 @@ impl<P: Placeholder> Fragment<P> {
         Self { text: text.into(), places: places.into() }
     }
 
-    /// Writes the markup; `write` writes what stands in for each placeholder.
+    /// Writes the markup; `write` writes the content of each placeholder.
     pub fn fill(&self, html: &mut String, write: impl Fn(P, &mut String)) {
         let mut start = 0;
         for (end, placeholder) in &self.places {
@@ -111,25 +111,25 @@ impl<P: Placeholder> Fragment<P> {
         html.push_str(self.text.get(start..).unwrap_or_default());
     }
 
-    /// About how many bytes it takes.
+    /// The approximate size in memory, in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>() + self.text.len() + size_of_val(&*self.places)
     }
 }
 
-/// Whether links to other sites open in new windows: what a viewer may choose, and
-/// fragments are made for.
+/// Whether links to other sites open in new windows. Viewers can choose it, so it is part of
+/// the key of cached fragments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkTarget {
-    /// They open where they are.
+    /// In the same window.
     Same,
-    /// They open new windows.
+    /// In a new window.
     NewWindow,
 }
 
 impl LinkTarget {
-    /// What the attribute `target` of such links says.
+    /// The attribute `target` of such links.
     #[must_use]
     pub fn attribute(self) -> Option<&'static str> {
         self.is_new_window().then_some("_blank")
@@ -142,12 +142,12 @@ impl LinkTarget {
     }
 }
 
-/// What is derived from a cached value is cached by the value's number.
+/// The key of a value derived from a cached value: the id of that value, and the link target.
 pub type DerivedKey = (u64, LinkTarget);
 
 impl Frame<'_> {
-    /// What a plain function makes of a shared value, cached as long as there is room.
-    /// `None` for a value that has just been read: many a value is shown only once.
+    /// The result of a plain function of a shared value, from the cache if possible. `None` if
+    /// the shared value itself is not cached, because most such values are shown only once.
     pub fn derived<K: CacheKind<Key = DerivedKey>, V>(
         &self,
         value: &Shared<V>,
@@ -163,7 +163,7 @@ impl Frame<'_> {
     }
 }
 
-/// What `write` writes, straight to where it belongs.
+/// Renders by writing directly into the output, without a string of its own.
 pub fn written<F: Fn(&mut String)>(write: F) -> Written<F> {
     Written(write)
 }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_are_filled_wherever_they_stand() {
+    fn placeholders_are_filled_in_text_and_attributes() {
         let fragment = Fragment::new(|slots| {
             html! { p id=(slots.at(Two::One)) { (slots.at(Two::Other)) " and " (slots.at(Two::One)) "." } }
         });
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_is_taken_for_a_placeholder() {
+    fn user_text_cannot_contain_a_placeholder() {
         let fragment = Fragment::new(|slots| html! { "<placeholder 0>" (slots.at(Two::One)) });
         assert_eq!(filled(&fragment), "&lt;placeholder 0&gt;1");
     }

@@ -4,7 +4,8 @@ use super::layout::Frame;
 use super::parts::{news_address, news_list, paging};
 use super::user_address;
 use crate::App;
-use crate::error::Failure;
+use crate::error::RequestError;
+use crate::limits::{FRONT_PAGE_STORIES, LATEST_STORIES, USER_STORIES};
 use crate::local_path::LocalPath;
 use crate::path::{PathOf, Start};
 use crate::viewer::SignedIn;
@@ -15,12 +16,6 @@ use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lists::{self, NewsPage};
 
-/// Stories on the front page.
-const TOP: u64 = 30;
-/// Stories on a page of the latest.
-const LATEST: u64 = 100;
-/// Stories on a page of a user's list.
-const OF_USER: u64 = 10;
 /// The text for a list of all stories when there are none.
 const NONE_YET: &str = "No stories yet. Submit the first one!";
 
@@ -58,8 +53,8 @@ impl NewsListPage<'_> {
 }
 
 /// GET /.
-pub async fn top(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, Failure> {
-    let page = lists::top(&mut visit, 0, TOP).await?;
+pub async fn top(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+    let page = lists::top(&mut visit, 0, FRONT_PAGE_STORIES).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let list = NewsListPage {
         title: "",
@@ -74,7 +69,11 @@ pub async fn top(State(app): State<App>, mut visit: Visit, here: LocalPath) -> R
 }
 
 /// GET /latest.
-pub async fn latest_from_start(app: State<App>, visit: Visit, here: LocalPath) -> Result<Markup, Failure> {
+pub async fn latest_from_start(
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
     latest(PathOf(Start(0)), app, visit, here).await
 }
 
@@ -84,8 +83,8 @@ pub async fn latest(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
-    let page = lists::latest(&mut visit, start, LATEST).await?;
+) -> Result<Markup, RequestError> {
+    let page = lists::latest(&mut visit, start, LATEST_STORIES).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let list = NewsListPage {
         title: "Latest stories",
@@ -93,27 +92,27 @@ pub async fn latest(
         heading_hidden: true,
         page: &page,
         start,
-        paged: Some((LATEST, "/latest/")),
+        paged: Some((LATEST_STORIES, "/latest/")),
         empty: if start == 0 { NONE_YET } else { "No more stories." },
     };
     Ok(list.render(&frame))
 }
 
-/// GET /saved/:start: what the viewer voted up.
+/// GET /saved/:start: the stories that the viewer voted up.
 pub async fn saved(
     PathOf(Start(start)): PathOf<Start>,
     State(app): State<App>,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
-) -> Result<Markup, Failure> {
-    let page = lists::saved(&mut visit, user.id, start, OF_USER).await?;
+) -> Result<Markup, RequestError> {
+    let page = lists::saved(&mut visit, user.id, start, USER_STORIES).await?;
     let list = NewsListPage {
         title: "Saved stories",
         heading: "Your saved stories",
         heading_hidden: false,
         page: &page,
         start,
-        paged: Some((OF_USER, "/saved/")),
+        paged: Some((USER_STORIES, "/saved/")),
         empty: "Stories you vote up appear here.",
     };
     Ok(list.render(&Frame::for_user(&app, &here, &user)))
@@ -125,9 +124,9 @@ pub async fn of_user(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let user = users::profile(&mut visit, &name).await?.user.clone();
-    let page = lists::posted(&mut visit, user.id, start, OF_USER).await?;
+    let page = lists::posted(&mut visit, user.id, start, USER_STORIES).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Stories by {}", user.username);
     let base = user_address("usernews", &user.username, "/");
@@ -137,15 +136,15 @@ pub async fn of_user(
         heading_hidden: false,
         page: &page,
         start,
-        paged: Some((OF_USER, &base)),
+        paged: Some((USER_STORIES, &base)),
         empty: "No stories here.",
     };
     Ok(list.render(&frame))
 }
 
-/// GET /random: leads to a story.
-pub async fn random(mut visit: Visit) -> Result<Redirect, Failure> {
-    // Without randomness the clock decides: nothing depends on it.
+/// GET /random: redirects to a random story.
+pub async fn random(mut visit: Visit) -> Result<Redirect, RequestError> {
+    // If the system has no randomness, the clock is good enough here.
     let dice = getrandom::u64().unwrap_or(visit.now().0);
     let drawn = lists::random(&mut visit, dice).await?;
     Ok(Redirect::to(&drawn.map_or_else(|| "/".to_owned(), news_address)))
@@ -157,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_has_one_heading_and_the_way_on() {
+    fn a_list_has_one_heading_and_a_link_to_the_next_page() {
         let page = NewsPage { lines: vec![line(news("t", "http://a.com/", false), None)], total: 11 };
         let list = NewsListPage {
             title: "Stories by <x>",

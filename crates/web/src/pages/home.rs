@@ -1,16 +1,17 @@
 //! The timelines: the tweets of the people a user follows, and everyone's.
 
-use super::Refused;
+use super::RefusedForm;
 use super::layout::Frame;
 use super::parts::alert;
 use super::people::who_to_follow;
 use super::tweets::{older, tweet_list};
 use crate::App;
 use crate::actions;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::Form;
+use crate::limits::{HOME_SUGGESTIONS, TIMELINE_ENTRIES};
 use crate::local_path::LocalPath;
-use crate::paging::{PAGE, PageQuery};
+use crate::paging::PageQuery;
 use crate::viewer::SignedFields;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -20,9 +21,6 @@ use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::limits::MAX_TWEET;
-
-/// People suggested beside the home timeline.
-const SUGGESTIONS: usize = 3;
 
 /// The pages about following.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +33,7 @@ pub enum Tab {
     Suggestions,
 }
 
-/// The links between these pages, for those who are logged in.
+/// The links between these pages, for viewers who are logged in.
 #[must_use]
 pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
     let tabs = [
@@ -142,16 +140,17 @@ async fn show_home(
     here: &LocalPath,
     window: &Window,
     (typed, message): (&str, Option<&str>),
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     if !visit.has_token() {
-        return Err(Failure::LoginRequired);
+        return Err(RequestError::LoginRequired);
     }
-    let page = reading::home(visit, window).await?.ok_or(Failure::LoginRequired)?;
+    let page = reading::home(visit, window).await?.ok_or(RequestError::LoginRequired)?;
     let is_first = window.before.is_none();
-    let suggestions = if is_first { suggestions::suggestions(visit, SUGGESTIONS).await? } else { Vec::new() };
+    let suggestions =
+        if is_first { suggestions::suggestions(visit, HOME_SUGGESTIONS).await? } else { Vec::new() };
     let frame = Frame::of(app, visit, here).await?;
     if frame.viewer.is_none() {
-        return Err(Failure::LoginRequired);
+        return Err(RequestError::LoginRequired);
     }
     Ok(HomePage { page: &page, is_first, suggestions: &suggestions, typed, message }.render(&frame))
 }
@@ -162,26 +161,27 @@ pub async fn home(
     mut visit: Visit,
     here: LocalPath,
     Form(query): Form<PageQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show_home(&app, &mut visit, &here, &query.into(), ("", None)).await
 }
 
 /// POST /tweet: text, apisecret.
-pub async fn tweet(State(app): State<App>, mut form: SignedFields) -> Result<Response, Failure> {
+pub async fn tweet(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
     match try_tweet(&app, &form).await {
         Ok(()) => Ok(Redirect::to("/home").into_response()),
         Err(failure) => {
-            let refused = Refused::from_failure(failure)?;
-            // Buttons on the page lead back to the page with the form.
+            let refused = RefusedForm::from_failure(failure)?;
+            // Buttons on the page return to the page with the form.
             let here = LocalPath::parse("/home");
             let typed = (form.fields.text("text"), Some(refused.message.as_str()));
-            let page = show_home(&app, &mut form.visit, &here, &Window::newest(PAGE), typed).await?;
-            Ok(refused.answer(page))
+            let page =
+                show_home(&app, &mut form.visit, &here, &Window::newest(TIMELINE_ENTRIES), typed).await?;
+            Ok(refused.response(page))
         }
     }
 }
 
-async fn try_tweet(app: &App, form: &SignedFields) -> Result<(), Failure> {
+async fn try_tweet(app: &App, form: &SignedFields) -> Result<(), RequestError> {
     actions::post_tweet(app, &form.user, &form.fields.read()?).await?;
     Ok(())
 }
@@ -192,7 +192,7 @@ pub async fn everyone(
     mut visit: Visit,
     here: LocalPath,
     Form(query): Form<PageQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let page = reading::everyone(&mut visit, &query.into()).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {

@@ -1,12 +1,12 @@
-//! What surrounds the content of every page: head, navigation, footer.
+//! The layout of every page: head, navigation, footer.
 
-use super::ballots::Ballots;
 use super::fragments::LinkTarget;
 use super::parts::number;
+use super::vote_buttons::VoteButtons;
 use super::{login_address, profile_address};
 use crate::App;
 use crate::assets::{ASSETS, LOGO};
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::local_path::LocalPath;
 use crate::settings::{Settings, SiteSettings};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
@@ -16,11 +16,10 @@ use tidings_domain::cache::Caches;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::rules::Rules;
 
-/// The field of a form that proves that it is from the viewer's session.
+/// The form field that proves that a form is from the viewer's session.
 pub const SECRET_FIELD: &str = "apisecret";
 
-/// Who is looking at which page, and when: what pages need to render besides
-/// their own values.
+/// The context in which a page is rendered: the viewer, the address, the time, the settings.
 pub struct Frame<'a> {
     /// The settings.
     pub settings: &'a Settings,
@@ -28,14 +27,14 @@ pub struct Frame<'a> {
     pub rules: &'a Rules,
     /// The caches of the site.
     pub caches: &'a Caches,
-    /// The moment of the visit.
+    /// The time of the visit.
     pub now: Timestamp,
-    /// The page's own address, to which its forms lead back.
+    /// The page's own address, to which its forms redirect.
     pub here: &'a LocalPath,
-    /// Who is looking; `None` if they are not logged in.
+    /// The viewer; `None` if they are not logged in.
     pub viewer: Option<&'a User>,
     /// The vote buttons of this page.
-    pub ballots: Ballots,
+    pub vote_buttons: VoteButtons,
 }
 
 impl<'a> Frame<'a> {
@@ -47,7 +46,7 @@ impl<'a> Frame<'a> {
         here: &'a LocalPath,
         viewer: Option<&'a User>,
     ) -> Self {
-        Self { settings, rules, caches, now, here, viewer, ballots: Ballots::default() }
+        Self { settings, rules, caches, now, here, viewer, vote_buttons: VoteButtons::default() }
     }
 
     /// The frame of a page for any visitor. Call it after the page's own reads, which
@@ -55,20 +54,20 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, Failure> {
+    pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, RequestError> {
         let now = visit.now();
         Ok(Self::new(parts(app), now, here, visit.viewer().await?))
     }
 
-    /// The frame of a page for somebody who is logged in.
+    /// The frame of a page for a user who is logged in.
     #[must_use]
     pub fn for_user(app: &'a App, here: &'a LocalPath, viewer: &'a User) -> Self {
         Self::new(parts(app), app.now(), here, Some(viewer))
     }
 
-    /// The frame of a page for somebody who is not logged in.
+    /// The frame of a page without a viewer.
     #[must_use]
-    pub fn for_nobody(app: &'a App, here: &'a LocalPath) -> Self {
+    pub fn anonymous(app: &'a App, here: &'a LocalPath) -> Self {
         Self::new(parts(app), app.now(), here, None)
     }
 
@@ -157,7 +156,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Where the link to log in leads back to: here, unless this page is for
+    /// The page to return to after logging in: this one, unless this page is for
     /// people who are not logged in.
     fn back_from_login(&self) -> &str {
         match self.here.path() {
@@ -176,12 +175,12 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// What a frame takes from the site.
+/// The parts of the app that a frame needs.
 fn parts(app: &App) -> (&Settings, &Rules, &Caches) {
     (&app.settings, &app.site.rules, &app.site.caches)
 }
 
-/// A page for when the viewer is not known.
+/// A page without a frame, for when the viewer is not known.
 #[must_use]
 pub fn bare_page(site: &SiteSettings, title: &str, content: &dyn Render) -> Markup {
     let navigation = html! {
@@ -292,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn visitors_may_log_in_and_come_back() {
+    fn the_login_link_returns_to_the_page() {
         let page = framed(None, |frame| frame.page("", &html! {})).into_string();
         assert!(page.contains(r#"href="/login?next=%2Flatest%2F0""#), "{page}");
         assert!(page.contains(r#"<a href="/latest/0" aria-current="page">"#), "{page}");

@@ -1,12 +1,12 @@
 //! Submitting, editing and deleting stories.
 
-use super::Refused;
+use super::RefusedForm;
 use super::layout::Frame;
 use super::parts::{alert, news_address};
 use super::thread::thread_link;
 use crate::App;
 use crate::actions::submit_or_edit;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms;
 use crate::local_path::LocalPath;
@@ -26,7 +26,7 @@ use tidings_domain::values::limits::{MAX_OFFERED_TOPICS, MAX_TITLE, MAX_TOPICS};
 
 /// The form that submits or edits a story.
 #[derive(Default)]
-struct NewsForm<'a> {
+struct NewsFormPage<'a> {
     /// The story being edited; `None` for a new one.
     edited: Option<NewsId>,
     title: &'a str,
@@ -38,7 +38,7 @@ struct NewsForm<'a> {
     message: Option<&'a str>,
 }
 
-impl NewsForm<'_> {
+impl NewsFormPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let heading = if self.edited.is_some() { "Edit story" } else { "Submit a story" };
         let content = html! {
@@ -86,7 +86,7 @@ impl NewsForm<'_> {
     }
 }
 
-impl NewsForm<'_> {
+impl NewsFormPage<'_> {
     fn topics_field(&self) -> Markup {
         html! {
             div {
@@ -106,7 +106,7 @@ impl NewsForm<'_> {
 }
 
 /// The topics that the form offers.
-async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, Failure> {
+async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, RequestError> {
     Ok(topics::largest(visit, MAX_OFFERED_TOPICS).await?)
 }
 
@@ -136,7 +136,7 @@ pub struct BookmarkletQuery {
 }
 
 impl FromFields for BookmarkletQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { title: fields.text("t").to_owned(), url: fields.text("u").to_owned() })
     }
 }
@@ -147,9 +147,10 @@ pub async fn submit_form(
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     Form(query): Form<BookmarkletQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let offered = offered(&mut visit).await?;
-    let form = NewsForm { title: &query.title, url: &query.url, offered: &offered, ..NewsForm::default() };
+    let form =
+        NewsFormPage { title: &query.title, url: &query.url, offered: &offered, ..NewsFormPage::default() };
     Ok(form.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -158,7 +159,7 @@ pub async fn submit(
     State(app): State<App>,
     here: LocalPath,
     form: SignedFields,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let edited = form.fields.text("news_id").parse().ok();
     send(&app, &here, form, edited).await
 }
@@ -169,9 +170,12 @@ pub async fn edit(
     State(app): State<App>,
     here: LocalPath,
     form: SignedFields,
-) -> Result<Response, Failure> {
-    if form.fields.read::<forms::news::NewsForm>()?.news_id != id {
-        return Err(Failure::Field { name: "news_id", expected: "it must be the number in the address" });
+) -> Result<Response, RequestError> {
+    if form.fields.read::<forms::news::NewsIdForm>()?.news_id != id {
+        return Err(RequestError::Field {
+            name: "news_id",
+            expected: "it must be the number in the address",
+        });
     }
     send(&app, &here, form, Some(id)).await
 }
@@ -181,27 +185,27 @@ async fn send(
     here: &LocalPath,
     mut form: SignedFields,
     edited: Option<NewsId>,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     match try_send(app, &form).await {
         Ok(id) => Ok(Redirect::to(&news_address(id)).into_response()),
         Err(failure) => {
-            let refused = Refused::from_failure(failure)?;
+            let refused = RefusedForm::from_failure(failure)?;
             let offered = offered(&mut form.visit).await?;
             let (fields, message) = (&form.fields, Some(refused.message.as_str()));
             let (title, url, text) = (fields.text("title"), fields.text("url"), fields.text("text"));
             let topics = fields.text("topics");
-            let filled = NewsForm { edited, title, url, text, topics, offered: &offered, message };
-            Ok(refused.answer(filled.render(&Frame::for_user(app, here, &form.user))))
+            let filled = NewsFormPage { edited, title, url, text, topics, offered: &offered, message };
+            Ok(refused.response(filled.render(&Frame::for_user(app, here, &form.user))))
         }
     }
 }
 
-async fn try_send(app: &App, form: &SignedFields) -> Result<NewsId, Failure> {
+async fn try_send(app: &App, form: &SignedFields) -> Result<NewsId, RequestError> {
     submit_or_edit(app, &form.user, form.fields.read()?).await
 }
 
 /// The story, if the viewer may change it.
-async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<Arc<News>, Failure> {
+async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<Arc<News>, RequestError> {
     let news = lists::get(&mut signed_in.visit, id).await?.news.clone();
     news.may_change(&signed_in.user, app.now(), app.site.rules.limits.news_edit_seconds)?;
     Ok(news)
@@ -213,13 +217,13 @@ pub async fn edit_form(
     State(app): State<App>,
     mut signed_in: SignedIn,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let news = changeable(&app, &mut signed_in, id).await?;
     let text = news.text();
     let url = if text.is_some() { "" } else { &news.url };
     let offered = offered(&mut signed_in.visit).await?;
     let topics = news.topics.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let form = NewsForm {
+    let form = NewsFormPage {
         edited: Some(id),
         title: &news.title,
         url,
@@ -237,7 +241,7 @@ pub async fn delete_form(
     State(app): State<App>,
     mut signed_in: SignedIn,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let news = changeable(&app, &mut signed_in, id).await?;
     let frame = Frame::for_user(&app, &here, &signed_in.user);
     let content = html! {
@@ -259,7 +263,7 @@ pub async fn delete(
     PathOf(id): PathOf<NewsId>,
     State(app): State<App>,
     form: SignedForm<()>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     submissions::delete_news(&app.site, app.moment(), &form.user, id).await?;
     Ok(Redirect::to("/"))
 }
@@ -272,7 +276,7 @@ mod tests {
     #[test]
     fn the_form_comes_back_filled_in_with_the_message() {
         let alice = user("1", "alice", "");
-        let form = NewsForm {
+        let form = NewsFormPage {
             edited: None,
             title: "\"><script>",
             url: "javascript:alert(1)",

@@ -1,14 +1,14 @@
-//! What several pages show: ages, numbers of votes, authors, stories in lists.
+//! Parts that several pages share: ages, vote counts, authors, stories in lists.
 
-use super::ballots::{Ballot, NO_BUTTONS, vote_buttons};
-use super::fragments::{Content, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
+use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
 use super::profile_address;
 use super::topics::topic_link;
+use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
+use crate::limits::STORY_CACHE_BYTES;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::articles::lists::PageNumber;
-use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::sites::Score;
@@ -18,10 +18,10 @@ use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::ARTICLES_PER_PAGE;
 use tidings_domain::values::words::{self, grouped_signed};
 
-/// What links to other sites tell search engines and the other site.
+/// The `rel` attribute of links in user content.
 pub const OUTSIDE: &str = "nofollow ugc noopener";
 
-/// How long ago something was, as a person says it.
+/// The age of something in words, such as "2 hours ago".
 pub fn ago(seconds: u64) -> impl Render + Copy {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -43,20 +43,20 @@ pub fn ago(seconds: u64) -> impl Render + Copy {
     })
 }
 
-/// A moment as the rest of the world writes it; 1970 for one out of range.
+/// A time as a calendar timestamp; 1970 if it is out of range.
 #[must_use]
 pub fn moment(time: Timestamp) -> jiff::Timestamp {
     let seconds = i64::try_from(time.0).unwrap_or(i64::MAX);
     jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }
 
-/// The age of something, with its time for programs and for who points at it.
+/// The age of something in words, with the exact time as an attribute and tooltip.
 #[must_use]
 pub fn age(frame: &Frame<'_>, time: Timestamp) -> Markup {
     age_as(time, ago(frame.now.seconds_since(time)))
 }
 
-/// The same with a text for the age that is known otherwise.
+/// Like [`age`], with a given text.
 #[must_use]
 pub fn age_as(time: Timestamp, text: impl Render) -> Markup {
     let moment = moment(time);
@@ -94,28 +94,28 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
 /// How many votes up and down.
 pub fn vote_counts(up: impl Render, down: impl Render) -> impl Render {
     placeholders! {
-        enum Counts {
+        enum VoteCountsPart {
             Up,
             Down,
         }
     }
-    static COUNTS: LazyLock<Fragment<Counts>> = LazyLock::new(|| {
+    static COUNTS: LazyLock<Fragment<VoteCountsPart>> = LazyLock::new(|| {
         Fragment::new(|slots| {
             html! {
-                span { span data-count="up" { (slots.at(Counts::Up)) } " up" } " "
-                span { span data-count="down" { (slots.at(Counts::Down)) } " down" }
+                span { span data-count="up" { (slots.at(VoteCountsPart::Up)) } " up" } " "
+                span { span data-count="down" { (slots.at(VoteCountsPart::Down)) } " down" }
             }
         })
     });
     written(move |html| {
         COUNTS.fill(html, |placeholder, html| match placeholder {
-            Counts::Up => up.render_to(html),
-            Counts::Down => down.render_to(html),
+            VoteCountsPart::Up => up.render_to(html),
+            VoteCountsPart::Down => down.render_to(html),
         });
     })
 }
 
-/// Where an item's title leads to, and the site that is, with its score.
+/// The title of a story as a link, with its site and the score of the site.
 #[must_use]
 pub fn title_link(links: LinkTarget, news: &News, score: Score) -> Markup {
     html! {
@@ -140,7 +140,7 @@ pub fn site_address(site: &Hostname) -> String {
     format!("/site/{site}")
 }
 
-/// What is thought of a site, in a word; nothing when too few have voted.
+/// The score of a site in a word; nothing without enough votes.
 #[must_use]
 pub fn site_badge(score: Score) -> Markup {
     let (class, word) = match score {
@@ -152,13 +152,13 @@ pub fn site_badge(score: Score) -> Markup {
     html! { span class={ "site-score " (class) } { span.hidden { "site: " } (word) } }
 }
 
-/// The address of an item's thread.
+/// The address of a story's thread.
 #[must_use]
 pub fn news_address(id: NewsId) -> String {
     format!("/news/{id}")
 }
 
-/// The id of the element that shows an item.
+/// The id of the element that shows a story.
 pub fn news_anchor(id: NewsId) -> impl Render + Copy {
     written(move |html| {
         html.push_str("news-");
@@ -166,7 +166,7 @@ pub fn news_anchor(id: NewsId) -> impl Render + Copy {
     })
 }
 
-/// How an item stands as an article.
+/// The votes on a story as an article.
 #[derive(Debug, Clone, Copy)]
 pub struct Standing {
     /// The votes that count.
@@ -184,26 +184,25 @@ impl Render for Standing {
 }
 
 placeholders! {
-    /// What differs from one reader of a listed item to the next, and from one moment to
-    /// the next.
+    /// The parts of a listed story that depend on the viewer or the time.
     pub enum StoryPlaceholder {
         /// The votes: up and down, or those that count for an article.
         Votes,
         /// How old it is.
         Age,
-        /// What the viewer may do with it.
+        /// Links to the actions that the viewer may take.
         Links,
     }
 }
 
 tidings_domain::cache_kind! {
-    /// Listed items as markup.
-    struct StoryFragments: DerivedKey => Fragment<StoryPlaceholder>, "story_fragments", 2 * MEBIBYTE,
+    /// The markup of listed stories.
+    struct StoryFragments: DerivedKey => Fragment<StoryPlaceholder>, "story_fragments", STORY_CACHE_BYTES,
         |_, fragment| fragment.size();
 }
 
-/// An item's heading and the line below it: votes (up and down, or those that
-/// count for an article), author, age, comments, topics, changes.
+/// The title of a story and the line below it: votes (up and down, or those that count for an
+/// article), author, age, comments, topics, links to edit and delete.
 fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) -> impl Render {
     written(move |html| {
         let fill = story_filling(frame, line, standing);
@@ -218,7 +217,7 @@ fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) 
     })
 }
 
-/// The same at the head of the item's own page.
+/// Like [`listed_story`], for the head of the story's own page.
 pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     let fill = story_filling(frame, line, None);
     let links = frame.link_target();
@@ -252,7 +251,7 @@ fn story_markup(summary: &NewsSummary, title: &Markup, slots: &Slots<'_, StoryPl
     }
 }
 
-/// What stands in for the placeholders of an item.
+/// The function that fills the placeholders of a story.
 fn story_filling(
     frame: &Frame<'_>,
     line: &NewsLine,
@@ -267,7 +266,7 @@ fn story_filling(
     }
 }
 
-/// What the viewer may do with an item.
+/// The links to the actions that the viewer may take.
 fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
     let window = frame.rules.limits.news_edit_seconds;
     let may_change = frame.viewer.is_some_and(|viewer| news.may_change(viewer, frame.now, window).is_ok());
@@ -282,12 +281,13 @@ fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
     })
 }
 
-/// Items one below the other, counted from `start`.
+/// A list of stories, numbered from `start` + 1.
 pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Render {
-    static LIST: LazyLock<Fragment<Content>> =
-        LazyLock::new(|| Fragment::new(|slots| html! { ol.news role="list" { (slots.at(Content::Inner)) } }));
+    static LIST: LazyLock<Fragment<ContentPlaceholder>> = LazyLock::new(|| {
+        Fragment::new(|slots| html! { ol.news role="list" { (slots.at(ContentPlaceholder::Content)) } })
+    });
     written(move |html| {
-        LIST.fill(html, |Content::Inner, html| {
+        LIST.fill(html, |ContentPlaceholder::Content, html| {
             for (number, line) in (start + 1..).zip(lines) {
                 news_item(frame, number, line, None).render_to(html);
             }
@@ -295,23 +295,23 @@ pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Rend
     })
 }
 
-/// An item in a list, with its place there.
+/// A story in a list, with its number.
 pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Option<Standing>) -> impl Render {
     placeholders! {
-        enum Item {
+        enum NewsItemPart {
             Anchor,
             Number,
             Buttons,
             Story,
         }
     }
-    static ITEM: LazyLock<Fragment<Item>> = LazyLock::new(|| {
+    static ITEM: LazyLock<Fragment<NewsItemPart>> = LazyLock::new(|| {
         Fragment::new(|slots| {
             html! {
-                li.item #(slots.at(Item::Anchor)) data-item {
-                    span.rank aria-hidden="true" { (slots.at(Item::Number)) }
-                    (slots.at(Item::Buttons))
-                    div.story { (slots.at(Item::Story)) }
+                li.item #(slots.at(NewsItemPart::Anchor)) data-item {
+                    span.rank aria-hidden="true" { (slots.at(NewsItemPart::Number)) }
+                    (slots.at(NewsItemPart::Buttons))
+                    div.story { (slots.at(NewsItemPart::Story)) }
                 }
             }
         })
@@ -319,22 +319,22 @@ pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Opti
     written(move |html| {
         let anchor = news_anchor(line.news.id);
         ITEM.fill(html, |placeholder, html| match placeholder {
-            Item::Anchor => anchor.render_to(html),
-            Item::Number => number.render_to(html),
-            Item::Buttons => news_buttons(frame, line, anchor).render_to(html),
-            Item::Story => listed_story(frame, line, standing).render_to(html),
+            NewsItemPart::Anchor => anchor.render_to(html),
+            NewsItemPart::Number => number.render_to(html),
+            NewsItemPart::Buttons => news_buttons(frame, line, anchor).render_to(html),
+            NewsItemPart::Story => listed_story(frame, line, standing).render_to(html),
         });
     })
 }
 
-/// The buttons to vote on an item, or what keeps their place when it is deleted.
+/// The vote buttons of a story, or an empty element if the story is deleted.
 pub fn news_buttons(frame: &Frame<'_>, line: &NewsLine, anchor: impl Render) -> impl Render {
-    let buttons = vote_buttons(frame, Ballot::News(line.news.id), line.my_vote, anchor);
+    let buttons = vote_buttons(frame, VoteTarget::News(line.news.id), line.my_vote, anchor);
     let deleted = line.news.deleted;
     written(move |html| if deleted { NO_BUTTONS.render_to(html) } else { buttons.render_to(html) })
 }
 
-/// What stands for a list without anything in it.
+/// The text for an empty list.
 #[must_use]
 pub fn empty_list(text: &str) -> Markup {
     html! { p.empty { (text) } }
@@ -371,7 +371,7 @@ pub fn paging(base: &str, start: u64, size: u64, total: u64) -> Markup {
     }
 }
 
-/// The message of a form that came back.
+/// The error message of a form.
 #[must_use]
 pub fn alert(message: Option<&str>) -> Markup {
     html! {
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_are_told_in_the_largest_whole_unit() {
+    fn ages_use_the_largest_whole_unit() {
         for (seconds, text) in [
             (0, "just now"),
             (60, "1 minute ago"),
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_out_of_range_is_no_surprise() {
+    fn a_time_out_of_range_becomes_1970() {
         assert_eq!(moment(Timestamp(0)).to_string(), "1970-01-01T00:00:00Z");
         assert_eq!(moment(Timestamp(u64::MAX)).to_string(), "1970-01-01T00:00:00Z");
     }
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn new_windows_are_opened_for_those_who_want_them() {
+    fn links_open_new_windows_if_the_viewer_chose_it() {
         let lines = [line(news("title", "http://a.com/", false), None)];
         for (flags, expected) in [("", false), ("n", true)] {
             let bob = user("2", "bob", flags);
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_has_one_button_up_and_one_down() {
+    fn a_story_has_one_button_up_and_one_down() {
         let lines = [line(news("title", "http://a.com/", false), None)];
         let anonymous = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
         for html in [
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn ones_own_vote_is_marked_and_final() {
+    fn the_viewers_own_vote_is_marked_and_final() {
         let html = listed("http://a.com/", "t", false, Some(Direction::Down));
         assert!(html.contains(r#"value="down" aria-pressed="true" disabled"#), "{html}");
         assert!(html.contains(r#"value="up" aria-pressed="false" disabled"#), "{html}");
@@ -480,14 +480,14 @@ mod tests {
     }
 
     #[test]
-    fn visitors_are_led_to_the_login_and_back() {
+    fn without_a_session_the_buttons_open_the_login_page() {
         let lines = [line(news("title", "http://a.com/", false), None)];
         let html = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
         assert!(html.contains(r#"action="/login""#) && !html.contains("apisecret"), "{html}");
     }
 
     #[test]
-    fn deleted_news_show_nothing_of_what_they_were() {
+    fn deleted_stories_show_neither_title_nor_link() {
         let html = listed("http://secret.example/", "hidden title", true, Some(Direction::Up));
         assert!(html.contains("[deleted story]"), "{html}");
         assert!(!html.contains("hidden title") && !html.contains("secret.example"), "{html}");
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_offered_to_those_who_may_make_them() {
+    fn only_authors_and_administrators_see_edit_links() {
         let lines = [line(news("title", "http://a.com/", false), None)];
         for (id, flags, expected) in [("1", "", true), ("2", "", false), ("2", "a", true)] {
             let viewer = user(id, "someone", flags);
@@ -506,14 +506,14 @@ mod tests {
     }
 
     #[test]
-    fn names_are_text_and_gone_users_are_called_that() {
+    fn usernames_are_escaped_and_deleted_users_are_labelled() {
         let html = author(Some("a<b")).into_string();
         assert_eq!(html, r#"<a class="author" href="/@a%3Cb">a&lt;b</a>"#);
         assert!(author(None).into_string().contains("[deleted user]"));
     }
 
     #[test]
-    fn pages_of_a_list_lead_to_their_neighbours() {
+    fn pages_of_a_list_link_to_the_previous_and_next_page() {
         let links = |start, total| paging("/latest/", start, 100, total).into_string();
         assert_eq!(links(0, 100), "");
         assert!(links(0, 101).contains(r#"href="/latest/100""#) && !links(0, 101).contains("prev"));

@@ -1,11 +1,11 @@
 //! Setting a new password with a mailed link: both pages.
 
-use super::Refused;
+use super::RefusedForm;
 use super::layout::Frame;
 use super::parts::alert;
 use crate::App;
 use crate::actions::send_reset_link;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::Fields;
 use crate::forms::accounts::NewPasswordForm;
 use crate::local_path::LocalPath;
@@ -58,7 +58,7 @@ pub async fn request_form(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     if app.mailer.is_some() {
         return Ok(RequestForm::default().render(&frame));
@@ -76,13 +76,13 @@ pub async fn request(
     _: SameSite,
     here: LocalPath,
     fields: Fields,
-) -> Result<Response, Failure> {
-    let frame = Frame::for_nobody(&app, &here);
+) -> Result<Response, RequestError> {
+    let frame = Frame::anonymous(&app, &here);
     if let Err(failure) = try_request(&app, &fields).await {
-        let refused = Refused::from_failure(failure)?;
+        let refused = RefusedForm::from_failure(failure)?;
         let (username, email) = (fields.text("username"), fields.text("email"));
         let form = RequestForm { username, email, message: Some(&refused.message) };
-        return Ok(refused.answer(form.render(&frame)));
+        return Ok(refused.response(form.render(&frame)));
     }
     let content = html! {
         h1 { "Check your mail" }
@@ -94,7 +94,7 @@ pub async fn request(
     Ok(frame.page(HEADING, &content).into_response())
 }
 
-async fn try_request(app: &App, fields: &Fields) -> Result<(), Failure> {
+async fn try_request(app: &App, fields: &Fields) -> Result<(), RequestError> {
     send_reset_link(app, &fields.read()?).await
 }
 
@@ -124,14 +124,14 @@ fn password_form(frame: &Frame<'_>, message: Option<&str>) -> Markup {
 
 /// A frame that does not repeat the secret address in its links.
 fn frame<'a>(app: &'a App, here: &'a LocalPath) -> Frame<'a> {
-    Frame::for_nobody(app, here)
+    Frame::anonymous(app, here)
 }
 
 /// GET /reset-password/:token.
 pub async fn new_password_form(
     PathOf(token): PathOf<String>,
     State(app): State<App>,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     password_reset::check_link(&app.site, &token).await?;
     let here = LocalPath::parse("/reset-password");
     Ok((NO_REFERRER, password_form(&frame(&app, &here), None)).into_response())
@@ -143,16 +143,16 @@ pub async fn set_password(
     State(app): State<App>,
     _: SameSite,
     fields: Fields,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let here = LocalPath::parse("/reset-password");
     let frame = frame(&app, &here);
     let outcome = try_set_password(&app, &token, &fields).await;
     if let Err(failure) = outcome {
         // Without a valid link, the form cannot be shown again.
         password_reset::check_link(&app.site, &token).await?;
-        let refused = Refused::from_failure(failure)?;
+        let refused = RefusedForm::from_failure(failure)?;
         let page = password_form(&frame, Some(&refused.message));
-        return Ok((NO_REFERRER, refused.answer(page)).into_response());
+        return Ok((NO_REFERRER, refused.response(page)).into_response());
     }
     let content = html! {
         h1 { "Your password has been changed" }
@@ -162,7 +162,7 @@ pub async fn set_password(
     Ok((NO_REFERRER, frame.page(HEADING, &content)).into_response())
 }
 
-async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(), Failure> {
+async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(), RequestError> {
     let NewPasswordForm { password } = fields.read()?;
     Ok(password_reset::set_new_password(&app.site, token, &password).await?)
 }

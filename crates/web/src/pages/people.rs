@@ -1,4 +1,4 @@
-//! People: who follows whom, whom to follow, and the buttons that do it.
+//! Followers, followings, suggestions, and the follow buttons.
 
 use super::home::{Tab, tabs};
 use super::layout::Frame;
@@ -7,9 +7,10 @@ use super::profile_address;
 use super::tweets::{older, person_link};
 use crate::App;
 use crate::actions;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::timelines::FollowForm;
+use crate::limits::SUGGESTIONS;
 use crate::local_path::LocalPath;
 use crate::paging::PageQuery;
 use crate::path::{AtName, PathOf};
@@ -22,11 +23,8 @@ use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
 use tidings_domain::values::ids::UserId;
 
-/// People on the page of suggestions.
-const SUGGESTIONS: usize = 30;
-
-/// The button that follows or unfollows somebody; nothing for the viewer themself.
-/// It leads back to `next`. In a list, its name includes the username.
+/// The button that follows or unfollows a user; nothing for the viewer's own account. It
+/// redirects to `next`. In a list, its label includes the username.
 #[must_use]
 pub fn follow_button(frame: &Frame<'_>, person: &Person, next: &str, among_others: bool) -> Markup {
     let (action, label) = if person.followed { ("/unfollow", "Unfollow") } else { ("/follow", "Follow") };
@@ -70,7 +68,7 @@ fn person_item(frame: &Frame<'_>, person: &Person, about: Option<&str>) -> Marku
     }
 }
 
-/// Why somebody is suggested.
+/// The reason for a suggestion.
 fn reason(suggestion: &Suggestion) -> String {
     match suggestion.followed_by_friends {
         0 => counted(suggestion.followers, "follower", "followers"),
@@ -101,11 +99,11 @@ pub async fn suggestions(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let suggestions = suggestions::suggestions(&mut visit, SUGGESTIONS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     if frame.viewer.is_none() {
-        return Err(Failure::LoginRequired);
+        return Err(RequestError::LoginRequired);
     }
     let content = html! {
         h1.hidden { "Who to follow" }
@@ -125,7 +123,7 @@ pub async fn suggestions(
     Ok(frame.page("Who to follow", &content))
 }
 
-/// Who follows a user, or whom the user follows.
+/// The followers or followings of a user.
 struct PeopleOf<'a> {
     name: &'a str,
     side: Side,
@@ -166,7 +164,7 @@ async fn people_of(
     name: &str,
     side: Side,
     query: PageQuery,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let page = follows::people(&mut visit, name, side, &query.into()).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     Ok(PeopleOf { name, side, page: &page }.render(&frame))
@@ -179,7 +177,7 @@ pub async fn followers(
     visit: Visit,
     here: LocalPath,
     Form(query): Form<PageQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     people_of(&app, visit, &here, &name, Side::Followers, query).await
 }
 
@@ -190,25 +188,25 @@ pub async fn followings(
     visit: Visit,
     here: LocalPath,
     Form(query): Form<PageQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     people_of(&app, visit, &here, &name, Side::Followings, query).await
 }
 
-/// Where a button of this page's forms leads back to.
+/// The page to return to after a follow button.
 pub struct Back {
-    /// Where the button was, if the form says it.
+    /// The page of the button, if the form contains it.
     next: Option<LocalPath>,
 }
 
 impl FromFields for Back {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let next = fields.get("next").filter(|next| !next.is_empty());
         Ok(Self { next: next.map(LocalPath::parse) })
     }
 }
 
 impl Back {
-    /// To where the button was, or to whom it was about.
+    /// Redirects to the page of the button, or to the profile of the user.
     fn redirect(&self, form: &FollowForm) -> Redirect {
         match &self.next {
             None => Redirect::to(&profile_address(&form.username, "")),
@@ -221,7 +219,7 @@ impl Back {
 pub async fn follow(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(FollowForm, Back)>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     actions::follow(&app, &user, &form).await?;
     Ok(back.redirect(&form))
 }
@@ -230,7 +228,7 @@ pub async fn follow(
 pub async fn unfollow(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(FollowForm, Back)>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     actions::unfollow(&app, &user, &form).await?;
     Ok(back.redirect(&form))
 }

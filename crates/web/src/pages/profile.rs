@@ -1,20 +1,21 @@
 //! A user's page: who they are, what they wrote, and the button to follow them.
 
-use super::Refused;
+use super::RefusedForm;
 use super::layout::Frame;
 use super::parts::{age, alert, counted, number};
 use super::people::follow_button;
-use super::settings::{ProfileForm, save};
+use super::settings::{ProfileEditor, save};
 use super::tweets::{older, tweet_list};
 use super::{profile_address, user_address};
 use crate::App;
 use crate::autolink::autolink;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::accounts::Saved;
 use crate::identicon::{gravatar_url, identicon};
+use crate::limits::TIMELINE_ENTRIES;
 use crate::local_path::LocalPath;
-use crate::paging::{PAGE, PageQuery};
+use crate::paging::PageQuery;
 use crate::path::{AtName, PathOf};
 use crate::viewer::SignedFields;
 use axum::extract::State;
@@ -34,7 +35,7 @@ struct ProfilePage<'a> {
     profile: &'a Profile,
     tweets: &'a TweetPage,
     /// The form of earlier versions, for the owner: on `/user/<name>`.
-    form: Option<ProfileForm<'a>>,
+    form: Option<ProfileEditor<'a>>,
     message: Option<&'a str>,
     saved: bool,
 }
@@ -154,7 +155,7 @@ pub async fn profile(
     visit: Visit,
     here: LocalPath,
     Form(query): Form<(PageQuery, Saved)>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show(&app, visit, &here, &name, query, true).await
 }
 
@@ -165,7 +166,7 @@ pub async fn at(
     visit: Visit,
     here: LocalPath,
     Form(query): Form<(PageQuery, Saved)>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     show(&app, visit, &here, &name, query, false).await
 }
 
@@ -176,19 +177,19 @@ async fn show(
     name: &str,
     (query, Saved { saved }): (PageQuery, Saved),
     with_form: bool,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let profile = users::profile(&mut visit, name).await?;
     let tweets = reading::of_user(&mut visit, profile.user.id, &query.into()).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
-    let form = with_form.then_some(ProfileForm { about: &user.about, email: &user.email, more: None });
+    let form = with_form.then_some(ProfileEditor { about: &user.about, email: &user.email, more: None });
     Ok(ProfilePage { profile: &profile, tweets: &tweets, form, message: None, saved }.render(&frame))
 }
 
-/// Answers other methods than GET at the address of a person. An address without an
-/// `@` does not exist.
-pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> Failure {
-    Failure::MethodNotAllowed
+/// Rejects methods other than GET at the address of a profile. An address without an `@`
+/// does not exist.
+pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> RequestError {
+    RequestError::MethodNotAllowed
 }
 
 /// POST /profile: about, email, password (may be empty), apisecret.
@@ -196,22 +197,23 @@ pub async fn change(
     State(app): State<App>,
     here: LocalPath,
     mut form: SignedFields,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     match save(&app, &form, &user_address("user", &form.user.username, "?saved")).await {
-        Ok(answer) => Ok(answer),
+        Ok(response) => Ok(response),
         Err(failure) => {
-            let refused = Refused::from_failure(failure)?;
+            let refused = RefusedForm::from_failure(failure)?;
             let profile = users::profile(&mut form.visit, &form.user.username).await?;
-            let tweets = reading::of_user(&mut form.visit, form.user.id, &Window::newest(PAGE)).await?;
+            let tweets =
+                reading::of_user(&mut form.visit, form.user.id, &Window::newest(TIMELINE_ENTRIES)).await?;
             let (about, email) = (form.fields.text("about"), form.fields.text("email"));
             let page = ProfilePage {
                 profile: &profile,
                 tweets: &tweets,
-                form: Some(ProfileForm { about, email, more: None }),
+                form: Some(ProfileEditor { about, email, more: None }),
                 message: Some(&refused.message),
                 saved: false,
             };
-            Ok(refused.answer(page.render(&Frame::for_user(&app, &here, &form.user))))
+            Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
         }
     }
 }
@@ -235,8 +237,8 @@ mod tests {
         }
         .followed(false);
         let form = match message {
-            Some(_) => ProfileForm { about: "typed <about>", email: "typed email", more: None },
-            None => ProfileForm { about: "", email: &profile.user.email, more: None },
+            Some(_) => ProfileEditor { about: "typed <about>", email: "typed email", more: None },
+            None => ProfileEditor { about: "", email: &profile.user.email, more: None },
         };
         let page = ProfilePage {
             profile: &profile,
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_sees_the_profile_but_not_the_address() {
+    fn everyone_sees_the_profile_but_not_the_email_address() {
         let bob = user("2", "bob", "");
         for viewer in [None, Some(&bob)] {
             let html = page(viewer, None);
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_has_a_form_that_comes_back_as_typed() {
+    fn the_owner_has_a_form_that_keeps_what_was_typed() {
         let owner = user("1", "al<ice", "");
         assert!(page(Some(&owner), None).contains(r#"value="alice@secret.example""#));
         let html = page(Some(&owner), Some("no"));
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn without_gravatars_or_address_the_picture_is_drawn_here() {
+    fn without_gravatars_or_an_email_address_the_avatar_is_an_identicon() {
         let mut owner = user("1", "alice", "");
         assert!(avatar(&owner, true).into_string().starts_with("<svg"));
         owner.email = "a@b.c".to_owned();

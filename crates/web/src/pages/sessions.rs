@@ -1,13 +1,13 @@
 //! Logging in and out, and signing up.
 
-use super::Refused;
+use super::RefusedForm;
 use super::layout::Frame;
 use super::login_address;
 use super::parts::alert;
 use crate::App;
 use crate::actions::{open_account, open_session};
 use crate::cookies;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, Form};
 use crate::forms::Next;
 use crate::local_path::LocalPath;
@@ -96,7 +96,7 @@ async fn form(
     here: &LocalPath,
     purpose: Purpose,
     next: &LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let frame = Frame::of(app, &mut visit, here).await?;
     Ok(CredentialsForm { purpose, username: "", next, message: None }.render(&frame))
 }
@@ -107,8 +107,8 @@ fn enter(
     here: &LocalPath,
     purpose: Purpose,
     fields: &Fields,
-    outcome: Result<Session, Failure>,
-) -> Result<Response, Failure> {
+    outcome: Result<Session, RequestError>,
+) -> Result<Response, RequestError> {
     let Next { next } = fields.read()?;
     match outcome {
         Ok(session) => {
@@ -116,11 +116,11 @@ fn enter(
             Ok((cookie, Redirect::to(next.as_str())).into_response())
         }
         Err(failure) => {
-            let refused = Refused::from_failure(failure)?;
+            let refused = RefusedForm::from_failure(failure)?;
             let message = Some(refused.message.as_str());
             let form = CredentialsForm { purpose, username: fields.text("username"), next: &next, message };
-            let frame = Frame::for_nobody(app, here);
-            Ok(refused.answer(form.render(&frame)))
+            let frame = Frame::anonymous(app, here);
+            Ok(refused.response(form.render(&frame)))
         }
     }
 }
@@ -131,7 +131,7 @@ pub async fn login_form(
     visit: Visit,
     here: LocalPath,
     Form(Next { next }): Form<Next>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     form(&app, visit, &here, Purpose::LogIn, &next).await
 }
 
@@ -142,7 +142,7 @@ pub async fn log_in(
     ClientAddress(address): ClientAddress,
     here: LocalPath,
     fields: Fields,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let outcome = match fields.read() {
         Ok(credentials) => open_session(&app, &credentials, address).await,
         Err(failure) => Err(failure),
@@ -156,7 +156,7 @@ pub async fn register_form(
     visit: Visit,
     here: LocalPath,
     Form(Next { next }): Form<Next>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     form(&app, visit, &here, Purpose::Register, &next).await
 }
 
@@ -167,7 +167,7 @@ pub async fn register(
     ClientAddress(address): ClientAddress,
     here: LocalPath,
     fields: Fields,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let outcome = match fields.read() {
         Ok(registration) => open_account(&app, &registration, address).await,
         Err(failure) => Err(failure),
@@ -180,7 +180,7 @@ pub async fn logout_form(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 { "Log out" }
@@ -198,7 +198,7 @@ pub async fn logout_form(
 }
 
 /// POST /logout: apisecret.
-pub async fn log_out(State(app): State<App>, form: SignedForm<()>) -> Result<Response, Failure> {
+pub async fn log_out(State(app): State<App>, form: SignedForm<()>) -> Result<Response, RequestError> {
     sessions::log_out(&app.site, form.user.id).await?;
     let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
     Ok((cookie, Redirect::to("/")).into_response())

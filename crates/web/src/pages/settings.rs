@@ -1,12 +1,12 @@
 //! Changing the settings of an account, and deactivating it.
 
-use super::Refused;
+use super::RefusedForm;
 use super::layout::Frame;
 use super::parts::alert;
 use super::profile_address;
 use crate::App;
 use crate::cookies;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, Form};
 use crate::forms::accounts::{self, Saved};
 use crate::local_path::LocalPath;
@@ -21,10 +21,10 @@ use tidings_domain::deactivation;
 use tidings_domain::values::limits::{MAX_FULL_NAME, PASSWORD_MIN};
 
 /// The form of a profile, as it is stored or as it was typed.
-pub(super) struct ProfileForm<'a> {
+pub(super) struct ProfileEditor<'a> {
     pub about: &'a str,
     pub email: &'a str,
-    /// What only the page of settings asks for.
+    /// The fields that only the settings page has.
     pub more: Option<MoreSettings<'a>>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct MoreSettings<'a> {
     pub tweet_news: bool,
 }
 
-impl<'a> ProfileForm<'a> {
+impl<'a> ProfileEditor<'a> {
     /// All settings of a user.
     fn of(user: &'a User) -> Self {
         let more = MoreSettings { fullname: &user.fullname, tweet_news: user.tweet_news };
@@ -119,7 +119,7 @@ fn announce_field(tweet_news: bool) -> Markup {
 
 /// The page of settings.
 struct SettingsPage<'a> {
-    form: ProfileForm<'a>,
+    form: ProfileEditor<'a>,
     username: &'a str,
     message: Option<&'a str>,
     saved: bool,
@@ -146,21 +146,21 @@ pub async fn settings(
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
     Form(Saved { saved }): Form<Saved>,
-) -> Result<Markup, Failure> {
-    let form = ProfileForm::of(&user);
+) -> Result<Markup, RequestError> {
+    let form = ProfileEditor::of(&user);
     let page = SettingsPage { form, username: &user.username, message: None, saved };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// Saves the form and redirects to the page that confirms it.
-pub(super) async fn save(app: &App, form: &SignedFields, saved: &str) -> Result<Response, Failure> {
+pub(super) async fn save(app: &App, form: &SignedFields, saved: &str) -> Result<Response, RequestError> {
     let change = form.fields.read::<accounts::ProfileForm>()?.into();
     let session = account::update_profile(&app.site, &form.user, &change).await?;
-    let mut answer = Redirect::to(saved).into_response();
+    let mut response = Redirect::to(saved).into_response();
     if let Some(session) = session {
-        answer.headers_mut().insert(header::SET_COOKIE, cookies::session_cookie(app, &session.auth));
+        response.headers_mut().insert(header::SET_COOKIE, cookies::session_cookie(app, &session.auth));
     }
-    Ok(answer)
+    Ok(response)
 }
 
 /// POST /settings: fullname, about, email, password (may be empty), tweet_news,
@@ -169,18 +169,18 @@ pub async fn change(
     State(app): State<App>,
     here: LocalPath,
     form: SignedFields,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     match save(&app, &form, "/settings?saved").await {
-        Ok(answer) => Ok(answer),
+        Ok(response) => Ok(response),
         Err(failure) => {
-            let refused = Refused::from_failure(failure)?;
+            let refused = RefusedForm::from_failure(failure)?;
             let page = SettingsPage {
-                form: ProfileForm::typed(&form.fields),
+                form: ProfileEditor::typed(&form.fields),
                 username: &form.user.username,
                 message: Some(&refused.message),
                 saved: false,
             };
-            Ok(refused.answer(page.render(&Frame::for_user(&app, &here, &form.user))))
+            Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
         }
     }
 }
@@ -230,16 +230,16 @@ pub async fn deactivate(
     ClientAddress(address): ClientAddress,
     here: LocalPath,
     SignedForm { user, form }: SignedForm<accounts::PasswordForm>,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     match deactivation::deactivate(&app.site, app.moment(), &user, &form.password, address).await {
         Ok(()) => {
             let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
             Ok((cookie, Redirect::to("/")).into_response())
         }
         Err(error) => {
-            let refused = Refused::from_failure(error.into())?;
+            let refused = RefusedForm::from_failure(error.into())?;
             let frame = Frame::for_user(&app, &here, &user);
-            Ok(refused.answer(deactivate_page(&frame, Some(&refused.message))))
+            Ok(refused.response(deactivate_page(&frame, Some(&refused.message))))
         }
     }
 }
@@ -250,10 +250,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_come_back_as_typed() {
+    fn a_refused_form_keeps_what_was_typed() {
         let alice = user("1", "alice", "");
         let more = MoreSettings { fullname: "\"><b>", tweet_news: false };
-        let form = ProfileForm { about: "</textarea>", email: "typed email", more: Some(more) };
+        let form = ProfileEditor { about: "</textarea>", email: "typed email", more: Some(more) };
         let page = SettingsPage { form, username: "alice", message: Some("no"), saved: false };
         let html = framed(Some(&alice), |frame| page.render(frame)).into_string();
         for part in [
@@ -270,9 +270,9 @@ mod tests {
     }
 
     #[test]
-    fn the_box_is_ticked_for_who_announces() {
+    fn the_box_is_checked_if_stories_are_announced() {
         let alice = user("1", "alice", "");
-        let html = framed(Some(&alice), |frame| ProfileForm::of(&alice).render(frame)).into_string();
+        let html = framed(Some(&alice), |frame| ProfileEditor::of(&alice).render(frame)).into_string();
         assert!(html.contains(r#"name="tweet_news" type="checkbox" value="1" checked"#), "{html}");
     }
 }

@@ -4,10 +4,11 @@ use super::charts::{votes_bar, votes_per_day, votes_text};
 use super::layout::Frame;
 use super::login_address;
 use super::parts::{alert, news_list, number, site_address, site_badge};
-use crate::error::{Failure, sentence};
+use crate::error::{RequestError, sentence};
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::Next;
 use crate::forms::sites::SiteVoteForm;
+use crate::limits::SITE_DAYS;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use crate::viewer::{ClientAddress, SignedForm};
@@ -23,9 +24,6 @@ use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::SITE_NEWS;
 use tidings_domain::values::urls::NewsUrl;
 use tidings_domain::values::words::grouped_signed;
-
-/// Days in the chart of a site.
-const DAYS: u64 = 30;
 
 const fn board_title(board: Board) -> &'static str {
     match board {
@@ -59,7 +57,7 @@ struct BoardPage<'a> {
     board: Board,
     span: Span,
     lines: &'a [SiteLine],
-    /// What was not found: the text, and why.
+    /// The text that was not found, and the reason.
     not_found: Option<(&'a str, &'a str)>,
 }
 
@@ -141,25 +139,25 @@ impl BoardPage<'_> {
     }
 }
 
-/// The site that somebody looks for.
+/// The query of a lookup.
 pub struct SiteQuery {
     /// The host as it was typed, or nothing.
     host: String,
 }
 
 impl FromFields for SiteQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { host: fields.text("host").to_owned() })
     }
 }
 
-/// GET /sites: the best of all time; with host leads to that site.
+/// GET /sites: the best sites of all time. With `host`, redirects to the page of that site.
 pub async fn sites(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
     Form(SiteQuery { host: sought }): Form<SiteQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let not_found = match (sought.as_str(), find_host(&sought)) {
         ("", _) => None,
         (_, Ok(host)) => return Ok(Redirect::to(&site_address(&host)).into_response()),
@@ -173,7 +171,7 @@ pub async fn sites(
     Ok((status, BoardPage { board, span, lines: &lines, not_found }.render(&frame)).into_response())
 }
 
-/// The host that somebody looks up, by its name or by the address of a page on it.
+/// The host in a lookup, given by name or by the address of a page on it.
 fn find_host(sought: &str) -> Result<Hostname, String> {
     let sought = sought.trim();
     let host = NewsUrl::parse(sought).map_or_else(|_| sought.to_owned(), |url| url.host());
@@ -186,9 +184,9 @@ pub async fn board(
     PathOf((board, span)): PathOf<(String, String)>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let (Ok(board), Ok(span)) = (board.parse::<Board>(), span.parse::<Span>()) else {
-        return Err(Failure::NotFound);
+        return Err(RequestError::NotFound);
     };
     let lines = sites::leaderboard(&mut visit, board, span).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -196,12 +194,12 @@ pub async fn board(
 }
 
 /// The page of a site.
-struct SitePage<'a> {
+struct SiteReputationPage<'a> {
     host: &'a Hostname,
     page: &'a site_page::SitePage,
 }
 
-impl SitePage<'_> {
+impl SiteReputationPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let totals = self.page.history.totals;
         let content = html! {
@@ -268,11 +266,11 @@ pub async fn site(
     PathOf(host): PathOf<String>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
-    let host = Hostname::parse(&host).map_err(|_| Failure::NotFound)?;
-    let page = site_page::site_page(&mut visit, &host, DAYS, SITE_NEWS).await?;
+) -> Result<Markup, RequestError> {
+    let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
+    let page = site_page::site_page(&mut visit, &host, SITE_DAYS, SITE_NEWS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(SitePage { host: &host, page: &page }.render(&frame))
+    Ok(SiteReputationPage { host: &host, page: &page }.render(&frame))
 }
 
 /// POST /votesite: link, vote (1, -1 or 0), apisecret, next.
@@ -280,7 +278,7 @@ pub async fn vote(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     SignedForm { user, form: (form, back) }: SignedForm<(SiteVoteForm, Next)>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     actions::vote_site(&app, address, &user, form).await?;
     Ok(Redirect::to(back.next.as_str()))
 }
@@ -299,10 +297,10 @@ mod tests {
     }
 
     #[test]
-    fn the_page_of_a_site_tells_score_and_own_vote() {
+    fn the_page_of_a_site_shows_its_score_and_the_viewers_vote() {
         let (host, bob) = (Hostname::parse("a.com").unwrap(), user("2", "bob", ""));
         let page = site_page(Some(CastVote { verdict: Verdict::Bad, time: Timestamp(1) }));
-        let site = SitePage { host: &host, page: &page };
+        let site = SiteReputationPage { host: &host, page: &page };
         let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
         for part in [
             "<dd>22</dd>",
@@ -317,7 +315,7 @@ mod tests {
         }
         let (html, page) = (framed(None, |frame| site.render(frame)).into_string(), site_page(None));
         assert!(html.contains("Log in to vote") && !html.contains("/votesite"), "{html}");
-        let site = SitePage { host: &host, page: &page };
+        let site = SiteReputationPage { host: &host, page: &page };
         let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
         assert!(!html.contains("Take back my vote"), "{html}");
     }
@@ -331,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaderboard_shows_where_one_is() {
+    fn a_leaderboard_marks_the_current_tabs() {
         let host = Hostname::parse("a.com").unwrap();
         let lines = [SiteLine { host, score: Score::Good, totals: Totals { sum: 1, count: 3 } }];
         let page = BoardPage {

@@ -1,16 +1,17 @@
 //! A story with its comments, and one comment with its replies.
 
-use super::ballots::{Ballot, NO_BUTTONS, vote_buttons};
-use super::comments::CommentForm;
-use super::fragments::{Content, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
+use super::comments::CommentEditor;
+use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
 use super::login_address;
 use super::parts::{
     age_as, ago, author, counted, leading_story, news_address, news_anchor, news_buttons, number, vote_counts,
 };
+use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
 use crate::App;
 use crate::autolink::autolink;
-use crate::error::Failure;
+use crate::error::RequestError;
+use crate::limits::{COMMENT_CACHE_BYTES, INDENTED_LEVELS};
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use axum::extract::State;
@@ -19,25 +20,23 @@ use std::ops::Range;
 use std::sync::LazyLock;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::cache::{MEBIBYTE, Shared};
+use tidings_domain::cache::Shared;
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::threads::{self, Thread, ThreadLine, ThreadLines};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 
-/// The depth from which on comments are no longer indented further.
-const DEEPEST_INDENT: usize = 12;
-/// About how many bytes a comment takes on a page beside its text.
-const ROOM: usize = 1_100;
+/// The approximate size of a comment's markup without its text, in bytes.
+const COMMENT_MARKUP_BYTES: usize = 1_100;
 
-/// A thread, whole or one comment of it and what is below.
+/// A whole thread, or one comment with its replies.
 struct ThreadPage<'a> {
     news: &'a NewsLine,
     lines: &'a Shared<ThreadLines>,
     /// Which of the lines are shown.
     shown: Range<usize>,
-    /// The comment that is shown with its answers; `None` for the whole thread.
+    /// The comment that is shown with its replies; `None` for the whole thread.
     only: Option<CommentId>,
 }
 
@@ -80,7 +79,7 @@ impl ThreadPage<'_> {
             @if news.deleted {
                 p.empty { "This story has been deleted. Its comments can still be read." }
             } @else if frame.viewer.is_some() {
-                (CommentForm::new(news.id, None, "Your comment", "Add comment").render(frame, true))
+                (CommentEditor::new(news.id, None, "Your comment", "Add comment").render(frame, true))
             } @else {
                 p { a.action href=(login_address(frame.here.as_str())) { "Log in to comment" } }
             }
@@ -88,18 +87,18 @@ impl ThreadPage<'_> {
     }
 
     fn comments(&self, frame: &Frame<'_>) -> impl Render {
-        static LIST: LazyLock<Fragment<Content>> = LazyLock::new(|| {
-            Fragment::new(|slots| html! { ol.thread role="list" { (slots.at(Content::Inner)) } })
+        static LIST: LazyLock<Fragment<ContentPlaceholder>> = LazyLock::new(|| {
+            Fragment::new(|slots| html! { ol.thread role="list" { (slots.at(ContentPlaceholder::Content)) } })
         });
-        let place = Place::alone(&self.news.news);
+        let place = CommentContext::alone(&self.news.news);
         let fragments = frame.derived::<ThreadFragments, _>(self.lines, thread_fragments);
         let lines = self.lines.get(self.shown.clone()).unwrap_or_default();
-        // Of a part of a thread the depth counts from its first comment.
+        // In a part of a thread, the depth is relative to its first comment.
         let above = lines.first().map_or(0, |line| line.depth);
         written(move |html| {
             let fragments = fragments.as_ref().and_then(|fragments| fragments.get(self.shown.clone()));
-            html.reserve(lines.iter().map(|line| line.comment.body.len() + ROOM).sum());
-            LIST.fill(html, |Content::Inner, html| {
+            html.reserve(lines.iter().map(|line| line.comment.body.len() + COMMENT_MARKUP_BYTES).sum());
+            LIST.fill(html, |ContentPlaceholder::Content, html| {
                 for (position, line) in lines.iter().enumerate() {
                     let fragment = fragments.and_then(|fragments| fragments.get(position));
                     let depth = line.depth.saturating_sub(above);
@@ -111,8 +110,7 @@ impl ThreadPage<'_> {
 }
 
 placeholders! {
-    /// What differs from one reader of a comment to the next, and from one moment to the
-    /// next.
+    /// The parts of a comment that depend on the viewer or the time.
     enum CommentPlaceholder {
         Age,
         Links,
@@ -120,9 +118,9 @@ placeholders! {
 }
 
 tidings_domain::cache_kind! {
-    /// The comments of threads as markup.
+    /// The markup of the comments of threads.
     struct ThreadFragments: DerivedKey => Box<[Fragment<CommentPlaceholder>]>, "thread_fragments",
-        11 * MEBIBYTE, |_, fragments| fragments.iter().map(Fragment::size).sum();
+        COMMENT_CACHE_BYTES, |_, fragments| fragments.iter().map(Fragment::size).sum();
 }
 
 fn thread_fragments(lines: &ThreadLines, links: LinkTarget) -> Box<[Fragment<CommentPlaceholder>]> {
@@ -130,7 +128,7 @@ fn thread_fragments(lines: &ThreadLines, links: LinkTarget) -> Box<[Fragment<Com
     lines.iter().map(fragment).collect()
 }
 
-/// An item at the head of its thread.
+/// A story at the head of its thread.
 #[must_use]
 pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     let news = &line.news;
@@ -148,13 +146,13 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     }
 }
 
-/// An item's title as a link to its thread.
+/// A story's title as a link to its thread.
 #[must_use]
 pub fn thread_link(news: &News) -> Markup {
     title_link(news.id, Some(news.title.as_str()).filter(|_| !news.deleted))
 }
 
-/// The same, of an item without a title: one that is deleted.
+/// Like [`thread_link`]; `None` for a deleted story.
 #[must_use]
 pub fn title_link(news: NewsId, title: Option<&str>) -> Markup {
     html! { a href=(news_address(news)) dir="auto" { (title.unwrap_or("[deleted story]")) } }
@@ -166,20 +164,20 @@ pub fn comment_address(address: CommentAddress) -> String {
     format!("/comment/{}/{}", address.news, address.comment)
 }
 
-/// Where a page shows comments on an item.
+/// Where a comment is shown: its story, and whether the page has others.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
-    /// The item.
+pub struct CommentContext {
+    /// The story.
     pub news: NewsId,
-    /// Whether it is deleted: then its comments are only read.
+    /// Whether the story is deleted: then its comments are read-only.
     pub news_deleted: bool,
-    /// Whether the page shows comments on other items too, so that their
-    /// numbers alone may repeat.
+    /// Whether the page also shows comments on other stories, so that the ids of comments
+    /// alone are not unique.
     pub among_others: bool,
 }
 
-impl Place {
-    /// On a page about one item.
+impl CommentContext {
+    /// For a page about one story.
     #[must_use]
     pub fn alone(news: &News) -> Self {
         Self { news: news.id, news_deleted: news.deleted, among_others: false }
@@ -198,54 +196,59 @@ impl Place {
     }
 }
 
-/// A comment in a list, so many levels below the left edge.
-pub fn comment_item(frame: &Frame<'_>, place: Place, line: &ThreadLine, depth: usize) -> impl Render {
+/// A comment in a list, indented by `depth`.
+pub fn comment_item(
+    frame: &Frame<'_>,
+    place: CommentContext,
+    line: &ThreadLine,
+    depth: usize,
+) -> impl Render {
     written(move |html| write_comment(html, frame, place, line, (depth, None)))
 }
 
-/// Writes the same; what everyone sees of the comment may be at hand as a fragment.
+/// Writes a comment, with the cached fragment of its shared markup if there is one.
 fn write_comment(
     html: &mut String,
     frame: &Frame<'_>,
-    place: Place,
+    place: CommentContext,
     line: &ThreadLine,
     (depth, fragment): (usize, Option<&Fragment<CommentPlaceholder>>),
 ) {
     placeholders! {
-        enum Item {
+        enum CommentItemPart {
             Depth,
             Anchor,
             Buttons,
             Comment,
         }
     }
-    static ITEM: LazyLock<Fragment<Item>> = LazyLock::new(|| {
+    static ITEM: LazyLock<Fragment<CommentItemPart>> = LazyLock::new(|| {
         Fragment::new(|slots| {
             html! {
-                li class={ "item comment depth-" (slots.at(Item::Depth)) } id=(slots.at(Item::Anchor)) data-item {
-                    (slots.at(Item::Buttons))
-                    (slots.at(Item::Comment))
+                li class={ "item comment depth-" (slots.at(CommentItemPart::Depth)) } id=(slots.at(CommentItemPart::Anchor)) data-item {
+                    (slots.at(CommentItemPart::Buttons))
+                    (slots.at(CommentItemPart::Comment))
                 }
             }
         })
     });
     let comment = &line.comment;
-    let Place { news, news_deleted, .. } = place;
+    let CommentContext { news, news_deleted, .. } = place;
     let anchor = place.anchor(comment.id);
     let fill = |placeholder, html: &mut String| match placeholder {
         CommentPlaceholder::Age => ago(frame.now.seconds_since(comment.ctime)).render_to(html),
         CommentPlaceholder::Links => comment_links(frame, place, comment).render_to(html),
     };
     ITEM.fill(html, |placeholder, html| match placeholder {
-        Item::Depth => depth.min(DEEPEST_INDENT).render_to(html),
-        Item::Anchor => anchor.render_to(html),
-        Item::Buttons if comment.deleted || news_deleted => NO_BUTTONS.render_to(html),
-        Item::Buttons => {
-            let ballot = Ballot::Comment(CommentAddress { news, comment: comment.id });
+        CommentItemPart::Depth => depth.min(INDENTED_LEVELS).render_to(html),
+        CommentItemPart::Anchor => anchor.render_to(html),
+        CommentItemPart::Buttons if comment.deleted || news_deleted => NO_BUTTONS.render_to(html),
+        CommentItemPart::Buttons => {
+            let target = VoteTarget::Comment(CommentAddress { news, comment: comment.id });
             let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
-            vote_buttons(frame, ballot, my_vote, anchor).render_to(html);
+            vote_buttons(frame, target, my_vote, anchor).render_to(html);
         }
-        Item::Comment => match fragment {
+        CommentItemPart::Comment => match fragment {
             Some(fragment) => fragment.fill(html, fill),
             None => {
                 comment_markup(news, line, frame.link_target(), &Slots::filled_by(&fill)).render_to(html);
@@ -254,7 +257,7 @@ fn write_comment(
     });
 }
 
-/// What everyone sees of a comment.
+/// The markup of a comment that is the same for all viewers.
 fn comment_markup(
     news: NewsId,
     ThreadLine { comment, username, .. }: &ThreadLine,
@@ -287,17 +290,17 @@ fn comment_markup(
     }
 }
 
-/// The links to answer a comment, and to change it for who may.
-fn comment_links(frame: &Frame<'_>, place: Place, comment: &Comment) -> impl Render {
+/// The links to reply to a comment, and to edit and delete it if the viewer may.
+fn comment_links(frame: &Frame<'_>, place: CommentContext, comment: &Comment) -> impl Render {
     placeholders! {
-        enum Reply {
+        enum ReplyLinkPart {
             News,
             Comment,
         }
     }
-    static REPLY: LazyLock<Fragment<Reply>> = LazyLock::new(|| {
+    static REPLY: LazyLock<Fragment<ReplyLinkPart>> = LazyLock::new(|| {
         Fragment::new(|slots| {
-            let (news, comment) = (slots.at(Reply::News), slots.at(Reply::Comment));
+            let (news, comment) = (slots.at(ReplyLinkPart::News), slots.at(ReplyLinkPart::Comment));
             html! { " " a href={ "/reply/" (news) "/" (comment) } rel="nofollow" { "reply" } }
         })
     });
@@ -310,8 +313,8 @@ fn comment_links(frame: &Frame<'_>, place: Place, comment: &Comment) -> impl Ren
     written(move |html| {
         if may_reply {
             REPLY.fill(html, |placeholder, html| match placeholder {
-                Reply::News => news.0.render_to(html),
-                Reply::Comment => id.0.render_to(html),
+                ReplyLinkPart::News => news.0.render_to(html),
+                ReplyLinkPart::Comment => id.0.render_to(html),
             });
         }
         if may_edit {
@@ -329,7 +332,7 @@ pub async fn thread(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let Thread { news, lines } = threads::get(&mut visit, id).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(ThreadPage { news: &news, lines: &lines, shown: 0..lines.len(), only: None }.render(&frame))
@@ -341,7 +344,7 @@ pub async fn one_comment(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let thread = threads::get(&mut visit, news).await?;
     let shown = thread.below(comment).ok_or(Refusal::NoSuchComment)?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -410,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thread_of_a_deleted_item_is_only_read() {
+    fn the_thread_of_a_deleted_story_is_read_only() {
         let html = page(Some(("9", "")), true, vec![thread_line(0, false, Some("bob"))]);
         assert!(html.contains("[deleted story]") && html.contains("http://a.com/"), "{html}");
         for part in ["The title", "the &lt;i&gt;", "<button class=\"up\"", "/postcomment", "/reply/"] {

@@ -1,10 +1,10 @@
-//! Topics: all of them, and what administrators do with them.
+//! The list of topics, and the forms for administrators.
 
 use super::layout::Frame;
 use super::parts::{counted, empty_list};
 use crate::App;
 use crate::actions;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::topics::{MergeForm, RenameForm};
 use crate::local_path::LocalPath;
@@ -121,12 +121,12 @@ pub fn admin_forms(frame: &Frame<'_>, topic: &Topic) -> Markup {
 
 /// The query of the page of topics.
 pub struct TopicsQuery {
-    /// Whether a topic was just renamed or merged, and the move continues.
+    /// Whether a move that was just requested is still running.
     moving: bool,
 }
 
 impl FromFields for TopicsQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, Failure> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { moving: fields.get("moving").is_some() })
     }
 }
@@ -137,7 +137,7 @@ pub async fn topics(
     mut visit: Visit,
     here: LocalPath,
     Form(query): Form<TopicsQuery>,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let overview = topics::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(TopicsPage { overview: &overview, moving: query.moving }.render(&frame))
@@ -147,20 +147,20 @@ pub async fn topics(
 pub async fn rename(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<RenameForm>,
-) -> Result<Redirect, Failure> {
-    Ok(lead_on(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?))
+) -> Result<Redirect, RequestError> {
+    Ok(redirect_after_move(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?))
 }
 
 /// POST /mergetopic: topic, into, apisecret.
 pub async fn merge(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<MergeForm>,
-) -> Result<Redirect, Failure> {
-    Ok(lead_on(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?))
+) -> Result<Redirect, RequestError> {
+    Ok(redirect_after_move(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?))
 }
 
-/// Leads to the topic that has the articles now, or says that it still goes on.
-fn lead_on(moved: actions::Moved) -> Redirect {
+/// Redirects to the new topic, or to the list of topics if the move is still running.
+fn redirect_after_move(moved: actions::Moved) -> Redirect {
     Redirect::to(&match moved.articles {
         Some(_) => choice_address(&moved.to.into()),
         None => "/topics?moving=yes".to_owned(),

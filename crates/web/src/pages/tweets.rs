@@ -1,11 +1,12 @@
 //! Tweets: how one is shown, its own page, deleting it.
 
-use super::fragments::{Content, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
+use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
 use super::parts::{OUTSIDE, age_as, ago, news_address, number, title_link};
 use super::profile_address;
 use crate::App;
-use crate::error::Failure;
+use crate::error::RequestError;
+use crate::limits::TWEET_CACHE_BYTES;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use crate::viewer::{SignedForm, SignedIn};
@@ -14,7 +15,6 @@ use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
@@ -35,7 +35,7 @@ pub fn tweet_address(id: TweetId) -> String {
 #[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn posted_at(summary: &TweetSummary) -> Timestamp {
-    // What is out of range saturates.
+    // The cast saturates.
     Timestamp(summary.tweet.created_at as u64)
 }
 
@@ -51,28 +51,28 @@ pub fn person_link(username: &str, fullname: &str) -> Markup {
     }
 }
 
-/// Tweets one below the other.
+/// A list of tweets.
 pub fn tweet_list(frame: &Frame<'_>, lines: &[TweetLine]) -> impl Render {
     placeholders! {
-        enum Item {
+        enum TweetItemPart {
             Id,
             Tweet,
         }
     }
-    static LIST: LazyLock<Fragment<Content>> = LazyLock::new(|| {
-        Fragment::new(|slots| html! { ol.tweets role="list" { (slots.at(Content::Inner)) } })
+    static LIST: LazyLock<Fragment<ContentPlaceholder>> = LazyLock::new(|| {
+        Fragment::new(|slots| html! { ol.tweets role="list" { (slots.at(ContentPlaceholder::Content)) } })
     });
-    static ITEM: LazyLock<Fragment<Item>> = LazyLock::new(|| {
+    static ITEM: LazyLock<Fragment<TweetItemPart>> = LazyLock::new(|| {
         Fragment::new(|slots| {
-            html! { li.tweet #{ "tweet-" (slots.at(Item::Id)) } data-item { (slots.at(Item::Tweet)) } }
+            html! { li.tweet #{ "tweet-" (slots.at(TweetItemPart::Id)) } data-item { (slots.at(TweetItemPart::Tweet)) } }
         })
     });
     written(move |html| {
-        LIST.fill(html, |Content::Inner, html| {
+        LIST.fill(html, |ContentPlaceholder::Content, html| {
             for line in lines {
                 ITEM.fill(html, |placeholder, html| match placeholder {
-                    Item::Id => line.tweet.id.0.render_to(html),
-                    Item::Tweet => tweet(frame, line).render_to(html),
+                    TweetItemPart::Id => line.tweet.id.0.render_to(html),
+                    TweetItemPart::Tweet => tweet(frame, line).render_to(html),
                 });
             }
         });
@@ -90,7 +90,7 @@ pub fn older(base: &str, next: Option<Cursor>) -> Markup {
 }
 
 placeholders! {
-    /// What differs from one reader of a tweet to the next, and from one moment to the next.
+    /// The parts of a tweet that depend on the viewer or the time.
     enum TweetPlaceholder {
         Age,
         Delete,
@@ -98,8 +98,8 @@ placeholders! {
 }
 
 tidings_domain::cache_kind! {
-    /// Tweets as markup.
-    struct TweetFragments: DerivedKey => Fragment<TweetPlaceholder>, "tweet_fragments", 18 * MEBIBYTE,
+    /// The markup of tweets.
+    struct TweetFragments: DerivedKey => Fragment<TweetPlaceholder>, "tweet_fragments", TWEET_CACHE_BYTES,
         |_, fragment| fragment.size();
 }
 
@@ -126,7 +126,7 @@ fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
     })
 }
 
-/// What everyone sees of a tweet.
+/// The markup of a tweet that is the same for all viewers.
 fn tweet_markup(summary: &TweetSummary, links: LinkTarget, slots: &Slots<'_, TweetPlaceholder>) -> Markup {
     let TweetSummary { tweet, username, fullname, news, .. } = summary;
     let age = slots.at(TweetPlaceholder::Age);
@@ -143,11 +143,11 @@ fn tweet_markup(summary: &TweetSummary, links: LinkTarget, slots: &Slots<'_, Twe
     }
 }
 
-/// The item that a tweet announces, in place of its text.
+/// The story that a tweet announces, in place of its text.
 fn announcement(links: LinkTarget, news: &News) -> Markup {
     html! {
         div.announced {
-            // The badge of the site is on the item's own page: here it would cost a round.
+            // Without the badge of the site, which would cost a round trip.
             div dir="auto" { (title_link(links, news, Score::NoScore)) }
             a href=(news_address(news.id)) {
                 "discuss" @if news.comments > 0 { " (" (number(news.comments)) ")" }
@@ -180,7 +180,7 @@ pub async fn show(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let line = reading::tweet(&mut visit, id).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Tweet by {}", line.username);
@@ -192,13 +192,13 @@ pub async fn show(
     Ok(frame.page(&heading, &content))
 }
 
-/// GET /deltweet/:id: asks again.
+/// GET /deltweet/:id: asks for confirmation.
 pub async fn delete_form(
     PathOf(id): PathOf<TweetId>,
     State(app): State<App>,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, RequestError> {
     let line = reading::tweet(&mut visit, id).await?;
     line.tweet.may_delete(&user)?;
     let frame = Frame::for_user(&app, &here, &user);
@@ -220,7 +220,7 @@ pub async fn delete(
     PathOf(id): PathOf<TweetId>,
     State(app): State<App>,
     form: SignedForm<()>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     tweets::delete_tweet(&app.site, app.moment(), &form.user, id).await?;
     Ok(Redirect::to("/home"))
 }

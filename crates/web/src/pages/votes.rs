@@ -1,8 +1,8 @@
-//! The forms that vote. They do what the API does and lead back to the button.
+//! The targets of the vote forms. They do what the API does and redirect to the button.
 
 use crate::App;
 use crate::actions;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::forms::Next;
 use crate::forms::comments::CommentVoteForm;
 use crate::forms::news::NewsVoteForm;
@@ -14,7 +14,7 @@ use axum::response::Redirect;
 pub async fn news(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(NewsVoteForm, Next)>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     actions::vote_news(&app, &user, &form).await?;
     Ok(Redirect::to(back.next.as_str()))
 }
@@ -23,7 +23,7 @@ pub async fn news(
 pub async fn comment(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(CommentVoteForm, Next)>,
-) -> Result<Redirect, Failure> {
+) -> Result<Redirect, RequestError> {
     actions::vote_comment(&app, &user, &form).await?;
     Ok(Redirect::to(back.next.as_str()))
 }

@@ -1,16 +1,16 @@
-//! What is kept in memory is what would be answered anew: never stale for who
-//! acted, and never shown to somebody else.
+//! Cached responses equal fresh ones: never stale for the user who acted, and never shown to
+//! another user.
 
 use std::collections::BTreeMap;
 
 use reqwest::{Method, StatusCode};
 
-use crate::client::{Answer, Client, PASSWORD, ok};
+use crate::client::{Client, HttpResponse, PASSWORD, ok};
 use crate::community::{Access, Community, PAGES};
 use crate::redis_server::RedisServer;
 use crate::server::{Engine, Server, each_engine};
 
-/// What programs may read, and the feeds.
+/// API calls that read public data, and feeds.
 const CALLS: [&str; 12] = [
     "/rss",
     "/best/atom",
@@ -26,15 +26,15 @@ const CALLS: [&str; 12] = [
     "/api/sites/leaderboard/best/day",
 ];
 
-/// What the button of an own vote has.
+/// The attribute of the button of the viewer's own vote.
 const PRESSED: &str = r#"aria-pressed="true""#;
 
 fn addresses() -> impl Iterator<Item = &'static str> {
     PAGES.into_iter().filter(|(_, access)| *access != Access::Always).map(|(page, _)| page).chain(CALLS)
 }
 
-/// Everything that a visitor can read, with its status.
-async fn everything(client: &Client) -> BTreeMap<&'static str, (StatusCode, String)> {
+/// All responses to a visitor, with their status.
+async fn read_all(client: &Client) -> BTreeMap<&'static str, (StatusCode, String)> {
     let mut seen = BTreeMap::new();
     for address in addresses() {
         let answer = client.get(address).await;
@@ -46,20 +46,20 @@ async fn everything(client: &Client) -> BTreeMap<&'static str, (StatusCode, Stri
     seen
 }
 
-/// Compares what is answered, kept or not, with what is answered when nothing is kept.
-async fn check_everything(server: &Server, visitors: &[Client], after: &str) {
+/// Compares all responses with those after the caches are cleared.
+async fn check_cache(server: &Server, visitors: &[Client], after: &str) {
     for client in visitors {
-        // It takes the badge of new replies away.
+        // Clears the badge of new replies.
         client.get("/replies").await;
-        let seen = everything(client).await;
-        server.forget().await;
-        for (address, anew) in everything(client).await {
-            assert_eq!(seen[address], anew, "{address} of {:?} after {after}", client.username);
+        let seen = read_all(client).await;
+        server.clear_caches().await;
+        for (address, fresh) in read_all(client).await {
+            assert_eq!(seen[address], fresh, "{address} of {:?} after {after}", client.username);
         }
     }
 }
 
-/// Does a bit of everything, and calls `check` after each.
+/// Does every kind of action, and calls `check` after each.
 async fn act(alice: &Client, bob: &Client, check: impl AsyncFn(&str)) {
     check("nothing").await;
     ok(bob.vote(1, "up").await);
@@ -91,24 +91,24 @@ async fn act(alice: &Client, bob: &Client, check: impl AsyncFn(&str)) {
 }
 
 #[tokio::test]
-async fn whatever_was_kept_everybody_sees_what_was_done() {
+async fn every_action_invalidates_the_cached_responses_it_changes() {
     each_engine(&[], async |server| {
         let Community { server, alice, bob } = Community::on(server).await;
         for member in [&alice, &bob] {
             server.set_karma(member, 1_000).await;
         }
-        // Counting visits changes what is shown: all have been here before.
+        // The first visit of a user changes the karma shown, so all users visit first.
         let visitors = [server.visitor(), alice.clone(), bob.clone(), server.visitor()];
         for client in &visitors {
-            everything(client).await;
+            read_all(client).await;
         }
-        act(&alice, &bob, async |after| check_everything(&server, &visitors, after).await).await;
+        act(&alice, &bob, async |after| check_cache(&server, &visitors, after).await).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn whatever_was_kept_members_see_at_once_what_was_done_on_another_server() {
+async fn users_see_actions_on_another_server_at_once() {
     let redis = RedisServer::start();
     let url = redis.url();
     let here = Server::on_redis(redis, &[]).await;
@@ -116,19 +116,19 @@ async fn whatever_was_kept_members_see_at_once_what_was_done_on_another_server()
     let there = Server::beside(&url, &here).await;
     for member in [&alice, &bob] {
         here.set_karma(member, 1_000).await;
-        everything(member).await;
+        read_all(member).await;
     }
     let members = [alice.clone(), bob.clone()];
     let (alice, bob) = (alice.at(there.address), bob.at(there.address));
-    act(&alice, &bob, async |after| check_everything(&here, &members, after).await).await;
-    // Who logs out there is nobody here.
+    act(&alice, &bob, async |after| check_cache(&here, &members, after).await).await;
+    // A logout on the other server counts here too.
     ok(bob.api_post("/api/logout", &[]).await);
     assert!(!text(members[1].get("/").await).contains("/logout"));
 }
 
 #[tokio::test]
-async fn who_acts_sees_it_on_the_next_page() {
-    // Each page is looked at before, so that it is kept.
+async fn a_user_sees_an_action_on_the_next_page() {
+    // Each page is read first, so that it is cached.
     each_engine(&[], async |server| {
         let Community { server, alice, bob } = Community::on(server).await;
         server.set_karma(&bob, 100).await;
@@ -163,7 +163,7 @@ async fn who_acts_sees_it_on_the_next_page() {
         assert!(!looked(&alice, "/home").await.contains("My newest tweet"));
         alice.tweet("My newest tweet").await;
         assert!(looked(&alice, "/home").await.contains("My newest tweet"));
-        // Who logs out is nobody at once.
+        // A logout takes effect at once.
         assert!(looked(&bob, "/").await.contains("/logout"));
         ok(bob.api_post("/api/logout", &[]).await);
         assert!(!looked(&bob, "/").await.contains("/logout"));
@@ -172,11 +172,11 @@ async fn who_acts_sees_it_on_the_next_page() {
 }
 
 #[tokio::test]
-async fn a_tweet_links_to_whom_it_mentions_as_they_come_and_go() {
+async fn the_mentions_in_a_tweet_follow_the_creation_and_deactivation_of_accounts() {
     each_engine(&[], async |server| {
         let (alice, bob) = (server.member("alice").await, server.member("bob").await);
         let tweet = alice.tweet("Where is @carol?").await;
-        // What the first page has read of the tweet the others use.
+        // The later pages use what the first one cached of the tweet.
         let links = async || {
             let mut links = Vec::new();
             for page in ["/everyone".to_owned(), "/@alice".to_owned(), format!("/tweet/{tweet}")] {
@@ -193,13 +193,13 @@ async fn a_tweet_links_to_whom_it_mentions_as_they_come_and_go() {
     .await;
 }
 
-fn text(answer: Answer) -> String {
+fn text(answer: HttpResponse) -> String {
     assert_eq!(answer.status, 200);
     String::from_utf8(answer.body).unwrap()
 }
 
 #[tokio::test]
-async fn nobody_gets_the_page_of_somebody_else() {
+async fn personal_pages_are_never_shared() {
     each_engine(&[], async |server| {
         let Community { server, alice, bob } = Community::on(server).await;
         let visitors = [bob.clone(), server.visitor(), alice.clone(), server.visitor(), bob.clone()];
@@ -227,7 +227,7 @@ async fn nobody_gets_the_page_of_somebody_else() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_kept_costs_no_round_until_the_next_second_or_write() {
+async fn a_cached_page_needs_no_round_trip_until_the_next_second_or_write() {
     each_engine(&[], async |server| {
         let Community { server, alice, .. } = Community::on(server).await;
         let visitor = server.visitor();
@@ -250,7 +250,7 @@ async fn a_page_that_is_kept_costs_no_round_until_the_next_second_or_write() {
 }
 
 #[tokio::test]
-async fn ages_are_those_of_the_moment() {
+async fn ages_are_current() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     let news = alice.submit_text("A title", "text").await;
@@ -270,7 +270,7 @@ async fn ages_are_those_of_the_moment() {
 }
 
 #[tokio::test]
-async fn what_another_server_writes_is_seen_within_a_second() {
+async fn visitors_see_writes_of_another_server_within_a_second() {
     let redis = RedisServer::start();
     let url = redis.url();
     let here = Server::on_redis(redis, &[]).await;
@@ -285,7 +285,7 @@ async fn what_another_server_writes_is_seen_within_a_second() {
             assert!(!text(client.get(&path).await).contains("From afar"));
         }
     }
-    // Who acted, and everybody who is logged in, sees it on every server at once.
+    // All users who are logged in see it on every server at once.
     bob.at(there.address).comment(news, "From afar").await;
     for server in [&here, &there] {
         for member in [&alice, &bob] {
@@ -297,7 +297,7 @@ async fn what_another_server_writes_is_seen_within_a_second() {
 }
 
 #[tokio::test]
-async fn a_browser_that_has_the_page_is_told_so() {
+async fn a_matching_entity_tag_gives_304() {
     let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
     for encoding in ["identity", "gzip", "br"] {
         let visitor = server.visitor().with_header("accept-encoding", encoding);
@@ -323,7 +323,7 @@ async fn a_browser_that_has_the_page_is_told_so() {
     assert_eq!(asking.get("/news/1").await.status, StatusCode::NOT_MODIFIED);
     alice.comment(1, "Something new").await;
     assert_eq!(asking.get("/news/1").await.status, StatusCode::OK);
-    // The same head without the body, also when it is the first to ask.
+    // HEAD returns the same headers without a body, cached or not.
     server.advance(1);
     for _ in 0..2 {
         let head = server.visitor().request(Method::HEAD, "/news/2").send().await.unwrap();

@@ -1,6 +1,6 @@
 //! The buttons that vote on a story or a comment.
 
-use super::fragments::{Content, Fragment, Slots, placeholders, written};
+use super::fragments::{ContentPlaceholder, Fragment, Slots, placeholders, written};
 use super::layout::{Frame, SECRET_FIELD};
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::OnceCell;
@@ -9,39 +9,39 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::ids::{CommentAddress, NewsId};
 
-/// Takes the place of the buttons where nobody can vote.
+/// Takes the place of the buttons where voting is not possible.
 pub const NO_BUTTONS: PreEscaped<&str> = PreEscaped("<span></span>");
 
 /// What a pair of vote buttons votes on.
 #[derive(Debug, Clone, Copy)]
-pub enum Ballot {
+pub enum VoteTarget {
     /// A story.
     News(NewsId),
     /// A comment.
     Comment(CommentAddress),
 }
 
-/// The vote buttons of one page, except for what each pair votes on. There may be
-/// hundreds: each kind is made when the first of it is shown.
+/// The fragments of the vote buttons of one page, which may have hundreds of them. Each
+/// fragment is made when it is first needed.
 #[derive(Default)]
-pub struct Ballots {
-    /// For people who are not logged in: the place of the anchor.
-    login: OnceCell<Fragment<Content>>,
-    news: OnceCell<Fragment<NewsBallot>>,
-    comments: OnceCell<Fragment<CommentBallot>>,
+pub struct VoteButtons {
+    /// For visitors who are not logged in. The placeholder is the anchor.
+    login: OnceCell<Fragment<ContentPlaceholder>>,
+    news: OnceCell<Fragment<NewsVotePlaceholder>>,
+    comments: OnceCell<Fragment<CommentVotePlaceholder>>,
 }
 
 placeholders! {
-    /// What differs between ballots on news.
-    enum NewsBallot {
+    /// What differs between the vote buttons of stories.
+    enum NewsVotePlaceholder {
         News,
         Anchor,
     }
 }
 
 placeholders! {
-    /// What differs between ballots on comments.
-    enum CommentBallot {
+    /// What differs between the vote buttons of comments.
+    enum CommentVotePlaceholder {
         News,
         Comment,
         Anchor,
@@ -49,67 +49,69 @@ placeholders! {
 }
 
 /// The buttons to vote up and down, within the element with the id `anchor`.
-/// They show the viewer's vote, or lead people who are not logged in to do so and back.
+/// They show the viewer's vote. Without a session they open the login page, which then
+/// returns to the anchor.
 pub fn vote_buttons(
     frame: &Frame<'_>,
-    ballot: Ballot,
+    target: VoteTarget,
     my_vote: Option<Direction>,
     anchor: impl Render,
 ) -> impl Render {
-    let Ballots { login, news, comments } = &frame.ballots;
-    written(move |html| match (my_vote, frame.viewer, ballot) {
+    let VoteButtons { login, news, comments } = &frame.vote_buttons;
+    written(move |html| match (my_vote, frame.viewer, target) {
         (Some(vote), ..) => voted(vote).render_to(html),
         (None, None, _) => {
-            let ballot = login.get_or_init(|| {
+            let target = login.get_or_init(|| {
                 Fragment::new(|slots| {
                     html! {
                         form.vote action="/login" {
-                            input type="hidden" name="next" value={ (frame.here.as_str()) "#" (slots.at(Content::Inner)) };
+                            input type="hidden" name="next" value={ (frame.here.as_str()) "#" (slots.at(ContentPlaceholder::Content)) };
                             button.up { span.hidden { "Vote up" } }
                             button.down { span.hidden { "Vote down" } }
                         }
                     }
                 })
             });
-            ballot.fill(html, |Content::Inner, html| anchor.render_to(html));
+            target.fill(html, |ContentPlaceholder::Content, html| anchor.render_to(html));
         }
-        (None, Some(viewer), Ballot::News(id)) => {
-            let ballot = news.get_or_init(|| {
-                Fragment::new(|slots: &Slots<'_, NewsBallot>| {
+        (None, Some(viewer), VoteTarget::News(id)) => {
+            let target = news.get_or_init(|| {
+                Fragment::new(|slots: &Slots<'_, NewsVotePlaceholder>| {
                     let id_field = html! {
-                        input type="hidden" name="news_id" value=(slots.at(NewsBallot::News));
+                        input type="hidden" name="news_id" value=(slots.at(NewsVotePlaceholder::News));
                     };
-                    let anchor = slots.at(NewsBallot::Anchor);
-                    ballot_form(frame, viewer, ("/votenews", "/api/votenews"), &id_field, &anchor)
+                    let anchor = slots.at(NewsVotePlaceholder::Anchor);
+                    vote_form(frame, viewer, ("/votenews", "/api/votenews"), &id_field, &anchor)
                 })
             });
-            ballot.fill(html, |placeholder, html| match placeholder {
-                NewsBallot::News => id.0.render_to(html),
-                NewsBallot::Anchor => anchor.render_to(html),
+            target.fill(html, |placeholder, html| match placeholder {
+                NewsVotePlaceholder::News => id.0.render_to(html),
+                NewsVotePlaceholder::Anchor => anchor.render_to(html),
             });
         }
-        (None, Some(viewer), Ballot::Comment(CommentAddress { news, comment })) => {
-            let ballot = comments.get_or_init(|| {
-                Fragment::new(|slots: &Slots<'_, CommentBallot>| {
-                    let (news, comment) = (slots.at(CommentBallot::News), slots.at(CommentBallot::Comment));
+        (None, Some(viewer), VoteTarget::Comment(CommentAddress { news, comment })) => {
+            let target = comments.get_or_init(|| {
+                Fragment::new(|slots: &Slots<'_, CommentVotePlaceholder>| {
+                    let (news, comment) =
+                        (slots.at(CommentVotePlaceholder::News), slots.at(CommentVotePlaceholder::Comment));
                     let id_field = html! {
                         input type="hidden" name="comment_id" value={ (news) "-" (comment) };
                     };
-                    let anchor = slots.at(CommentBallot::Anchor);
-                    ballot_form(frame, viewer, ("/votecomment", "/api/votecomment"), &id_field, &anchor)
+                    let anchor = slots.at(CommentVotePlaceholder::Anchor);
+                    vote_form(frame, viewer, ("/votecomment", "/api/votecomment"), &id_field, &anchor)
                 })
             });
-            ballot.fill(html, |placeholder, html| match placeholder {
-                CommentBallot::News => news.0.render_to(html),
-                CommentBallot::Comment => comment.0.render_to(html),
-                CommentBallot::Anchor => anchor.render_to(html),
+            target.fill(html, |placeholder, html| match placeholder {
+                CommentVotePlaceholder::News => news.0.render_to(html),
+                CommentVotePlaceholder::Comment => comment.0.render_to(html),
+                CommentVotePlaceholder::Anchor => anchor.render_to(html),
             });
         }
     })
 }
 
 /// The form for viewers who can vote, sent to a page or, by the script, to the API.
-fn ballot_form(
+fn vote_form(
     frame: &Frame<'_>,
     viewer: &User,
     (action, api): (&str, &str),
