@@ -18,7 +18,7 @@ use super::query::{Answers, Expiry, Query};
 use super::{Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value as EntryValue};
 use crate::limits::{MAX_COMMAND_ENTRIES, MAX_PIPELINE_BYTES, MAX_PIPELINE_COMMANDS};
 use crate::read_set::Versions;
-use connection::{ReconnectingConnection, RequestError, RequestOptions};
+use connection::{ReconnectingConnection, RedisRequestError, RequestOptions};
 use redis::{Client, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError, Value, cmd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,8 +77,8 @@ impl Redis {
         pipeline.add_command(cmd("INFO"));
         let sent = self.shared.connection.send(&pipeline, self.reading()).await;
         let info = match sent.map(|mut values| values.pop()) {
-            Err(RequestError::TimedOut) => return Err(NO_ANSWER.to_owned()),
-            Err(RequestError::Redis(error)) => return Err(advice(&error)),
+            Err(RedisRequestError::TimedOut) => return Err(NO_ANSWER.to_owned()),
+            Err(RedisRequestError::Redis(error)) => return Err(advice(&error)),
             Ok(Some(Value::ServerError(error))) => return Err(advice(&error.into())),
             Ok(Some(value)) => wire::bytes(value).unwrap_or_default(),
             Ok(None) => Vec::new(),
@@ -261,8 +261,8 @@ impl Redis {
     async fn send(&self, pipeline: &Pipeline, options: RequestOptions) -> Result<Vec<Value>, KeyspaceError> {
         self.shared.connection.send(pipeline, options).await.map_err(|failure| {
             KeyspaceError::Unavailable(match failure {
-                RequestError::TimedOut => format!("Redis did not answer within {:?}", options.timeout),
-                RequestError::Redis(error) => format!("Redis cannot be reached: {error}"),
+                RedisRequestError::TimedOut => format!("Redis did not answer within {:?}", options.timeout),
+                RedisRequestError::Redis(error) => format!("Redis cannot be reached: {error}"),
             })
         })
     }

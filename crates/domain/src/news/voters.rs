@@ -124,16 +124,16 @@ impl<'a> OwnVotesRead<'a> {
             return Ok(vec![None; self.0.len()]);
         };
         // First finish what other requests may be waiting for, then wait for theirs.
-        let mut found: Vec<(NewsId, OwnVote)> = Vec::with_capacity(self.0.len());
+        let mut found: Vec<(NewsId, OwnVoteState)> = Vec::with_capacity(self.0.len());
         for (id, source) in self.0 {
             let known = match source {
-                OwnVoteSource::Known(vote) => OwnVote::Read(Some(vote)),
-                OwnVoteSource::Own(read) => OwnVote::Read(Some(read.take(answers))),
+                OwnVoteSource::Known(vote) => OwnVoteState::Read(Some(vote)),
+                OwnVoteSource::Own(read) => OwnVoteState::Read(Some(read.take(answers))),
                 OwnVoteSource::All(flight, read) => {
                     let voters = flight.finish(visit.view(), read.take(answers), None);
-                    OwnVote::Read(voters.vote_of(viewer))
+                    OwnVoteState::Read(voters.vote_of(viewer))
                 }
-                OwnVoteSource::Elsewhere(waiting) => OwnVote::Waiting(waiting),
+                OwnVoteSource::Elsewhere(waiting) => OwnVoteState::Waiting(waiting),
             };
             found.push((id, known));
         }
@@ -141,8 +141,8 @@ impl<'a> OwnVotesRead<'a> {
         let mut votes = Vec::with_capacity(found.len());
         for (id, known) in found {
             let vote = match known {
-                OwnVote::Read(vote) => vote,
-                OwnVote::Waiting(waiting) => {
+                OwnVoteState::Read(vote) => vote,
+                OwnVoteState::Waiting(waiting) => {
                     waiting.value(visit.view()).await.and_then(|voters| voters.vote_of(viewer))
                 }
             };
@@ -163,7 +163,7 @@ impl<'a> OwnVotesRead<'a> {
 }
 
 /// The viewer's own vote after the round.
-enum OwnVote {
+enum OwnVoteState {
     /// The vote; `None` if it must be looked up.
     Read(Option<Option<Direction>>),
     /// Another request is reading the voters.

@@ -47,7 +47,7 @@ pub(super) struct RequestOptions {
 }
 
 /// Why a request has no answer.
-pub(super) enum RequestError {
+pub(super) enum RedisRequestError {
     /// No answer came in time.
     TimedOut,
     /// The connection failed.
@@ -72,7 +72,7 @@ impl ReconnectingConnection {
         &self,
         pipeline: &Pipeline,
         options: RequestOptions,
-    ) -> Result<Vec<Value>, RequestError> {
+    ) -> Result<Vec<Value>, RedisRequestError> {
         let mut used = 0;
         let attempts = async {
             let answer = self.send_once(pipeline, &mut used).await;
@@ -87,11 +87,11 @@ impl ReconnectingConnection {
         match tokio::time::timeout(options.timeout, attempts).await {
             Err(_) => {
                 self.discard(used);
-                Err(RequestError::TimedOut)
+                Err(RedisRequestError::TimedOut)
             }
             Ok(Err(error)) => {
                 self.discard(used);
-                Err(RequestError::Redis(error))
+                Err(RedisRequestError::Redis(error))
             }
             Ok(Ok(values)) => {
                 if values.iter().any(needs_new_connection) {
