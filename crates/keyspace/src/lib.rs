@@ -235,7 +235,7 @@ impl Store {
             Engine::Redb(engine) => engine.commit(batch).await,
             Engine::Redis(engine) => {
                 let outcome = engine.commit(&batch).await;
-                self.versions.raise_written(&batch);
+                self.versions.note_written(&batch);
                 outcome
             }
         }
@@ -329,7 +329,7 @@ impl Store {
             Engine::Redb(engine) => engine.restore(entries).await,
             Engine::Redis(engine) => engine.restore(entries).await,
         };
-        self.versions.raise_all();
+        self.versions.note_all_written();
         outcome
     }
 

@@ -1,17 +1,18 @@
-//! What a piece of work has read, so that its outcome can be cached until any of that
-//! is written.
+//! Read sets: what was read to make a value, so that the value can be cached until any of
+//! it is written.
 //!
-//! What can be read and written is an *item*: a key, or a field of a hash. Each commit
-//! takes a number, and notes it for the items that it writes, once its writes can be
-//! read and before it is acknowledged. A query notes the latest number before it reads.
-//! While no item that was read has a higher number, reading again would give the same
-//! answers. So whoever has been told that a write was done sees it, whatever is cached.
+//! What can be read and written is an *item*: a key, or a field of a hash. Each commit takes
+//! the next number and notes it for the items that it writes, after its writes become
+//! readable and before it is acknowledged. A query notes the number of the latest commit
+//! before it reads. While no item that was read has a later number, reading again would give
+//! the same answers. So a caller whose write was acknowledged never gets a cached value from
+//! before it.
 //!
-//! Where only some fields of a hash were read, only writes to these fields count.
+//! If only some fields of a hash were read, only writes to these fields count.
 //!
-//! The numbers of the latest writes are kept by item. A table of fewer places, which
-//! items share, answers nearly all questions without them: a place with a low number
-//! says that none of its items was written lately.
+//! The numbers of the latest writes are remembered for each item. A table in which items
+//! share places is asked first, because it is faster: if a place has an early number, none of
+//! its items was written since.
 
 use super::batch::{Batch, Write};
 use super::query::{Query, Read};
@@ -25,7 +26,7 @@ use std::sync::{PoisonError, RwLock};
 /// The hash of an item.
 type ItemHash = u64;
 
-/// What can be written.
+/// What can be read and written.
 #[derive(Hash)]
 enum VersionedItem<'a> {
     /// Written by every write to the key.
@@ -37,15 +38,15 @@ enum VersionedItem<'a> {
 }
 
 tokio::task_local! {
-    /// What the work in progress has read so far.
+    /// What the recording in progress has read so far.
     static RECORDING: RefCell<Reads>;
 }
 
-/// When what was written last.
+/// How recently each item was written.
 pub(super) struct Versions {
-    /// The highest number of the items that share a place.
+    /// The latest number of the items that share a place.
     places: Box<[AtomicU64]>,
-    /// The number of the latest commit whose items are all noted.
+    /// The number of the latest commit, once all its items have been noted.
     latest: AtomicU64,
     writes: RwLock<LatestWrites>,
     hasher: RandomState,
@@ -55,11 +56,11 @@ pub(super) struct Versions {
 #[derive(Default)]
 struct LatestWrites {
     current: HashMap<ItemHash, u64>,
-    /// Those before, until as many have come again.
+    /// The writes before those of `current`; dropped when `current` is full.
     previous: HashMap<ItemHash, u64>,
     /// Writes up to this number may have been dropped.
     dropped: u64,
-    /// Those of `current` have this number or a higher one.
+    /// The writes in `current` have this number or a later one.
     began: u64,
 }
 
@@ -73,7 +74,7 @@ impl LatestWrites {
         self.current.insert(item, number);
     }
 
-    /// Whether a item may have been written after a number.
+    /// Whether an item may have been written after a commit.
     fn may_be_after(&self, item: ItemHash, number: u64) -> bool {
         let written = self.current.get(&item).or_else(|| self.previous.get(&item));
         number < self.dropped || written.is_some_and(|written| *written > number)
@@ -111,7 +112,7 @@ impl Versions {
     /// its tracked reads, in their order.
     pub(super) fn note_query(&self, query: &Query) -> Vec<Reads> {
         let latest = self.latest.load(Ordering::Acquire);
-        // Without a recording nobody wants to know.
+        // This fails if there is no recording.
         let _ = RECORDING.try_with(|recording| {
             let mut recording = recording.borrow_mut();
             recording.as_of = recording.as_of.min(latest);
@@ -127,7 +128,7 @@ impl Versions {
 
     /// Notes the writes of a batch, which ends the read sets that have any of them. Called
     /// between the moment when the writes can be read and their acknowledgement.
-    pub(super) fn raise_written(&self, batch: &Batch) {
+    pub(super) fn note_written(&self, batch: &Batch) {
         let mut items = Vec::new();
         let mut note = |item: &VersionedItem<'_>| items.push(self.hasher.hash_one(item));
         for write in batch.writes() {
@@ -157,17 +158,17 @@ impl Versions {
                 | Write::Publish(..) => {}
             }
         }
-        self.raise(&items);
+        self.note_commit(&items);
     }
 
     /// Ends the read sets that have a key or any field of it.
-    pub(super) fn raise_key(&self, key: &str) {
+    pub(super) fn note_written_key(&self, key: &str) {
         let items = [VersionedItem::Key(key), VersionedItem::AllFields(key)];
-        self.raise(&items.map(|item| self.hasher.hash_one(&item)));
+        self.note_commit(&items.map(|item| self.hasher.hash_one(&item)));
     }
 
-    fn raise(&self, items: &[ItemHash]) {
-        // One at a time: who sees a number as the latest sees all that it was noted for.
+    fn note_commit(&self, items: &[ItemHash]) {
+        // One commit at a time: when a number is the latest, it has been noted for all items.
         let mut writes = self.writes.write().unwrap_or_else(PoisonError::into_inner);
         let number = self.latest.load(Ordering::Relaxed) + 1;
         for item in items {
@@ -180,7 +181,7 @@ impl Versions {
     }
 
     /// Ends all read sets.
-    pub(super) fn raise_all(&self) {
+    pub(super) fn note_all_written(&self) {
         let mut writes = self.writes.write().unwrap_or_else(PoisonError::into_inner);
         let number = self.latest.load(Ordering::Relaxed) + 1;
         *writes = LatestWrites { dropped: number, began: number, ..LatestWrites::default() };
@@ -371,7 +372,7 @@ mod tests {
     }
 
     fn write(versions: &Versions, key: &str) {
-        versions.raise_written(&batch([key.to_owned()]));
+        versions.note_written(&batch([key.to_owned()]));
     }
 
     /// A key that shares its place with another.
@@ -401,7 +402,7 @@ mod tests {
         for round in 0..4 {
             write(&versions, &neighbour);
             assert!(used.is_unchanged(&versions), "{round}");
-            versions.raise_written(&others(round * MAX_LATEST_WRITES, MAX_LATEST_WRITES - 1));
+            versions.note_written(&others(round * MAX_LATEST_WRITES, MAX_LATEST_WRITES - 1));
         }
         assert!(used.is_unchanged(&versions));
         // What was written since it was read has been dropped.
@@ -410,7 +411,7 @@ mod tests {
         for count in [0, MAX_LATEST_WRITES - 2, 2 * MAX_LATEST_WRITES + 2] {
             let reads = read(&versions, "key");
             write(&versions, "key");
-            versions.raise_written(&others(0, count));
+            versions.note_written(&others(0, count));
             assert!(!reads.is_unchanged(&versions), "{count}");
         }
     }
@@ -422,11 +423,11 @@ mod tests {
         let reads: Vec<ReadSet> = [0, MAX_LATEST_WRITES, 2 * MAX_LATEST_WRITES]
             .map(|n| read(&versions, &format!("key:{n}")))
             .into();
-        versions.raise_written(&batch(keys()));
+        versions.note_written(&batch(keys()));
         assert!(reads.iter().all(|reads| !reads.is_unchanged(&versions)));
         let fresh = read(&versions, "key:0");
         assert!(fresh.is_unchanged(&versions));
-        versions.raise_all();
+        versions.note_all_written();
         assert!(!fresh.is_unchanged(&versions));
         assert!(read(&versions, "key:0").is_unchanged(&versions));
     }

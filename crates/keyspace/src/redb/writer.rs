@@ -93,7 +93,7 @@ impl WriterThread {
         // These callers have timed out and been told that the outcome is unknown.
         group.retain(|queued| !queued.reply.is_closed());
         let outcomes = self.apply_group(&group);
-        self.raise_versions(group.iter().map(|queued| &queued.batch));
+        self.note_written(group.iter().map(|queued| &queued.batch));
         match outcomes {
             Ok(outcomes) => {
                 for (queued, outcome) in group.into_iter().zip(outcomes) {
@@ -114,14 +114,14 @@ impl WriterThread {
                 }
                 self.recover();
                 // Writes that the failure has left in the journal can be read from now on.
-                self.raise_versions(batches.iter());
+                self.note_written(batches.iter());
             }
         }
     }
 
-    fn raise_versions<'a>(&self, batches: impl Iterator<Item = &'a Batch>) {
+    fn note_written<'a>(&self, batches: impl Iterator<Item = &'a Batch>) {
         for batch in batches {
-            self.versions.raise_written(batch);
+            self.versions.note_written(batch);
         }
     }
 

@@ -124,7 +124,7 @@ impl ReconnectingConnection {
             .set_push_sender({
                 let versions = self.versions.clone();
                 move |push| {
-                    raise_reported(&versions, &push);
+                    note_reported(&versions, &push);
                     Ok::<_, Infallible>(())
                 }
             });
@@ -132,7 +132,7 @@ impl ReconnectingConnection {
         let tracks_writes = track(&mut connection).await?;
         // Writes between two connections are not reported, so all read sets end. This comes
         // before the first read on the new connection.
-        self.versions.raise_all();
+        self.versions.note_all_written();
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.generation += 1;
         current.connection = Some(connection.clone());
@@ -175,18 +175,18 @@ async fn track(connection: &mut MultiplexedConnection) -> Result<bool, RedisErro
 }
 
 /// Ends the read sets of keys that the server reports as written.
-fn raise_reported(versions: &Versions, push: &PushInfo) {
+fn note_reported(versions: &Versions, push: &PushInfo) {
     match (&push.kind, push.data.first()) {
         (PushKind::Invalidate, Some(Value::Array(keys))) => {
             for key in keys {
                 match key {
-                    Value::BulkString(key) => versions.raise_key(&String::from_utf8_lossy(key)),
-                    _ => versions.raise_all(),
+                    Value::BulkString(key) => versions.note_written_key(&String::from_utf8_lossy(key)),
+                    _ => versions.note_all_written(),
                 }
             }
         }
         // FLUSHALL, or the end of the reports.
-        (PushKind::Invalidate | PushKind::Disconnection, _) => versions.raise_all(),
+        (PushKind::Invalidate | PushKind::Disconnection, _) => versions.note_all_written(),
         _ => {}
     }
 }
