@@ -5,7 +5,7 @@
 //! failures, the secret of forms, tags, and the lengths of arrays. One test compares the
 //! calls with the table of routes, another one real responses with the document.
 //!
-//! To add a call, describe its handler and list the handler in [`Document`].
+//! To add a call, describe its handler and list the handler in `Document`.
 
 pub mod values;
 

@@ -11,7 +11,7 @@ use maud::{Markup, PreEscaped, Render};
 use memchr::memmem;
 use tidings_domain::cache::{CacheKind, Shared};
 
-/// The placeholders of a fragment, declared with [`placeholders!`].
+/// The placeholders of a fragment, declared with `placeholders!`.
 pub trait Placeholder: Copy + Send + Sync + 'static {
     /// All placeholders, each at its [`Placeholder::index`].
     const ALL: &'static [Self];

@@ -217,7 +217,7 @@ fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) 
     })
 }
 
-/// Like [`listed_story`], for the head of the story's own page.
+/// Like `listed_story`, for the head of the story's own page.
 pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     let fill = story_filling(frame, line, None);
     let links = frame.link_target();
