@@ -255,7 +255,7 @@ impl FromFields for AdminSitesQuery {
             "" => None,
             _ => Some(fields.parsed("voter", "it must be a UUID")?),
         };
-        Ok(Self { day, period, voter, is_updating: fields.get("updating").is_some() })
+        Ok(Self { day, period, voter, is_updating: fields.get("goes_on").is_some() })
     }
 }
 
@@ -313,7 +313,7 @@ async fn move_votes(
 ) -> Result<Redirect, RequestError> {
     let is_done = actions::ban_voter(app, user, &form, is_ban).await?;
     let voter = form.user_id;
-    let updating = if is_done { "" } else { "&updating=1" };
+    let updating = if is_done { "" } else { "&goes_on=1" };
     Ok(Redirect::to(&format!("/admin/sites?voter={voter}{updating}#voter")))
 }
 
