@@ -20,6 +20,7 @@ use tidings_domain::values::voter_id::VoterId;
 use tidings_keyspace::{EngineClock, Store, StoreOptions};
 use tidings_testing::load::{Connection, fetch, load, serve_bare};
 use tidings_testing::redis_server::RedisServer;
+use tidings_testing::server::without_rates;
 use tidings_web::AppParts;
 use tokio::net::TcpListener;
 
@@ -95,7 +96,7 @@ async fn measure_engine(engine: &str, url: &str) {
 /// Settings that do not limit the load.
 fn config() -> Config {
     let free = [("TIDINGS_LIMITS__NEW_VOTERS_PER_DAY".to_owned(), "0".to_owned())];
-    Config::load(None, free.into_iter(), &CommandLineSettings::default()).unwrap()
+    Config::load(None, free.into_iter().chain(without_rates()), &CommandLineSettings::default()).unwrap()
 }
 
 /// Sites with votes of the last days.

@@ -17,7 +17,7 @@ use tidings_domain::values::rules::Rules;
 pub use self::settings::{Mail, Server, Site, Web};
 pub use self::values::{Relay, Secret, StoreUrl};
 
-use self::settings::Setting;
+use self::settings::{REPLACED, Setting};
 use self::values::{FromText, ValueKind};
 
 /// The prefix of the environment variables that are settings.
@@ -117,6 +117,16 @@ pub enum ConfigError {
         origin: Origin,
         /// The known name that looks most like it.
         nearest: String,
+    },
+    /// The setting is one of an earlier version.
+    #[error("the setting {name} ({origin}) is gone; use {successor}")]
+    Replaced {
+        /// The name, as it was written.
+        name: String,
+        /// Where it was written.
+        origin: Origin,
+        /// The setting that replaces it.
+        successor: String,
     },
     /// The value is not one that the setting can have.
     #[error("{name} is {value} ({origin}), expected {expected}")]
@@ -250,10 +260,14 @@ impl Layers {
         for (variable, value) in ours {
             let Some(setting) = self.settings.iter().find(|setting| variable_of(setting.name) == variable)
             else {
-                let nearest =
-                    nearest(&variable, self.settings.iter().map(|setting| variable_of(setting.name)));
                 let name = variable.clone();
-                return Err(ConfigError::Unknown { name, origin: Origin::Variable(variable), nearest });
+                let origin = Origin::Variable(variable);
+                let replaced = REPLACED.map(|(old, successor)| (variable_of(old), variable_of(successor)));
+                if let Some((_, successor)) = replaced.into_iter().find(|(old, _)| *old == name) {
+                    return Err(ConfigError::Replaced { name, origin, successor });
+                }
+                let nearest = nearest(&name, self.settings.iter().map(|setting| variable_of(setting.name)));
+                return Err(ConfigError::Unknown { name, origin, nearest });
             };
             self.values.insert(setting.name, (value, Origin::Variable(variable)));
         }
@@ -303,10 +317,14 @@ impl Layers {
     }
 
     fn unknown(&self, name: String, origin: Origin) -> ConfigError {
+        if let Some((_, successor)) = REPLACED.iter().find(|(old, _)| *old == name) {
+            return ConfigError::Replaced { name, origin, successor: (*successor).to_owned() };
+        }
         let nearest = if name.contains('.') {
             nearest(&name, self.settings.iter().map(|setting| setting.name.to_owned()))
         } else {
-            nearest(&name, self.sections().into_iter().map(|section| format!("section [{section}]")))
+            let section = nearest(&name, self.sections().into_iter().map(str::to_owned));
+            format!("section [{section}]")
         };
         ConfigError::Unknown { name, origin, nearest }
     }

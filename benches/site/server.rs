@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tidings_testing::load::Connection;
+use tidings_testing::server::without_rates;
 
 /// Settings that do not limit the load.
 const SETTINGS: &[(&str, &str)] = &[
@@ -34,7 +35,8 @@ pub struct Memory {
 
 /// The settings, as the program reads them from its environment.
 pub fn settings() -> impl Iterator<Item = (String, String)> {
-    SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+    let settings = SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    settings.chain(without_rates())
 }
 
 impl Server {
@@ -49,7 +51,7 @@ impl Server {
         }
         let mut process = command
             .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
-            .envs(SETTINGS.iter().copied())
+            .envs(settings())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(std::fs::File::options().create(true).append(true).open(log).unwrap())

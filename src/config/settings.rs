@@ -13,7 +13,7 @@ use url::Url;
 use super::values::{Relay, Secret, StoreUrl, ValueKind};
 use super::{Config, ConfigError, Layers};
 use tidings_domain::values::rules::{
-    AccountRules, KarmaRules, LimitRules, RankingRules, Rules, TimelineRules,
+    AccountRules, KarmaRules, LimitRules, RankingRules, RateRules, Rules, TimelineRules,
 };
 
 /// One row of the table.
@@ -23,6 +23,10 @@ pub(super) struct Setting {
     pub(super) default: String,
     pub(super) meaning: &'static str,
 }
+
+/// Settings of earlier versions, with the one that replaces each.
+pub(super) const REPLACED: [(&str, &str); 1] =
+    [("limits.failed_logins_per_minute", "rates.failed_login_per_address")];
 
 macro_rules! settings {
     (
@@ -144,6 +148,30 @@ settings! {
                 "Failed logins in a minute, per account and per address, before more must wait; 0 = no limit.";
             new_voters_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
                 "New voters on sites from one address in 24 hours; 0 = no limit.";
+            mentions_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+                "People whom one author's mentions notify in a day; 0 = no limit.";
+        }
+        rates: RateRules {
+            comment_per_account: ValueKind::Rate, "Comments of one account; 0 = no limit.";
+            comment_per_address: ValueKind::Rate, "Comments from one address; 0 = no limit.";
+            tweet_per_account: ValueKind::Rate, "Tweets of one account; 0 = no limit.";
+            tweet_per_address: ValueKind::Rate, "Tweets from one address; 0 = no limit.";
+            vote_per_account: ValueKind::Rate, "Votes of one account on stories, comments and sites; 0 = no limit.";
+            vote_per_address: ValueKind::Rate, "Votes from one address on stories, comments and sites; 0 = no limit.";
+            follow_per_account: ValueKind::Rate, "Follows and unfollows of one account; 0 = no limit.";
+            follow_per_address: ValueKind::Rate, "Follows and unfollows from one address; 0 = no limit.";
+            read_per_address: ValueKind::Rate, "Pages and other reads from one address; 0 = no limit.";
+            large_per_address: ValueKind::Rate, "Threads, feeds and other large answers to one address; 0 = no limit.";
+            failed_login_per_address: ValueKind::Rate, "Failed logins from one address; 0 = no limit.";
+            reset_per_address: ValueKind::Rate, "Requests for a password reset from one address; 0 = no limit.";
+            streams_per_account: ValueKind::Whole { unit: " of streams", least: 0, most: 1_000_000 },
+                "Event streams that one account has open at once; 0 = no limit.";
+            streams_per_address: ValueKind::Whole { unit: " of streams", least: 0, most: 1_000_000 },
+                "Event streams that one address has open at once; 0 = no limit.";
+            new_account_share: ValueKind::Decimal { least: 0.0, most: 1.0 },
+                "The share of each rate per account that accounts younger than a day have.";
+            exempt: ValueKind::Networks,
+                "Comma-separated addresses or networks that have no rates per address.";
         }
         karma: KarmaRules {
             initial: KARMA, "Karma of a new account.";

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use super::*;
 use tidings_domain::cache::{DEFAULT_BYTES, MEBIBYTE};
+use tidings_domain::values::rates::Rate;
 
 fn load(file: &str, variables: &[(&str, &str)], flags: &CommandLineSettings) -> Result<Config, String> {
     let directory = tempfile::tempdir().unwrap();
@@ -129,6 +130,18 @@ fn a_wrong_setting_names_itself_its_origin_its_value_and_what_is_expected() {
             "comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8",
         ),
         ("TIDINGS_WEB__GRAVATARS", "yes", "true or false"),
+        (
+            "TIDINGS_RATES__COMMENT_PER_ACCOUNT",
+            "10/m",
+            "a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit",
+        ),
+        ("TIDINGS_RATES__STREAMS_PER_ACCOUNT", "5/1s", "a whole number of streams from 0 to 1000000"),
+        ("TIDINGS_RATES__NEW_ACCOUNT_SHARE", "1.5", "a number from 0 to 1"),
+        (
+            "TIDINGS_RATES__EXEMPT",
+            "10.0.0.0/33",
+            "comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8",
+        ),
         ("TIDINGS_KARMA__UPVOTE_COST", "-1", "a whole number from 0 to 1000000000"),
         ("TIDINGS_RANKING__SCALE", "inf", "a number from 0.001 to 1000000000000"),
     ];
@@ -239,6 +252,71 @@ fn values_are_read_into_their_types() {
     assert!(!config.web.gravatars);
     assert_eq!(config.rules.karma.initial, -5);
     assert!((config.rules.ranking.age_exponent - 2.0).abs() < f64::EPSILON);
+}
+
+#[test]
+fn rates_are_read_into_their_types() {
+    let file = r#"
+        [rates]
+        comment_per_account = "5/1h"
+        tweet_per_account = "0"
+        read_per_address = 0
+        streams_per_account = 2
+        new_account_share = 0.5
+        exempt = "10.0.0.0/8, ::1"
+        [limits]
+        mentions_per_day = 3
+    "#;
+    let rules = from_file(file).unwrap().rules;
+    assert_eq!(rules.rates.comment_per_account, Rate::new(5, 3_600));
+    assert!(rules.rates.tweet_per_account.is_off() && rules.rates.read_per_address.is_off());
+    assert_eq!(rules.rates.large_per_address, Rate::new(60, 3));
+    assert_eq!(rules.rates.streams_per_account, 2);
+    assert!((rules.rates.new_account_share - 0.5).abs() < f64::EPSILON);
+    assert_eq!(rules.rates.exempt.to_string(), "10.0.0.0/8, ::1/128");
+    assert_eq!(rules.limits.mentions_per_day, 3);
+    let error = from_file("[rates]\nread_per_address = 10").unwrap_err();
+    assert!(error.starts_with("rates.read_per_address is 10 (file FILE), expected a count"), "{error}");
+}
+
+#[test]
+fn the_rates_have_the_documented_defaults() {
+    let config = Config::load(None, [].into_iter(), &CommandLineSettings::default()).unwrap();
+    let rates = config.describe().iter().filter(|line| line.name.starts_with("rates."));
+    let rates: Vec<(&str, &str)> = rates.map(|line| (line.name, line.value.as_str())).collect();
+    let expected = [
+        ("rates.comment_per_account", "\"10/10m\""),
+        ("rates.comment_per_address", "\"60/10m\""),
+        ("rates.tweet_per_account", "\"30/10m\""),
+        ("rates.tweet_per_address", "\"120/10m\""),
+        ("rates.vote_per_account", "\"120/1m\""),
+        ("rates.vote_per_address", "\"600/1m\""),
+        ("rates.follow_per_account", "\"60/10m\""),
+        ("rates.follow_per_address", "\"240/10m\""),
+        ("rates.read_per_address", "\"200/4s\""),
+        ("rates.large_per_address", "\"60/3s\""),
+        ("rates.failed_login_per_address", "\"30/10m\""),
+        ("rates.reset_per_address", "\"10/1h\""),
+        ("rates.streams_per_account", "5"),
+        ("rates.streams_per_address", "20"),
+        ("rates.new_account_share", "0.25"),
+        ("rates.exempt", "\"\""),
+    ];
+    assert_eq!(rates, expected);
+    assert_eq!(config.rules.limits.mentions_per_day, 100);
+}
+
+#[test]
+fn a_setting_that_is_gone_names_its_successor() {
+    let layers = Layers::defaults();
+    let error = layers.unknown("limits.failed_logins_per_minute".to_owned(), Origin::Default);
+    assert_eq!(
+        error.to_string(),
+        "the setting limits.failed_logins_per_minute (default) is gone; use rates.failed_login_per_address"
+    );
+    for (_, successor) in REPLACED {
+        assert!(layers.settings.iter().any(|setting| setting.name == successor), "{successor}");
+    }
 }
 
 #[test]

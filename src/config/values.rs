@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 use lettre::message::Mailbox;
+use tidings_domain::values::rates::{Networks, Rate};
 use url::Url;
 
 /// Shown in place of a secret.
@@ -53,6 +54,8 @@ pub(super) enum ValueKind {
         /// The greatest.
         most: i64,
     },
+    /// A [`Rate`].
+    Rate,
     /// A number with decimals.
     Decimal {
         /// The smallest.
@@ -72,6 +75,9 @@ impl ValueKind {
             Self::Relay => "host:port, or nothing".to_owned(),
             Self::Mailbox => "an e-mail address, like news@example.com or News <news@example.com>".to_owned(),
             Self::Networks => "comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8".to_owned(),
+            Self::Rate => {
+                "a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit".to_owned()
+            }
             Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
             Self::Line { least, most } => format!("one line of {least} to {most} characters"),
             Self::Secret => format!("one line of at most {MOST_SECRET_CHARACTERS} characters"),
@@ -90,6 +96,8 @@ impl ValueKind {
             (Self::Whole { .. } | Self::Signed { .. } | Self::Decimal { .. }, Value::Integer(number)) => {
                 Some(number.to_string())
             }
+            // A limit is switched off in the same way as others are.
+            (Self::Rate, Value::Integer(0)) => Some("0".to_owned()),
             (Self::Decimal { .. }, Value::Float(number)) => Some(number.to_string()),
             (Self::Switch | Self::Whole { .. } | Self::Signed { .. } | Self::Decimal { .. }, _) => None,
             (_, Value::String(text)) => Some(text.clone()),
@@ -208,6 +216,18 @@ impl FromText for Vec<IpNet> {
                 .or_else(|| entry.parse::<IpAddr>().ok().map(|address| IpNet::from(address.to_canonical())))
         };
         text.split(',').map(network).collect()
+    }
+}
+
+impl FromText for Networks {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
+        Vec::from_text(text, kind).map(Self)
+    }
+}
+
+impl FromText for Rate {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        text.parse().ok()
     }
 }
 

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tidings_keyspace::{Store, StoreOptions};
+use tidings_testing::server::without_rates;
 
 /// How long to wait for something that must happen.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -28,6 +29,7 @@ impl Program {
         let mut process = Command::new(env!("CARGO_BIN_EXE_tidings"))
             .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
             .env("TIDINGS_LIMITS__SUBMISSION_SECONDS", "0")
+            .envs(without_rates())
             .envs(settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

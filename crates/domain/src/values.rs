@@ -11,6 +11,7 @@
 //! - [`limits`]: every fixed cap
 //! - [`mentions`]: links and `@name`s in a text
 //! - [`ranking`]: the score and rank of news
+//! - [`rates`]: how often something may be done
 //! - [`rules`]: what the operator can change, with the defaults
 //! - [`secrets`]: random tokens and their comparison
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
@@ -27,6 +28,7 @@ pub mod ids;
 pub mod limits;
 pub mod mentions;
 pub mod ranking;
+pub mod rates;
 pub mod rules;
 pub mod secrets;
 pub mod text;

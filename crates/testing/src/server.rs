@@ -34,6 +34,20 @@ const TEST_SETTINGS: [(&str, &str); 4] = [
     ("limits.new_voters_per_day", "0"),
 ];
 
+/// The environment variables that switch all rates off. Benches, and tests about something
+/// else, send more in a second than people do in an hour.
+pub fn without_rates() -> Vec<(String, String)> {
+    let defaults = Config::load(None, std::iter::empty(), &CommandLineSettings::default()).unwrap();
+    let is_rate = |name: &str| name.starts_with("rates.") && name.contains("_per_");
+    let rates = defaults.describe().iter().map(|line| line.name).filter(|name| is_rate(name));
+    rates.chain(["limits.mentions_per_day"]).map(|name| (variable_of(name), "0".to_owned())).collect()
+}
+
+/// The environment variable of a setting.
+fn variable_of(name: &str) -> String {
+    format!("TIDINGS_{}", name.replace('.', "__").to_uppercase())
+}
+
 /// Settings by their names, as in `limits.submission_seconds`.
 pub type Settings<'a> = &'a [(&'a str, &'a str)];
 
@@ -70,11 +84,11 @@ pub async fn each_engine(settings: Settings<'_>, test: impl AsyncFn(Server)) {
 
 /// The settings that a server starts with, read as the program reads them.
 pub fn config(settings: Settings<'_>) -> Config {
-    let variables = TEST_SETTINGS.iter().chain(settings).map(|(name, value)| {
-        let variable = format!("TIDINGS_{}", name.replace('.', "__").to_uppercase());
-        (variable, (*value).to_owned())
-    });
-    Config::load(None, variables, &CommandLineSettings::default()).unwrap()
+    let given = TEST_SETTINGS.iter().chain(settings);
+    let given = given.map(|(name, value)| (variable_of(name), (*value).to_owned()));
+    let mut variables: BTreeMap<String, String> = without_rates().into_iter().collect();
+    variables.extend(given);
+    Config::load(None, variables.into_iter(), &CommandLineSettings::default()).unwrap()
 }
 
 impl Server {

@@ -4,12 +4,15 @@
 //! settings of the same names.
 
 use crate::values::clock::Timestamp;
+use crate::values::rates::{Networks, Rate};
 
 /// Everything an operator may set about how the site behaves.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rules {
     /// How often and how long things may be done.
     pub limits: LimitRules,
+    /// How much one account and one network address may do.
+    pub rates: RateRules,
     /// What karma is given for and what it pays.
     pub karma: KarmaRules,
     /// How news are scored and ranked.
@@ -40,6 +43,8 @@ pub struct LimitRules {
     pub failed_logins_per_minute: u64,
     /// Voters on sites that one address may bring in 24 hours.
     pub new_voters_per_day: u64,
+    /// People whom one author's mentions notify in a day.
+    pub mentions_per_day: u64,
 }
 
 impl Default for LimitRules {
@@ -53,6 +58,92 @@ impl Default for LimitRules {
             password_reset_seconds: 86_400,
             failed_logins_per_minute: 10,
             new_voters_per_day: 20,
+            mentions_per_day: 100,
+        }
+    }
+}
+
+/// How much one account and one network address may do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RateRules {
+    /// Comments of one account.
+    pub comment_per_account: Rate,
+    /// Comments from one address.
+    pub comment_per_address: Rate,
+    /// Tweets of one account.
+    pub tweet_per_account: Rate,
+    /// Tweets from one address.
+    pub tweet_per_address: Rate,
+    /// Votes of one account, on stories, comments and sites.
+    pub vote_per_account: Rate,
+    /// Votes from one address, those of browser extensions too.
+    pub vote_per_address: Rate,
+    /// Follows and unfollows of one account.
+    pub follow_per_account: Rate,
+    /// Follows and unfollows from one address.
+    pub follow_per_address: Rate,
+    /// GET requests from one address.
+    pub read_per_address: Rate,
+    /// GET requests from one address for what is costly to answer.
+    pub large_per_address: Rate,
+    /// Logins from one address that fail.
+    pub failed_login_per_address: Rate,
+    /// Requests for a password reset mail from one address.
+    pub reset_per_address: Rate,
+    /// Event streams that one account has open at the same time; 0 = no limit.
+    pub streams_per_account: u64,
+    /// Event streams that one address has open at the same time; 0 = no limit.
+    pub streams_per_address: u64,
+    /// The share of the rates per account that accounts younger than a day have.
+    pub new_account_share: f64,
+    /// Networks whose addresses have no limit.
+    pub exempt: Networks,
+}
+
+impl RateRules {
+    /// No limits, for programs that write much, such as benches.
+    #[must_use]
+    pub fn off() -> Self {
+        Self {
+            comment_per_account: Rate::OFF,
+            comment_per_address: Rate::OFF,
+            tweet_per_account: Rate::OFF,
+            tweet_per_address: Rate::OFF,
+            vote_per_account: Rate::OFF,
+            vote_per_address: Rate::OFF,
+            follow_per_account: Rate::OFF,
+            follow_per_address: Rate::OFF,
+            read_per_address: Rate::OFF,
+            large_per_address: Rate::OFF,
+            failed_login_per_address: Rate::OFF,
+            reset_per_address: Rate::OFF,
+            streams_per_account: 0,
+            streams_per_address: 0,
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for RateRules {
+    fn default() -> Self {
+        const TEN_MINUTES: u32 = 600;
+        Self {
+            comment_per_account: Rate::new(10, TEN_MINUTES),
+            comment_per_address: Rate::new(60, TEN_MINUTES),
+            tweet_per_account: Rate::new(30, TEN_MINUTES),
+            tweet_per_address: Rate::new(120, TEN_MINUTES),
+            vote_per_account: Rate::new(120, 60),
+            vote_per_address: Rate::new(600, 60),
+            follow_per_account: Rate::new(60, TEN_MINUTES),
+            follow_per_address: Rate::new(240, TEN_MINUTES),
+            read_per_address: Rate::new(200, 4),
+            large_per_address: Rate::new(60, 3),
+            failed_login_per_address: Rate::new(30, TEN_MINUTES),
+            reset_per_address: Rate::new(10, 3_600),
+            streams_per_account: 5,
+            streams_per_address: 20,
+            new_account_share: 0.25,
+            exempt: Networks::default(),
         }
     }
 }
