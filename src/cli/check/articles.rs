@@ -5,7 +5,6 @@ use crate::cli::{open_existing_store, progress_bar};
 use crate::config::Config;
 use anyhow::bail;
 use clap::Args;
-use tidings_domain::articles::ids;
 use tidings_domain::articles::repair::{self, NewsWalk};
 use tidings_domain::keys;
 use tidings_domain::passwords::PasswordWorker;
@@ -66,10 +65,6 @@ impl CheckArticles {
             articles = articles.and(found);
         }
         bar.finish_and_clear();
-        if self.repair {
-            // The articles that were just made have the numbers of stories.
-            ids::raise_article_count(site).await?;
-        }
         let orphans = repair::check_orphans(site, self.repair).await?;
         let topics = repair::check_topics(site, walk.into_topics(), self.repair).await?;
         Ok([articles, orphans, topics])

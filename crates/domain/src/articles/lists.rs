@@ -151,9 +151,7 @@ pub async fn of_topics(
     };
     let mut lines = read_lines(visit, ids).await?;
     if order == ArticleOrder::Score {
-        lines.sort_by(|left, right| {
-            right.score.total_cmp(&left.score).then_with(|| right.id.cmp(&left.id))
-        });
+        lines.sort_by(|left, right| right.score.total_cmp(&left.score).then_with(|| right.id.cmp(&left.id)));
     }
     Ok(ArticlePage { lines, total })
 }

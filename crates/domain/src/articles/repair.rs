@@ -6,6 +6,7 @@
 
 use crate::action::Decision;
 use crate::articles::article::{Article, OPEN_SECONDS, open_for};
+use crate::articles::ids::raise_article_count;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -39,7 +40,8 @@ impl<'a> NewsWalk<'a> {
         Self { site, now, repair, start: 0, named: BTreeSet::new() }
     }
 
-    /// Checks the next items; `None` after the last. Rounds: 3, and some for each item
+    /// Checks the next items; `None` after the last. A repair then raises the counter of
+    /// articles to that of stories. Rounds: 3, and some for each item
     /// that is repaired.
     ///
     /// # Errors
@@ -49,6 +51,10 @@ impl<'a> NewsWalk<'a> {
         let ids = query.sorted_range(keys::NEWS_CRON, Order::Ascending, self.start, ARTICLE_CHECK_CHUNK);
         let ids = self.site.store.query(query).await?.take(ids);
         if ids.is_empty() {
+            if self.repair {
+                // The articles that were made have the numbers of stories.
+                raise_article_count(self.site).await?;
+            }
             return Ok(None);
         }
         self.start += ARTICLE_CHECK_CHUNK;
