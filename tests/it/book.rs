@@ -32,7 +32,7 @@ async fn listed(client: &Client, order: &str) -> Vec<u64> {
 
 /// A program written after the book, which knows nothing of the site but the
 /// keys: `article_vote` and `get_articles`.
-mod book {
+mod program {
     use super::RedisCommands;
     use std::collections::BTreeMap;
 
@@ -108,7 +108,7 @@ async fn a_program_after_the_book_works_beside_the_site() {
     ok(carol.vote(two, "up").await);
 
     // Its listing shows the site's articles as the site does.
-    let seen = book::get_articles(&mut redis, 1).await;
+    let seen = program::get_articles(&mut redis, 1).await;
     let site = ok(alice.api_get("/api/articles/score/1").await);
     for (book, site) in seen.iter().zip(site["articles"].as_array().unwrap()) {
         assert_eq!(book["id"], format!("article:{}", site["id"]));
@@ -123,7 +123,7 @@ async fn a_program_after_the_book_works_beside_the_site() {
 
     // Its votes show on the site, once for each user.
     for user in ["user:2", "user:3", "user:7", "user:7", "user:1"] {
-        book::article_vote(&mut redis, server.now(), user, "article:1").await;
+        program::article_vote(&mut redis, server.now(), user, "article:1").await;
     }
     assert_eq!(listed(&alice, "score").await, [one, two]);
     let best = page(&alice, "/best").await;
@@ -136,18 +136,18 @@ async fn a_program_after_the_book_works_beside_the_site() {
     assert_eq!(redis.run::<f64>(&["ZSCORE", "score:", "article:1"]).await, score(START, 4));
 
     // Each finds the list of a topic that the other has built.
-    let listed = book::get_group_articles(&mut redis, "rust").await;
+    let listed = program::get_group_articles(&mut redis, "rust").await;
     assert_eq!(listed, ["article:1", "article:2"]);
     let topic = ok(alice.api_get("/api/topic/rust/score/1").await);
     assert_eq!((topic["articles"][0]["id"].as_u64(), topic["count"].as_u64()), (Some(one), Some(2)));
     redis.write(&["DEL", "score:rust"]).await;
     ok(alice.api_get("/api/topic/rust/score/1").await);
     redis.write(&["SREM", "group:rust", "article:2"]).await;
-    assert_eq!(book::get_group_articles(&mut redis, "rust").await, ["article:1", "article:2"]);
+    assert_eq!(program::get_group_articles(&mut redis, "rust").await, ["article:1", "article:2"]);
 
     // After the week its own rule closes the article, and so does ours.
     server.advance(WEEK + 60);
-    book::article_vote(&mut redis, server.now(), "user:8", "article:1").await;
+    program::article_vote(&mut redis, server.now(), "user:8", "article:1").await;
     ok(carol.vote(one, "up").await);
     assert_eq!(server.number("article:1", "votes").await, 4);
     assert_eq!(server.number("news:1", "up").await, 3);
@@ -233,11 +233,11 @@ async fn ids_of_stories_and_of_the_books_articles_are_one_sequence() {
     assert_eq!(alice.submit_text("Two", "text").await, 2);
     let link = "http://a.example/";
     for expected in [3, 4] {
-        let id = book::post_article(&mut redis, 1_800_000_000.25, "user:1", "Its own", link).await;
+        let id = program::post_article(&mut redis, 1_800_000_000.25, "user:1", "Its own", link).await;
         assert_eq!(id, expected);
     }
     assert_eq!(alice.submit_text("Five", "text").await, 5);
-    assert_eq!(book::post_article(&mut redis, 1_800_000_000.5, "user:1", "Six", link).await, 6);
+    assert_eq!(program::post_article(&mut redis, 1_800_000_000.5, "user:1", "Six", link).await, 6);
     assert_eq!(alice.submit_text("Seven", "text").await, 7);
     for (id, title) in
         [(1, "One"), (2, "Two"), (3, "Its own"), (4, "Its own"), (5, "Five"), (6, "Six"), (7, "Seven")]
