@@ -8,6 +8,7 @@ use super::{combinations, topic_lists};
 use crate::accounts::visit::Visit;
 use crate::articles::article::Article;
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use crate::news::lines::{self, ItemsRead, NewsLine};
 use crate::values::ids::NewsId;
@@ -114,8 +115,7 @@ pub async fn all(visit: &mut Visit, order: ArticleOrder, page: PageNumber) -> Re
     let range = query.sorted_range(order.all(), Order::Descending, page.start(), ARTICLES_PER_PAGE);
     let total = query.sorted_count(order.all());
     let mut answers = visit.run(query).await?;
-    let names = answers.take(range);
-    let ids = names.iter().filter_map(|(name, _)| keys::news_of_article(name)).collect();
+    let ids = ids(answers.take(range).iter(), order.all());
     let total = answers.take(total);
     Ok(ArticlePage { lines: read_lines(visit, ids).await?, total })
 }
@@ -140,8 +140,7 @@ pub async fn of_topics(
         let part = (page.start(), ARTICLES_PER_PAGE);
         let lists = topic_lists::read(visit, topics.topics(), order, part).await?;
         let names = lists.iter().flat_map(|list| &list.entries);
-        let ids = names.filter_map(|(name, _)| keys::news_of_article(name)).collect();
-        (ids, lists.iter().map(|list| list.total).sum())
+        (ids(names, order.all()), lists.iter().map(|list| list.total).sum())
     } else {
         let list = combinations::list(visit, topics, order).await?;
         let [start, count] =
@@ -154,6 +153,11 @@ pub async fn of_topics(
         lines.sort_by(|left, right| right.score.total_cmp(&left.score).then_with(|| right.id.cmp(&left.id)));
     }
     Ok(ArticlePage { lines, total })
+}
+
+/// The numbers of the articles in a list of names and scores, which was made of `key`.
+fn ids<'a>(entries: impl Iterator<Item = &'a (String, f64)>, key: &str) -> Vec<NewsId> {
+    fields::members(entries, key, |(name, _)| keys::news_of_article(name))
 }
 
 /// Reads articles in the order given, without those that are missing or whose news are
