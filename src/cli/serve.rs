@@ -8,6 +8,7 @@ use std::future::Future;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
+use tidings_domain::articles::ids;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
@@ -44,6 +45,7 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
         .reached_at(config.site.url.as_str())
         .with_cache_bytes(config.server.site_cache_mebibytes.saturating_mul(MEBIBYTE));
     let site = Arc::new(site);
+    raise_article_count(&site).await;
     tokio::spawn(finish_bans(site.clone()));
     let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);
     let app = AppParts {
@@ -57,6 +59,16 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
     store.close().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Makes sure that a program which draws numbers of articles gets none that is in use. The
+/// site works without it.
+async fn raise_article_count(site: &Site) {
+    match ids::raise_article_count(site).await {
+        Ok(false) => {}
+        Ok(true) => tracing::info!("raised the counter of articles to that of stories"),
+        Err(error) => tracing::warn!(%error, "cannot raise the counter of articles"),
+    }
 }
 
 /// Finishes bans that an earlier process was interrupted in.

@@ -208,6 +208,33 @@ async fn what_is_not_there_is_404_and_what_takes_no_such_method_is_405() {
 }
 
 #[tokio::test]
+async fn an_unknown_name_is_404_with_an_error_for_programs() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    for path in [
+        "/api/timeline/user/nobody",
+        "/api/followers/nobody",
+        "/api/followings/nobody",
+        "/api/topic/none/score/1",
+        "/api/topic/none,other/time/1",
+    ] {
+        for client in [&alice, &server.visitor()] {
+            let answer = client.get(path).await;
+            assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+            refused(answer.json());
+        }
+    }
+    for path in ["/api/follow", "/api/unfollow"] {
+        let answer = alice.post(path, &[("username", "nobody")]).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+        refused(answer.json());
+    }
+    for path in ["/user/nobody", "/@nobody", "/@nobody/feed", "/usernews/nobody/0", "/topic/none/atom"] {
+        assert_eq!(alice.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn every_answer_carries_the_security_headers() {
     let server = Server::start(Engine::Memory, &[]).await;
     for (path, kept) in [

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::client::{Client, encoded, ok};
+use crate::client::{Client, encoded, ok, refused};
 use crate::community::{Access, Community, PAGES};
 use crate::html::Page;
 use crate::pages::{crawl, page};
@@ -23,12 +23,17 @@ const HOSTILE: [&str; 9] = [
     "`${alert(1)}` {{7*7}}",
 ];
 
-/// Web addresses that would break out of an attribute.
-const HOSTILE_LINKS: [&str; 4] = [
-    "http://example.com/\"><script>alert(1)</script>",
-    "http://example.com/' onmouseover='alert(1)",
-    "HTTP://example.com/?a=<b>&lt;&amp;c",
-    "http://\"onmouseover=alert(1)@example.com/<x>",
+/// Web addresses that would break out of an attribute, and how they are linked.
+const HOSTILE_LINKS: [(&str, &str); 6] = [
+    (
+        "http://example.com/\"><script>alert(1)</script>",
+        "http://example.com/\">%3Cscript>alert(1)%3C/script>",
+    ),
+    ("http://example.com/' onmouseover='alert(1)", "http://example.com/'%20onmouseover='alert(1)"),
+    ("HTTP://example.com/?a=<b>&lt;&amp;c", "HTTP://example.com/?a=%3Cb>&lt;&amp;c"),
+    ("http://\"onmouseover=alert(1)@example.com/<x>", "http://example.com/%3Cx%3E"),
+    ("http://good.example:secret@evil.example/", "http://evil.example/"),
+    ("http://evil.example\\@good.example/", "http://evil.example/@good.example/"),
 ];
 
 /// Addresses that no page may link to, whatever an old site has stored.
@@ -112,15 +117,15 @@ async fn tweets_and_full_names_are_text_on_every_page() {
 #[tokio::test]
 async fn links_of_users_lead_where_they_say_and_nowhere_else() {
     let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
-    for link in HOSTILE_LINKS {
-        server.set_field("news:1", "url", link).await;
+    for (stored, link) in HOSTILE_LINKS {
+        server.set_field("news:1", "url", stored).await;
         for client in [server.visitor(), alice.clone()] {
             for path in ["/", "/news/1", "/latest/0", "/usernews/alice/0"] {
                 assert!(page(&client, path).await.links_to(link), "{link} at {path}");
             }
         }
         let form = page(&alice, "/editnews/1").await.form("/editnews/1");
-        assert_eq!(form.value("url"), Some(link));
+        assert_eq!(form.value("url"), Some(stored));
     }
     for link in NO_LINKS {
         server.set_field("news:1", "url", link).await;
@@ -251,4 +256,82 @@ async fn half_written_and_odd_rows_of_an_old_database_break_no_page() {
     check_shown(&thread, "\u{202e}<b>");
     check_shown(&thread, "A first comment");
     check_shown(&page(&alice, "/").await, "A link");
+}
+
+#[tokio::test]
+async fn what_no_document_may_have_in_a_stored_title_is_left_out() {
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    let title = "Bell\u{7} and \u{1B}[31mred\u{FFFE}, null\u{0}, C1\u{9B}, \u{FFFF}end";
+    server.set_field("news:1", "title", title).await;
+    server.set_field("article:1", "title", title).await;
+    let is_bad = |c: char| c.is_control() && !"\t\n\r".contains(c) || matches!(c, '\u{FFFE}' | '\u{FFFF}');
+    let pages = PAGES.into_iter().map(|(path, _)| path);
+    let feeds = ["/rss", "/atom", "/best/atom", "/topic/links/atom", "/@alice/feed", "/api/getnews/top/0/30"];
+    for path in pages.chain(feeds).chain(["/api/articles/score/1", "/api/timeline/everyone"]) {
+        let text = String::from_utf8(alice.get(path).await.body).unwrap();
+        assert_eq!(text.chars().find(|c| is_bad(*c)), None, "{path}");
+    }
+    let front = page(&server.visitor(), "/").await;
+    assert!(front.content().contains("Bell and [31mred, null, C1, end"), "{}", front.content());
+    let told = refused(alice.edit(1, "a\u{FFFF}b", "http://example.com/one", "").await);
+    assert_eq!(told, "Your title contains a control character (U+FFFF). Remove it.");
+}
+
+#[tokio::test]
+async fn long_urls_of_imported_stories_are_linked_up_to_a_bound() {
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    let start = "http://example.com/";
+    for (bytes, is_linked) in [(2_049, true), (8_192, true), (8_193, false)] {
+        let url = format!("{start}{}", "x".repeat(bytes - start.len()));
+        server.set_field("news:1", "url", &url).await;
+        for path in ["/", "/news/1", "/best"] {
+            let shown = page(&server.visitor(), path).await;
+            assert_eq!(shown.links_to(&url), is_linked, "{bytes} {path}");
+        }
+        let feed = String::from_utf8(server.visitor().get("/rss").await.body).unwrap();
+        assert_eq!(feed.contains(&url), is_linked, "{bytes}");
+        let listed = &ok(alice.api_get("/api/getnews/latest/0/30").await)["news"];
+        assert!(listed.as_array().unwrap().iter().any(|news| news["url"] == *url), "{bytes}");
+        // What is submitted stays bounded more tightly.
+        assert!(
+            refused(alice.submit("Long", &url, "").await).contains("too long (2,048 characters at most)")
+        );
+    }
+}
+
+#[tokio::test]
+async fn submitted_urls_have_no_credentials_and_no_backslash_in_the_host() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    for (url, reason) in [
+        ("http://good.example@evil.example/", "a user name or password"),
+        ("http://a:b@evil.example/", "a user name or password"),
+        ("http://evil.example\\@good.example/", "a backslash"),
+        ("http://evil.example\\", "a backslash"),
+    ] {
+        let told = refused(alice.submit("A title", url, "").await);
+        assert!(told.contains(reason), "{url}: {told}");
+    }
+    ok(alice.submit("A title", "http://a.example/@b\\c", "").await);
+}
+
+#[tokio::test]
+async fn hosts_that_begin_with_www_are_linked_in_texts() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let text = "See www.example.com/a, (www.b.example) and example.org.";
+    let news = alice.submit_text("Links", text).await;
+    alice.comment(news, text).await;
+    alice.tweet(text).await;
+    ok(alice.update_profile(text, "", "").await);
+    for path in ["/news/1", "/comment/1/1", "/user/alice", "/everyone"] {
+        let page = page(&server.visitor(), path).await;
+        check_shown(&page, text);
+        for address in ["http://www.example.com/a", "http://www.b.example"] {
+            let links = page.find("a", &[("href", address), ("rel", "nofollow ugc noopener")]);
+            assert!(!links.is_empty(), "{path}");
+            assert!(links.iter().all(|link| Some(link.text()) == address.strip_prefix("http://")), "{path}");
+        }
+        assert!(!page.links_to("http://example.org"), "{path}");
+    }
 }

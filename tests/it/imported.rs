@@ -217,6 +217,7 @@ fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
             ("zset", false, &[])
         }
         Some(("time" | "score", "")) => ("zset", false, &[]),
+        Some(("article", "")) => ("string", false, &[]),
         Some(("article", id)) if is_id(id) => ("hash", false, ARTICLE),
         Some(("voted", id)) if is_id(id) => ("set", true, &[]),
         Some(("group", _)) => ("set", false, &[]),

@@ -1,15 +1,19 @@
 //! Articles: every news item, ranked a second time by a simpler rule (time plus votes),
 //! and grouped by topic.
 //!
-//! Keys: `article:<id>`, `voted:<id>`, `time:`, `score:`, `topics`, `group:<topic>`,
-//! `topic.moves`, and the lists of topics, which are built on demand and expire:
-//! `time:<topics>`, `score:<topics>` and `built:<list>`.
+//! Keys: `article:`, `article:<id>`, `voted:<id>`, `time:`, `score:`, `topics`,
+//! `group:<topic>`, `topic.moves`, and the lists of topics, which are built on demand and
+//! expire: `time:<topic>`, `score:<topic>` and `built:<list>`.
 //!
-//! It hands out [`article`] (the rule), [`lists`] (the best, the newest, by topic),
-//! [`topics`] and [`topic_moves`] (list, rename, merge), and [`repair`].
+//! It hands out [`article`] (the rule), [`ids`] (one sequence for stories and articles),
+//! [`lists`] (the best, the newest, by topic), [`topics`] and [`topic_moves`] (list, rename,
+//! merge), and [`repair`].
 
 pub mod article;
+mod combinations;
+pub mod ids;
 pub mod lists;
 pub mod repair;
+mod topic_lists;
 pub mod topic_moves;
 pub mod topics;

@@ -6,7 +6,10 @@
 //! the value, which may be a secret. Reading a good value allocates nothing: the key is
 //! built for the log only.
 
+use std::collections::HashMap;
 use std::str::FromStr;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tidings_keyspace::Hash;
 
 /// A whole hash that is read field by field. `key` builds its key for the log.
@@ -59,6 +62,46 @@ pub(crate) fn read_string<T: FromStr>(value: Option<&str>, key: impl FnOnce() ->
         report(&key(), None);
     }
     read
+}
+
+/// The members of the set at `key` as `T`s, without those that cannot be read. A set that has
+/// such members is logged, at most once a minute.
+pub(crate) fn members<M, T>(
+    members: impl IntoIterator<Item = M>,
+    key: &str,
+    read: impl Fn(M) -> Option<T>,
+) -> Vec<T> {
+    let mut unreadable = 0_u64;
+    let readable = members.into_iter().filter_map(|member| {
+        let value = read(member);
+        unreadable += u64::from(value.is_none());
+        value
+    });
+    let readable = readable.collect();
+    if unreadable > 0 {
+        report_members(key, unreadable);
+    }
+    readable
+}
+
+/// How long a set with unreadable members is not logged again.
+const MEMBERS_REPORT_INTERVAL: Duration = Duration::from_secs(60);
+/// The most sets whose reports are remembered.
+const MAX_REPORTED_SETS: usize = 1_000;
+
+#[cold]
+fn report_members(key: &str, unreadable: u64) {
+    static REPORTED: LazyLock<Mutex<HashMap<String, Instant>>> = LazyLock::new(Mutex::default);
+    let now = Instant::now();
+    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if reported.get(key).is_some_and(|last| now.duration_since(*last) < MEMBERS_REPORT_INTERVAL) {
+        return;
+    }
+    if reported.len() >= MAX_REPORTED_SETS {
+        reported.clear();
+    }
+    reported.insert(key.to_owned(), now);
+    tracing::warn!(key, unreadable, "members of this set cannot be read; they are skipped");
 }
 
 /// The value of the one field, or the one member, that was read.
@@ -140,6 +183,27 @@ mod tests {
         assert!(log.contains("key=\"item:8\"") && log.contains("field=\"replies\""), "{log}");
         let log = logged(|| assert_eq!(read_string::<u64>(Some("x"), || "items".to_owned()), None));
         assert!(log.contains("key=\"items\"") && !log.contains("field"), "{log}");
+    }
+
+    #[test]
+    fn members_that_cannot_be_read_are_logged_once_a_minute_for_each_set() {
+        let read = |key| {
+            let mut read = Vec::new();
+            let log = logged(|| {
+                read = members(["1", "a secret", "", "3"], key, |member| member.parse::<u64>().ok());
+            });
+            assert_eq!(read, [1, 3]);
+            log
+        };
+        for key in ["ids:1", "ids:2"] {
+            let log = read(key);
+            assert!(log.contains(&format!("key=\"{key}\" unreadable=2")) && !log.contains("secret"), "{log}");
+            assert_eq!(read(key), "");
+        }
+        let log = logged(|| {
+            assert_eq!(members(["1"], "ids:3", |member| member.parse::<u64>().ok()), [1]);
+        });
+        assert_eq!(log, "");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! that nothing is imported twice.
 
 use crate::articles::article::{self, Article};
+use crate::articles::ids;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -69,13 +70,14 @@ pub async fn import_links(
     links: Vec<ImportedLink>,
 ) -> Result<Vec<NewsId>, Error> {
     let count = u64::try_from(links.len()).unwrap_or(u64::MAX);
-    let first = draw_ids(site, keys::NEWS_COUNT, count).await?;
+    let NewsId(first) = ids::draw(site, count, false).await?.first;
     let mut batch = Batch::new();
     let mut karma: HashMap<UserId, i64> = HashMap::new();
     let mut ids = Vec::with_capacity(links.len());
     for (id, link) in (first..).map(NewsId).zip(&links) {
         batch.field_absent(keys::IMPORTED_LINKS, &link.source_id);
         batch.key_absent(keys::news(id));
+        batch.key_absent(keys::article(id));
         batch.set_field(keys::IMPORTED_LINKS, &link.source_id, id.to_string());
         write_link(&mut batch, site, now, id, link);
         let earned = i64::try_from(link.voters.len()).unwrap_or(i64::MAX);

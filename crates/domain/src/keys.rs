@@ -32,6 +32,8 @@ pub const PULLED_AUTHORS: &str = "timeline:pulled";
 pub const TIMELINE_JOBS: &str = "timeline:jobs";
 /// Sorted set: user ids by the number of their followers.
 pub const MOST_FOLLOWED: &str = "users.by_followers";
+/// String: the highest number of an article, ours or another program's.
+pub const ARTICLE_COUNT: &str = "article:";
 /// Sorted set: articles by the time of posting.
 pub const ARTICLES_BY_TIME: &str = "time:";
 /// Sorted set: articles by their score.
@@ -201,21 +203,19 @@ pub fn group(topic: &Topic) -> String {
     format!("group:{topic}")
 }
 
-/// Sorted set, expires: the articles of some topics by score. `topics` is a
-/// name, or several joined by `+` or `,`.
+/// Sorted set, expires: the articles of a topic by score.
 #[must_use]
-pub fn articles_of_topics_by_score(topics: &str) -> String {
-    format!("score:{topics}")
+pub fn articles_of_topic_by_score(topic: &Topic) -> String {
+    format!("score:{topic}")
 }
 
-/// Sorted set, expires: the articles of some topics by time, as
-/// [`articles_of_topics_by_score`].
+/// Sorted set, expires: the articles of a topic by time.
 #[must_use]
-pub fn articles_of_topics_by_time(topics: &str) -> String {
-    format!("time:{topics}")
+pub fn articles_of_topic_by_time(topic: &Topic) -> String {
+    format!("time:{topic}")
 }
 
-/// String, expires: this list of some topics has been built; it may be empty.
+/// String, expires: this list of a topic has been built; it may be empty.
 #[must_use]
 pub fn built(list: &str) -> String {
     format!("built:{list}")

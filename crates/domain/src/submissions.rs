@@ -4,6 +4,7 @@ use crate::accounts::account::seconds_left;
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::articles::article::{self, Article, ArticleChange, PlaceRead};
+use crate::articles::ids::{self, DrawnIds};
 use crate::articles::topics::TopicsRead;
 use crate::comments::comment::{self, Comment};
 use crate::error::{Error, Refusal};
@@ -14,7 +15,7 @@ use crate::news::ranks::write_rank;
 use crate::site::Site;
 use crate::timelines::tweets::{self, Removal, Tweet, TweetDraft, TweetRead};
 use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{CommentId, NewsId, TweetId};
+use crate::values::ids::{CommentId, NewsId};
 use crate::values::ranking;
 use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
@@ -126,12 +127,14 @@ pub async fn submit_news(
             RepostCheck::Earlier(earlier) => return Ok(Decision::Done((Submitted::Earlier(earlier), None))),
             RepostCheck::New { followers } => followers,
         };
-        let (id, tweet_id) = draw_ids(site, author.tweet_news).await?;
+        let DrawnIds { first: id, tweet } = ids::draw(site, 1, author.tweet_news).await?;
         let unused = batch.key_absent(keys::news(id));
+        // Another program may have written it without drawing its number.
+        let article_unused = batch.key_absent(keys::article(id));
         insert(&mut batch, site, now.timestamp(), author, id, submission, &url_keys);
         let article = new_article(site, now.timestamp(), author, id, submission);
         article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
-        let tweet = tweet_id.map(|id| TweetDraft { id, now, author: author.id, followers });
+        let tweet = tweet.map(|id| TweetDraft { id, now, author: author.id, followers });
         let mut account_there = None;
         if let Some(tweet) = &tweet {
             account_there = Some(tweet.write(&mut batch, site, submission.title.as_str(), Some(id)));
@@ -139,6 +142,7 @@ pub async fn submit_news(
         }
         Ok(Decision::commit(batch, (Submitted::New(id), tweet))
             .draws_unused(unused, keys::NEWS_COUNT, id)
+            .draws_unused(article_unused, keys::ARTICLE_COUNT, id)
             .if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
     });
     let (submitted, tweet) = submitted.await?;
@@ -151,20 +155,6 @@ pub async fn submit_news(
 /// The keys that guard against reposts; none when that limit is off.
 fn posted_recently_keys(site: &Site, content: &SubmissionContent) -> Vec<String> {
     if site.rules.limits.repost_seconds == 0 { Vec::new() } else { content.url_keys() }
-}
-
-/// Draws the numbers of an item and of the tweet that announces it. Rounds: 1.
-async fn draw_ids(site: &Site, with_tweet: bool) -> Result<(NewsId, Option<TweetId>), Error> {
-    let mut batch = Batch::new();
-    batch.increment(keys::NEWS_COUNT, 1);
-    if with_tweet {
-        batch.increment(keys::TWEET_IDS, 1);
-    }
-    let mut drawn = site.store.commit(batch).await?.counters.into_iter();
-    let unusable = |counter: &str| Error::Internal(format!("{counter} holds no usable number"));
-    let news = drawn.next().and_then(|id| NewsId::try_from(id).ok());
-    let tweet = drawn.next().map(|id| TweetId::try_from(id).map_err(|_| unusable(keys::TWEET_IDS)));
-    Ok((news.ok_or_else(|| unusable(keys::NEWS_COUNT))?, tweet.transpose()?))
 }
 
 /// Whether the URL of a submission was posted recently.
@@ -436,7 +426,7 @@ fn unchanged_since(news: &News) -> Batch {
 
 /// The `url:` keys that currently hold this item. Rounds: 1.
 async fn own_url_keys(site: &Site, news: &News) -> Result<Vec<String>, Error> {
-    let Ok(url) = NewsUrl::parse(&news.url) else {
+    let Ok(url) = NewsUrl::parse_imported(&news.url) else {
         return Ok(Vec::new());
     };
     let own = news.id.to_string();

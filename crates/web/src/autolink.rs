@@ -1,19 +1,22 @@
-//! Renders user text: escaped, with http(s) URLs as links.
+//! Renders user text: escaped, with http(s) URLs and `www.` hosts as links.
 //!
 //! Line breaks are kept; the style sheet shows them with `white-space: pre-wrap`.
 
 use crate::pages::fragments::LinkTarget;
 use crate::pages::parts::OUTSIDE;
 use maud::{Markup, html};
-use tidings_domain::values::mentions::{Piece, text_and_links};
+use tidings_domain::values::mentions::{Piece, link_address, text_and_links};
 
-/// Renders plain text with its http and https URLs as links.
+/// Renders plain text with its http and https URLs as links, and hosts that begin with
+/// `www.`.
 #[must_use]
 pub fn autolink(text: &str, links: LinkTarget) -> Markup {
     html! {
         @for piece in text_and_links(text) {
             @match piece {
-                Piece::Link(url) => { a href=(url) rel=(OUTSIDE) target=[links.attribute()] { (url) } }
+                Piece::Link(url) => {
+                    a href=(link_address(url)) rel=(OUTSIDE) target=[links.attribute()] { (url) }
+                }
                 Piece::Text(text) => { (text) }
                 Piece::Mention(name) => { "@" (name) }
             }
@@ -62,7 +65,12 @@ mod tests {
             ("xhttp://example.com/a", "xhttp://example.com/a".to_owned()),
             ("http://", "http://".to_owned()),
             ("http:///path", "http:///path".to_owned()),
-            ("www.example.com a@b.com", "www.example.com a@b.com".to_owned()),
+            (
+                "www.example.com a@b.com",
+                "<a href=\"http://www.example.com\" rel=\"nofollow ugc noopener\">www.example.com</a> a@b.com"
+                    .to_owned(),
+            ),
+            ("example.com", "example.com".to_owned()),
             ("<script>alert('x')</script>", "&lt;script&gt;alert('x')&lt;/script&gt;".to_owned()),
             (
                 "http://a.com/\"onmouseover=\"alert(1)",

@@ -127,6 +127,10 @@ impl RequestError {
     /// response there, HTTP 200, as the clients expect.
     fn api_status(&self) -> StatusCode {
         match self {
+            // An unknown name in an address is a missing page for a program too.
+            Self::Domain(error) if matches!(**error, Error::Refused(Refusal::NoSuchTopic(_))) => {
+                self.status()
+            }
             Self::Domain(error) if is_for_the_user(error) => StatusCode::OK,
             Self::Field { .. } | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
             _ => self.status(),

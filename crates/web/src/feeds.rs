@@ -26,6 +26,7 @@ use tidings_domain::timelines::reading;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::topic::TopicChoice;
+use tidings_domain::values::urls::NewsUrl;
 
 const ATOM: &str = "application/atom+xml; charset=utf-8";
 
@@ -77,7 +78,8 @@ pub async fn newest_of_topics(
     articles(&app, Some(topics), ArticleOrder::Time).await
 }
 
-/// The first page of a list of articles, without a viewer.
+/// The first page of a list of articles, without a viewer. Articles without a story have no
+/// thread that an entry could lead to, and are left out.
 async fn articles(
     app: &App,
     topics: Option<TopicChoice>,
@@ -88,7 +90,7 @@ async fn articles(
         Some(topics) => lists::of_topics(&mut visit, topics, order, PageNumber::FIRST).await?,
         None => lists::all(&mut visit, order, PageNumber::FIRST).await?,
     };
-    let lines: Vec<NewsLine> = page.lines.into_iter().map(|article| article.line).collect();
+    let lines: Vec<NewsLine> = page.lines.into_iter().filter_map(|article| article.line).collect();
     let site = &app.settings.site;
     let what = match order {
         ArticleOrder::Score => "best stories",
@@ -175,10 +177,7 @@ const fn is_xml(character: char) -> bool {
 
 /// The link of a story in plain ASCII, or the address of its thread.
 fn target(line: &NewsLine, thread: &str) -> String {
-    line.news
-        .link()
-        .and_then(|_| url::Url::parse(&line.news.url).ok())
-        .map_or_else(|| thread.to_owned(), String::from)
+    NewsUrl::parse_imported(&line.news.url).map_or_else(|_| thread.to_owned(), |url| url.ascii())
 }
 
 fn author(line: &NewsLine) -> &str {

@@ -10,6 +10,7 @@ use std::path::Path;
 use tidings_domain::imports::{imported_topics, mend_encoding};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::limits::MAX_IMPORTED_TITLE;
+use tidings_domain::values::text::is_unprintable;
 use tidings_domain::values::topic::Topics;
 use tidings_domain::values::urls::NewsUrl;
 
@@ -142,12 +143,12 @@ fn parse(
     if title.chars().count() > MAX_IMPORTED_TITLE {
         bail!("the title is too long ({MAX_IMPORTED_TITLE} characters at most)");
     }
-    if title.chars().any(char::is_control) {
+    if title.contains(is_unprintable) {
         bail!("the title contains a control character");
     }
     let url = match mended_url {
         empty if empty.is_empty() => None,
-        url => Some(NewsUrl::parse(&url).with_context(|| format!("url {:?}", shortened(&url)))?),
+        url => Some(NewsUrl::parse_imported(&url).with_context(|| format!("url {:?}", shortened(&url)))?),
     };
     let points = match columns.points.map(text) {
         None | Some("") => 1,

@@ -9,9 +9,10 @@ use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
-use crate::values::clock::Timestamp;
+use crate::values::clock::{DecimalSeconds, Timestamp};
 use crate::values::ids::{NewsId, UserId};
-use crate::values::topic::{Topic, TopicChoice, Topics};
+use crate::values::text::printable;
+use crate::values::topic::{Topic, Topics};
 use crate::values::urls::NewsUrl;
 use std::time::Duration;
 use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Query};
@@ -44,7 +45,7 @@ pub struct Article {
     pub link: String,
     /// Who posted it, as `user:<id>`.
     pub poster: String,
-    /// When it was posted.
+    /// When it was posted. Other programs store a fraction of a second, which is not kept.
     pub time: Timestamp,
     /// The votes that count.
     pub votes: i64,
@@ -57,10 +58,10 @@ impl Article {
     pub(crate) fn from_hash(id: NewsId, hash: &Hash) -> Option<Self> {
         let fields = StoredFields::new(hash, || keys::article(id));
         Some(Self {
-            title: fields.text("title")?.to_owned(),
+            title: printable(fields.text("title")?.to_owned()),
             link: fields.text("link")?.to_owned(),
             poster: fields.text("poster")?.to_owned(),
-            time: Timestamp(fields.read("time")?),
+            time: fields.read::<DecimalSeconds>("time")?.0,
             votes: fields.read("votes")?,
         })
     }
@@ -69,7 +70,7 @@ impl Article {
     pub(crate) fn of(site: &Site, news: &News, votes: i64) -> Self {
         Self {
             title: news.title.clone(),
-            link: link(site, news.id, NewsUrl::parse(&news.url).ok().as_ref()),
+            link: link(site, news.id, NewsUrl::parse_imported(&news.url).ok().as_ref()),
             poster: keys::user(news.user_id),
             time: news.ctime,
             votes,
@@ -160,8 +161,7 @@ impl Placed {
 
 /// The lists of a topic, by score and by time.
 pub(crate) fn lists_of(topic: &Topic) -> [String; 2] {
-    let topics = TopicChoice::from(topic.clone()).to_string();
-    [keys::articles_of_topics_by_score(&topics), keys::articles_of_topics_by_time(&topics)]
+    [keys::articles_of_topic_by_score(topic), keys::articles_of_topic_by_time(topic)]
 }
 
 /// A pending read: whether a news item has an article.

@@ -1,23 +1,23 @@
 //! Lists of articles: the best, the newest, and by topic.
 //!
-//! The two lists of all articles are always exact. A list of topics is derived
-//! from the groups of its topics and one of the two. It expires after
-//! [`TOPIC_LIST_SECONDS`]; the next reader builds it again.
+//! The two lists of all articles are always exact. The list of a topic is stored for a
+//! minute ([`topic_lists`]), and lists of several topics are made of those of the single
+//! topics ([`combinations`]).
 
+use super::{combinations, topic_lists};
 use crate::accounts::visit::Visit;
 use crate::articles::article::Article;
-use crate::error::{Error, Refusal};
+use crate::error::Error;
+use crate::fields;
 use crate::keys;
-use crate::news::lines::{self, ItemsRead, ListedItem, NewsLine};
-use crate::site::Site;
+use crate::news::lines::{self, ItemsRead, NewsLine};
 use crate::values::ids::NewsId;
-use crate::values::limits::{ARTICLES_PER_PAGE, MAX_PAGE_NUMBER, TOPIC_LIST_SECONDS};
+use crate::values::limits::{ARTICLES_PER_PAGE, MAX_PAGE_NUMBER};
 use crate::values::topic::{Topic, TopicChoice};
-use std::time::Duration;
-use tidings_keyspace::{Batch, Order, Query, Reads, Selection};
+use tidings_keyspace::{Order, Query, Reads};
 
 /// What a list of articles is ordered by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ArticleOrder {
     /// By article score, the best first.
     Score,
@@ -27,18 +27,18 @@ pub enum ArticleOrder {
 
 impl ArticleOrder {
     /// The list of all articles in this order.
-    const fn all(self) -> &'static str {
+    pub(super) const fn all(self) -> &'static str {
         match self {
             Self::Score => keys::ARTICLES_BY_SCORE,
             Self::Time => keys::ARTICLES_BY_TIME,
         }
     }
 
-    /// The list of some topics in this order.
-    fn of(self, topics: &TopicChoice) -> String {
+    /// The list of a topic in this order.
+    pub(super) fn of(self, topic: &Topic) -> String {
         match self {
-            Self::Score => keys::articles_of_topics_by_score(&topics.to_string()),
-            Self::Time => keys::articles_of_topics_by_time(&topics.to_string()),
+            Self::Score => keys::articles_of_topic_by_score(topic),
+            Self::Time => keys::articles_of_topic_by_time(topic),
         }
     }
 }
@@ -87,8 +87,10 @@ impl std::str::FromStr for PageNumber {
 /// An article as it is listed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArticleLine {
-    /// Its news item.
-    pub line: NewsLine,
+    /// Its number, and that of its news item.
+    pub id: NewsId,
+    /// Its news item; `None` for an article that a program written for the book has posted.
+    pub line: Option<NewsLine>,
     /// The article.
     pub article: Article,
     /// Its score now.
@@ -113,97 +115,55 @@ pub async fn all(visit: &mut Visit, order: ArticleOrder, page: PageNumber) -> Re
     let range = query.sorted_range(order.all(), Order::Descending, page.start(), ARTICLES_PER_PAGE);
     let total = query.sorted_count(order.all());
     let mut answers = visit.run(query).await?;
-    let names = answers.take(range).into_iter().map(|(name, _)| name).collect();
+    let ids = ids(answers.take(range).iter(), order.all());
     let total = answers.take(total);
-    Ok(ArticlePage { lines: read_lines(visit, names).await?, total })
+    Ok(ArticlePage { lines: read_lines(visit, ids).await?, total })
 }
 
-/// A page of the articles of some topics. Rounds: 3; 5 where the list has to
-/// be built.
+/// A page of the articles of some topics. The list of several topics has an end: see
+/// [`combinations`]. Rounds: 3, and 1 for all of several large topics; 2 more where the list of
+/// a topic has to be built, and 1 for each further one.
+///
+/// Votes change the order of articles while a list is stored. The stored order decides which
+/// articles are on a page; the current scores decide their order there. So until a list is
+/// built again, every article is on exactly one page.
 ///
 /// # Errors
-/// [`Refusal::NoSuchTopic`], or the store's.
+/// [`Refusal::NoSuchTopic`](crate::error::Refusal::NoSuchTopic), or the store's.
 pub async fn of_topics(
     visit: &mut Visit,
     topics: &TopicChoice,
     order: ArticleOrder,
     page: PageNumber,
 ) -> Result<ArticlePage, Error> {
-    let mut list = read_list(visit, topics, order, page).await?;
-    if !list.is_built {
-        build(visit.site(), topics, order).await?;
-        list = read_list(visit, topics, order, page).await?;
-    }
-    let mut lines = read_lines(visit, list.names).await?;
-    if order == ArticleOrder::Score {
-        // The stored order may be a little old, but the scores are current.
-        lines.sort_by(|left, right| {
-            right.score.total_cmp(&left.score).then_with(|| right.line.news.id.cmp(&left.line.news.id))
-        });
-    }
-    Ok(ArticlePage { lines, total: list.total })
-}
-
-/// A page of a list of topics as stored.
-struct TopicListPage {
-    names: Vec<String>,
-    total: u64,
-    is_built: bool,
-}
-
-async fn read_list(
-    visit: &mut Visit,
-    topics: &TopicChoice,
-    order: ArticleOrder,
-    page: PageNumber,
-) -> Result<TopicListPage, Error> {
-    let key = order.of(topics);
-    let mut query = Query::new();
-    let known = query.scores(keys::TOPICS, topics.topics().iter().map(Topic::as_str));
-    let range = query.sorted_range(&key, Order::Descending, page.start(), ARTICLES_PER_PAGE);
-    let total = query.sorted_count(&key);
-    let built = query.string(keys::built(&key));
-    let mut answers = visit.run(query).await?;
-    let known = answers.take(known);
-    if let Some((unknown, _)) = topics.topics().iter().zip(known).find(|(_, articles)| articles.is_none()) {
-        return Err(Refusal::NoSuchTopic(unknown.to_string()).into());
-    }
-    let total = answers.take(total);
-    Ok(TopicListPage {
-        names: answers.take(range).into_iter().map(|(name, _)| name).collect(),
-        total,
-        // A program written for the book builds lists without our mark.
-        is_built: total > 0 || answers.take(built).is_some(),
-    })
-}
-
-/// Builds a list of topics, unless another reader has just done so. Lists are built one at a
-/// time, so that other actions come in between. Rounds: 1.
-async fn build(site: &Site, topics: &TopicChoice, order: ArticleOrder) -> Result<(), Error> {
-    let key = order.of(topics);
-    let built = keys::built(&key);
-    let life = Duration::from_secs(TOPIC_LIST_SECONDS);
-    let mut batch = Batch::new();
-    batch.key_absent(&key);
-    batch.key_absent(&built);
-    let selection = Selection {
-        scores: order.all().to_owned(),
-        sets: topics.topics().iter().map(keys::group).collect(),
-        within: topics.within(),
+    let (ids, total) = if topics.single().is_some() {
+        let part = (page.start(), ARTICLES_PER_PAGE);
+        let lists = topic_lists::read(visit, topics.topics(), order, part).await?;
+        let names = lists.iter().flat_map(|list| &list.entries);
+        (ids(names, order.all()), lists.iter().map(|list| list.total).sum())
+    } else {
+        let list = combinations::list(visit, topics, order).await?;
+        let [start, count] =
+            [page.start(), ARTICLES_PER_PAGE].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+        let total = u64::try_from(list.len()).unwrap_or(u64::MAX);
+        (list.iter().skip(start).take(count).copied().collect(), total)
     };
-    batch.sorted_store(&key, selection);
-    batch.expire(key, life);
-    batch.set_expiring(built, "1", life);
-    let _turn = site.building.lock().await;
-    site.apply(batch).await?;
-    Ok(())
+    let mut lines = read_lines(visit, ids).await?;
+    if order == ArticleOrder::Score {
+        lines.sort_by(|left, right| right.score.total_cmp(&left.score).then_with(|| right.id.cmp(&left.id)));
+    }
+    Ok(ArticlePage { lines, total })
 }
 
-/// Reads articles by their names, in the order given, without those that are missing or
-/// deleted. Rounds: 2.
-async fn read_lines(visit: &mut Visit, names: Vec<String>) -> Result<Vec<ArticleLine>, Error> {
+/// The numbers of the articles in a list of names and scores, which was made of `key`.
+fn ids<'a>(entries: impl Iterator<Item = &'a (String, f64)>, key: &str) -> Vec<NewsId> {
+    fields::members(entries, key, |(name, _)| keys::news_of_article(name))
+}
+
+/// Reads articles in the order given, without those that are missing or whose news are
+/// deleted. An article without a news item is another program's. Rounds: 2.
+async fn read_lines(visit: &mut Visit, ids: Vec<NewsId>) -> Result<Vec<ArticleLine>, Error> {
     let mut query = Query::new();
-    let ids: Vec<NewsId> = names.iter().filter_map(|name| keys::news_of_article(name)).collect();
     let scores = query.scores(keys::ARTICLES_BY_SCORE, ids.iter().map(|id| keys::article(*id)));
     let articles: Vec<_> = ids.iter().map(|id| query.hash(keys::article(*id))).collect();
     let items = ItemsRead::ask(&visit.shared(), &mut query, &ids);
@@ -211,15 +171,25 @@ async fn read_lines(visit: &mut Visit, names: Vec<String>) -> Result<Vec<Article
     let scores = answers.take(scores);
     let article = |(id, hash): (&NewsId, _)| Article::from_hash(*id, &answers.take(hash));
     let articles: Vec<_> = ids.iter().zip(articles).map(article).collect();
-    let listed = items.take(&mut answers, &mut Reads::default()).into_iter().zip(articles).zip(scores);
-    let listed = listed.filter_map(|((item, article), score)| {
-        let (item, article) = (item.filter(|item| !item.news().deleted)?, article?);
+    let found = items.take(&mut answers, &mut Reads::default());
+    let (mut lines, mut items) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
+    for (((id, item), article), score) in ids.into_iter().zip(found).zip(articles).zip(scores) {
+        let Some(article) = article else {
+            continue;
+        };
+        if item.as_ref().is_some_and(|item| item.news().deleted) {
+            continue;
+        }
         let score = score.unwrap_or_else(|| article.score());
-        Some((item, (article, score)))
-    });
-    let (items, articles): (Vec<ListedItem>, Vec<_>) = listed.unzip();
-    let lines = lines::complete(visit, items).await?.into_iter().zip(articles);
-    Ok(lines.map(|(line, (article, score))| ArticleLine { line, article, score }).collect())
+        lines.push((item.is_some(), ArticleLine { id, line: None, article, score }));
+        items.extend(item);
+    }
+    let mut completed = lines::complete(visit, items).await?.into_iter();
+    let complete = |(has_news, line): (bool, ArticleLine)| {
+        let news = if has_news { completed.next() } else { None };
+        ArticleLine { line: news, ..line }
+    };
+    Ok(lines.into_iter().map(complete).collect())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use crate::action::Decision;
 use crate::articles::article::{Article, OPEN_SECONDS, open_for};
+use crate::articles::ids::raise_article_count;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -39,7 +40,8 @@ impl<'a> NewsWalk<'a> {
         Self { site, now, repair, start: 0, named: BTreeSet::new() }
     }
 
-    /// Checks the next items; `None` after the last. Rounds: 3, and some for each item
+    /// Checks the next items; `None` after the last. A repair then raises the counter of
+    /// articles to that of stories. Rounds: 3, and some for each item
     /// that is repaired.
     ///
     /// # Errors
@@ -49,6 +51,10 @@ impl<'a> NewsWalk<'a> {
         let ids = query.sorted_range(keys::NEWS_CRON, Order::Ascending, self.start, ARTICLE_CHECK_CHUNK);
         let ids = self.site.store.query(query).await?.take(ids);
         if ids.is_empty() {
+            if self.repair {
+                // The articles that were made have the numbers of stories.
+                raise_article_count(self.site).await?;
+            }
             return Ok(None);
         }
         self.start += ARTICLE_CHECK_CHUNK;
@@ -74,7 +80,8 @@ impl<'a> NewsWalk<'a> {
 /// An item and its article as stored.
 struct State {
     news: News,
-    /// The item's counter of votes up, to notice new votes.
+    /// The item's title and its counter of votes up as stored, to notice changes.
+    stored_title: Option<String>,
     stored_up: Option<String>,
     hash: Hash,
     by_time: Option<f64>,
@@ -92,6 +99,7 @@ struct State {
 /// Pending reads of one item and its article.
 struct StateRead {
     news: News,
+    stored_title: Option<String>,
     stored_up: Option<String>,
     hash: Handle<Hash>,
     by_time: Handle<Vec<Option<f64>>>,
@@ -117,6 +125,7 @@ async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<
         let name = keys::article(news.id);
         let week = Timestamp(news.ctime.0.saturating_add(OPEN_SECONDS)).as_score().next_down();
         reads.push(StateRead {
+            stored_title: hash.get("title").map(str::to_owned),
             stored_up: hash.get("up").map(str::to_owned),
             hash: query.hash(&name),
             by_time: query.scores(keys::ARTICLES_BY_TIME, [name.as_str()]),
@@ -136,6 +145,7 @@ async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<
     Ok(reads
         .into_iter()
         .map(|read| State {
+            stored_title: read.stored_title,
             stored_up: read.stored_up,
             hash: answers.take(read.hash),
             by_time: fields::only(answers.take(read.by_time)),
@@ -206,7 +216,7 @@ impl State {
         let mut batch = Batch::new();
         batch.field_absent(&news_key, "del");
         let demanded = [
-            (&news_key, "title", Some(&self.news.title)),
+            (&news_key, "title", self.stored_title.as_ref()),
             (&news_key, "url", Some(&self.news.url)),
             (&news_key, "up", self.stored_up.as_ref()),
             (&news_key, "topics", self.news.stored_topics.as_ref()),
@@ -269,7 +279,9 @@ async fn repair_article(site: &Site, now: Timestamp, state: State) -> Result<boo
     .await
 }
 
-/// Finds articles whose news are not listed, and with `repair` removes them.
+/// Finds articles whose news are deleted, and names of articles that do not exist, and with
+/// `repair` removes them. A whole article that has no news item is another program's, and
+/// stays.
 ///
 /// # Errors
 /// When the store fails.
@@ -286,9 +298,9 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Err
             }
             start += ARTICLE_CHECK_CHUNK;
             let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
-            let listed = are_listed(site, &names).await?;
-            let gone = names.into_iter().zip(listed).filter(|(_, listed)| !listed).map(|(name, _)| name);
-            orphans.extend(gone);
+            let found = find_owners(site, &names).await?;
+            let gone = names.into_iter().zip(found).filter(|(_, owner)| *owner == Owner::Nobody);
+            orphans.extend(gone.map(|(name, _)| name));
         }
     }
     let mut found = CheckReport::default();
@@ -308,18 +320,39 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Err
     Ok(found)
 }
 
-/// Whether each article's news item exists and is not deleted. Rounds: 1.
-async fn are_listed(site: &Site, names: &[String]) -> Result<Vec<bool>, Error> {
+/// What an article belongs to.
+#[derive(Debug, Clone, PartialEq)]
+enum Owner {
+    /// A news item that is not deleted.
+    News(Box<News>),
+    /// Another program, which has posted it without a news item.
+    OtherProgram,
+    /// Nothing: its news item is deleted, or it does not exist.
+    Nobody,
+}
+
+/// What each article belongs to. Rounds: 1.
+async fn find_owners(site: &Site, names: &[String]) -> Result<Vec<Owner>, Error> {
     let mut query = Query::new();
-    let reads: Vec<_> = names
-        .iter()
-        .map(|name| keys::news_of_article(name).map(|id| query.hash_fields(keys::news(id), ["id", "del"])))
-        .collect();
+    let mut read = |name| {
+        let id = keys::news_of_article(name)?;
+        Some((id, query.hash(keys::news(id)), query.hash(keys::article(id))))
+    };
+    let reads: Vec<_> = names.iter().map(|name| read(name)).collect();
     let mut answers = site.store.query(query).await?;
-    Ok(reads
-        .into_iter()
-        .map(|read| read.is_some_and(|read| matches!(answers.take(read).as_slice(), [Some(_), None])))
-        .collect())
+    let mut owner = |read| {
+        let Some((id, news, article)) = read else {
+            return Owner::Nobody;
+        };
+        let (news, article) = (answers.take(news), answers.take(article));
+        match News::from_hash(&news) {
+            Some(news) if news.deleted => Owner::Nobody,
+            Some(news) => Owner::News(Box::new(news)),
+            None if news.is_empty() && Article::from_hash(id, &article).is_some() => Owner::OtherProgram,
+            None => Owner::Nobody,
+        }
+    };
+    Ok(reads.into_iter().map(&mut owner).collect())
 }
 
 /// Compares the groups of topics with the topics of news, and the counts of articles with
@@ -352,22 +385,21 @@ pub async fn check_topics(site: &Site, named: BTreeSet<Topic>, repair: bool) -> 
     Ok(found)
 }
 
-/// The members of a topic's group whose news do not have the topic.
+/// The members of a topic's group that should not be in it: news without the topic, and
+/// names of nothing.
 async fn strangers_in(site: &Site, topic: &Topic) -> Result<Vec<String>, Error> {
     let mut query = Query::new();
     let members = query.members(keys::group(topic));
     let members = site.store.query(query).await?.take(members);
     let mut strangers = Vec::new();
     for names in members.chunks(usize::try_from(ARTICLE_CHECK_CHUNK).unwrap_or(usize::MAX)) {
-        let mut query = Query::new();
-        let reads: Vec<_> = names
-            .iter()
-            .map(|name| keys::news_of_article(name).map(|id| query.hash(keys::news(id))))
-            .collect();
-        let mut answers = site.store.query(query).await?;
-        for (name, read) in names.iter().zip(reads) {
-            let news = read.and_then(|read| News::from_hash(&answers.take(read)));
-            if !news.is_some_and(|news| !news.deleted && news.topics.contains(topic)) {
+        for (name, owner) in names.iter().zip(find_owners(site, names).await?) {
+            let belongs = match owner {
+                Owner::News(news) => news.topics.contains(topic),
+                Owner::OtherProgram => true,
+                Owner::Nobody => false,
+            };
+            if !belongs {
                 strangers.push(name.clone());
             }
         }

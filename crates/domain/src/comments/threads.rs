@@ -10,6 +10,7 @@ use crate::news::lines::{self, ItemsRead, NewsLine, SummariesRead};
 use crate::news::voters::OwnVotesRead;
 use crate::site::Applied;
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
+use crate::values::text::printable;
 use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -225,7 +226,7 @@ const TITLE: [&str; 2] = ["title", "del"];
 
 fn title_of(fields: Vec<Option<String>>) -> Option<String> {
     match <[Option<String>; 2]>::try_from(fields) {
-        Ok([title, None]) => title,
+        Ok([title, None]) => title.map(printable),
         _ => None,
     }
 }

@@ -9,6 +9,7 @@ use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::ranking;
 use crate::values::rules::RankingRules;
+use crate::values::text::printable;
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use std::sync::OnceLock;
@@ -24,6 +25,18 @@ pub struct Link {
     pub host: String,
     /// The host as a site, if it is one that can be voted on.
     pub site: Option<Hostname>,
+    /// The address for a link, where it differs from the stored URL.
+    safe_address: Option<Box<str>>,
+}
+
+impl Link {
+    /// Where a stored URL links to; `None` if it is not an http(s) URL.
+    fn of(url: &str) -> Option<Self> {
+        let parsed = NewsUrl::parse_imported(url).ok()?;
+        let (host, address) = (parsed.host(), parsed.address());
+        let safe_address = (address != url).then(|| address.into());
+        Some(Self { site: Hostname::parse(&host).ok(), host, safe_address })
+    }
 }
 
 /// A news item.
@@ -31,7 +44,7 @@ pub struct Link {
 pub struct News {
     /// The item's number.
     pub id: NewsId,
-    /// The title, plain text.
+    /// The title, plain text that can be in any document.
     pub title: String,
     /// The URL as it was sent, or `text://` and the text.
     pub url: String,
@@ -75,7 +88,7 @@ impl News {
         let key = || keys::news(id);
         Some(Self {
             id,
-            title: title.unwrap_or_default(),
+            title: printable(title.unwrap_or_default()),
             url: url.unwrap_or_default(),
             user_id: fields::read(user_id.as_deref(), key, "user_id")?,
             ctime: Timestamp(fields::read(ctime.as_deref(), key, "ctime").unwrap_or(0)),
@@ -112,11 +125,13 @@ impl News {
     /// Where the item links to: an http(s) URL; `None` for a text item.
     #[must_use]
     pub fn link(&self) -> Option<&Link> {
-        let link = self.link.get_or_init(|| {
-            let host = NewsUrl::parse(&self.url).ok()?.host();
-            Some(Link { site: Hostname::parse(&host).ok(), host })
-        });
-        link.as_ref()
+        self.link.get_or_init(|| Link::of(&self.url)).as_ref()
+    }
+
+    /// The address of the link, safe in `href`; `None` for a text item.
+    #[must_use]
+    pub fn link_address(&self) -> Option<&str> {
+        self.link().map(|link| link.safe_address.as_deref().unwrap_or(&self.url))
     }
 
     /// The site that the item links to, if it is one that can be voted on.
@@ -165,7 +180,7 @@ impl News {
 
 /// The site that a stored URL links to.
 pub(crate) fn linked_site(url: &str) -> Option<Hostname> {
-    Hostname::parse(&NewsUrl::parse(url).ok()?.host()).ok()
+    Hostname::parse(&NewsUrl::parse_imported(url).ok()?.host()).ok()
 }
 
 /// A vote up or down.

@@ -4,6 +4,7 @@ use super::lines::{self, ListedItem, NewsLine, NewsSummary};
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::news::ranks::{self, RankEntry, RankWindow};
 use crate::news::voters;
@@ -63,8 +64,8 @@ async fn read_places(
     let total = query.track(total);
     let mut answers = visit.run(query).await?;
     let places = answers.take_tracked(places).collect_into(reads);
-    let places = places.into_iter().filter_map(|(id, score)| Some((id.parse().ok()?, score)));
-    Ok((places.collect(), answers.take_tracked(total).collect_into(reads)))
+    let places = fields::members(places, key, |(id, score)| Some((id.parse().ok()?, score)));
+    Ok((places, answers.take_tracked(total).collect_into(reads)))
 }
 
 fn ids(places: &[RankEntry]) -> Vec<NewsId> {
@@ -207,7 +208,7 @@ pub(crate) async fn of_host<T>(
     let total = query.sorted_count(&key);
     let mut answers = visit.run(query).await?;
     let taken = take(&mut answers);
-    let ids: Vec<NewsId> = answers.take(ids).into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
+    let ids: Vec<NewsId> = fields::members(answers.take(ids), &key, |(id, _)| id.parse().ok());
     let total = answers.take(total);
     let items = lines::find(&mut visit.shared(), &ids, &mut Reads::default()).await?;
     Ok((taken, NewsPage { lines: lines::complete(visit, items).await?, total }))

@@ -11,12 +11,13 @@ use crate::site::Site;
 use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live;
-use crate::values::clock::Moment;
+use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MAX_MENTIONS, MENTIONS_SIZE};
 use crate::values::mentions;
 use crate::values::text::{Title, TweetText};
 use std::collections::HashMap;
+use std::str::FromStr;
 use tidings_keyspace::{Batch, CheckId, Handle, Hash, Query};
 
 /// The field of a user that counts changes of the user's own timeline. An action that copies
@@ -38,6 +39,17 @@ pub struct Tweet {
     pub news_id: Option<NewsId>,
 }
 
+/// A stored time with a fraction. Infinity, which other programs can store, is not a time.
+struct FiniteSeconds(f64);
+
+impl FromStr for FiniteSeconds {
+    type Err = NotSeconds;
+
+    fn from_str(text: &str) -> Result<Self, NotSeconds> {
+        text.parse().ok().filter(|time: &f64| time.is_finite()).map(Self).ok_or(NotSeconds)
+    }
+}
+
 impl Tweet {
     /// Reads a tweet; `None` when the hash is absent or not a tweet.
     #[must_use]
@@ -46,7 +58,7 @@ impl Tweet {
         Some(Self {
             id,
             text: fields.text("text")?.to_owned(),
-            created_at: fields.read("created_at").filter(|time: &f64| time.is_finite()).unwrap_or(0.0),
+            created_at: fields.read::<FiniteSeconds>("created_at").map_or(0.0, |time| time.0),
             user_id: fields.read("user_id")?,
             news_id: fields.read("news_id"),
         })

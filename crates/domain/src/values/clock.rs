@@ -5,6 +5,9 @@ use std::fmt;
 use std::str::FromStr;
 use tidings_keyspace::EngineClock;
 
+/// The end of the times with a fraction that can be read, in seconds: far beyond any date.
+const MOST_DECIMAL_SECONDS: f64 = 1e15;
+
 /// A point in time, in whole seconds since 1970 (UTC).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(transparent)]
@@ -57,6 +60,34 @@ impl Moment {
     }
 }
 
+/// A time in seconds as any program stores it: possibly with a fraction, which is dropped.
+/// Python's `time.time()` has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecimalSeconds(pub Timestamp);
+
+/// The text is not a number of seconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a time in seconds")]
+pub struct NotSeconds;
+
+impl FromStr for DecimalSeconds {
+    type Err = NotSeconds;
+
+    fn from_str(text: &str) -> Result<Self, NotSeconds> {
+        if let Ok(seconds) = text.parse() {
+            return Ok(Self(seconds));
+        }
+        let seconds: f64 = text.parse().map_err(|_| NotSeconds)?;
+        // Also false for infinity and for what is not a number.
+        if !(0.0..MOST_DECIMAL_SECONDS).contains(&seconds) {
+            return Err(NotSeconds);
+        }
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let whole = seconds as u64;
+        Ok(Self(Timestamp(whole)))
+    }
+}
+
 impl fmt::Display for Moment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_score().fmt(formatter)
@@ -91,5 +122,20 @@ mod tests {
             assert_eq!(text.parse(), Ok(moment.as_score()));
         }
         assert_eq!(Moment(1_999).timestamp(), Timestamp(1));
+    }
+
+    #[test]
+    fn seconds_may_have_a_fraction() {
+        for (text, seconds) in [
+            ("1795317575", 1_795_317_575),
+            ("1795317575.25", 1_795_317_575),
+            ("1.795317575e9", 1_795_317_575),
+            ("0.99", 0),
+        ] {
+            assert_eq!(text.parse(), Ok(DecimalSeconds(Timestamp(seconds))), "{text}");
+        }
+        for text in ["", "x", "-1", "-0.5", "inf", "NaN", "1e15", "1e300", "1.2.3"] {
+            assert_eq!(text.parse::<DecimalSeconds>(), Err(NotSeconds), "{text}");
+        }
     }
 }

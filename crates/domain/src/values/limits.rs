@@ -13,6 +13,9 @@ pub const MAX_TITLE: usize = 80;
 pub const MAX_IMPORTED_TITLE: usize = 300;
 /// The most characters in the URL of a news item.
 pub const MAX_URL: usize = 2048;
+/// The most bytes of a stored URL that is linked. Imported URLs may be longer than those that
+/// people type here. A URL of [`MAX_URL`] characters never has more bytes than this.
+pub const MAX_STORED_URL_BYTES: usize = 8_192;
 /// The most characters in the text of a news item.
 pub const MAX_TEXT: usize = 4096;
 /// The most characters in a comment.
@@ -120,8 +123,15 @@ pub const AUDIT_LINES: u64 = 50;
 pub const TOP_READ_AHEAD: u64 = 70;
 /// Draws for a random item before the latest item is used.
 pub const RANDOM_DRAWS: usize = 16;
-/// Seconds for which a list of topics is stored before it is built again.
+/// Seconds for which the list of a topic is stored before it is built again.
 pub const TOPIC_LIST_SECONDS: u64 = 60;
+/// Articles in the list of any of several topics: the first ones of each topic's own list
+/// are merged, this many of each.
+pub const MAX_UNITED_ARTICLES: u64 = 1_000;
+/// The most look-ups that find the articles that are in all of several topics. The
+/// candidates are the first articles of the smallest topic, and each of them is looked up in
+/// all other topics: 2,000 candidates for two topics, 500 for five.
+pub const MAX_TOPIC_LOOKUPS: u64 = 2_000;
 /// Attempts to fill a page of a timeline when tweets that were read cannot be shown,
 /// before the page stays short.
 pub const TIMELINE_REFILLS: usize = 8;

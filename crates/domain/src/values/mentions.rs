@@ -2,14 +2,19 @@
 
 use crate::values::limits::{USERNAME_MAX, USERNAME_MIN};
 use linkify::{LinkFinder, LinkKind};
+use std::borrow::Cow;
 use url::Url;
+
+/// What a host begins with that is a link without a scheme.
+const WWW: &str = "www.";
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// Plain text.
     Text(&'a str),
-    /// An http or https URL.
+    /// An http or https URL, or a host that begins with `www.` and what follows it: see
+    /// [`link_address`].
     Link(&'a str),
     /// The name of an `@name`, without the `@`. There may be no such
     /// user.
@@ -37,12 +42,13 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
 #[must_use]
 pub fn text_and_links(text: &str) -> Vec<Piece<'_>> {
     let mut finder = LinkFinder::new();
-    finder.kinds(&[LinkKind::Url]);
+    let has_www = text.as_bytes().windows(WWW.len()).any(|start| start.eq_ignore_ascii_case(WWW.as_bytes()));
+    finder.kinds(&[LinkKind::Url]).url_must_have_scheme(!has_www);
     let mut pieces = Vec::new();
     // Neighbouring spans that are no links are one text: a mention's
     // surroundings must be seen.
     let mut start = 0;
-    for link in finder.links(text).filter(|link| is_web_address(link.as_str())) {
+    for link in finder.links(text).filter(|link| is_web_address(&link_address(link.as_str()))) {
         push_text(text, start, link.start(), &mut pieces);
         pieces.push(Piece::Link(link.as_str()));
         start = link.end();
@@ -51,8 +57,19 @@ pub fn text_and_links(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Whether a browser would open it: the finder also knows other schemes, and
-/// hosts that no browser accepts.
+/// The address that a link of a text leads to. One without a scheme, which begins with
+/// `www.`, leads to the `http` address, as in the original; sites that have `https` redirect.
+#[must_use]
+pub fn link_address(link: &str) -> Cow<'_, str> {
+    if link.get(..WWW.len()).is_some_and(|start| start.eq_ignore_ascii_case(WWW)) {
+        Cow::Owned(format!("http://{link}"))
+    } else {
+        Cow::Borrowed(link)
+    }
+}
+
+/// Whether a browser would open it: the finder also knows other schemes, hosts without any,
+/// and hosts that no browser accepts.
 fn is_web_address(link: &str) -> bool {
     Url::parse(link).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| !host.is_empty())
@@ -141,9 +158,34 @@ mod tests {
         assert_eq!(names(&format!("@{} @{}", "a".repeat(32), "b".repeat(33))), ["a".repeat(32)]);
     }
 
+    #[test]
+    fn hosts_that_begin_with_www_are_links() {
+        let links = |text| {
+            let pieces = pieces(text);
+            let link = |piece| match piece {
+                Piece::Link(link) => Some(link),
+                _ => None,
+            };
+            pieces.into_iter().filter_map(link).collect::<Vec<_>>()
+        };
+        for (text, expected) in [
+            ("www.example.com", vec!["www.example.com"]),
+            ("see www.example.com/a?b=c#d.", vec!["www.example.com/a?b=c#d"]),
+            ("(WWW.Example.com)", vec!["WWW.Example.com"]),
+            ("http://www.example.com www.a.com", vec!["http://www.example.com", "www.a.com"]),
+            ("www.a.com:8080/x, www.b.com", vec!["www.a.com:8080/x", "www.b.com"]),
+            ("example.com a.www.example.com bob@www.example.com", vec![]),
+            ("www www. www.. xwww.example.com", vec![]),
+        ] {
+            assert_eq!(links(text), expected, "{text}");
+        }
+        assert_eq!(link_address("Www.a.com/b"), "http://Www.a.com/b");
+        assert_eq!(link_address("https://www.a.com"), "https://www.a.com");
+    }
+
     proptest! {
         #[test]
-        fn the_pieces_are_the_text(text in "[a@ .:/h\\-éB1\n]{0,40}") {
+        fn the_pieces_are_the_text(text in "[a@ w.:/h\\-éB1\n]{0,40}") {
             let whole: String = pieces(&text).into_iter().map(|piece| match piece {
                 Piece::Text(text) | Piece::Link(text) => text.to_owned(),
                 Piece::Mention(name) => format!("@{name}"),

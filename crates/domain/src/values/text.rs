@@ -119,7 +119,7 @@ impl Title {
     pub fn parse(input: &str) -> Result<Self, InputError> {
         const FIELD: &str = "title";
         let title = input.trim();
-        refuse_characters(FIELD, title, |c| c.is_control() || is_line_separator(c) || turns_direction(c))?;
+        refuse_characters(FIELD, title, |c| is_unprintable(c) || is_line_separator(c) || turns_direction(c))?;
         if !title.chars().any(is_visible) {
             return Err(InputError::Empty { field: FIELD });
         }
@@ -231,7 +231,7 @@ impl FullName {
     pub fn parse(input: &str) -> Result<Self, InputError> {
         const FIELD: &str = "fullname";
         let name = input.trim();
-        refuse_characters(FIELD, name, |c| c.is_control() || is_line_separator(c) || turns_direction(c))?;
+        refuse_characters(FIELD, name, |c| is_unprintable(c) || is_line_separator(c) || turns_direction(c))?;
         refuse_longer(FIELD, name, MAX_FULL_NAME)?;
         // An invisible name counts as none.
         Ok(Self(if name.chars().any(is_visible) { name.to_owned() } else { String::new() }))
@@ -361,7 +361,7 @@ shown_as_text!(Title, Body, About, Username, Email, TweetText, FullName);
 /// Text of several lines: trimmed, with all line breaks changed to `\n`.
 fn lines(field: &'static str, input: &str, most: usize, least: usize) -> Result<String, InputError> {
     let text = input.trim().replace("\r\n", "\n").replace('\r', "\n");
-    refuse_characters(field, &text, |c| c.is_control() && c != '\n' && c != '\t')?;
+    refuse_characters(field, &text, |c| is_unprintable(c) && c != '\n' && c != '\t')?;
     if least > 0 && !text.chars().any(is_visible) {
         return Err(InputError::Empty { field });
     }
@@ -392,6 +392,23 @@ fn refuse_shorter(field: &'static str, text: &str, least: usize) -> Result<(), I
 /// The plain marks U+200E and U+200F are not among them: Arabic and Hebrew need them.
 pub(crate) fn turns_direction(character: char) -> bool {
     matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a character must not be in any document: a control character, or one of the two
+/// noncharacters that XML forbids.
+#[must_use]
+pub fn is_unprintable(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{FFFE}' | '\u{FFFF}')
+}
+
+/// A stored line of text, such as an imported title, without what must not be in any
+/// document.
+#[must_use]
+pub fn printable(text: String) -> String {
+    if !text.contains(is_unprintable) {
+        return text;
+    }
+    text.replace(is_unprintable, "")
 }
 
 fn is_line_separator(character: char) -> bool {
@@ -444,6 +461,9 @@ mod tests {
             ("a\u{0}b", Err("your title contains a control character (U+0000). Remove it")),
             ("a\nb", Err("your title contains a control character (U+000A). Remove it")),
             ("a\u{85}b", Err("your title contains a control character (U+0085). Remove it")),
+            ("a\u{FFFE}b", Err("your title contains a control character (U+FFFE). Remove it")),
+            ("a\u{FFFF}b", Err("your title contains a control character (U+FFFF). Remove it")),
+            ("a\u{FFFD}b", Ok("a\u{FFFD}b")),
             ("a\u{2028}b", Err("your title contains a control character (U+2028). Remove it")),
             ("a\u{202E}b", Err("your title contains a control character (U+202E). Remove it")),
             ("a\u{2069}b", Err("your title contains a control character (U+2069). Remove it")),
@@ -460,6 +480,17 @@ mod tests {
     }
 
     #[test]
+    fn stored_lines_become_printable() {
+        for (stored, shown) in [
+            ("plain é \u{202E}", "plain é \u{202E}"),
+            ("a\u{0}b\u{1B}[31mc", "ab[31mc"),
+            ("\u{FFFE}a\u{FFFF}\u{85}\n", "a"),
+        ] {
+            assert_eq!(printable(stored.to_owned()), shown);
+        }
+    }
+
+    #[test]
     fn bodies_keep_their_lines() {
         let table: &[(&str, Result<&str, &str>)] = &[
             ("one\r\ntwo\rthree\nfour", Ok("one\ntwo\nthree\nfour")),
@@ -469,6 +500,7 @@ mod tests {
             ("\u{200B}", Err("write a comment")),
             ("a\u{7}b", Err("your comment contains a control character (U+0007). Remove it")),
             ("a\u{7F}b", Err("your comment contains a control character (U+007F). Remove it")),
+            ("a\u{FFFF}b", Err("your comment contains a control character (U+FFFF). Remove it")),
         ];
         for (input, expected) in table {
             let parsed = Body::parse_comment(input);

@@ -1,11 +1,12 @@
 //! The URL of a story: what may be submitted, and when two are the same.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use url::Url;
 
-use crate::values::limits::MAX_URL;
-use crate::values::text::turns_direction;
+use crate::values::limits::{MAX_STORED_URL_BYTES, MAX_URL};
+use crate::values::text::{is_unprintable, turns_direction};
 use crate::values::words::grouped;
 
 /// Query parameters that only say where a visitor came from. They are left out
@@ -47,6 +48,15 @@ pub enum UrlError {
     /// More than [`MAX_URL`] characters.
     #[error("the URL is too long ({} characters at most)", grouped(MAX_URL as u64))]
     TooLong,
+    /// More than [`MAX_STORED_URL_BYTES`] bytes.
+    #[error("the URL is too long ({} bytes at most)", grouped(MAX_STORED_URL_BYTES as u64))]
+    TooManyBytes,
+    /// A user name or a password, which people take for the host.
+    #[error("the URL contains a user name or password. Remove it, with the @")]
+    Credentials,
+    /// A backslash before the path, which programs read differently.
+    #[error("the host in the URL contains a backslash. Enter a full address, such as https://example.com")]
+    Backslash,
     /// A control character, or one that changes the direction of the text.
     #[error("the URL contains a control character (U+{0:04X}). Remove it")]
     Control(u32),
@@ -69,24 +79,48 @@ pub struct NewsUrl {
 }
 
 impl NewsUrl {
-    /// Trims and checks a URL.
+    /// Trims and checks a URL that someone submits.
     ///
     /// The rules are those that browsers follow (WHATWG), so that the host we
     /// show is the host a click leads to. Two of their leniencies are refused
     /// because they guess a host where none was written: `http:example.com`
-    /// and `http:///example.com`.
+    /// and `http:///example.com`. So are user names, passwords and backslashes in the
+    /// authority, because people read the host from them.
     ///
     /// # Errors
-    /// When it is not an http(s) URL with a host, too long, or has control characters.
+    /// When it is not an http(s) URL with a host, too long, or has control characters or
+    /// credentials.
     pub fn parse(input: &str) -> Result<Self, UrlError> {
+        let sent = input.trim();
+        if sent.chars().count() > MAX_URL {
+            return Err(UrlError::TooLong);
+        }
+        let url = Self::parse_imported(sent)?;
+        let authority = authority(sent);
+        if authority.contains('\\') {
+            return Err(UrlError::Backslash);
+        }
+        if authority.contains('@') {
+            return Err(UrlError::Credentials);
+        }
+        Ok(url)
+    }
+
+    /// Trims and checks a URL that was accepted elsewhere: it may be longer, and have
+    /// credentials, which [`NewsUrl::address`] leaves out.
+    ///
+    /// # Errors
+    /// When it is not an http(s) URL with a host, longer than [`MAX_STORED_URL_BYTES`], or
+    /// has control characters.
+    pub fn parse_imported(input: &str) -> Result<Self, UrlError> {
         let sent = input.trim();
         if sent.is_empty() {
             return Err(UrlError::Empty);
         }
-        if sent.chars().count() > MAX_URL {
-            return Err(UrlError::TooLong);
+        if sent.len() > MAX_STORED_URL_BYTES {
+            return Err(UrlError::TooManyBytes);
         }
-        if let Some(found) = sent.chars().find(|c| c.is_control() || turns_direction(*c)) {
+        if let Some(found) = sent.chars().find(|c| is_unprintable(*c) || turns_direction(*c)) {
             return Err(UrlError::Control(u32::from(found)));
         }
         let authority = after_scheme(sent).ok_or(UrlError::Scheme)?;
@@ -121,6 +155,42 @@ impl NewsUrl {
         url.into()
     }
 
+    /// The URL for the `href` of a link: as it was sent, with blanks and `<` percent-encoded,
+    /// where many programs think that a URL ends. A URL whose authority has credentials or a backslash is
+    /// written as a browser reads it, without them.
+    #[must_use]
+    pub fn address(&self) -> Cow<'_, str> {
+        if authority(&self.sent).contains(['\\', '@']) {
+            return Cow::Owned(self.ascii());
+        }
+        if !self.sent.contains(is_unsafe_in_links) {
+            return Cow::Borrowed(&self.sent);
+        }
+        let mut address = String::with_capacity(self.sent.len() + 16);
+        for character in self.sent.chars() {
+            if is_unsafe_in_links(character) {
+                let mut bytes = [0; 4];
+                for byte in character.encode_utf8(&mut bytes).bytes() {
+                    // Writing to a String cannot fail.
+                    let _ = fmt::Write::write_fmt(&mut address, format_args!("%{byte:02X}"));
+                }
+            } else {
+                address.push(character);
+            }
+        }
+        Cow::Owned(address)
+    }
+
+    /// The URL in plain ASCII, without credentials, for feeds.
+    #[must_use]
+    pub fn ascii(&self) -> String {
+        let mut url = self.parsed.clone();
+        // These fail only for URLs without a host, and this one has a host.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url.into()
+    }
+
     /// The host that a click leads to, in its ASCII form and without user name
     /// or port: for display beside the title.
     #[must_use]
@@ -140,6 +210,17 @@ fn after_scheme(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
     let known = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
     known.then_some(rest)
+}
+
+/// The user name, password, host and port as they were sent, up to the path.
+fn authority(sent: &str) -> &str {
+    let rest = after_scheme(sent).unwrap_or_default();
+    rest.split(['/', '?', '#']).next().unwrap_or_default()
+}
+
+/// Whether a character would end the link for programs that find links in documents.
+fn is_unsafe_in_links(character: char) -> bool {
+    character.is_whitespace() || character == '<'
 }
 
 fn without_tracking(query: &str) -> String {
@@ -195,6 +276,21 @@ mod tests {
             ("http://1.2.3.4.5/", "the URL is not valid: invalid IPv4 address"),
             ("http://exa\nmple.com", "the URL contains a control character (U+000A). Remove it"),
             ("http://example.com/\u{0}", "the URL contains a control character (U+0000). Remove it"),
+            ("http://a@b", "the URL contains a user name or password. Remove it, with the @"),
+            (
+                "http://good.com:pass@evil.com/",
+                "the URL contains a user name or password. Remove it, with the @",
+            ),
+            ("http://:@b?x", "the URL contains a user name or password. Remove it, with the @"),
+            (
+                "http://evil.com\\@good.com/",
+                "the host in the URL contains a backslash. Enter a full address, such as https://example.com",
+            ),
+            (
+                "http://evil.com\\path",
+                "the host in the URL contains a backslash. Enter a full address, such as https://example.com",
+            ),
+            ("http://example.com/\u{FFFF}", "the URL contains a control character (U+FFFF). Remove it"),
             ("java\tscript:alert(1)", "the URL contains a control character (U+0009). Remove it"),
             (
                 "http://example.com/\u{202E}gpj.exe",
@@ -217,6 +313,38 @@ mod tests {
         assert_eq!(UrlError::TooLong.to_string(), "the URL is too long (2,048 characters at most)");
     }
 
+    #[test]
+    fn an_imported_url_has_at_most_8192_bytes() {
+        let url = format!("http://e.com/{}", "x".repeat(8_192 - 13));
+        assert_eq!(NewsUrl::parse(&url), Err(UrlError::TooLong));
+        assert_eq!(NewsUrl::parse_imported(&url).unwrap().address(), url);
+        assert_eq!(NewsUrl::parse_imported(&(url + "x")), Err(UrlError::TooManyBytes));
+        assert_eq!(UrlError::TooManyBytes.to_string(), "the URL is too long (8,192 bytes at most)");
+        // What can be submitted can be shown.
+        let longest = format!("http://e.com/{}", "\u{1F600}".repeat(2048 - 13));
+        assert!(NewsUrl::parse(&longest).is_ok());
+    }
+
+    /// Stored, as a link, host.
+    #[test]
+    fn stored_urls_are_linked_safely() {
+        for (stored, address, host) in [
+            ("https://Example.com/a?b=c&d", "https://Example.com/a?b=c&d", "example.com"),
+            ("http://a.com/a b<c>\"d\"", "http://a.com/a%20b%3Cc>\"d\"", "a.com"),
+            ("http://a.com/?q=a b#c d", "http://a.com/?q=a%20b#c%20d", "a.com"),
+            ("http://a.com/\u{A0}\u{3000}é", "http://a.com/%C2%A0%E3%80%80é", "a.com"),
+            ("http://good.com:pass@evil.com/a b", "http://evil.com/a%20b", "evil.com"),
+            ("http://good.com@evil.com", "http://evil.com/", "evil.com"),
+            ("http://evil.com\\@good.com/", "http://evil.com/@good.com/", "evil.com"),
+        ] {
+            let url = NewsUrl::parse_imported(stored).unwrap();
+            assert_eq!((url.address().as_ref(), url.host().as_str()), (address, host), "{stored}");
+        }
+        for stored in ["javascript:alert(1)", "http://", "http://a.com/\u{7}", "data:text/html,x"] {
+            assert!(NewsUrl::parse_imported(stored).is_err(), "{stored}");
+        }
+    }
+
     /// Sent, normalised, host.
     #[test]
     fn urls_are_kept_as_sent_and_compared_normalised() {
@@ -226,9 +354,8 @@ mod tests {
             ("HttpS://Example.Com:443/A?b=C#d", "https://example.com/A?b=C", "example.com"),
             ("https://example.com:80/", "https://example.com:80/", "example.com"),
             ("http://www.example.com/", "http://www.example.com/", "www.example.com"),
-            ("http://a@b", "http://a@b/", "b"),
-            ("http://good.com:pass@evil.com/", "http://good.com:pass@evil.com/", "evil.com"),
-            ("http://evil.com\\@good.com/", "http://evil.com/@good.com/", "evil.com"),
+            ("http://example.com/a@b\\c", "http://example.com/a@b/c", "example.com"),
+            ("http://example.com?u=a@b", "http://example.com/?u=a@b", "example.com"),
             ("http://[::1]:8080/x", "http://[::1]:8080/x", "[::1]"),
             ("http://[2001:DB8::1]/", "http://[2001:db8::1]/", "[2001:db8::1]"),
             ("http://127.1/", "http://127.0.0.1/", "127.0.0.1"),
@@ -301,6 +428,19 @@ mod tests {
             if let Ok(url) = NewsUrl::parse(&input) {
                 prop_assert!(!url.host().is_empty());
                 prop_assert_eq!(url.as_str(), input.trim());
+            }
+        }
+
+        #[test]
+        fn links_lead_where_a_browser_goes(input in "https?://[a-z@:\\\\/.?# <\"é]{1,30}") {
+            if let Ok(url) = NewsUrl::parse_imported(&input) {
+                let address = url.address();
+                prop_assert!(!address.contains(is_unsafe_in_links), "{}", address);
+                let parsed = Url::parse(&address).unwrap();
+                let host = url.host();
+                prop_assert_eq!(parsed.host_str(), Some(host.as_str()));
+                prop_assert_eq!((parsed.username(), parsed.password()), ("", None));
+                prop_assert!(NewsUrl::parse(&address).is_ok(), "{}", address);
             }
         }
     }

@@ -26,7 +26,7 @@ use utoipa::ToSchema;
 pub struct ArticlesResponse {
     status: Status,
     articles: Vec<ArticleEntry>,
-    /// The number of articles in the whole list.
+    /// The number of articles in the whole list. A list of several topics has at most 2,000.
     count: u64,
 }
 
@@ -145,16 +145,17 @@ impl From<ArticlePage> for ArticlesResponse {
 }
 
 impl From<ArticleLine> for ArticleEntry {
-    fn from(ArticleLine { line, article, score }: ArticleLine) -> Self {
+    fn from(ArticleLine { id, line, article, score }: ArticleLine) -> Self {
+        let topics = line.as_ref().map(|line| line.news.topics.iter().map(Topic::to_string).collect());
         Self {
-            id: line.news.id,
+            id,
             title: article.title,
             link: article.link,
             poster: article.poster,
             time: article.time,
             votes: article.votes,
             score,
-            topics: line.news.topics.iter().map(Topic::to_string).collect(),
+            topics: topics.unwrap_or_default(),
         }
     }
 }

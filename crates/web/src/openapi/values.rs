@@ -134,8 +134,13 @@ values! {
 /// The most characters in the title of a story, which an older site may have
 /// allowed to be longer than [`limits::MAX_TITLE`].
 const STORED_TITLE: usize = 300;
-/// The most characters in the URL of a story: a text has its scheme before it.
-const STORED_URL: usize = limits::MAX_TEXT + TEXT_SCHEME.len();
+/// The most characters in the URL of a story, which may be imported. A text has its scheme
+/// before it.
+const STORED_URL: usize = if limits::MAX_STORED_URL_BYTES > limits::MAX_TEXT + TEXT_SCHEME.len() {
+    limits::MAX_STORED_URL_BYTES
+} else {
+    limits::MAX_TEXT + TEXT_SCHEME.len()
+};
 /// The most characters in names of topics, with room for spaces between them.
 const TOPIC_NAMES: usize = limits::MAX_TOPICS * (limits::TOPIC_MAX + 10);
 /// The most characters in `user:<user id>`.

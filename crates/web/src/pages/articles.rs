@@ -1,8 +1,9 @@
 //! Lists of articles: the best, the newest, those of topics.
 
 use super::layout::Frame;
-use super::parts::{empty_list, page_links};
+use super::parts::{OUTSIDE, age, empty_list, page_links};
 use super::topics::{admin_forms, choice_address};
+use super::vote_buttons::NO_BUTTONS;
 use crate::App;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
@@ -12,9 +13,10 @@ use crate::path::PathOf;
 use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::articles::article::open_for;
+use tidings_domain::articles::article::{Article, open_for};
 use tidings_domain::articles::lists::{self, ArticleOrder, ArticlePage, PageNumber};
 use tidings_domain::values::topic::TopicChoice;
+use tidings_domain::values::urls::NewsUrl;
 use tidings_keyspace::Within;
 
 /// One page of a list of articles.
@@ -48,7 +50,10 @@ impl ArticlesPage<'_> {
                             votes: article.article.votes,
                             is_open: open_for(article.article.time, frame.now).is_some(),
                         };
-                        (news_item(frame, number, &article.line, Some(standing)))
+                        @match &article.line {
+                            Some(line) => { (news_item(frame, number, line, Some(standing))) }
+                            None => { (foreign_item(frame, number, &article.article, standing)) }
+                        }
                     }
                 }
             }
@@ -79,6 +84,31 @@ impl ArticlesPage<'_> {
                     li { a href="/topics" { "topics" } }
                     li { a href=(feed_address(self.topics, self.order)) { "feed" } }
                 }
+            }
+        }
+    }
+}
+
+/// An article that another program has posted, without a story: it has no thread, and nobody
+/// can vote on it here.
+fn foreign_item(frame: &Frame<'_>, number: u64, article: &Article, standing: Standing) -> Markup {
+    let url = NewsUrl::parse_imported(&article.link).ok();
+    html! {
+        li.item {
+            span.rank aria-hidden="true" { (number) }
+            (NO_BUTTONS)
+            div.story {
+                h2 dir="auto" {
+                    @if let Some(url) = &url {
+                        a href=(url.address()) rel=(OUTSIDE) target=[frame.link_target().attribute()] data-open {
+                            (article.title)
+                        }
+                        " " span.host { (url.host()) }
+                    } @else {
+                        (article.title)
+                    }
+                }
+                div.meta { (standing) " " (age(frame, article.time)) }
             }
         }
     }
@@ -186,8 +216,8 @@ async fn show(
 mod tests {
     use super::super::test_support::{NOW, framed, line, news, user};
     use super::*;
-    use tidings_domain::articles::article::Article;
     use tidings_domain::articles::lists::ArticleLine;
+    use tidings_domain::values::ids::NewsId;
 
     fn page(total: u64) -> ArticlePage {
         let article = Article {
@@ -198,7 +228,32 @@ mod tests {
             votes: 7,
         };
         let line = line(news("<t>", "http://a.com/", false), None);
-        ArticlePage { lines: vec![ArticleLine { line, score: article.score(), article }], total }
+        let score = article.score();
+        ArticlePage { lines: vec![ArticleLine { id: NewsId(5), line: Some(line), score, article }], total }
+    }
+
+    #[test]
+    fn an_article_without_a_story_is_a_link_without_buttons() {
+        let mut page = page(1);
+        for (link, shown) in [
+            (
+                "http://a.com/x y",
+                r#"<a href="http://a.com/x%20y" rel="nofollow ugc noopener" data-open>t</a> <span class="host">a.com</span>"#,
+            ),
+            ("javascript:alert(1)", r#"<h2 dir="auto">t</h2>"#),
+        ] {
+            page.lines[0].line = None;
+            page.lines[0].article.link = link.to_owned();
+            let list = ArticlesPage {
+                topics: None,
+                order: ArticleOrder::Score,
+                number: PageNumber::FIRST,
+                page: &page,
+            };
+            let html = framed(None, |frame| list.render(frame)).into_string();
+            assert!(html.contains(shown) && html.contains("7</span> votes"), "{html}");
+            assert!(!html.contains("javascript:") && !html.contains("Vote up"), "{html}");
+        }
     }
 
     #[test]

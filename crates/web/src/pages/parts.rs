@@ -121,8 +121,8 @@ pub fn title_link(links: LinkTarget, news: &News, score: Score) -> Markup {
     html! {
         @if news.deleted {
             span.gone { "[deleted story]" }
-        } @else if let Some(link) = news.link() {
-            a href=(news.url) rel=(OUTSIDE) target=[links.attribute()] data-open { (news.title) }
+        } @else if let Some((link, address)) = news.link().zip(news.link_address()) {
+            a href=(address) rel=(OUTSIDE) target=[links.attribute()] data-open { (news.title) }
             " "
             @match &link.site {
                 Some(site) => { a.host href=(site_address(site)) { (site) } " " (site_badge(score)) }

@@ -23,7 +23,7 @@ use tidings_domain::timelines::tweets;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Cursor;
 use tidings_domain::values::ids::TweetId;
-use tidings_domain::values::mentions::{Piece, pieces};
+use tidings_domain::values::mentions::{Piece, link_address, pieces};
 
 /// The address of a tweet.
 #[must_use]
@@ -162,7 +162,9 @@ fn text(links: LinkTarget, summary: &TweetSummary) -> Markup {
         @for piece in pieces(&summary.tweet.text) {
             @match piece {
                 Piece::Text(text) => { (text) }
-                Piece::Link(url) => { a href=(url) rel=(OUTSIDE) target=[links.attribute()] { (url) } }
+                Piece::Link(url) => {
+                    a href=(link_address(url)) rel=(OUTSIDE) target=[links.attribute()] { (url) }
+                }
                 Piece::Mention(name) => {
                     @match summary.mentions.username(name) {
                         Some(username) => { a href=(profile_address(username, "")) { "@" (name) } }

@@ -1,0 +1,140 @@
+//! The stored lists of topics, one for each topic and order.
+//!
+//! The list of a topic is derived from its group and one of the two lists of all articles.
+//! It expires after [`TOPIC_LIST_SECONDS`]; the next reader builds it again. Nothing else is
+//! built when somebody reads, so readers store no more than two lists for each topic.
+
+use super::lists::ArticleOrder;
+use crate::accounts::visit::Visit;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::site::Site;
+use crate::values::limits::TOPIC_LIST_SECONDS;
+use crate::values::topic::Topic;
+use std::time::Duration;
+use tidings_keyspace::{Batch, Handle, Order, Query, Selection, Within};
+
+/// A part of the list of a topic.
+pub(super) struct TopicList {
+    /// The names and scores of the articles, in order.
+    pub(super) entries: Vec<(String, f64)>,
+    /// The articles in the whole list.
+    pub(super) total: u64,
+}
+
+/// Some places of a list: the first, and how many.
+pub(super) type Part = (u64, u64);
+
+/// Reads a part of the list of each topic. Rounds: 1; if some lists have expired, a commit
+/// for each and 1 more, and if other readers are building lists, still 1 more.
+///
+/// # Errors
+/// [`Refusal::NoSuchTopic`], or the store's.
+pub(super) async fn read(
+    visit: &mut Visit,
+    topics: &[Topic],
+    order: ArticleOrder,
+    part: Part,
+) -> Result<Vec<TopicList>, Error> {
+    let lists = read_stored(visit, topics, order, part).await?;
+    let missing: Vec<&Topic> =
+        topics.iter().zip(&lists).filter(|(_, list)| list.is_none()).map(|(topic, _)| topic).collect();
+    if missing.is_empty() {
+        return Ok(lists.into_iter().flatten().collect());
+    }
+    build_all(visit.site(), missing, order).await?;
+    let lists = read_stored(visit, topics, order, part).await?;
+    // A list that has expired again, or was removed meanwhile, counts as empty until the next
+    // reader comes.
+    let empty = || TopicList { entries: Vec::new(), total: 0 };
+    Ok(lists.into_iter().map(|list| list.unwrap_or_else(empty)).collect())
+}
+
+/// Reads a part of the list of each topic; `None` for a list that must be built.
+async fn read_stored(
+    visit: &mut Visit,
+    topics: &[Topic],
+    order: ArticleOrder,
+    (start, count): Part,
+) -> Result<Vec<Option<TopicList>>, Error> {
+    let mut query = Query::new();
+    let known = query.scores(keys::TOPICS, topics.iter().map(Topic::as_str));
+    let reads: Vec<_> = topics
+        .iter()
+        .map(|topic| {
+            let key = order.of(topic);
+            let entries = query.sorted_range(&key, Order::Descending, start, count);
+            (entries, IsBuiltRead::ask(&mut query, &key))
+        })
+        .collect();
+    let mut answers = visit.run(query).await?;
+    let known = answers.take(known);
+    if let Some((unknown, _)) = topics.iter().zip(known).find(|(_, articles)| articles.is_none()) {
+        return Err(Refusal::NoSuchTopic(unknown.to_string()).into());
+    }
+    let mut list = |(entries, built): (_, IsBuiltRead)| {
+        let (entries, total) = (answers.take(entries), built.take(&mut answers));
+        total.map(|total| TopicList { entries, total })
+    };
+    Ok(reads.into_iter().map(&mut list).collect())
+}
+
+/// A pending read: whether a list is built, and how many articles it has.
+struct IsBuiltRead {
+    total: Handle<u64>,
+    mark: Handle<Option<String>>,
+}
+
+impl IsBuiltRead {
+    fn ask(query: &mut Query, list: &str) -> Self {
+        Self { total: query.sorted_count(list), mark: query.string(keys::built(list)) }
+    }
+
+    /// The number of articles; `None` if the list must be built.
+    fn take(self, answers: &mut tidings_keyspace::Answers) -> Option<u64> {
+        let (total, mark) = (answers.take(self.total), answers.take(self.mark));
+        // A program written for the book builds lists without our mark.
+        (total > 0 || mark.is_some()).then_some(total)
+    }
+}
+
+/// Builds the lists of some topics, one at a time, so that other actions come in between.
+/// Rounds: one for each list, and 1 if this had to wait for other readers.
+async fn build_all(site: &Site, mut missing: Vec<&Topic>, order: ArticleOrder) -> Result<(), Error> {
+    let _turn = match site.building.try_lock() {
+        Ok(turn) => turn,
+        Err(_) => {
+            let turn = site.building.lock().await;
+            let mut query = Query::new();
+            let reads: Vec<_> =
+                missing.iter().map(|topic| IsBuiltRead::ask(&mut query, &order.of(topic))).collect();
+            let mut answers = site.store.query(query).await?;
+            let mut built: Vec<bool> =
+                reads.into_iter().map(|read| read.take(&mut answers).is_some()).collect();
+            built.reverse();
+            missing.retain(|_| built.pop() != Some(true));
+            turn
+        }
+    };
+    for topic in missing {
+        build(site, topic, order).await?;
+    }
+    Ok(())
+}
+
+/// Builds the list of a topic, unless another server has just done so. Rounds: 1.
+async fn build(site: &Site, topic: &Topic, order: ArticleOrder) -> Result<(), Error> {
+    let key = order.of(topic);
+    let built = keys::built(&key);
+    let life = Duration::from_secs(TOPIC_LIST_SECONDS);
+    let mut batch = Batch::new();
+    batch.key_absent(&key);
+    batch.key_absent(&built);
+    let selection =
+        Selection { scores: order.all().to_owned(), sets: vec![keys::group(topic)], within: Within::All };
+    batch.sorted_store(&key, selection);
+    batch.expire(key, life);
+    batch.set_expiring(built, "1", life);
+    site.apply(batch).await?;
+    Ok(())
+}
