@@ -10,6 +10,7 @@
 //! - [`ids`]: the ids of users, news, tweets and comments
 //! - [`limits`]: every fixed cap
 //! - [`mentions`]: links and `@name`s in a text
+//! - [`network`]: the network that an address belongs to
 //! - [`ranking`]: the score and rank of news
 //! - [`rules`]: what the operator can change, with the defaults
 //! - [`secrets`]: random tokens and their comparison
@@ -26,6 +27,7 @@ pub mod hostname;
 pub mod ids;
 pub mod limits;
 pub mod mentions;
+pub mod network;
 pub mod ranking;
 pub mod rules;
 pub mod secrets;
