@@ -95,7 +95,8 @@ async fn measure_engine(engine: &str, url: &str) {
 
 /// Settings that do not limit the load.
 fn config() -> Config {
-    let free = [("TIDINGS_LIMITS__NEW_VOTERS_PER_DAY".to_owned(), "0".to_owned())];
+    let free = ["NEW_VOTERS_PER_DAY", "SITE_VOTES_PER_NETWORK", "SITE_SCORE_NETWORKS"]
+        .map(|limit| (format!("TIDINGS_LIMITS__{limit}"), "0".to_owned()));
     Config::load(None, free.into_iter().chain(without_rates()), &CommandLineSettings::default()).unwrap()
 }
 

@@ -17,7 +17,7 @@ const ERRORS = {
   banned: "You are banned from voting on this server.",
   voting_disabled: "Voting is turned off on this server. Try again later.",
   too_many_votes:
-    "You have reached today's limit for votes on new sites. Try again tomorrow. You can still change your existing votes.",
+    "You have reached today's limit for votes on new sites, or your network has reached its limit for this site. Try again tomorrow. You can still change your existing votes.",
   too_many_voters: "Your network has reached today's limit for new voters. Try again tomorrow.",
   unavailable: "The server can't answer right now. Try again later.",
   invalid: "The server doesn't accept votes on this site.",

@@ -16,7 +16,7 @@ import { Scores } from "./scores.js";
 import { ownVote, ServerError, vote } from "./server.js";
 import { readSettings } from "./settings.js";
 import { targetHost } from "./unwrap.js";
-import { getOrCreateVoter, storedVoter } from "./voter.js";
+import { getOrCreateVoter, keepOldVoter, storedVoter } from "./voter.js";
 
 /** The maximum number of links in a message. */
 const MAX_LINKS = 100;
@@ -29,6 +29,8 @@ const cache = new Cache(chrome.storage.session);
 const scores = new Scores(cache);
 /** When the pause of a server ends, by its address. */
 const pauses = new Map();
+/** Resolves when the voter ID of an earlier version has been assigned to its server. */
+const oldVoterKept = readSettings(chrome.storage.local).then(({ server }) => keepOldVoter(chrome.storage.local, server));
 
 chrome.runtime.onInstalled.addListener(({ reason }) => {
   if (reason === "install") {
@@ -98,7 +100,8 @@ async function describeSite(host) {
   if (settings.server === "") {
     throw new ServerError("no_server");
   }
-  const voter = await storedVoter(chrome.storage.local);
+  await oldVoterKept;
+  const voter = await storedVoter(chrome.storage.local, settings.server);
   const [found, own] = await Promise.all([
     scores.lookUp(settings, [host]),
     voter === null ? 0 : ownVote(settings.server, voter, host),
@@ -111,7 +114,8 @@ async function castVote(host, value) {
   if (server === "") {
     throw new ServerError("no_server");
   }
-  await vote(server, await getOrCreateVoter(chrome.storage.local), host, value);
+  await oldVoterKept;
+  await vote(server, await getOrCreateVoter(chrome.storage.local, server), host, value);
   await scores.invalidate(server, host);
   return { own: value };
 }

@@ -5,7 +5,7 @@
 //   icons   the text of the marks: good, controversial, bad
 //   lookup  `private` or `plain`
 //
-// The same storage area holds `voter`, the voter ID (worker/voter.js).
+// The same storage area holds the voter IDs (worker/voter.js).
 
 export const DEFAULTS = Object.freeze({
   server: "",

@@ -12,6 +12,7 @@ use url::Url;
 
 use super::values::{Relay, Secret, StoreUrl, ValueKind};
 use super::{Config, ConfigError, Layers};
+use tidings_domain::values::limits::{MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK};
 use tidings_domain::values::rules::{
     AccountRules, KarmaRules, LimitRules, RankingRules, RateRules, Rules, TimelineRules,
 };
@@ -150,6 +151,10 @@ settings! {
                 "New voters on sites from one address in 24 hours; 0 = no limit.";
             mentions_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
                 "People whom one author's mentions notify in a day; 0 = no limit.";
+            site_votes_per_network: ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_VOTES_PER_NETWORK },
+                "Votes on one site from one network (IPv4 /24, IPv6 /48) in 24 hours; 0 = no limit.";
+            site_score_networks: ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_SCORE_NETWORKS },
+                "Networks whose votes a site needs for a score, unless 5 accounts have voted; 0 = none.";
         }
         rates: RateRules {
             comment_per_account: ValueKind::Rate, "Comments of one account; 0 = no limit.";

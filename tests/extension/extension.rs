@@ -116,6 +116,11 @@ impl Extension {
         self.browser.run_async("chrome.storage.local.get().then(arguments[0])", Vec::new()).await
     }
 
+    /// The voter ID for a server in the storage of the extension, or null.
+    pub async fn voter(&self, server: &Server) -> Value {
+        self.stored().await[format!("voter:{}", address_of(server))].clone()
+    }
+
     /// The addresses of the tabs that show a page of the extension.
     pub async fn tabs(&self) -> Vec<String> {
         let contexts = "chrome.runtime.getContexts({ contextTypes: ['TAB'] }).then(arguments[0])";

@@ -58,17 +58,29 @@ async fn a_new_server_is_used_after_its_permission_is_granted() {
     let second = server_with_scores(&[]).await;
     let extension = Extension::start_with(&first).await;
     let browser = &extension.browser;
+    extension.open_popup_on("https://quiet.example/").await;
+    browser.click("#votes button[value='1']").await;
+    browser.wait_for_text("#said", "Your vote has been counted. Thank you.").await;
+    let voter = extension.voter(&first).await;
+    extension.open("options").await;
     assert_eq!(extension.permissions("requested").await, json!(["http://127.0.0.1/*"]));
 
     extension.save_server(&format!(" {}/ ", address_of(&second))).await;
     browser
         .wait_until("it is saved", async || extension.stored().await["server"] == json!(address_of(&second)))
         .await;
+    let first_address = address_of(&first);
     drop(first);
     extension.open_popup_on("https://quiet.example/").await;
     browser.click("#votes button[value='1']").await;
     browser.wait_for_text("#said", "Your vote has been counted. Thank you.").await;
     assert_eq!(second.number("link:quiet.example", "count_of_votes").await, 1);
+    // The second server knows another voter; that of the first one stays.
+    let stored = extension.stored().await;
+    assert_eq!(stored[format!("voter:{first_address}")], voter);
+    let second_voter = extension.voter(&second).await;
+    assert_eq!(second_voter.as_str().unwrap().len(), 36);
+    assert_ne!(second_voter, voter);
     // Both servers are on the same host, so its permission is still needed.
     assert_eq!(extension.permissions("removed").await, json!([]));
 }

@@ -34,13 +34,13 @@ async fn a_vote_is_cast_changed_shown_again_and_taken_back() {
     browser.wait_for_text("#score", "Not enough votes yet").await;
     assert_eq!(browser.count("#votes button[aria-pressed=true]").await, 0);
     // There is no voter ID before the first vote.
-    assert_eq!(extension.stored().await["voter"], json!(null));
+    assert_eq!(extension.voter(&server).await, json!(null));
 
     browser.click(GOOD).await;
     browser.wait_for_text("#said", "Your vote has been counted. Thank you.").await;
     browser.wait_for("#votes button[value='1'][aria-pressed=true]").await;
     assert_eq!(tally(&server, "quiet.example").await, (1, 1));
-    let voter = extension.stored().await["voter"].clone();
+    let voter = extension.voter(&server).await;
     assert_eq!(voter.as_str().unwrap().len(), 36);
 
     browser.click(BAD).await;
@@ -53,7 +53,7 @@ async fn a_vote_is_cast_changed_shown_again_and_taken_back() {
     browser.wait_for_text("#said", "Your vote has been taken back.").await;
     assert_eq!(tally(&server, "quiet.example").await, (0, 0));
     assert_eq!(browser.count("#votes button[aria-pressed=true]").await, 0);
-    assert_eq!(extension.stored().await["voter"], voter);
+    assert_eq!(extension.voter(&server).await, voter);
 }
 
 #[tokio::test]
@@ -114,11 +114,11 @@ async fn rejected_votes_are_explained() {
     browser.wait_for_text("#said", "Your vote has been counted. Thank you.").await;
     assert!(!browser.wait_for("#failed").await.is_displayed().await.unwrap());
     extension.open_popup_on("https://good.example/").await;
-    let too_many = "You have reached today's limit for votes on new sites. Try again tomorrow. \
-                    You can still change your existing votes.";
+    let too_many = "You have reached today's limit for votes on new sites, or your network has reached \
+                    its limit for this site. Try again tomorrow. You can still change your existing votes.";
     check_refusal(&extension, too_many).await;
 
-    let voter = extension.stored().await["voter"].as_str().unwrap().to_owned();
+    let voter = extension.voter(&server).await.as_str().unwrap().to_owned();
     let admin = server.member("admin").await;
     server.set_field(&format!("user:{}", admin.user_id), "flags", "a").await;
     ok(admin.api_post("/api/sites/admin/ban", &[("user_id", &voter)]).await);

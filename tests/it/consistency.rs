@@ -48,6 +48,8 @@ fn check_sites(dump: &Dump) {
     let mut stored = BTreeSet::new();
     let out = moved_out(dump);
     for (host, votes) in dump.keys().filter_map(|key| votes_of(dump, key)) {
+        let origins = hash(dump, &format!("link:{host}:origins"));
+        assert!(origins.keys().all(|voter| votes.contains_key(voter)), "link:{host}:origins");
         for (voter, vote) in votes {
             let (value, time) = vote.split_once(' ').unwrap();
             let (value, day): (i64, &str) = (value.parse().unwrap(), time.split('T').next().unwrap());
@@ -70,12 +72,23 @@ fn check_sites(dump: &Dump) {
             ] {
                 *expected.entry((key, member.to_owned())).or_default() += by;
             }
+            let Some(origin) = origins.get(&voter) else { continue };
+            let (network, is_account) = match origin.strip_suffix(" account") {
+                Some(network) => (network, 1),
+                None => (origin.as_str(), 0),
+            };
+            let of_network = (format!("link:{host}:networks"), network.to_owned());
+            let same_network = i64::from(expected.contains_key(&of_network));
+            *expected.entry(of_network).or_default() += 1;
+            for (field, by) in [("same_network_votes", same_network), ("account_votes", is_account)] {
+                *expected.entry((format!("link:{host}"), field.to_owned())).or_default() += by;
+            }
         }
     }
     let is_figure = |key: &str| {
         key.starts_with("links:")
             || key.starts_with("day:")
-            || key.starts_with("link:") && !key.ends_with(":votes")
+            || key.starts_with("link:") && !key.ends_with(":votes") && !key.ends_with(":origins")
     };
     let mut found: BTreeMap<(String, String), i64> = BTreeMap::new();
     for (key, value) in dump.iter().filter(|(key, _)| is_figure(key)) {
@@ -86,6 +99,10 @@ fn check_sites(dump: &Dump) {
         };
         found.extend(figures.into_iter().map(|(member, figure)| ((key.clone(), member), figure)));
     }
+    assert!(dump.keys().all(|key| match key.strip_suffix(":origins") {
+        Some(link) => dump.contains_key(&format!("{link}:votes")),
+        None => true,
+    }));
     // A figure of 0 may be stored or not.
     expected.retain(|_, figure| *figure != 0);
     found.retain(|_, figure| *figure != 0);

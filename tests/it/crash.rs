@@ -222,6 +222,11 @@ async fn prepare_ban(path: &Path) -> Client {
         let host = format!("site{number}.example");
         batch.set_fields(format!("link:{host}"), [("sum_of_votes", "1"), ("count_of_votes", "1")]);
         batch.set_field(format!("link:{host}:votes"), VOTER, "+1 2027-01-15T08:00:00Z");
+        // Half of the votes are older than networks.
+        if number % 2 == 0 {
+            batch.set_field(format!("link:{host}:origins"), VOTER, "192.0.2.0/24");
+            batch.set_field(format!("link:{host}:networks"), "192.0.2.0/24", "1");
+        }
         batch.sorted_add(format!("voter:{VOTER}:votes"), &host, 1_800_000_000.0);
         batch.add_member(format!("prefix:{}", &hex::encode(Sha256::digest(&host))[..4]), &host);
         for key in ["links:sum", "links:count", "day:2027-01-15:links:sum", "day:2027-01-15:links:count"] {

@@ -45,6 +45,7 @@ mod password_reset;
 mod program;
 mod rounds;
 mod sessions;
+mod site_networks;
 mod sites;
 mod sites_rules;
 mod tidy;

@@ -1,8 +1,8 @@
 //! The rules of votes on sites, against a model that knows nothing of keys:
 //! random votes, days, bans and settings; and crowds at the same time.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -25,6 +25,21 @@ use crate::server::{Engine, Server, each_engine};
 const HOSTS: usize = 6;
 const VOTERS: u8 = 5;
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const NETWORKS: u8 = 4;
+/// The limits that random events meet often.
+const LIMITS: [(&str, &str); 2] =
+    [("limits.site_votes_per_network", "2"), ("limits.site_score_networks", "3")];
+const VOTES_PER_NETWORK: u64 = 2;
+const SCORE_NETWORKS: u64 = 3;
+
+/// The addresses from which people vote: several of each network.
+fn address(network: u8, of_network: u8) -> IpAddr {
+    if network < NETWORKS / 2 {
+        Ipv4Addr::new(192, 0, network, of_network).into()
+    } else {
+        Ipv6Addr::new(0x2001, 0xdb8, network.into(), of_network.into(), 0, 0, 0, 1).into()
+    }
+}
 
 fn host(number: usize) -> Hostname {
     Hostname::parse(&format!("site{number}.example")).unwrap()
@@ -37,7 +52,7 @@ fn voter(number: u8) -> VoterId {
 /// Something that happens.
 #[derive(Debug, Clone)]
 enum Event {
-    Vote { voter: u8, host: usize, value: i64 },
+    Vote { voter: u8, host: usize, value: i64, network: u8, of_network: u8 },
     Ban(u8),
     Unban(u8),
     Pass(u64),
@@ -46,7 +61,7 @@ enum Event {
 
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        20 => (0..VOTERS, 0..HOSTS, -1_i64..=1).prop_map(|(voter, host, value)| Event::Vote { voter, host, value }),
+        20 => vote_event(),
         2 => (0..VOTERS).prop_map(Event::Ban),
         2 => (0..VOTERS).prop_map(Event::Unban),
         3 => prop_oneof![Just(1_u64), 1_000..200_000_u64].prop_map(Event::Pass),
@@ -54,19 +69,44 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
+fn vote_event() -> impl Strategy<Value = Event> {
+    // Few hosts have many of the votes, so that they get to the limits of networks.
+    let host = prop_oneof![0..2_usize, 0..HOSTS];
+    let parts = (0..VOTERS, host, -1_i64..=1, 0..NETWORKS, any::<u8>());
+    parts.prop_map(|(voter, host, value, network, of_network)| Event::Vote {
+        voter,
+        host,
+        value,
+        network,
+        of_network,
+    })
+}
+
+/// A vote as the rules see it.
+#[derive(Clone, Copy)]
+struct ModelVote {
+    value: i64,
+    time: u64,
+    /// The day of the first vote.
+    first: u64,
+    network: u8,
+}
+
 /// What the rules say, without a store.
 #[derive(Default)]
 struct Model {
     now: u64,
-    /// (voter, host): value, time, and the day of the first vote.
-    votes: BTreeMap<(u8, usize), (i64, u64, u64)>,
+    /// By voter and host.
+    votes: BTreeMap<(u8, usize), ModelVote>,
+    /// The voters whom networks have brought to hosts, with the times.
+    brought: BTreeMap<(u8, usize), BTreeMap<u8, u64>>,
     known: BTreeMap<u8, bool>,
     disabled: bool,
     maximum: u64,
 }
 
 impl Model {
-    fn vote(&mut self, voter: u8, host: usize, value: i64) -> Result<(), Refusal> {
+    fn vote(&mut self, voter: u8, host: usize, value: i64, network: u8) -> Result<(), Refusal> {
         let (now, day) = (self.now, self.now / 86_400);
         if self.known.get(&voter) == Some(&true) {
             return Err(Refusal::VoterBanned);
@@ -76,29 +116,45 @@ impl Model {
         }
         let old = self.votes.get(&(voter, host)).copied();
         if value == 0 {
-            self.votes.remove(&(voter, host));
+            if let Some(withdrawn) = self.votes.remove(&(voter, host)) {
+                self.brought.entry((withdrawn.network, host)).or_default().remove(&voter);
+            }
             return Ok(());
         }
-        let new_today =
-            self.votes.iter().filter(|((by, _), (.., first))| *by == voter && *first == day).count();
+        let new_today = self.votes.iter().filter(|((by, _), vote)| *by == voter && vote.first == day).count();
         if old.is_none() && new_today as u64 >= self.maximum {
             return Err(Refusal::TooManyVotes { maximum: self.maximum });
         }
+        if old.is_none_or(|old| old.network != network) {
+            let brought = self.brought.entry((network, host)).or_default();
+            brought.retain(|_, time| now - *time < 86_400);
+            if !brought.contains_key(&voter) && brought.len() as u64 >= VOTES_PER_NETWORK {
+                return Err(Refusal::TooManyVotesFromNetwork { maximum: VOTES_PER_NETWORK });
+            }
+            brought.insert(voter, now);
+        }
         self.known.entry(voter).or_insert(false);
-        self.votes.insert((voter, host), (value, now, old.map_or(day, |(.., first)| first)));
+        let first = old.map_or(day, |old| old.first);
+        self.votes.insert((voter, host), ModelVote { value, time: now, first, network });
         Ok(())
     }
 
     /// Sum and count of each host, without banned voters.
     fn totals(&self, day: Option<u64>) -> BTreeMap<usize, (i64, i64)> {
         let mut totals = BTreeMap::new();
-        for ((voter, host), (value, time, _)) in &self.votes {
-            if !self.known[voter] && day.is_none_or(|day| time / 86_400 == day) {
+        for ((voter, host), vote) in &self.votes {
+            if !self.known[voter] && day.is_none_or(|day| vote.time / 86_400 == day) {
                 let entry: &mut (i64, i64) = totals.entry(*host).or_default();
-                *entry = (entry.0 + value, entry.1 + 1);
+                *entry = (entry.0 + vote.value, entry.1 + 1);
             }
         }
         totals
+    }
+
+    /// How many networks the votes on a host are of, without banned voters.
+    fn networks(&self, host: usize) -> u64 {
+        let votes = self.votes.iter().filter(|((voter, on), _)| *on == host && !self.known[voter]);
+        votes.map(|(_, vote)| vote.network).collect::<BTreeSet<_>>().len() as u64
     }
 }
 
@@ -121,15 +177,15 @@ async fn check_events(server: &Server, admin: &User, events: &[Event]) {
     for event in events {
         let now = server.app.now();
         match *event {
-            Event::Vote { voter: by, host: on, value } => {
+            Event::Vote { voter: by, host: on, value, network, of_network } => {
                 let verdict = match value {
                     1 => Some(Verdict::Good),
                     -1 => Some(Verdict::Bad),
                     _ => None,
                 };
                 let ballot = SiteVote { host: host(on), verdict };
-                let voted = sites::vote(site, now, ADDRESS, voter(by), &ballot).await;
-                assert_eq!(refusal(voted), model.vote(by, on, value), "{event:?}");
+                let voted = sites::vote(site, now, address(network, of_network), voter(by), &ballot).await;
+                assert_eq!(refusal(voted), model.vote(by, on, value, network), "{event:?}");
             }
             Event::Ban(by) => {
                 let banned = refusal(sites::ban(site, now, admin, voter(by)).await);
@@ -155,7 +211,7 @@ async fn check_events(server: &Server, admin: &User, events: &[Event]) {
     let dump = server.dump().await;
     consistency::check(&dump);
     compare(server, &model).await;
-    for ((by, on), (value, time, _)) in &model.votes {
+    for ((by, on), ModelVote { value, time, .. }) in &model.votes {
         let votes = consistency::hash(&dump, &format!("link:{}:votes", host(*on)));
         let expected = format!("{value:+} {}", jiff::Timestamp::from_second(time.cast_signed()).unwrap());
         assert_eq!(votes.get(&voter(*by).to_string()), Some(&expected));
@@ -176,8 +232,10 @@ async fn compare(server: &Server, model: &Model) {
     let of_days: Vec<_> = (today - 29..=today).map(|day| model.totals(Some(day))).collect();
     for number in 0..HOSTS {
         let history = sites::history(&mut visit, &host(number), 30).await.unwrap();
-        let figures = (history.totals.sum, history.totals.count);
+        let figures = (history.votes.totals.sum, history.votes.totals.count);
         assert_eq!(figures, totals.get(&number).copied().unwrap_or_default(), "host {number}");
+        assert_eq!(history.votes.networks, model.networks(number), "networks of host {number}");
+        assert_eq!(history.shortage.is_some(), model.networks(number) < SCORE_NETWORKS, "host {number}");
         for (day, expected) in history.days.iter().zip(&of_days) {
             let figures = (day.totals.sum, day.totals.count);
             assert_eq!(
@@ -196,7 +254,7 @@ async fn compare(server: &Server, model: &Model) {
 
 async fn check_random_events(engine: Engine, cases: u64) {
     for seed in 0..cases {
-        let server = Server::start(engine, &[]).await;
+        let server = Server::start(engine, &LIMITS).await;
         let admin = server.member("admin").await;
         server.set_field("user:1", "flags", "a").await;
         let admin = user(&server, &admin).await;
@@ -235,7 +293,9 @@ async fn a_crowd_that_votes_changes_and_takes_back_leaves_exact_figures() {
                         _ => None,
                     };
                     let ballot = SiteVote { host: host((step + usize::from(number)) % 3), verdict };
-                    let voted = sites::vote(&site, now, ADDRESS, voter, &ballot).await;
+                    // Whose votes move between networks.
+                    let from = address(number % NETWORKS, number);
+                    let voted = sites::vote(&site, now, from, voter, &ballot).await;
                     assert_eq!(refusal(voted), Ok(()));
                 }
             }
@@ -289,7 +349,8 @@ async fn bans_and_votes_at_the_same_time_leave_exact_figures() {
                         other => {
                             let verdict = Some(if other % 2 == 0 { Verdict::Good } else { Verdict::Bad });
                             let ballot = SiteVote { host: host(step * 5 + other), verdict };
-                            sites::vote(&site, now, ADDRESS, by, &ballot).await
+                            let from = address(number % NETWORKS, number);
+                            sites::vote(&site, now, from, by, &ballot).await
                         }
                     };
                     let outcome = refusal(outcome);

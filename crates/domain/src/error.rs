@@ -5,7 +5,7 @@ use crate::values::hostname::HostnameError;
 use crate::values::secrets::NoRandomness;
 use crate::values::text::InputError;
 use crate::values::urls::UrlError;
-use crate::values::words::{every, grouped, grouped_signed, wait};
+use crate::values::words::{counted, every, grouped, grouped_signed, wait};
 use tidings_keyspace::{CommitError, KeyspaceError};
 
 /// Why an action did not happen. Nothing has been written then.
@@ -204,6 +204,12 @@ pub enum Refusal {
     #[error("you have voted on {} new sites today, which is the limit. Continue tomorrow", grouped(*.maximum))]
     TooManyVotes {
         /// Votes a day on sites that are new to the voter.
+        maximum: u64,
+    },
+    /// The network has reached the daily limit of votes on one site.
+    #[error("your network has reached the limit of {} on one site in 24 hours. Try again tomorrow", counted(*.maximum, "vote", "votes"))]
+    TooManyVotesFromNetwork {
+        /// Votes on one site that one network may bring in 24 hours.
         maximum: u64,
     },
     /// The address has reached the daily limit of new voters.

@@ -6,6 +6,7 @@
 use crate::values::day::Day;
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{NewsId, TweetId, UserId};
+use crate::values::network::Network;
 use crate::values::topic::Topic;
 use crate::values::urls::NewsUrl;
 use crate::values::voter_id::VoterId;
@@ -96,6 +97,12 @@ pub fn create_user_limit(address: IpAddr) -> String {
 #[must_use]
 pub fn new_voters(address: IpAddr) -> String {
     format!("limit:new_voters:{address}")
+}
+
+/// String, expires: the voters who have recently voted on a host from this network.
+#[must_use]
+pub fn site_votes(network: Network, host: &Hostname) -> String {
+    format!("limit:site_votes:{network}:{host}")
 }
 
 /// String, expires: failed logins to this account.
@@ -285,6 +292,18 @@ pub fn link(host: &Hostname) -> String {
 #[must_use]
 pub fn link_votes(host: &Hostname) -> String {
     format!("link:{host}:votes")
+}
+
+/// Hash: where the votes on a host came from, by voter.
+#[must_use]
+pub fn link_origins(host: &Hostname) -> String {
+    format!("link:{host}:origins")
+}
+
+/// Hash: the number of votes on a host that count, by network.
+#[must_use]
+pub fn link_networks(host: &Hostname) -> String {
+    format!("link:{host}:networks")
 }
 
 /// Hash: a voter.

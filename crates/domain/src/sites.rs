@@ -5,10 +5,10 @@
 //! voters that are not banned, and changes in the same batch as the vote. A vote that
 //! was changed counts for the day of the change.
 //!
-//! Keys: `link:<host>`, `link:<host>:votes`, `links:sum`, `links:count`, `prefix:<digits>`,
+//! Keys: `link:<host>`, `link:<host>:votes`, `link:<host>:origins`, `link:<host>:networks`, `links:sum`, `links:count`, `prefix:<digits>`,
 //! `voter:<id>`, `voter:<id>:votes`, `voter:<id>:new`, those that begin with `day:`,
-//! `settings`, `sites:audit`, `sites:unfinished`, `limit:new_voters:<address>` and
-//! `import:voters`.
+//! `settings`, `sites:audit`, `sites:unfinished`, `limit:new_voters:<address>`,
+//! `limit:site_votes:<network>:<host>` and `import:voters`.
 //!
 //! It hands out votes ([`vote`], [`vote_as`]), scores ([`scores`], [`scores_by_prefix`]),
 //! the votes on one site ([`history`]), leaderboards, what administrators need (bans,
@@ -19,6 +19,7 @@ mod boards;
 mod cast_vote;
 mod history;
 mod investigations;
+mod network_quota;
 mod score;
 mod settings;
 mod starting_lists;
@@ -32,11 +33,13 @@ pub use history::{DayOfVotes, History, history};
 pub use investigations::{
     AuditLine, DailyVoter, VoterDetails, VoterVote, audit_lines, top_voters, voter_details, voter_votes,
 };
-pub use score::{BAD_SUM, CONTROVERSIAL_COUNT, GOOD_SUM, Score, scores, scores_by_prefix};
+pub use score::{
+    BAD_SUM, CONTROVERSIAL_COUNT, GOOD_SUM, Score, Shortage, SiteVotes, scores, scores_by_prefix,
+};
 pub use settings::{SettingsChange, VotingSettings, change_settings, voting_settings};
 pub use starting_lists::{Listed, StartingVoters};
 pub use tally::Totals;
 pub use voting::{SiteVote, vote, vote_as};
 
 pub(crate) use history::HistoryRead;
-pub(crate) use score::{TotalsRead, TrackedTotalsRead};
+pub(crate) use score::{SiteVotesRead, TrackedSiteVotesRead};

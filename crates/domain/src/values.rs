@@ -10,6 +10,7 @@
 //! - [`ids`]: the ids of users, news, tweets and comments
 //! - [`limits`]: every fixed cap
 //! - [`mentions`]: links and `@name`s in a text
+//! - [`network`]: the network that an address belongs to
 //! - [`ranking`]: the score and rank of news
 //! - [`rates`]: how often something may be done
 //! - [`rules`]: what the operator can change, with the defaults
@@ -27,6 +28,7 @@ pub mod hostname;
 pub mod ids;
 pub mod limits;
 pub mod mentions;
+pub mod network;
 pub mod ranking;
 pub mod rates;
 pub mod rules;

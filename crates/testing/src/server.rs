@@ -27,11 +27,14 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const TEST_SETTINGS: [(&str, &str); 4] = [
+const TEST_SETTINGS: [(&str, &str); 6] = [
     ("limits.account_creation_seconds", "0"),
     ("limits.submission_seconds", "0"),
     ("limits.failed_logins_per_minute", "0"),
     ("limits.new_voters_per_day", "0"),
+    // In most tests all votes come from one address.
+    ("limits.site_votes_per_network", "0"),
+    ("limits.site_score_networks", "0"),
 ];
 
 /// The environment variables that switch all rates off. Benches, and tests about something
@@ -123,7 +126,12 @@ impl Server {
 
     /// Starts another server on the same store, with the same clock.
     pub async fn beside(url: &str, other: &Self) -> Self {
-        Self::open_at(other.clock.clone(), url, &[], None, None).await
+        Self::beside_with(url, other, &[]).await
+    }
+
+    /// The same with settings.
+    pub async fn beside_with(url: &str, other: &Self, settings: Settings<'_>) -> Self {
+        Self::open_at(other.clock.clone(), url, settings, None, None).await
     }
 
     async fn open_at(

@@ -238,6 +238,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::VoterBanned
         | Refusal::VotingDisabled
         | Refusal::TooManyVotes { .. }
+        | Refusal::TooManyVotesFromNetwork { .. }
         | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
     }
 }

@@ -53,7 +53,40 @@ pub fn voter(json: &Value, name: &'static str) -> Result<VoterId, RequestError> 
     text(json, name)?.parse().map_err(|_| RequestError::Field { name, expected: "it must be a UUID" })
 }
 
+/// A whole number, also when it is written with decimals, as in `1.0`.
+#[must_use]
+pub fn whole_number(value: &Value) -> Option<i64> {
+    // The text of a float without a fraction has no decimals.
+    value.as_i64().or_else(|| value.as_f64()?.to_string().parse().ok())
+}
+
 /// Parses the name of a site.
 pub fn hostname(text: &str) -> Result<Hostname, RequestError> {
     Hostname::parse(text).map_err(|error| Error::from(error).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_read_with_and_without_decimals() {
+        for (json, number) in [
+            ("1", Some(1)),
+            ("-1", Some(-1)),
+            ("1.0", Some(1)),
+            ("-1.00", Some(-1)),
+            ("0.0", Some(0)),
+            ("-0.0", Some(0)),
+            ("1e0", Some(1)),
+            ("0.5", None),
+            ("1.0000001", None),
+            ("1e300", None),
+            ("\"1\"", None),
+            ("null", None),
+            ("true", None),
+        ] {
+            assert_eq!(whole_number(&serde_json::from_str(json).unwrap()), number, "{json}");
+        }
+    }
 }

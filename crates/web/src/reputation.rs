@@ -128,10 +128,12 @@ pub async fn scores(
     if asked.is_empty() || asked.len() > MAX_LINKS {
         return Err(RequestError::Field { name: "for", expected: NUMBER_OF_LINKS });
     }
-    let hosts: Vec<Hostname> = asked.iter().map(|host| hostname(host)).collect::<Result<_, _>>()?;
-    let scores = sites::scores(&mut anonymous_visit(&app), &hosts).await?;
-    let scores = hosts.iter().zip(scores);
-    Ok(Json(scores.map(|(host, score)| SiteScore::new(host, score)).collect()))
+    let scores = scores_of(&app, asked.iter().map(String::as_str)).await?;
+    let scores = asked.iter().zip(scores).map(|(name, (host, score))| match host {
+        Some(host) => SiteScore::new(&host, score),
+        None => SiteScore::without_votes(name),
+    });
+    Ok(Json(scores.collect()))
 }
 
 /// Vote on a site, change the vote, or take it back with 0.
@@ -154,7 +156,7 @@ pub async fn vote(
 impl VoteBody {
     fn from_json(body: &Value) -> Result<Self, RequestError> {
         let link = hostname(json::text(body, "link")?)?;
-        let vote = json::member(body, "vote")?.as_i64().map_or(Err(WRONG_VOTE), verdict)?;
+        let vote = json::whole_number(json::member(body, "vote")?).map_or(Err(WRONG_VOTE), verdict)?;
         Ok(Self { link, vote, user_id: json::voter(body, "user_id")? })
     }
 }
@@ -171,15 +173,9 @@ pub async fn deployed_scores(
     RawQuery(query): RawQuery,
 ) -> Result<Json<Vec<DeployedScore>>, RequestError> {
     let DeployedQuestion { links } = DeployedQuestion::from_query(query.as_deref())?;
-    let hosts: Vec<Option<Hostname>> =
-        links.iter().map(|link| scorable(&link.hostname)).collect::<Result<_, _>>()?;
-    let asked: Vec<Hostname> = hosts.iter().flatten().cloned().collect();
-    let mut found = sites::scores(&mut anonymous_visit(&app), &asked).await?.into_iter();
-    let scores = links.into_iter().zip(&hosts).map(|(link, host)| {
-        let score = host.as_ref().and_then(|_| found.next()).unwrap_or(Score::NoScore);
-        DeployedScore { link, score: score.name() }
-    });
-    Ok(Json(scores.collect()))
+    let scores = scores_of(&app, links.iter().map(|link| link.hostname.as_str())).await?;
+    let scores = links.into_iter().zip(scores);
+    Ok(Json(scores.map(|(link, (_, score))| DeployedScore { link, score: score.name() }).collect()))
 }
 
 impl DeployedQuestion {
@@ -198,9 +194,24 @@ impl DeployedQuestion {
     }
 }
 
-/// A host that can have a score. The result page of a search engine may also link to
-/// `localhost` or to IP addresses: these have no score, but the original accepted
-/// them.
+/// The hosts with these names and their scores, in the same order. Rounds: 1.
+async fn scores_of(
+    app: &App,
+    names: impl Iterator<Item = &str>,
+) -> Result<Vec<(Option<Hostname>, Score)>, RequestError> {
+    let hosts: Vec<Option<Hostname>> = names.map(scorable).collect::<Result<_, _>>()?;
+    let asked: Vec<Hostname> = hosts.iter().flatten().cloned().collect();
+    let mut found = sites::scores(&mut anonymous_visit(app), &asked).await?.into_iter();
+    let score = |host: Option<Hostname>| {
+        let score = host.as_ref().and_then(|_| found.next()).unwrap_or(Score::NoScore);
+        (host, score)
+    };
+    Ok(hosts.into_iter().map(score).collect())
+}
+
+/// The host with this name; `None` for one that nobody can vote on. The result page of a
+/// search engine may link to any host that a browser knows, such as `localhost`, an IP
+/// address or `a_b.example.com`: one of these must not fail the scores of the others.
 fn scorable(name: &str) -> Result<Option<Hostname>, RequestError> {
     match Hostname::parse(name) {
         Ok(host) => Ok(Some(host)),
@@ -231,7 +242,8 @@ impl DeployedVoteBody {
     fn from_json(body: &Value) -> Result<Self, RequestError> {
         const VALUE: RequestError = RequestError::Field { name: "value", expected: "it must be 1 or -1" };
         let link = hostname(json::text(json::member(body, "link")?, "hostname")?)?;
-        let value = json::member(body, "value")?.as_i64().and_then(|value| verdict(value).ok().flatten());
+        let value = json::whole_number(json::member(body, "value")?);
+        let value = value.and_then(|value| verdict(value).ok().flatten());
         Ok(Self { link, value: value.ok_or(VALUE)?, user_id: json::voter(body, "user_id")? })
     }
 }
@@ -252,13 +264,17 @@ fn parameters(query: Option<&str>, name: &'static str) -> impl Iterator<Item = S
 
 /// The hosts in one value of `for`.
 fn listed_hosts(value: &str) -> Result<Vec<String>, RequestError> {
-    if value.trim_start().starts_with('[') {
-        return serde_json::from_str(value).map_err(|_| RequestError::Field {
-            name: "for",
-            expected: "it must be a JSON array of strings",
-        });
+    let list = || value.split(',').map(str::to_owned).collect();
+    if !value.trim_start().starts_with('[') {
+        return Ok(list());
     }
-    Ok(value.split(',').map(str::to_owned).collect())
+    // An IPv6 address begins like an array.
+    let is_list = || value.split(',').all(|name| scorable(name).is_ok());
+    match serde_json::from_str(value) {
+        Ok(hosts) => Ok(hosts),
+        Err(_) if is_list() => Ok(list()),
+        Err(_) => Err(RequestError::Field { name: "for", expected: "it must be a JSON array of strings" }),
+    }
 }
 
 /// How the documented calls report a failure: a code for programs and a message.
@@ -272,7 +288,9 @@ pub fn documented_failure(failure: &RequestError, message: &str) -> Response {
         RequestError::Domain(error) => match &**error {
             Error::Refused(Refusal::VoterBanned) => ErrorCode::Banned,
             Error::Refused(Refusal::VotingDisabled) => ErrorCode::VotingDisabled,
-            Error::Refused(Refusal::TooManyVotes { .. }) => ErrorCode::TooManyVotes,
+            Error::Refused(Refusal::TooManyVotes { .. } | Refusal::TooManyVotesFromNetwork { .. }) => {
+                ErrorCode::TooManyVotes
+            }
             Error::Refused(Refusal::TooManyVoters) => ErrorCode::TooManyVoters,
             _ => code_of(status),
         },
@@ -298,7 +316,9 @@ pub fn deployed_failure(failure: &RequestError, message: &str) -> Response {
         RequestError::Domain(error) => match &**error {
             Error::Refused(Refusal::VoterBanned) => "User is banned",
             Error::Refused(Refusal::VotingDisabled) => "Voting is disabled",
-            Error::Refused(Refusal::TooManyVotes { .. }) => "User has voted too many times today",
+            Error::Refused(Refusal::TooManyVotes { .. } | Refusal::TooManyVotesFromNetwork { .. }) => {
+                "User has voted too many times today"
+            }
             _ => message,
         },
         _ => message,

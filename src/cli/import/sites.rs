@@ -197,7 +197,7 @@ mod tests {
         let second = [listed("good.com", 3), listed("bad.com", 2)];
         assert_eq!(import(&site, now, now, &second).await.unwrap(), (2, 22 + 12));
         for (name, sum) in [("good.com", 3), ("bad.com", 2)] {
-            let totals = sites::history(&mut visit, &host(name), 1).await.unwrap().totals;
+            let totals = sites::history(&mut visit, &host(name), 1).await.unwrap().votes.totals;
             assert_eq!((totals.sum, totals.count), (sum, sum), "{name}");
         }
     }

@@ -7,9 +7,10 @@ use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
 use crate::keys;
-use crate::sites::{Score, TotalsRead, TrackedTotalsRead};
+use crate::sites::{Score, SiteVotesRead, TrackedSiteVotesRead};
 use crate::values::hostname::Hostname;
 use crate::values::ids::NewsId;
+use crate::values::rules::LimitRules;
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -127,7 +128,7 @@ impl SummariesRead {
     /// The summaries of the items.
     pub(crate) fn take(self, visit: &SharedVisit<'_>, answers: &mut Answers) -> Vec<Shared<NewsSummary>> {
         let Self { items, names, scores } = self;
-        let (names, scores) = (names.take(visit, answers), scores.take(answers));
+        let (names, scores) = (names.take(visit, answers), scores.take(answers, &visit.site().rules.limits));
         let cache = visit.site().caches.of::<Summaries>();
         let summary = |item| match item {
             ListedItem::Cached(summary) => summary,
@@ -191,26 +192,26 @@ pub(crate) async fn find(
 
 /// Pending reads of the scores of the sites that items link to: one for each different
 /// site.
-struct SiteScoresRead(HashMap<Hostname, (TrackedTotalsRead, Vec<NewsId>)>);
+struct SiteScoresRead(HashMap<Hostname, (TrackedSiteVotesRead, Vec<NewsId>)>);
 
 impl SiteScoresRead {
     fn ask<'a>(query: &mut Query, items: impl Iterator<Item = &'a News>) -> Self {
-        let mut reads: HashMap<Hostname, (TrackedTotalsRead, Vec<NewsId>)> = HashMap::new();
+        let mut reads: HashMap<Hostname, (TrackedSiteVotesRead, Vec<NewsId>)> = HashMap::new();
         for news in items.filter(|news| !news.deleted) {
             if let Some(host) = news.site() {
                 let read = reads.entry(host.clone());
                 let (_, items) =
-                    read.or_insert_with(|| (TotalsRead::ask(query, host).track(query), Vec::new()));
+                    read.or_insert_with(|| (SiteVotesRead::ask(query, host).track(query), Vec::new()));
                 items.push(news.id);
             }
         }
         Self(reads)
     }
 
-    fn take(self, answers: &mut Answers) -> HashMap<NewsId, Tracked<Score>> {
+    fn take(self, answers: &mut Answers, limits: &LimitRules) -> HashMap<NewsId, Tracked<Score>> {
         let mut scores = HashMap::new();
         for (host, (read, items)) in self.0 {
-            let score = read.take(answers, host).map(Score::of);
+            let score = read.take(answers, host).map(|votes| votes.score(limits));
             scores.extend(items.into_iter().map(|news| (news, score.clone())));
         }
         scores

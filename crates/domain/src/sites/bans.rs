@@ -7,10 +7,9 @@
 //! request, the ban continues exactly there. Lifting a ban works the same way back; the
 //! voter may vote again when all votes count again.
 
-use super::CastVote;
-use super::cast_vote::read_vote;
+use super::cast_vote::{TracedVote, VotesRead};
 use super::settings::{demand_administrator, note};
-use super::tally::Tally;
+use super::tally::{NetworkVotes, Tally};
 use super::voting::{IS_BANNED, a_voter, is_banned};
 use crate::accounts::users::User;
 use crate::action::Decision;
@@ -50,7 +49,7 @@ const MOVING: &str = "ban_moving";
 const MOVED: &str = "ban_moved";
 
 /// Bans a voter: refuses further votes, and removes existing votes from the totals.
-/// Rounds: 2, and 3 for each hundred votes.
+/// Rounds: 2, and 5 for each hundred votes.
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
@@ -170,7 +169,8 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
             }
         }
     }
-    tally.write(&mut batch);
+    let networks = tally.read_networks(site, NetworkVotes::default()).await?;
+    tally.write(&mut batch, &networks);
     match direction {
         BanDirection::Out => batch.set_field(&key, MOVED, (moved + passed).to_string()),
         BanDirection::Back => batch.set_field(&key, MOVED, offset.to_string()),
@@ -200,7 +200,7 @@ async fn read_votes(
     voter: VoterId,
     offset: u64,
     count: u64,
-) -> Result<(u64, Vec<(Hostname, CastVote)>), Error> {
+) -> Result<(u64, Vec<(Hostname, TracedVote)>), Error> {
     if count == 0 {
         return Ok((0, Vec::new()));
     }
@@ -209,12 +209,11 @@ async fn read_votes(
     let hosts = site.store.query(query).await?.take(hosts);
     let passed = u64::try_from(hosts.len()).unwrap_or(u64::MAX);
     let mut query = Query::new();
-    let name = voter.to_string();
     let reads: Vec<_> = hosts
         .iter()
         .filter_map(|(host, _)| Hostname::parse(host).ok())
         .map(|host| {
-            let vote = query.hash_fields(keys::link_votes(&host), [name.as_str()]);
+            let vote = VotesRead::ask(&mut query, &host, &[voter]);
             (host, vote)
         })
         .collect();
@@ -222,7 +221,7 @@ async fn read_votes(
     let votes = reads
         .into_iter()
         .filter_map(|(host, vote)| {
-            let vote = read_vote(&host, fields::only(answers.take(vote)).as_deref())?;
+            let vote = vote.take(&mut answers).first()?.read(&host)?;
             Some((host, vote))
         })
         .collect();
@@ -272,7 +271,7 @@ mod tests {
         let mut visit = Visit::new(site.clone(), NOW, None);
         let mut counted = 0;
         for number in 0..250 {
-            let totals = sites::history(&mut visit, &host(number), 1).await.unwrap().totals;
+            let totals = sites::history(&mut visit, &host(number), 1).await.unwrap().votes.totals;
             counted += usize::from(totals == Totals { sum: 1, count: 1 });
         }
         counted

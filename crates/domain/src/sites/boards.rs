@@ -1,6 +1,7 @@
 //! Leaderboards: the best, worst, most voted and controversial sites of a day,
 //! of the last days, and of all time.
 
+use super::score::SiteVotesRead;
 use super::tally::FiguresRead;
 use super::{BAD_SUM, GOOD_SUM, Score, Totals};
 use crate::accounts::visit::Visit;
@@ -8,8 +9,10 @@ use crate::error::Error;
 use crate::keys;
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
-use crate::values::limits::{LEADERBOARD, LEADERBOARD_CANDIDATES, LEADERBOARD_OF_A_DAY};
-use std::cmp::Reverse;
+use crate::values::limits::{
+    CONTROVERSIAL_MINORITY, LEADERBOARD, LEADERBOARD_CANDIDATES, LEADERBOARD_OF_A_DAY,
+};
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::str::FromStr;
 use tidings_keyspace::{COUNTER_LIMIT, Order, Query};
@@ -21,7 +24,7 @@ pub enum Board {
     Best,
     /// The lowest sums.
     Worst,
-    /// The most votes, with a sum that is neither good nor bad.
+    /// Votes both ways, the most even first, with a sum that is neither good nor bad.
     Controversial,
     /// The most votes.
     Voted,
@@ -64,19 +67,42 @@ impl Board {
         match self {
             Self::Best => totals.sum > 0,
             Self::Worst => totals.sum < 0,
-            Self::Controversial => totals.count > 0 && totals.sum > BAD_SUM && totals.sum < GOOD_SUM,
+            Self::Controversial => {
+                totals.sum > BAD_SUM && totals.sum < GOOD_SUM && minority(totals) >= CONTROVERSIAL_MINORITY
+            }
             Self::Voted => totals.count > 0,
         }
     }
 
-    /// The sort key of a site: the lowest is first.
-    const fn place(self, totals: Totals) -> (i64, Reverse<i64>) {
+    /// The order of two sites: the lesser is first.
+    fn order(self, left: Totals, right: Totals) -> Ordering {
+        let highest_sum = right.sum.cmp(&left.sum);
+        let most_votes = right.count.cmp(&left.count);
         match self {
-            Self::Best => (-totals.sum, Reverse(totals.count)),
-            Self::Worst => (totals.sum, Reverse(totals.count)),
-            Self::Controversial | Self::Voted => (-totals.count, Reverse(totals.sum)),
+            Self::Best => highest_sum.then(left.count.cmp(&right.count)),
+            Self::Worst => highest_sum.reverse().then(left.count.cmp(&right.count)),
+            Self::Controversial => most_even(left, right).then(most_votes).then(highest_sum),
+            Self::Voted => most_votes.then(highest_sum),
         }
     }
+}
+
+/// The votes on the side that has fewer of them.
+const fn minority(totals: Totals) -> i64 {
+    let (good, bad) = (totals.good(), totals.bad());
+    if good < bad { good } else { bad }
+}
+
+/// The order by evenness, the most even first. The evenness is the votes of the minority
+/// divided by one more than those of the majority: 5 of each (5/6) come before 8 and 4 (4/9).
+/// The one more makes many votes count for more than few: 40 of each (40/41) come first.
+fn most_even(left: Totals, right: Totals) -> Ordering {
+    let share = |totals: Totals| {
+        let minority = i128::from(minority(totals));
+        (minority, i128::from(totals.count) - minority + 1)
+    };
+    let ((left, of_left), (right, of_right)) = (share(left), share(right));
+    (right * of_left).cmp(&(left * of_right))
 }
 
 impl Span {
@@ -145,15 +171,18 @@ pub async fn leaderboard(visit: &mut Visit, board: Board, span: Span) -> Result<
     let keys = span.keys(Day::of(visit.now()));
     let candidates = candidates(visit, board, &keys).await?;
     let mut query = Query::new();
-    let mut ask = |keys| FiguresRead::ask(&mut query, keys, candidates.iter().map(Hostname::as_str));
-    let overall = ask([keys::LINKS_SUM.to_owned(), keys::LINKS_COUNT.to_owned()]);
+    let overall: Vec<_> = candidates.iter().map(|host| SiteVotesRead::ask(&mut query, host)).collect();
+    let ask = |keys| FiguresRead::ask(&mut query, keys, candidates.iter().map(Hostname::as_str));
     let parts: Vec<FiguresRead> = keys.into_iter().map(ask).collect();
     let mut answers = visit.run(query).await?;
-    let overall: Vec<Totals> = overall.take(&mut answers).collect();
+    let limits = &visit.site().rules.limits;
     let mut lines: Vec<SiteLine> = candidates
         .into_iter()
         .zip(overall)
-        .map(|(host, overall)| SiteLine { host, score: Score::of(overall), totals: Totals::default() })
+        .map(|(host, votes)| {
+            let score = votes.take(&mut answers, &host).score(limits);
+            SiteLine { host, score, totals: Totals::default() }
+        })
         .collect();
     for part in parts {
         for (line, totals) in lines.iter_mut().zip(part.take(&mut answers)) {
@@ -162,7 +191,7 @@ pub async fn leaderboard(visit: &mut Visit, board: Board, span: Span) -> Result<
     }
     lines.retain(|line| board.takes(line.totals));
     lines.sort_by(|left, right| {
-        board.place(left.totals).cmp(&board.place(right.totals)).then_with(|| left.host.cmp(&right.host))
+        board.order(left.totals, right.totals).then_with(|| left.host.cmp(&right.host))
     });
     lines.truncate(LEADERBOARD);
     Ok(lines)
@@ -201,20 +230,75 @@ async fn candidates(visit: &mut Visit, board: Board, keys: &[[String; 2]]) -> Re
 mod tests {
     use super::*;
 
+    const fn totals(sum: i64, count: i64) -> Totals {
+        Totals { sum, count }
+    }
+
+    /// So many good and so many bad votes.
+    const fn votes((good, bad): (i64, i64)) -> Totals {
+        totals(good - bad, good + bad)
+    }
+
     #[test]
     fn boards_take_and_order_sites_by_their_figures() {
-        let totals = |sum, count| Totals { sum, count };
-        for (board, takes, first, second) in [
+        for (board, not_taken, first, second) in [
             (Board::Best, totals(0, 9), totals(9, 9), totals(8, 20)),
+            (Board::Best, totals(-1, 9), totals(9, 9), totals(9, 11)),
             (Board::Worst, totals(0, 9), totals(-9, 9), totals(-8, 20)),
-            (Board::Controversial, totals(20, 20), totals(19, 60), totals(-9, 50)),
+            (Board::Worst, totals(1, 9), totals(-9, 9), totals(-9, 11)),
             (Board::Voted, totals(0, 0), totals(0, 60), totals(50, 50)),
+            (Board::Voted, totals(0, 0), totals(2, 60), totals(0, 60)),
         ] {
-            assert!(!board.takes(takes), "{board:?}");
+            assert!(!board.takes(not_taken), "{board:?}");
             assert!(board.takes(first) && board.takes(second), "{board:?}");
-            assert!(board.place(first) < board.place(second), "{board:?}");
+            assert_eq!(board.order(first, second), Ordering::Less, "{board:?}");
         }
-        assert!(!Board::Controversial.takes(totals(-10, 90)));
+    }
+
+    #[test]
+    fn only_votes_both_ways_without_a_verdict_are_controversial() {
+        for (good, bad, is_controversial) in [
+            (8, 0, false),
+            (0, 8, false),
+            (8, 1, false),
+            (1, 1, false),
+            (8, 2, true),
+            (2, 8, true),
+            (2, 2, true),
+            (49, 30, true),
+            (50, 30, false),
+            (30, 39, true),
+            (30, 40, false),
+        ] {
+            assert_eq!(Board::Controversial.takes(votes((good, bad))), is_controversial, "{good} and {bad}");
+        }
+    }
+
+    #[test]
+    fn the_most_even_site_is_the_most_controversial() {
+        let in_order = [
+            (40, 40),
+            (30, 29),
+            (8, 8),
+            (29, 25),
+            (5, 5),
+            (7, 8),
+            (2, 2),
+            (30, 20),
+            (8, 4),
+            (4, 9),
+            (8, 2),
+            (20, 2),
+        ];
+        for pair in in_order.windows(2) {
+            let (left, right) = (votes(pair[0]), votes(pair[1]));
+            assert_eq!(Board::Controversial.order(left, right), Ordering::Less, "{pair:?}");
+            assert_eq!(Board::Controversial.order(right, left), Ordering::Greater, "{pair:?}");
+        }
+        // Equally even: more votes come first, then the higher sum.
+        assert_eq!(Board::Controversial.order(votes((5, 4)), votes((2, 2))), Ordering::Less);
+        assert_eq!(Board::Controversial.order(votes((5, 4)), votes((4, 5))), Ordering::Less);
+        assert_eq!(Board::Controversial.order(votes((5, 4)), votes((5, 4))), Ordering::Equal);
     }
 
     #[test]

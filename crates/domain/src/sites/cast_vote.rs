@@ -1,4 +1,4 @@
-//! A vote on a site as stored.
+//! A vote on a site as stored, and where it came from.
 
 use crate::accounts::visit::Visit;
 use crate::error::Error;
@@ -7,10 +7,11 @@ use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::day::{parse_moment, written};
 use crate::values::hostname::Hostname;
+use crate::values::network::Network;
 use crate::values::voter_id::VoterId;
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::Query;
+use tidings_keyspace::{Answers, Batch, Handle, Query};
 
 /// A vote on a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +66,122 @@ impl FromStr for CastVote {
     }
 }
 
+/// Where a vote came from, as stored: `192.0.2.0/24`, or `192.0.2.0/24 account` for the vote
+/// of an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// The network of the voter's address.
+    pub(super) network: Network,
+    /// Whether the voter belongs to an account.
+    pub(super) is_account: bool,
+}
+
+/// What follows the network of an account's vote.
+const ACCOUNT: &str = "account";
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.network)?;
+        if self.is_account { write!(formatter, " {ACCOUNT}") } else { Ok(()) }
+    }
+}
+
+/// The stored text is not the origin of a vote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NotAnOrigin;
+
+impl FromStr for Origin {
+    type Err = NotAnOrigin;
+
+    fn from_str(text: &str) -> Result<Self, NotAnOrigin> {
+        let (network, is_account) = match text.split_once(' ') {
+            None => (text, false),
+            Some((network, ACCOUNT)) => (network, true),
+            Some(_) => return Err(NotAnOrigin),
+        };
+        Ok(Self { network: network.parse().map_err(|_| NotAnOrigin)?, is_account })
+    }
+}
+
+/// A vote with all that the figures of its site depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TracedVote {
+    pub(super) vote: CastVote,
+    /// `None` for a vote that was stored without: it counts as a network of its own.
+    pub(super) origin: Option<Origin>,
+}
+
+impl TracedVote {
+    /// The network that the vote came from, if it is known.
+    pub(super) fn network(&self) -> Option<Network> {
+        self.origin.map(|origin| origin.network)
+    }
+
+    /// Adds the vote to a batch, without the totals.
+    pub(super) fn write(&self, batch: &mut Batch, host: &Hostname, voter: VoterId) {
+        let name = voter.to_string();
+        batch.set_field(keys::link_votes(host), &name, self.vote.to_string());
+        match self.origin {
+            Some(origin) => batch.set_field(keys::link_origins(host), name, origin.to_string()),
+            None => batch.delete_field(keys::link_origins(host), name),
+        }
+        batch.sorted_add(keys::voter_votes(voter), host.as_str(), self.vote.time.as_score());
+        batch.add_member(keys::prefix(&host.hash()), host.as_str());
+    }
+}
+
+/// Removes a vote in a batch, without the totals.
+pub(super) fn delete_vote(batch: &mut Batch, host: &Hostname, voter: VoterId) {
+    let name = voter.to_string();
+    batch.delete_field(keys::link_votes(host), &name);
+    batch.delete_field(keys::link_origins(host), name);
+    batch.sorted_remove(keys::voter_votes(voter), host.as_str());
+}
+
+/// Pending reads of the votes of some voters on one host.
+pub(super) struct VotesRead {
+    votes: Handle<Vec<Option<String>>>,
+    origins: Handle<Vec<Option<String>>>,
+}
+
+impl VotesRead {
+    pub(super) fn ask(query: &mut Query, host: &Hostname, voters: &[VoterId]) -> Self {
+        let names = || voters.iter().map(ToString::to_string);
+        Self {
+            votes: query.hash_fields(keys::link_votes(host), names()),
+            origins: query.hash_fields(keys::link_origins(host), names()),
+        }
+    }
+
+    /// The votes as stored, in the order of the voters.
+    pub(super) fn take(self, answers: &mut Answers) -> Vec<StoredVote> {
+        let votes = answers.take(self.votes).into_iter().zip(answers.take(self.origins));
+        votes.map(|(vote, origin)| StoredVote { vote, origin }).collect()
+    }
+}
+
+/// A vote on a host as stored, if there is one.
+#[derive(Debug, Default)]
+pub(super) struct StoredVote {
+    vote: Option<String>,
+    origin: Option<String>,
+}
+
+impl StoredVote {
+    /// The vote; one that cannot be read counts as none.
+    pub(super) fn read(&self, host: &Hostname) -> Option<TracedVote> {
+        let vote = read_vote(host, self.vote.as_deref())?;
+        let origin = fields::read_string(self.origin.as_deref(), || keys::link_origins(host));
+        Some(TracedVote { vote, origin })
+    }
+
+    /// Checks in a batch that the vote is still as it was read.
+    pub(super) fn check_unchanged(&self, batch: &mut Batch, host: &Hostname, voter: VoterId) {
+        batch.field_unchanged(keys::link_votes(host), voter.to_string(), self.vote.as_deref());
+        batch.field_unchanged(keys::link_origins(host), voter.to_string(), self.origin.as_deref());
+    }
+}
+
 /// A voter's own votes on some hosts, in the order asked. Rounds: 1.
 ///
 /// # Errors
@@ -100,6 +217,17 @@ mod tests {
         assert_eq!("-1 2023-02-02T09:36:03Z".parse(), Ok(CastVote { verdict: Verdict::Bad, ..vote }));
         for bad in ["", "+1", "0 2023-02-02T09:36:03Z", "1 2023-02-02T09:36:03Z", "+1 yesterday"] {
             assert_eq!(bad.parse::<CastVote>(), Err(NotAVote), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn origins_are_stored_with_the_network_and_the_kind_of_voter() {
+        for (text, is_account) in [("192.0.2.0/24", false), ("2001:db8::/48 account", true)] {
+            let origin: Origin = text.parse().unwrap();
+            assert_eq!((origin.is_account, origin.to_string().as_str()), (is_account, text));
+        }
+        for bad in ["", "192.0.2.1", "192.0.2.0/24 ", "192.0.2.0/24 robot", "account"] {
+            assert_eq!(bad.parse::<Origin>(), Err(NotAnOrigin), "{bad:?}");
         }
     }
 }

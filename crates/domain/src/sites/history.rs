@@ -1,12 +1,13 @@
 //! The votes on a site, day by day.
 
-use super::score::TotalsRead;
+use super::score::{Score, Shortage, SiteVotes, SiteVotesRead};
 use super::tally::{FiguresRead, Totals};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
+use crate::values::rules::LimitRules;
 use tidings_keyspace::{Answers, Query};
 
 /// The votes of one day on a site.
@@ -22,7 +23,11 @@ pub struct DayOfVotes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History {
     /// All votes.
-    pub totals: Totals,
+    pub votes: SiteVotes,
+    /// The score that follows from them.
+    pub score: Score,
+    /// Why there is no score yet, if the votes are of too few networks.
+    pub shortage: Option<Shortage>,
     /// Each of the last days, also those without a vote.
     pub days: Vec<DayOfVotes>,
 }
@@ -30,27 +35,28 @@ pub struct History {
 /// The pending reads of a history.
 pub(crate) struct HistoryRead {
     host: Hostname,
-    totals: TotalsRead,
+    votes: SiteVotesRead,
     days: Vec<(Day, FiguresRead)>,
 }
 
 impl HistoryRead {
     pub(crate) fn ask(query: &mut Query, host: &Hostname, today: Day, days: u64) -> Self {
-        let totals = TotalsRead::ask(query, host);
+        let votes = SiteVotesRead::ask(query, host);
         let days = today.last(days).map(|day| {
             let keys = [keys::day_links_sum(day), keys::day_links_count(day)];
             (day, FiguresRead::ask(query, keys, std::iter::once(host.as_str())))
         });
-        Self { host: host.clone(), totals, days: days.collect() }
+        Self { host: host.clone(), votes, days: days.collect() }
     }
 
-    pub(crate) fn take(self, answers: &mut Answers) -> History {
+    pub(crate) fn take(self, answers: &mut Answers, limits: &LimitRules) -> History {
         let days = self.days.into_iter().map(|(day, figures)| DayOfVotes {
             day,
             totals: figures.take(answers).next().unwrap_or_default(),
         });
         let days = days.collect();
-        History { totals: self.totals.take(answers, &self.host), days }
+        let votes = self.votes.take(answers, &self.host);
+        History { votes, score: votes.score(limits), shortage: votes.shortage(limits), days }
     }
 }
 
@@ -62,5 +68,6 @@ impl HistoryRead {
 pub async fn history(visit: &mut Visit, host: &Hostname, days: u64) -> Result<History, Error> {
     let mut query = Query::new();
     let history = HistoryRead::ask(&mut query, host, Day::of(visit.now()), days);
-    Ok(history.take(&mut visit.run(query).await?))
+    let mut answers = visit.run(query).await?;
+    Ok(history.take(&mut answers, &visit.site().rules.limits))
 }

@@ -1,11 +1,13 @@
 //! The score of a site, which follows from its votes.
 
-use super::tally::Totals;
+use super::tally::{ACCOUNTS, COUNT, SAME_NETWORK, SUM, Totals};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::values::hostname::{HashPrefix, Hostname};
+use crate::values::limits::SITE_SCORE_ACCOUNTS;
+use crate::values::rules::LimitRules;
 use tidings_keyspace::{Answers, Handle, Query, Tracked, TrackedHandle};
 
 /// How good a site is.
@@ -17,7 +19,7 @@ pub enum Score {
     Bad,
     /// Between, with more than 50 votes.
     Controversial,
-    /// None of these.
+    /// None of these, or votes of too few networks.
     #[default]
     NoScore,
 }
@@ -29,21 +31,57 @@ pub const BAD_SUM: i64 = -10;
 /// A controversial site has more votes than this.
 pub const CONTROVERSIAL_COUNT: i64 = 50;
 
-impl Score {
-    /// The score that follows from a site's votes.
+/// The votes on a site, with what a score demands of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SiteVotes {
+    /// The sum and the number.
+    pub totals: Totals,
+    /// The networks that they came from.
+    pub networks: u64,
+    /// The votes of accounts.
+    pub accounts: u64,
+}
+
+/// The networks that are missing for a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shortage {
+    /// The networks whose votes the site has.
+    pub networks: u64,
+    /// The networks that a score needs.
+    pub needed: u64,
+}
+
+impl SiteVotes {
+    /// Why these votes give no score yet, whatever they say: `None` if they are of enough
+    /// networks or accounts.
     #[must_use]
-    pub const fn of(totals: Totals) -> Self {
-        if totals.sum >= GOOD_SUM {
-            Self::Good
-        } else if totals.sum <= BAD_SUM {
-            Self::Bad
-        } else if totals.count > CONTROVERSIAL_COUNT {
-            Self::Controversial
-        } else {
-            Self::NoScore
+    pub const fn shortage(self, limits: &LimitRules) -> Option<Shortage> {
+        let needed = limits.site_score_networks;
+        if needed == 0 || self.networks >= needed || self.accounts >= SITE_SCORE_ACCOUNTS {
+            return None;
         }
+        Some(Shortage { networks: self.networks, needed })
     }
 
+    /// The score that follows from the votes.
+    #[must_use]
+    pub const fn score(self, limits: &LimitRules) -> Score {
+        let Totals { sum, count } = self.totals;
+        if self.shortage(limits).is_some() {
+            Score::NoScore
+        } else if sum >= GOOD_SUM {
+            Score::Good
+        } else if sum <= BAD_SUM {
+            Score::Bad
+        } else if count > CONTROVERSIAL_COUNT {
+            Score::Controversial
+        } else {
+            Score::NoScore
+        }
+    }
+}
+
+impl Score {
     /// The name of the score, as pages and the API write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -56,43 +94,49 @@ impl Score {
     }
 }
 
-/// The fields of a host with its sum and count.
-const TOTALS: [&str; 2] = ["sum_of_votes", "count_of_votes"];
+/// The fields of a host that its score follows from.
+const FIELDS: [&str; 4] = [SUM, COUNT, SAME_NETWORK, ACCOUNTS];
 
-/// A pending read of a host's sum and count.
-pub(crate) struct TotalsRead(Handle<Vec<Option<String>>>);
+/// A pending read of the votes on a host.
+pub(crate) struct SiteVotesRead(Handle<Vec<Option<String>>>);
 
-impl TotalsRead {
+impl SiteVotesRead {
     pub(crate) fn ask(query: &mut Query, host: &Hostname) -> Self {
-        Self(query.hash_fields(keys::link(host), TOTALS))
+        Self(query.hash_fields(keys::link(host), FIELDS))
     }
 
-    /// The sum and count; `host` is the one that was asked for.
-    pub(crate) fn take(self, answers: &mut Answers, host: &Hostname) -> Totals {
-        totals(answers.take(self.0), host)
+    /// The votes; `host` is the one that was asked for.
+    pub(crate) fn take(self, answers: &mut Answers, host: &Hostname) -> SiteVotes {
+        site_votes(answers.take(self.0), host)
     }
 
     /// The same, for a value that will be cached.
-    pub(crate) fn track(self, query: &mut Query) -> TrackedTotalsRead {
-        TrackedTotalsRead(query.track(self.0))
+    pub(crate) fn track(self, query: &mut Query) -> TrackedSiteVotesRead {
+        TrackedSiteVotesRead(query.track(self.0))
     }
 }
 
 /// The same, and tracks what was read.
-pub(crate) struct TrackedTotalsRead(TrackedHandle<Vec<Option<String>>>);
+pub(crate) struct TrackedSiteVotesRead(TrackedHandle<Vec<Option<String>>>);
 
-impl TrackedTotalsRead {
-    pub(crate) fn take(self, answers: &mut Answers, host: Hostname) -> Tracked<Totals> {
-        answers.take_tracked(self.0).map(|fields| totals(fields, &host))
+impl TrackedSiteVotesRead {
+    pub(crate) fn take(self, answers: &mut Answers, host: Hostname) -> Tracked<SiteVotes> {
+        answers.take_tracked(self.0).map(|fields| site_votes(fields, &host))
     }
 }
 
-fn totals(found: Vec<Option<String>>, host: &Hostname) -> Totals {
-    let [sum, count] = fields::each(found);
+fn site_votes(found: Vec<Option<String>>, host: &Hostname) -> SiteVotes {
+    let [sum, count, same_network, accounts] = fields::each(found);
     let number = |value: Option<String>, field| -> i64 {
         fields::read(value.as_deref(), || keys::link(host), field).unwrap_or(0)
     };
-    Totals { sum: number(sum, TOTALS[0]), count: number(count, TOTALS[1]) }
+    let totals = Totals { sum: number(sum, SUM), count: number(count, COUNT) };
+    let networks = totals.count.saturating_sub(number(same_network, SAME_NETWORK));
+    SiteVotes {
+        totals,
+        networks: u64::try_from(networks).unwrap_or(0),
+        accounts: u64::try_from(number(accounts, ACCOUNTS)).unwrap_or(0),
+    }
 }
 
 /// The scores of some hosts, in the order asked. Rounds: 1.
@@ -101,9 +145,10 @@ fn totals(found: Vec<Option<String>>, host: &Hostname) -> Totals {
 /// When the store fails.
 pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>, Error> {
     let mut query = Query::new();
-    let reads: Vec<_> = hosts.iter().map(|host| TotalsRead::ask(&mut query, host)).collect();
+    let reads: Vec<_> = hosts.iter().map(|host| SiteVotesRead::ask(&mut query, host)).collect();
     let mut answers = visit.run(query).await?;
-    let scores = reads.into_iter().zip(hosts).map(|(read, host)| Score::of(read.take(&mut answers, host)));
+    let limits = &visit.site().rules.limits;
+    let scores = reads.into_iter().zip(hosts).map(|(read, host)| read.take(&mut answers, host).score(limits));
     Ok(scores.collect())
 }
 
@@ -133,6 +178,10 @@ pub async fn scores_by_prefix(
 mod tests {
     use super::*;
 
+    fn limits(site_score_networks: u64) -> LimitRules {
+        LimitRules { site_score_networks, ..LimitRules::default() }
+    }
+
     #[test]
     fn a_score_follows_from_sum_and_count() {
         for (sum, count, score) in [
@@ -148,7 +197,27 @@ mod tests {
             (19, 51, Score::Controversial),
             (-9, 51, Score::Controversial),
         ] {
-            assert_eq!(Score::of(Totals { sum, count }), score, "{sum} of {count}");
+            let votes = SiteVotes { totals: Totals { sum, count }, networks: 3, accounts: 0 };
+            assert_eq!(votes.score(&limits(3)), score, "{sum} of {count}");
+        }
+    }
+
+    #[test]
+    fn a_score_needs_three_networks_or_five_accounts() {
+        for (networks, accounts, needed, has_score) in [
+            (2, 4, 3, false),
+            (3, 0, 3, true),
+            (2, 5, 3, true),
+            (1, 5, 3, true),
+            (3, 4, 4, false),
+            (4, 4, 4, true),
+            (0, 0, 0, true),
+        ] {
+            let votes = SiteVotes { totals: Totals { sum: 20, count: 20 }, networks, accounts };
+            let (score, shortage) = (votes.score(&limits(needed)), votes.shortage(&limits(needed)));
+            let what = format!("{networks} networks, {accounts} accounts, {needed} needed");
+            assert_eq!(score, if has_score { Score::Good } else { Score::NoScore }, "{what}");
+            assert_eq!(shortage, (!has_score).then_some(Shortage { networks, needed }), "{what}");
         }
     }
 }

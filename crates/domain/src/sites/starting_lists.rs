@@ -5,9 +5,9 @@
 //! version, and the stored votes become those of the list. The UUIDs of these voters are
 //! random, since anyone who knows one can vote with it.
 
-use super::cast_vote::read_vote;
-use super::tally::Tally;
-use super::voting::{IS_BANNED, write_vote, write_voter};
+use super::cast_vote::{TracedVote, VotesRead, delete_vote};
+use super::tally::{NetworkVotes, Tally};
+use super::voting::{IS_BANNED, write_voter};
 use super::{CastVote, Verdict};
 use crate::action::Decision;
 use crate::error::Error;
@@ -73,7 +73,7 @@ impl StartingVoters {
 
     /// Makes the votes of these voters on one site those of the list, in one batch. Votes
     /// of other voters and of banned voters stay. Returns the number of changed votes.
-    /// Rounds: 2.
+    /// They have no network, so each counts as a network of its own. Rounds: 2.
     ///
     /// # Errors
     /// When the store fails.
@@ -89,39 +89,38 @@ impl StartingVoters {
     }
 
     async fn decide(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<(Batch, u64), Error> {
-        let votes = keys::link_votes(&listed.host);
         let mut query = Query::new();
-        let stored = query.hash_fields(&votes, self.0.iter().map(ToString::to_string));
+        let stored = VotesRead::ask(&mut query, &listed.host, &self.0);
         let banned: Vec<_> =
             self.0.iter().map(|voter| query.hash_fields(keys::voter(*voter), [IS_BANNED])).collect();
         let mut answers = site.store.query(query).await?;
-        let stored = answers.take(stored);
+        let stored = stored.take(&mut answers);
         let verdict = if listed.votes < 0 { Verdict::Bad } else { Verdict::Good };
         let mut batch = Batch::new();
         let mut tally = Tally::default();
         let mut changed = 0;
         for (((number, voter), stored), banned) in (1_u64..).zip(&self.0).zip(stored).zip(banned) {
-            let old = read_vote(&listed.host, stored.as_deref());
+            let old = stored.read(&listed.host);
             let wanted = (number <= listed.voters()).then_some(verdict);
             let is_banned = answers.take(banned) != [Some("0".to_owned())];
-            if is_banned || old.map(|vote| vote.verdict) == wanted {
+            if is_banned || old.map(|old| old.vote.verdict) == wanted {
                 continue;
             }
             changed += 1;
-            batch.field_unchanged(&votes, voter.to_string(), stored.as_deref());
+            stored.check_unchanged(&mut batch, &listed.host, *voter);
             batch.field_equals(keys::voter(*voter), IS_BANNED, "0");
             if let Some(old) = old {
                 tally.undo(&listed.host, *voter, old);
-                batch.delete_field(&votes, voter.to_string());
-                batch.sorted_remove(keys::voter_votes(*voter), listed.host.as_str());
+                delete_vote(&mut batch, &listed.host, *voter);
             }
             if let Some(verdict) = wanted {
-                let vote = CastVote { verdict, time };
+                let vote = TracedVote { vote: CastVote { verdict, time }, origin: None };
                 tally.add(&listed.host, *voter, vote);
-                write_vote(&mut batch, &listed.host, *voter, vote);
+                vote.write(&mut batch, &listed.host, *voter);
             }
         }
-        tally.write(&mut batch);
+        let networks = tally.read_networks(site, NetworkVotes::default()).await?;
+        tally.write(&mut batch, &networks);
         Ok((batch, changed))
     }
 }

@@ -1,10 +1,14 @@
 //! What votes add to sums and counts: the one place that knows every total that a vote is
 //! part of.
 
-use super::CastVote;
+use super::cast_vote::TracedVote;
+use crate::error::Error;
+use crate::fields;
 use crate::keys;
+use crate::site::Site;
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
+use crate::values::network::Network;
 use crate::values::voter_id::VoterId;
 use std::collections::BTreeMap;
 use tidings_keyspace::{Answers, Batch, Handle, Query};
@@ -36,29 +40,52 @@ impl Totals {
     }
 }
 
+/// The fields of a host with its figures.
+pub(super) const SUM: &str = "sum_of_votes";
+pub(super) const COUNT: &str = "count_of_votes";
+/// Votes that came from the network of another vote. The number of networks is the number
+/// of votes without these: so votes that were stored without a network count as a network
+/// each, and hosts that were stored without this field are right as they are.
+pub(super) const SAME_NETWORK: &str = "same_network_votes";
+pub(super) const ACCOUNTS: &str = "account_votes";
+
 /// Changes of sums and counts, collected so that each figure is written once.
 #[derive(Default)]
 pub(super) struct Tally {
-    hosts: BTreeMap<Hostname, Totals>,
+    hosts: BTreeMap<Hostname, HostChange>,
     hosts_of_days: BTreeMap<(Day, Hostname), Totals>,
     voters_of_days: BTreeMap<(Day, VoterId), Totals>,
 }
 
+/// The changes of the figures of one host.
+#[derive(Default)]
+struct HostChange {
+    totals: Totals,
+    accounts: i64,
+    networks: BTreeMap<Network, i64>,
+}
+
 impl Tally {
     /// Counts a vote.
-    pub(super) fn add(&mut self, host: &Hostname, voter: VoterId, vote: CastVote) {
-        self.change(host, voter, vote, Totals { sum: vote.verdict.value(), count: 1 });
+    pub(super) fn add(&mut self, host: &Hostname, voter: VoterId, vote: TracedVote) {
+        self.change(host, voter, vote, 1);
     }
 
     /// Undoes a vote that was counted.
-    pub(super) fn undo(&mut self, host: &Hostname, voter: VoterId, vote: CastVote) {
-        self.change(host, voter, vote, Totals { sum: -vote.verdict.value(), count: -1 });
+    pub(super) fn undo(&mut self, host: &Hostname, voter: VoterId, vote: TracedVote) {
+        self.change(host, voter, vote, -1);
     }
 
-    fn change(&mut self, host: &Hostname, voter: VoterId, vote: CastVote, by: Totals) {
-        let day = Day::of(vote.time);
+    fn change(&mut self, host: &Hostname, voter: VoterId, traced: TracedVote, times: i64) {
+        let day = Day::of(traced.vote.time);
+        let by = Totals { sum: traced.vote.verdict.value() * times, count: times };
+        let of_host = self.hosts.entry(host.clone()).or_default();
+        if let Some(origin) = traced.origin {
+            *of_host.networks.entry(origin.network).or_default() += times;
+            of_host.accounts += if origin.is_account { times } else { 0 };
+        }
         for totals in [
-            self.hosts.entry(host.clone()).or_default(),
+            &mut of_host.totals,
             self.hosts_of_days.entry((day, host.clone())).or_default(),
             self.voters_of_days.entry((day, voter)).or_default(),
         ] {
@@ -66,16 +93,51 @@ impl Tally {
         }
     }
 
-    /// Adds the changes to a batch. The first counters of the batch are the
-    /// sums and counts that changed, host by host.
-    pub(super) fn write(&self, batch: &mut Batch) {
-        for (host, by) in &self.hosts {
-            for (field, by) in [("sum_of_votes", by.sum), ("count_of_votes", by.count)] {
+    /// The stored counts of networks that [`Tally::write`] needs and that are not in `known`.
+    /// Rounds: 1, none if all are known.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) async fn read_networks(
+        &self,
+        site: &Site,
+        mut known: NetworkVotes,
+    ) -> Result<NetworkVotes, Error> {
+        let mut query = Query::new();
+        let mut reads = Vec::new();
+        for (host, change) in &self.hosts {
+            for (network, _) in change.networks.iter().filter(|(_, by)| **by != 0) {
+                if !known.0.contains_key(&(host.clone(), *network)) {
+                    reads.push(NetworkVotesRead::ask(&mut query, host, *network));
+                }
+            }
+        }
+        if !reads.is_empty() {
+            let mut answers = site.store.query(query).await?;
+            reads.into_iter().for_each(|read| read.take(&mut answers, &mut known));
+        }
+        Ok(known)
+    }
+
+    /// Adds the changes to a batch. The first counters of the batch are the sum and the count
+    /// of the first host, if they change.
+    pub(super) fn write(&self, batch: &mut Batch, networks: &NetworkVotes) {
+        for (host, change) in &self.hosts {
+            let mut same_network = 0;
+            for (network, by) in change.networks.iter().filter(|(_, by)| **by != 0) {
+                same_network += networks.write(batch, host, *network, *by);
+            }
+            for (field, by) in [
+                (SUM, change.totals.sum),
+                (COUNT, change.totals.count),
+                (SAME_NETWORK, same_network),
+                (ACCOUNTS, change.accounts),
+            ] {
                 if by != 0 {
                     batch.increment_field(keys::link(host), field, by);
                 }
             }
-            increment(batch, [keys::LINKS_SUM, keys::LINKS_COUNT], host.as_str(), *by);
+            increment(batch, [keys::LINKS_SUM, keys::LINKS_COUNT], host.as_str(), change.totals);
         }
         for ((day, host), by) in &self.hosts_of_days {
             increment(batch, [keys::day_links_sum(*day), keys::day_links_count(*day)], host.as_str(), *by);
@@ -84,6 +146,49 @@ impl Tally {
             let keys = [keys::day_voters_sum(*day), keys::day_voters_count(*day)];
             increment(batch, keys, &voter.to_string(), *by);
         }
+    }
+}
+
+/// The stored numbers of votes on some hosts from some networks.
+#[derive(Default)]
+pub(super) struct NetworkVotes(BTreeMap<(Hostname, Network), Option<String>>);
+
+impl NetworkVotes {
+    /// Changes the number of votes of a network, and returns by how much the number of votes
+    /// from the network of another vote changes. Votes of one network on one host conflict;
+    /// those of different networks do not.
+    fn write(&self, batch: &mut Batch, host: &Hostname, network: Network, by: i64) -> i64 {
+        let key = keys::link_networks(host);
+        let field = network.to_string();
+        let stored = self.0.get(&(host.clone(), network)).cloned().flatten();
+        batch.field_unchanged(&key, &field, stored.as_deref());
+        let before: i64 = fields::read(stored.as_deref(), || key.clone(), &field).unwrap_or(0);
+        let after = (before + by).max(0);
+        if after > 0 {
+            batch.set_field(&key, field, after.to_string());
+        } else {
+            batch.delete_field(&key, field);
+        }
+        let beyond_the_first = |votes: i64| (votes - 1).max(0);
+        beyond_the_first(after) - beyond_the_first(before)
+    }
+}
+
+/// A pending read of the number of votes on a host from a network.
+pub(super) struct NetworkVotesRead {
+    host: Hostname,
+    network: Network,
+    read: Handle<Vec<Option<String>>>,
+}
+
+impl NetworkVotesRead {
+    pub(super) fn ask(query: &mut Query, host: &Hostname, network: Network) -> Self {
+        let read = query.hash_fields(keys::link_networks(host), [network.to_string()]);
+        Self { host: host.clone(), network, read }
+    }
+
+    pub(super) fn take(self, answers: &mut Answers, into: &mut NetworkVotes) {
+        into.0.insert((self.host, self.network), fields::only(answers.take(self.read)));
     }
 }
 

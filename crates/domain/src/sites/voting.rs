@@ -1,8 +1,9 @@
 //! Voting on a site: casting, changing and withdrawing a vote.
 
-use super::cast_vote::read_vote;
+use super::cast_vote::{Origin, StoredVote, TracedVote, VotesRead, delete_vote};
+use super::network_quota::{NetworkQuota, NetworkQuotaRead};
 use super::settings::SettingsRead;
-use super::tally::Tally;
+use super::tally::{COUNT as COUNT_OF_VOTES, NetworkVotes, NetworkVotesRead, Tally};
 use super::{CastVote, Verdict};
 use crate::accounts::users::User;
 use crate::action::Decision;
@@ -14,6 +15,7 @@ use crate::values::clock::Timestamp;
 use crate::values::day::Day;
 use crate::values::day::written;
 use crate::values::hostname::Hostname;
+use crate::values::network::Network;
 use crate::values::voter_id::VoterId;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -31,16 +33,21 @@ pub struct SiteVote {
     pub verdict: Option<Verdict>,
 }
 
-/// Casts, changes or withdraws a vote on a site. Rounds: 2, and one more when the last vote
-/// on a site was withdrawn.
+/// Casts, changes or withdraws a vote on a site. Rounds: 2, one more for a vote that came
+/// from another network before, and one more when the last vote on a site was withdrawn.
 ///
 /// An unknown voter is created, if the address has not reached its limit. Only votes on
 /// hosts that are new to the voter count towards the daily maximum; withdrawing such a vote
 /// on the same day does not count it any more.
 ///
+/// One network may bring only so many votes on a host in 24 hours, whoever the voters are. A
+/// vote counts for the network that it is cast from. Changing it from there does not count
+/// again, and withdrawing it makes room for another.
+///
 /// # Errors
 /// In this order [`Refusal::VoterBanned`], [`Refusal::VotingDisabled`],
-/// [`Refusal::TooManyVotes`], [`Refusal::TooManyVoters`]; or the store's.
+/// [`Refusal::TooManyVotes`], [`Refusal::TooManyVotesFromNetwork`],
+/// [`Refusal::TooManyVoters`]; or the store's.
 pub async fn vote(
     site: &Site,
     now: Timestamp,
@@ -48,8 +55,7 @@ pub async fn vote(
     voter: VoterId,
     ballot: &SiteVote,
 ) -> Result<(), Error> {
-    let action = Action { site, now, address, voter, ballot, user: None };
-    action.run().await
+    Action { site, now, address, voter, ballot, user: None }.run().await
 }
 
 /// The same for the voter of an account. The first vote creates the voter and takes one more
@@ -68,8 +74,7 @@ pub async fn vote_as(
         Some(voter) => voter,
         None => bind_voter(site, user).await?,
     };
-    let action = Action { site, now, address, voter, ballot, user: Some(user) };
-    action.run().await
+    Action { site, now, address, voter, ballot, user: Some(user) }.run().await
 }
 
 /// Gives an account its voter.
@@ -112,16 +117,24 @@ struct Before {
     is_disabled: Option<String>,
     maximum: u64,
     /// The vote on this host, as stored.
-    vote: Option<String>,
+    stored: StoredVote,
+    /// The same, read.
+    vote: Option<TracedVote>,
     new: NewHosts,
     /// Number of new voters from the address.
     brought: Option<String>,
+    /// The votes on this host from the network of the address, and from that of the vote.
+    networks: NetworkVotes,
+    /// The quota that the new vote counts against, or the one that a withdrawn vote frees;
+    /// `None` if there is no limit.
+    quota: Option<NetworkQuota>,
 }
 
 impl Action<'_> {
     async fn run(&self) -> Result<(), Error> {
-        // Voters compete for their own votes, and for the last new voter of their address.
-        let home = keys::new_voters(self.address);
+        // Voters compete for their own votes, for the last new voter of their address, and
+        // for the votes of their network.
+        let home = self.network().to_string();
         let voted = self.site.act_counting(&home, || async {
             let before = self.read().await?;
             Ok(match self.decide(&before)? {
@@ -137,30 +150,66 @@ impl Action<'_> {
         Ok(())
     }
 
+    const fn network(&self) -> Network {
+        Network::of(self.address)
+    }
+
     async fn read(&self) -> Result<Before, Error> {
+        let host = &self.ballot.host;
         let mut query = Query::new();
         let settings = SettingsRead::ask(&mut query);
         let voter = query.hash(keys::voter(self.voter));
-        let vote = query.hash_fields(keys::link_votes(&self.ballot.host), [self.voter.to_string()]);
+        let vote = VotesRead::ask(&mut query, host, &[self.voter]);
         let new = query.hash(keys::voter_new(self.voter));
         let brought = query.string(keys::new_voters(self.address));
+        let of_network = NetworkVotesRead::ask(&mut query, host, self.network());
+        let quota = self.ask_quota(&mut query, self.network());
         let mut answers = self.site.store.query(query).await?;
         let settings = settings.take(&mut answers);
-        Ok(Before {
+        let stored = vote.take(&mut answers).pop().unwrap_or_default();
+        let mut before = Before {
             voter: answers.take(voter),
             maximum: settings.maximum(),
             is_disabled: settings.is_disabled,
-            vote: fields::only(answers.take(vote)),
+            vote: stored.read(host),
+            stored,
             new: NewHosts::from_hash(answers.take(new)),
             brought: answers.take(brought),
-        })
+            networks: NetworkVotes::default(),
+            quota: quota.map(|quota| quota.take(&mut answers, self.now)),
+        };
+        of_network.take(&mut answers, &mut before.networks);
+        let other = before.vote.and_then(|vote| vote.network()).filter(|network| *network != self.network());
+        if let Some(other) = other {
+            self.read_network_of_vote(&mut before, other).await?;
+        }
+        Ok(before)
+    }
+
+    /// Reads what depends on the network that the vote on this host came from.
+    async fn read_network_of_vote(&self, before: &mut Before, network: Network) -> Result<(), Error> {
+        let mut query = Query::new();
+        let votes = NetworkVotesRead::ask(&mut query, &self.ballot.host, network);
+        let is_withdrawn = self.ballot.verdict.is_none();
+        let quota = is_withdrawn.then(|| self.ask_quota(&mut query, network)).flatten();
+        let mut answers = self.site.store.query(query).await?;
+        votes.take(&mut answers, &mut before.networks);
+        if let Some(quota) = quota {
+            before.quota = Some(quota.take(&mut answers, self.now));
+        }
+        Ok(())
+    }
+
+    fn ask_quota(&self, query: &mut Query, network: Network) -> Option<NetworkQuotaRead> {
+        let is_limited = self.site.rules.limits.site_votes_per_network > 0;
+        is_limited.then(|| NetworkQuotaRead::ask(query, network, &self.ballot.host))
     }
 
     /// The batch, and the vote that it withdraws; `None` if there is nothing to do.
     fn decide(&self, before: &Before) -> Result<Option<(Batch, Option<CastVote>)>, Error> {
         let today = Day::of(self.now);
-        let old = read_vote(&self.ballot.host, before.vote.as_deref());
-        let new = self.ballot.verdict.map(|verdict| CastVote { verdict, time: self.now });
+        let old = before.vote;
+        let new = self.ballot.verdict.map(|verdict| self.new_vote(before, verdict));
         let is_new_host = old.is_none() && new.is_some();
         if is_banned(&before.voter) {
             return Err(Refusal::VoterBanned.into());
@@ -176,6 +225,7 @@ impl Action<'_> {
         }
         let mut batch = Batch::new();
         self.check_unchanged(&mut batch, before);
+        self.count_for_network(&mut batch, before)?;
         if before.voter.is_empty() {
             self.create_voter(&mut batch, before)?;
         }
@@ -186,20 +236,43 @@ impl Action<'_> {
         if let Some(new) = new {
             tally.add(&self.ballot.host, self.voter, new);
         }
-        tally.write(&mut batch);
-        self.write_vote(&mut batch, new);
+        tally.write(&mut batch, &before.networks);
+        match new {
+            Some(vote) => vote.write(&mut batch, &self.ballot.host, self.voter),
+            None => delete_vote(&mut batch, &self.ballot.host, self.voter),
+        }
         if is_new_host {
             before.new.add(&mut batch, self.voter, today, &self.ballot.host);
         } else if new.is_none() {
             before.new.free(&mut batch, self.voter, &self.ballot.host);
         }
-        Ok(Some((batch, old.filter(|_| new.is_none()))))
+        Ok(Some((batch, old.filter(|_| new.is_none()).map(|old| old.vote))))
+    }
+
+    fn new_vote(&self, before: &Before, verdict: Verdict) -> TracedVote {
+        let is_account = self.user.is_some() || before.voter.get(USER_ID).is_some();
+        let origin = Origin { network: self.network(), is_account };
+        TracedVote { vote: CastVote { verdict, time: self.now }, origin: Some(origin) }
+    }
+
+    /// Counts a vote that is new to its network, and frees the place of one that is withdrawn.
+    fn count_for_network(&self, batch: &mut Batch, before: &Before) -> Result<(), Refusal> {
+        let Some(quota) = &before.quota else { return Ok(()) };
+        let maximum = self.site.rules.limits.site_votes_per_network;
+        if self.ballot.verdict.is_none() {
+            quota.free(batch, self.voter, self.now);
+        } else if before.vote.and_then(|vote| vote.network()) != Some(self.network()) {
+            if quota.is_used_up(self.voter, maximum) {
+                return Err(Refusal::TooManyVotesFromNetwork { maximum });
+            }
+            quota.add(batch, self.voter, self.now);
+        }
+        Ok(())
     }
 
     /// Checks that what the decision depends on has not changed.
     fn check_unchanged(&self, batch: &mut Batch, before: &Before) {
-        let votes = keys::link_votes(&self.ballot.host);
-        batch.field_unchanged(&votes, self.voter.to_string(), before.vote.as_deref());
+        before.stored.check_unchanged(batch, &self.ballot.host, self.voter);
         batch.field_unchanged(keys::SETTINGS, super::settings::DISABLED, before.is_disabled.as_deref());
         let voter = keys::voter(self.voter);
         if before.voter.is_empty() {
@@ -230,21 +303,9 @@ impl Action<'_> {
         }
         write_voter(batch, self.voter, self.now);
         if let Some(user) = self.user {
-            batch.set_field(keys::voter(self.voter), "user_id", user.id.to_string());
+            batch.set_field(keys::voter(self.voter), USER_ID, user.id.to_string());
         }
         Ok(())
-    }
-
-    fn write_vote(&self, batch: &mut Batch, new: Option<CastVote>) {
-        let host = &self.ballot.host;
-        let (votes, mine) = (keys::link_votes(host), keys::voter_votes(self.voter));
-        match new {
-            Some(vote) => write_vote(batch, host, self.voter, vote),
-            None => {
-                batch.delete_field(votes, self.voter.to_string());
-                batch.sorted_remove(mine, host.as_str());
-            }
-        }
     }
 
     /// Removes a host without votes, so that voting and withdrawing leaves nothing behind.
@@ -253,7 +314,7 @@ impl Action<'_> {
         let host = &self.ballot.host;
         let day = Day::of(undone.time);
         let mut batch = Batch::new();
-        batch.field_equals(keys::link(host), "count_of_votes", "0");
+        batch.field_equals(keys::link(host), COUNT_OF_VOTES, "0");
         batch.delete(keys::link(host));
         batch.remove_member(keys::prefix(&host.hash()), host.as_str());
         for key in [
@@ -273,6 +334,9 @@ impl Action<'_> {
 /// The field of a voter that says whether it is banned.
 pub(super) const IS_BANNED: &str = "is_banned";
 
+/// The field of a voter with the account that it belongs to.
+const USER_ID: &str = "user_id";
+
 /// Whether a voter is banned.
 pub(super) fn is_banned(voter: &Hash) -> bool {
     super::settings::is_true(voter.get(IS_BANNED))
@@ -286,13 +350,6 @@ pub(super) fn a_voter() -> String {
 /// Adds a new voter to a batch.
 pub(super) fn write_voter(batch: &mut Batch, voter: VoterId, now: Timestamp) {
     batch.set_fields(keys::voter(voter), [("created_at", written(now).as_str()), (IS_BANNED, "0")]);
-}
-
-/// Adds a vote to a batch, without the totals.
-pub(super) fn write_vote(batch: &mut Batch, host: &Hostname, voter: VoterId, vote: CastVote) {
-    batch.set_field(keys::link_votes(host), voter.to_string(), vote.to_string());
-    batch.sorted_add(keys::voter_votes(voter), host.as_str(), vote.time.as_score());
-    batch.add_member(keys::prefix(&host.hash()), host.as_str());
 }
 
 /// The hosts that a voter voted on for the first time, on the last day with such a vote. The

@@ -5,6 +5,7 @@ use crate::values::limits::{
 };
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::str::FromStr;
 
 /// A hostname that can be voted on: lower case, in its ASCII form, without a
@@ -19,6 +20,7 @@ pub struct Hostname(String);
 pub struct HostnameError {
     given: String,
     fault: Fault,
+    is_some_hostname: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -36,10 +38,11 @@ enum Fault {
 }
 
 impl HostnameError {
-    /// Whether it is a hostname, but not of a web site, so that it cannot have votes.
+    /// Whether browsers know such hosts, though nobody can vote on them: names with
+    /// characters beyond RFC 1123, single labels, addresses of machines.
     #[must_use]
     pub const fn is_some_hostname(&self) -> bool {
-        matches!(self.fault, Fault::SingleLabel | Fault::Address)
+        self.is_some_hostname
     }
 }
 
@@ -50,13 +53,24 @@ impl Hostname {
     /// # Errors
     /// When it is not a hostname, or is a single label or an IP address.
     pub fn parse(given: &str) -> Result<Self, HostnameError> {
-        read(given).map(Self).map_err(|fault| HostnameError { given: shown(given), fault })
+        read(given).map(Self).map_err(|fault| HostnameError {
+            given: shown(given),
+            fault,
+            is_some_hostname: is_some_hostname(given),
+        })
     }
 
     /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The same name without `www.`, or with it. `None` if that would be no name.
+    #[must_use]
+    pub fn other_form(&self) -> Option<Self> {
+        let bare = self.0.strip_prefix(WWW).and_then(|bare| Self::parse(bare).ok());
+        bare.or_else(|| Self::parse(&format!("{WWW}{}", self.0)).ok())
     }
 
     /// The hash by which clients look up the name without revealing it.
@@ -94,6 +108,33 @@ fn read(given: &str) -> Result<String, Fault> {
         Some((_, last)) if is_number(last) => Err(Fault::Address),
         Some(_) => Ok(name),
     }
+}
+
+/// The label that many sites have and others leave out.
+const WWW: &str = "www.";
+
+/// Whether a text may be what a browser calls the host of an address (`hostname` of the
+/// URL Standard), which accepts more than can be voted on.
+fn is_some_hostname(given: &str) -> bool {
+    if given.len() > MAX_TYPED_HOSTNAME {
+        return false;
+    }
+    if let Some(inner) = given.strip_prefix('[') {
+        return inner.strip_suffix(']').is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
+    }
+    if given.is_ascii() {
+        return !given.is_empty() && !given.bytes().any(is_forbidden_in_domains);
+    }
+    url::Host::parse(given).is_ok()
+}
+
+/// The forbidden domain code points of the URL Standard.
+const fn is_forbidden_in_domains(byte: u8) -> bool {
+    byte.is_ascii_control()
+        || matches!(
+            byte,
+            b' ' | b'#' | b'%' | b'/' | b':' | b'<' | b'>' | b'?' | b'@' | b'[' | b'\\' | b']' | b'^' | b'|'
+        )
 }
 
 fn is_label(label: &str) -> bool {
@@ -228,11 +269,59 @@ mod tests {
     }
 
     #[test]
-    fn hostnames_that_are_not_web_sites_are_recognised() {
-        for (given, hostname) in [("localhost", true), ("123.456", true), ("10.0.0.1", true), ("a;b", false)]
-        {
-            assert_eq!(Hostname::parse(given).unwrap_err().is_some_hostname(), hostname, "{given}");
+    fn all_that_browsers_call_a_host_is_recognised() {
+        let long = format!("{}.com", "a".repeat(260));
+        for (given, is_some_hostname) in [
+            ("localhost", true),
+            ("10.0.0.1", true),
+            ("123.456", true),
+            ("[::1]", true),
+            ("[2001:db8::1]", true),
+            ("a_b.example.com", true),
+            ("_dmarc.example.com", true),
+            ("-a.com", true),
+            ("a..com", true),
+            ("a;b", true),
+            ("a~b.com", true),
+            ("xn--a.com", true),
+            ("xn--.com", true),
+            ("b\u{fc}_cher.example", true),
+            (&long, true),
+            ("", false),
+            ("::1", false),
+            ("[::1", false),
+            ("[a]", false),
+            ("a b.com", false),
+            ("a.com:80", false),
+            ("a.com/", false),
+            ("http://a.com", false),
+            ("user@a.com", false),
+            ("a%2eb", false),
+            ("a<b>.com", false),
+            ("a.com\0", false),
+            ("a\\b", false),
+            ("\u{fc} .example", false),
+            (&"x".repeat(MAX_TYPED_HOSTNAME + 1), false),
+        ] {
+            assert_eq!(Hostname::parse(given).unwrap_err().is_some_hostname(), is_some_hostname, "{given}");
         }
+    }
+
+    #[test]
+    fn a_name_has_another_form_with_or_without_www() {
+        for (name, other) in [
+            ("example.com", "www.example.com"),
+            ("www.example.com", "example.com"),
+            ("www.com", "www.www.com"),
+            ("www.www.com", "www.com"),
+            ("a.b.example", "www.a.b.example"),
+        ] {
+            let name = Hostname::parse(name).unwrap();
+            assert_eq!(name.other_form().unwrap().as_str(), other);
+            assert_eq!(name.other_form().unwrap().other_form().unwrap(), name);
+        }
+        let longest = format!("{}.{}.{}.{}", "a".repeat(63), "b".repeat(63), "c".repeat(63), "d".repeat(58));
+        assert_eq!(Hostname::parse(&longest).unwrap().other_form(), None);
     }
 
     #[test]

@@ -63,6 +63,15 @@ pub const MAX_HASH_PREFIX: usize = 8;
 pub const MAX_LINKS: usize = 100;
 /// The most new sites a day that an administrator may let each voter vote on.
 pub const MAX_DAILY_VOTES: u64 = 1_000_000;
+/// The most votes on one site that an operator may let a network bring in a day: the store
+/// rewrites the list of their voters with each vote.
+pub const MAX_SITE_VOTES_PER_NETWORK: u64 = 1_000;
+/// The most networks that an operator may demand for a score.
+pub const MAX_SITE_SCORE_NETWORKS: u64 = 1_000;
+/// The accounts whose votes give a site a score, however few their networks are.
+pub const SITE_SCORE_ACCOUNTS: u64 = 5;
+/// The least good and the least bad votes of a site on the controversial leaderboard.
+pub const CONTROVERSIAL_MINORITY: i64 = 2;
 /// The most votes that an imported site starts with.
 pub const MAX_IMPORTED_SITE_VOTES: u64 = 1_000;
 

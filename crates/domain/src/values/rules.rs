@@ -45,6 +45,10 @@ pub struct LimitRules {
     pub new_voters_per_day: u64,
     /// People whom one author's mentions notify in a day.
     pub mentions_per_day: u64,
+    /// Votes on one site that one network may bring in 24 hours.
+    pub site_votes_per_network: u64,
+    /// Networks whose votes a site needs for a score, unless enough accounts have voted.
+    pub site_score_networks: u64,
 }
 
 impl Default for LimitRules {
@@ -57,8 +61,10 @@ impl Default for LimitRules {
             comment_edit_seconds: 7_200,
             password_reset_seconds: 86_400,
             failed_logins_per_minute: 10,
-            new_voters_per_day: 20,
+            new_voters_per_day: 5,
             mentions_per_day: 100,
+            site_votes_per_network: 3,
+            site_score_networks: 3,
         }
     }
 }

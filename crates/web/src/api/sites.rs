@@ -121,6 +121,12 @@ impl SiteScore {
     pub fn new(host: &Hostname, score: Score) -> Self {
         Self { link: host.as_str().to_owned(), score: score.name() }
     }
+
+    /// A host that nobody can vote on, by the name that a browser has for it.
+    #[must_use]
+    pub fn without_votes(name: &str) -> Self {
+        Self { link: name.to_ascii_lowercase(), score: Score::NoScore.name() }
+    }
 }
 
 /// A voter, for administrators.
@@ -245,9 +251,9 @@ pub async fn history(
     Ok(Json(SiteHistoryResponse {
         status: Status::Ok,
         link: host.as_str().to_owned(),
-        score: Score::of(history.totals).name(),
-        sum: history.totals.sum,
-        count: history.totals.count,
+        score: history.score.name(),
+        sum: history.votes.totals.sum,
+        count: history.votes.totals.count,
         days: days.collect(),
     }))
 }

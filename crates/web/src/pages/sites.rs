@@ -19,11 +19,11 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::site_page;
-use tidings_domain::sites::{self, Board, Score, SiteLine, Span, Verdict};
+use tidings_domain::sites::{self, Board, Score, Shortage, SiteLine, Span, Verdict};
 use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::limits::SITE_NEWS;
+use tidings_domain::values::limits::{SITE_NEWS, SITE_SCORE_ACCOUNTS};
 use tidings_domain::values::urls::NewsUrl;
-use tidings_domain::values::words::grouped_signed;
+use tidings_domain::values::words::{counted, grouped, grouped_signed};
 
 const fn board_title(board: Board) -> &'static str {
     match board {
@@ -201,10 +201,22 @@ struct SiteReputationPage<'a> {
 
 impl SiteReputationPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
-        let totals = self.page.history.totals;
+        let history = &self.page.history;
+        let totals = history.votes.totals;
         let content = html! {
-            h1 { (self.host) " " (site_badge(Score::of(totals))) }
-            p { (standing(Score::of(totals))) }
+            h1 { (self.host) " " (site_badge(history.score)) }
+            p {
+                (standing(history.score))
+                @if let Some(shortage) = history.shortage.filter(|_| totals.count > 0) {
+                    " " (too_few_networks(shortage))
+                }
+            }
+            @if let Some((host, score)) = &self.page.other_form {
+                p.meta {
+                    "See also " a href=(site_address(host)) { (host) } ", whose votes are separate: "
+                    (score_words(*score)) "."
+                }
+            }
             (self.vote(frame))
             dl.facts {
                 div { dt { "good votes" } dd { (number(totals.good())) } }
@@ -212,7 +224,7 @@ impl SiteReputationPage<'_> {
                 div { dt { "sum" } dd { (signed(totals.sum)) } }
                 div { dt { "votes" } dd { (number(totals.count)) } }
             }
-            (votes_per_day(&self.page.history.days))
+            (votes_per_day(&history.days))
             h2 { "Stories from this site" }
             @if self.page.news.lines.is_empty() {
                 p.empty { "No stories from this site yet." }
@@ -260,6 +272,25 @@ const fn standing(score: Score) -> &'static str {
     }
 }
 
+/// Why there is no score, if the votes are of too few networks.
+fn too_few_networks(shortage: Shortage) -> String {
+    format!(
+        "It has votes of {} so far; a score needs {}, or votes of {SITE_SCORE_ACCOUNTS} accounts.",
+        counted(shortage.networks, "network", "networks"),
+        grouped(shortage.needed),
+    )
+}
+
+/// A score in a few words, for a sentence.
+const fn score_words(score: Score) -> &'static str {
+    match score {
+        Score::Good => "good",
+        Score::Bad => "bad",
+        Score::Controversial => "controversial",
+        Score::NoScore => "no score yet",
+    }
+}
+
 /// GET /site/:host.
 pub async fn site(
     State(app): State<App>,
@@ -288,12 +319,33 @@ mod tests {
     use super::super::test_support::{framed, user};
     use super::*;
     use tidings_domain::news::lists::NewsPage;
-    use tidings_domain::sites::{CastVote, History, Totals};
+    use tidings_domain::sites::{CastVote, History, SiteVotes, Totals};
     use tidings_domain::values::clock::Timestamp;
 
     fn site_page(my_vote: Option<CastVote>) -> site_page::SitePage {
-        let history = History { totals: Totals { sum: 20, count: 24 }, days: Vec::new() };
-        site_page::SitePage { history, my_vote, news: NewsPage::default() }
+        let votes = SiteVotes { totals: Totals { sum: 20, count: 24 }, networks: 3, accounts: 0 };
+        let history = History { votes, score: Score::Good, shortage: None, days: Vec::new() };
+        let other_form = Some((Hostname::parse("www.a.com").unwrap(), Score::Bad));
+        site_page::SitePage { history, other_form, my_vote, news: NewsPage::default() }
+    }
+
+    #[test]
+    fn a_site_without_a_score_says_what_is_missing() {
+        let (host, mut page) = (Hostname::parse("a.com").unwrap(), site_page(None));
+        page.history.score = Score::NoScore;
+        for (networks, text) in [(1, "votes of 1 network so far"), (2, "votes of 2 networks so far")] {
+            page.history.shortage = Some(Shortage { networks, needed: 3 });
+            let site = SiteReputationPage { host: &host, page: &page };
+            let html = framed(None, |frame| site.render(frame)).into_string();
+            assert!(
+                html.contains(text) && html.contains("a score needs 3, or votes of 5 accounts"),
+                "{html}"
+            );
+        }
+        page.history.votes = SiteVotes::default();
+        let site = SiteReputationPage { host: &host, page: &page };
+        let html = framed(None, |frame| site.render(frame)).into_string();
+        assert!(!html.contains("so far"), "{html}");
     }
 
     #[test]
@@ -310,6 +362,7 @@ mod tests {
             r#"value="-1" aria-pressed="true""#,
             "Take back my vote",
             "trust this site",
+            r#"<a href="/site/www.a.com">www.a.com</a>, whose votes are separate: bad."#,
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }
