@@ -144,8 +144,6 @@ settings! {
             news_edit_seconds: LIMIT, "Authors may edit and delete their stories for this many seconds; 0 = always.";
             comment_edit_seconds: LIMIT, "Authors may edit and delete their comments for this many seconds; 0 = always.";
             password_reset_seconds: LIMIT, "One password reset mail per user in this many seconds; 0 = no limit.";
-            failed_logins_per_minute: ValueKind::Whole { unit: "", least: 0, most: 1_000_000 },
-                "Failed logins in a minute, per account and per address, before more must wait; 0 = no limit.";
             new_voters_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
                 "New voters on sites from one address in 24 hours; 0 = no limit.";
             mentions_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },

@@ -32,6 +32,7 @@ mod headers;
 mod imported;
 mod live;
 mod load_figures;
+mod logins;
 mod malformed;
 mod malformed_forms;
 mod news;

@@ -96,16 +96,28 @@ pub fn new_voters(address: IpAddr) -> String {
     format!("limit:new_voters:{address}")
 }
 
-/// String, expires: failed logins to this account.
-#[must_use]
-pub fn failed_logins_of_account(username: &str) -> String {
-    format!("limit:failed_login:account:{}", username.to_lowercase())
-}
-
 /// String, expires: failed logins from this address.
 #[must_use]
 pub fn failed_logins_of_address(address: IpAddr) -> String {
     format!("limit:failed_login:address:{address}")
+}
+
+/// String, expires: failed logins to this account from this address.
+#[must_use]
+pub fn failed_logins_of_pair(address: IpAddr, username: &str) -> String {
+    format!("limit:failed_login:pair:{address}:{}", username.to_lowercase())
+}
+
+/// Sorted set, expires: addresses from which logins to this account have failed, by time.
+#[must_use]
+pub fn failed_login_addresses(id: UserId) -> String {
+    format!("limit:failed_login:addresses:{id}")
+}
+
+/// String, expires: the owner of this account has been told about failed logins.
+#[must_use]
+pub fn owner_told(id: UserId) -> String {
+    format!("limit:failed_login:told:{id}")
 }
 
 /// String, expires: this user has submitted recently.

@@ -27,10 +27,9 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const TEST_SETTINGS: [(&str, &str); 4] = [
+const TEST_SETTINGS: [(&str, &str); 3] = [
     ("limits.account_creation_seconds", "0"),
     ("limits.submission_seconds", "0"),
-    ("limits.failed_logins_per_minute", "0"),
     ("limits.new_voters_per_day", "0"),
 ];
 
@@ -123,7 +122,12 @@ impl Server {
 
     /// Starts another server on the same store, with the same clock.
     pub async fn beside(url: &str, other: &Self) -> Self {
-        Self::open_at(other.clock.clone(), url, &[], None, None).await
+        Self::beside_with(url, other, &[]).await
+    }
+
+    /// The same with settings.
+    pub async fn beside_with(url: &str, other: &Self, settings: Settings<'_>) -> Self {
+        Self::open_at(other.clock.clone(), url, settings, None, None).await
     }
 
     async fn open_at(

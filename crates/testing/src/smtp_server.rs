@@ -75,6 +75,13 @@ impl SmtpServer {
     }
 }
 
+impl SmtpServer {
+    /// The messages that have arrived and were not taken.
+    pub fn waiting(&self) -> usize {
+        self.messages.len()
+    }
+}
+
 impl Drop for SmtpServer {
     fn drop(&mut self) {
         self.accepting.abort();

@@ -5,6 +5,7 @@ use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::passwords::Source;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -27,7 +28,8 @@ pub async fn create_account(
     address: IpAddr,
 ) -> Result<Session, Error> {
     refuse_taken_or_too_soon(site, username, address).await?;
-    let password = site.passwords.hash(password.clear_text().to_owned()).await?;
+    let source = Source::Address(address);
+    let password = site.passwords.hash_for(source, password.clear_text().to_owned()).await?;
     insert_account(site, now, username, Some(&password), Some(address)).await
 }
 
@@ -87,7 +89,7 @@ async fn insert_account(
     let address = address.filter(|_| creation_seconds > 0);
     site.act(keys::USERS_COUNT, || async {
         let id = draw_id(site).await?;
-        let session = Session::new(id)?;
+        let (session, salt) = (Session::new(id)?, random_token()?);
         let mut batch = Batch::new();
         let name_free = batch.key_absent(&name_key);
         let address_free = address.map(|address| batch.key_absent(keys::create_user_limit(address)));
@@ -107,6 +109,8 @@ async fn insert_account(
                 ("id", id.to_string()),
                 ("username", username.as_str().to_owned()),
                 ("password", password_hash.unwrap_or_default().to_owned()),
+                // For Lamer News, which cannot refuse a login without one.
+                ("salt", salt),
                 ("ctime", now.to_string()),
                 ("karma", site.rules.karma.initial.to_string()),
                 ("about", String::new()),
@@ -173,7 +177,10 @@ pub async fn update_profile(
     change: &ProfileChange,
 ) -> Result<Option<Session>, Error> {
     let hash = match &change.password {
-        Some(password) => Some(site.passwords.hash(password.clear_text().to_owned()).await?),
+        Some(password) => {
+            let source = Source::Account(user.id);
+            Some(site.passwords.hash_for(source, password.clear_text().to_owned()).await?)
+        }
         None => None,
     };
     let key = keys::user(user.id);
