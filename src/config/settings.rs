@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use lettre::message::Mailbox;
 use url::Url;
 
-use super::values::{Relay, Secret, StoreUrl, ValueKind};
+use super::values::{MailTls, Relay, Secret, StoreUrl, ValueKind};
 use super::{Config, ConfigError, Layers};
 use tidings_domain::values::rules::{
     AccountRules, KarmaRules, LimitRules, RankingRules, RateRules, Rules, TimelineRules,
@@ -121,7 +121,9 @@ settings! {
         /// How mail is sent.
         mail: Mail {
             relay: Option<Relay> = "", ValueKind::Relay,
-                "The SMTP relay as host:port, STARTTLS if offered, TLS from the start on port 465; empty = no mail.";
+                "The SMTP relay as host:port; TLS from the start on port 465, otherwise STARTTLS; empty = no mail.";
+            tls: Option<MailTls> = "", ValueKind::MailTls,
+                "required, opportunistic (reset links over TLS only) or none; empty = required with mail.username, else opportunistic.";
             from: Mailbox = "tidings@localhost", ValueKind::Mailbox, "The sender of the site's mail.";
             username: String = "", ValueKind::Line { least: 0, most: 255 }, "The username at the relay; empty = none.";
             password: Secret = "", ValueKind::Secret, "The password at the relay.";
@@ -130,8 +132,8 @@ settings! {
         web: Web {
             trusted_proxies: Vec<IpNet> = "", ValueKind::Networks,
                 "Comma-separated addresses or networks of proxies whose X-Forwarded-For is trusted.";
-            gravatars: bool = "true", ValueKind::Switch,
-                "Whether users with an e-mail address have avatars from gravatar.com.";
+            gravatars: bool = "false", ValueKind::Switch,
+                "Whether users with an e-mail address have avatars from gravatar.com, which reveals a hash of it.";
         }
     }
     rules {

@@ -312,6 +312,7 @@ async fn a_profile_change_from_a_session_that_has_ended_changes_nothing() {
                 password,
                 fullname: None,
                 tweet_news: None,
+                gravatar: None,
             };
             let refused = update_profile(&server.app.site, &viewer, &change).await.unwrap_err();
             assert!(refused.to_string().contains("session has ended"), "{refused}");

@@ -194,7 +194,6 @@ async fn attacked_site() -> (Server, SmtpServer) {
         BEHIND_A_PROXY,
         ("mail.relay", &*relay.relay()),
         ("mail.from", "news@example.com"),
-        ("mail.tls", "none"),
         ("site.url", "https://news.example.com"),
     ];
     let server = Server::start(Engine::Memory, &settings).await;

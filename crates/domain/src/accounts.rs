@@ -13,6 +13,7 @@ pub mod account;
 pub mod harden;
 mod karma;
 pub mod login;
+pub mod names;
 pub mod password_reset;
 pub(crate) mod presence;
 pub mod sessions;

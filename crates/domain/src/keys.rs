@@ -6,6 +6,7 @@
 use crate::values::day::Day;
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{NewsId, TweetId, UserId};
+use crate::values::lookalikes;
 use crate::values::topic::Topic;
 use crate::values::urls::NewsUrl;
 use crate::values::voter_id::VoterId;
@@ -13,6 +14,8 @@ use std::net::IpAddr;
 
 /// String: the highest user id drawn.
 pub const USERS_COUNT: &str = "users.count";
+/// String: the highest user id up to which all names are folded.
+pub const USERNAMES_FOLDED: &str = "usernames.folded";
 /// String: the highest news id drawn.
 pub const NEWS_COUNT: &str = "news.count";
 /// Sorted set: news ids by rank.
@@ -70,6 +73,18 @@ pub fn user(id: UserId) -> String {
 #[must_use]
 pub fn username_to_id(username: &str) -> String {
     format!("username.to.id:{}", username.to_lowercase())
+}
+
+/// String: the id of the user whose name looks like this one.
+#[must_use]
+pub fn username_folded(username: &str) -> String {
+    username_of_folded(&lookalikes::folded(username))
+}
+
+/// The same, by the folded name.
+#[must_use]
+pub fn username_of_folded(folded: &str) -> String {
+    format!("username.folded:{folded}")
 }
 
 /// String: the id of the user with this session token.

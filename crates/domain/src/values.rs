@@ -26,6 +26,7 @@ pub mod day;
 pub mod hostname;
 pub mod ids;
 pub mod limits;
+pub mod lookalikes;
 pub mod mentions;
 pub mod ranking;
 pub mod rates;

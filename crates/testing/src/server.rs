@@ -27,10 +27,12 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const TEST_SETTINGS: [(&str, &str); 3] = [
+const TEST_SETTINGS: [(&str, &str); 4] = [
     ("limits.account_creation_seconds", "0"),
     ("limits.submission_seconds", "0"),
     ("limits.new_voters_per_day", "0"),
+    // The relay of most tests has no TLS.
+    ("mail.tls", "none"),
 ];
 
 /// The environment variables that switch all rates off. Benches, and tests about something

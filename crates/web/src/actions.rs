@@ -75,7 +75,7 @@ fn tell_owner(app: &App, id: UserId) {
             site.name,
             site.link("/settings")
         );
-        if let Err(error) = mailer.send(&owner.email, &subject, &body).await {
+        if let Err(error) = mailer.send_notice(&owner.email, &subject, &body).await {
             tracing::error!(user = %id, %error, "mail about failed logins not sent");
         }
     });

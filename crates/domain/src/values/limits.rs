@@ -171,6 +171,10 @@ pub const MAX_HASH_PASSES: u32 = 32;
 
 // How much one batch or one round does.
 
+/// Accounts that get their entry in the index of usernames in one batch.
+pub const FOLDING_CHUNK: u64 = 500;
+/// The most such batches before a sign-up or a change of a full name.
+pub const FOLDING_CHUNKS_OF_ONE_ACTION: u64 = 4;
 /// Accounts whose weak password hashes one batch wraps.
 pub const HARDEN_CHUNK: u64 = 50;
 
