@@ -230,7 +230,8 @@ mod tests {
                 let relay = server.relay();
                 let mut variables = vec![("TIDINGS_MAIL__RELAY", &*relay), ("TIDINGS_MAIL__TLS", tls)];
                 if has_login {
-                    variables.extend([("TIDINGS_MAIL__USERNAME", "me"), ("TIDINGS_MAIL__PASSWORD", "swordfish")]);
+                    variables
+                        .extend([("TIDINGS_MAIL__USERNAME", "me"), ("TIDINGS_MAIL__PASSWORD", "swordfish")]);
                 }
                 let certificate = server.certificate().map(|pem| Certificate::from_pem(&pem).unwrap());
                 let mailer = Mailer::trusting(&settings(&variables), certificate).unwrap().unwrap();

@@ -15,6 +15,8 @@ pub use worker::PasswordWorker;
 
 pub(crate) use lines::{Source, Turn};
 
+pub(crate) use legacy::without_blanks;
+
 use legacy::Digest20;
 use std::fmt;
 
@@ -53,6 +55,25 @@ pub struct StoredPassword {
     pub hash: String,
     /// The field `salt`, which counts for digests of the original only.
     pub salt: Option<String>,
+    /// The field `password_trimmed`: the hash is of the password without the blanks around
+    /// it, because Lamer News registered it.
+    pub trimmed: bool,
+}
+
+impl StoredPassword {
+    /// What of a typed password counts: for an account that Lamer News made, all but the
+    /// blanks around it, as there.
+    #[must_use]
+    pub fn counting<'a>(&self, typed: &'a str) -> &'a str {
+        if self.ignores_blanks() { without_blanks(typed) } else { typed }
+    }
+
+    /// Whether blanks around the name and the password do not matter: for accounts that Lamer
+    /// News made.
+    #[must_use]
+    pub fn ignores_blanks(&self) -> bool {
+        self.trimmed || is_weak(&self.hash) || self.hash.starts_with(WRAPPED)
+    }
 }
 
 impl fmt::Debug for StoredPassword {
@@ -91,8 +112,8 @@ pub fn hash_password(password: &str) -> Result<String, PasswordError> {
 /// - A digest wrapped by [`wrap_digest`] is compared with each of the same digests.
 /// - Anything else verifies nothing.
 ///
-/// The original removed blanks around passwords. So its digests, and only these, are also
-/// compared with the password without them.
+/// The original removed blanks around passwords. So its digests are also compared with the
+/// password without them, and a hash that replaced a digest is of that.
 #[must_use]
 pub fn verify_password(stored: &StoredPassword, legacy_salt: &str, password: &str) -> Verification {
     let digests = || legacy::digests(stored.salt.as_deref(), legacy_salt, password);
@@ -100,7 +121,7 @@ pub fn verify_password(stored: &StoredPassword, legacy_salt: &str, password: &st
         return verify_wrapped(wrapped, digests());
     }
     let Some(digest) = legacy::parse(&stored.hash) else {
-        return verify_argon2(&stored.hash, password);
+        return verify_argon2(&stored.hash, stored.counting(password));
     };
     let equal = digests().iter().fold(Choice::from(0), |equal, other| equal | other.ct_eq(&digest));
     if bool::from(equal) {
@@ -190,7 +211,7 @@ mod tests {
     use super::*;
 
     fn stored(hash: &str, salt: Option<&str>) -> StoredPassword {
-        StoredPassword { hash: hash.to_owned(), salt: salt.map(str::to_owned) }
+        StoredPassword { hash: hash.to_owned(), salt: salt.map(str::to_owned), trimmed: false }
     }
 
     #[test]
@@ -328,6 +349,9 @@ mod tests {
         assert_eq!(typed("secret pass"), Verification::Wrong);
         let ours = stored(&hash_password("correct horse").unwrap(), Some("5f4dcc3b5aa765d6"));
         assert_eq!(verify_password(&ours, "", " correct horse"), Verification::Wrong);
+        let replaced = StoredPassword { trimmed: true, ..ours };
+        assert_eq!(verify_password(&replaced, "", " correct horse"), Verification::Right);
+        assert_eq!(verify_password(&replaced, "", "correct horse"), Verification::Right);
     }
 
     #[test]

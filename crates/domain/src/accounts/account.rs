@@ -5,6 +5,7 @@ use crate::accounts::sessions::{self, Session};
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::passwords::Source;
 use crate::site::{Applied, Site};
@@ -98,7 +99,7 @@ async fn insert_account(
     let creation_seconds = site.rules.limits.account_creation_seconds;
     let address = address.filter(|_| creation_seconds > 0);
     site.act(keys::USERS_COUNT, || async {
-        let id = draw_id(site).await?;
+        let (id, all_folded) = draw_id(site).await?;
         let (session, salt) = (Session::new(id)?, random_token()?);
         let mut batch = Batch::new();
         let name_free = batch.key_absent(&name_key);
@@ -115,6 +116,10 @@ async fn insert_account(
         let admin = id == FIRST_USER && password_hash.is_some();
         batch.set(&name_key, id.to_string());
         batch.set(&folded_key, id.to_string());
+        if all_folded {
+            // Without a check: a number that is too low costs a look at known accounts.
+            batch.set(keys::USERNAMES_FOLDED, id.to_string());
+        }
         batch.set_fields(
             keys::user(id),
             [
@@ -152,16 +157,21 @@ async fn insert_account(
 
 const FIRST_USER: UserId = UserId(1);
 
-/// The id of the next account: 1 for the first, then from the counter.
-async fn draw_id(site: &Site) -> Result<UserId, Error> {
+/// The id of the next account: 1 for the first, then from the counter. Also whether the
+/// accounts before it are all in the index of names.
+async fn draw_id(site: &Site) -> Result<(UserId, bool), Error> {
     let mut query = Query::new();
-    let count = query.string(keys::USERS_COUNT);
+    let (count, folded) = (query.string(keys::USERS_COUNT), query.string(keys::USERNAMES_FOLDED));
     let mut answers = site.store.query(query).await?;
     if answers.take(count).is_none() {
-        return Ok(FIRST_USER);
+        return Ok((FIRST_USER, true));
     }
+    let folded = answers.take(folded);
+    let folded: Option<u64> = fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned());
     let id = site.store.next_id(keys::USERS_COUNT).await?;
-    UserId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::USERS_COUNT)))
+    let id =
+        UserId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::USERS_COUNT)))?;
+    Ok((id, folded.unwrap_or(0) + 1 >= id.0))
 }
 
 /// A change of a user's profile.

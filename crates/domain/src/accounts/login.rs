@@ -13,7 +13,7 @@ use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::passwords::{Source, StoredPassword, Turn, Verification};
+use crate::passwords::{Source, StoredPassword, Turn, Verification, without_blanks};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -27,6 +27,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidings_keyspace::{Answers, Batch, CommitError, Expiry, Handle, Hash, Order, Query, Store};
 
+/// The field of a user that says that the hash of the password is of what is left without
+/// the blanks around it: `1`, or absent.
+pub(crate) const TRIMMED: &str = "password_trimmed";
 /// Attempts to count a failed login while other servers count theirs.
 const COUNTING_ATTEMPTS: usize = 24;
 
@@ -54,14 +57,16 @@ pub(crate) struct Verified {
 }
 
 impl Verified {
-    /// A current hash in place of one of an older form; `None` if none is needed.
+    /// A current hash in place of one of an older form; `None` if none is needed. It is of
+    /// what counts of the password ([`StoredPassword::counting`]).
     ///
     /// # Errors
     /// [`Error::Busy`] when too many passwords are being checked.
     pub(crate) async fn new_hash(&self, site: &Site, password: &str) -> Result<Option<String>, Error> {
         match self.verification {
             Verification::RightButOld => {
-                Ok(Some(site.passwords.hash_again(self.turn.clone(), password.to_owned()).await?))
+                let password = self.stored.counting(password).to_owned();
+                Ok(Some(site.passwords.hash_again(self.turn.clone(), password).await?))
             }
             _ => Ok(None),
         }
@@ -131,6 +136,7 @@ fn stored_password(user: &Hash) -> StoredPassword {
     StoredPassword {
         hash: user.get("password").unwrap_or_default().to_owned(),
         salt: user.get("salt").filter(|salt| !salt.is_empty()).map(str::to_owned),
+        trimmed: user.get(TRIMMED) == Some("1"),
     }
 }
 
@@ -152,7 +158,7 @@ fn counters_of(site: &Site, attempt: &Attempt<'_>) -> Vec<Counter> {
     if !rates.exempt.contain(address) {
         counters.push(Counter { key: keys::failed_logins_of_address(address), rate });
     }
-    let name = attempt.username;
+    let name = without_blanks(attempt.username);
     if name.chars().count() <= LONGEST_STORED_USERNAME && !name.chars().any(char::is_control) {
         counters.push(Counter { key: keys::failed_logins_of_pair(address, name), rate: pair_rate(rate) });
     }
@@ -210,7 +216,8 @@ async fn find_unless_slowed_down(
     counters: &[Counter],
 ) -> Result<Option<Hash>, Error> {
     let mut query = Query::new();
-    let id = query.string(keys::username_to_id(username));
+    let names = [username, without_blanks(username)].map(keys::username_to_id);
+    let ids = names.clone().map(|name| query.string(name));
     let reads: Vec<CounterRead> =
         counters.iter().map(|counter| CounterRead::ask(&mut query, counter)).collect();
     let mut answers = site.store.query(query).await?;
@@ -218,13 +225,15 @@ async fn find_unless_slowed_down(
     if let Some(wait) = waits.max().filter(|wait| !wait.is_zero()) {
         return Err(Refusal::TooManyFailedLogins { seconds: seconds_left(Expiry::In(wait)) }.into());
     }
-    let id = answers.take(id);
-    let id = fields::read_string::<UserId>(id.as_deref(), || keys::username_to_id(username));
+    let [typed, trimmed] = ids.map(|id| answers.take(id));
+    let id = typed.as_deref().or(trimmed.as_deref());
+    let id = fields::read_string::<UserId>(id, || names[1].clone());
     let mut query = Query::new();
     // An unknown user costs the same reads.
     let user = query.hash(keys::user(id.unwrap_or(UserId(1))));
     let user = site.store.query(query).await?.take(user);
-    Ok((id.is_some() && !user.is_empty()).then_some(user))
+    let is_named = typed.is_some() || stored_password(&user).ignores_blanks();
+    Ok((id.is_some() && is_named && !user.is_empty()).then_some(user))
 }
 
 /// A login that may fail.

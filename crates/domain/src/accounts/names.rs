@@ -103,8 +103,7 @@ pub(crate) async fn refuse_confusable(site: &Site, own: UserId, fullname: &FullN
     }
     fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     let mut query = Query::new();
-    let reads: Vec<_> =
-        candidates.iter().map(|name| query.string(keys::username_of_folded(name))).collect();
+    let reads: Vec<_> = candidates.iter().map(|name| query.string(keys::username_of_folded(name))).collect();
     let mut answers = site.store.query(query).await?;
     let own = own.to_string();
     let is_other = reads.into_iter().any(|read| answers.take(read).is_some_and(|id| id != own));

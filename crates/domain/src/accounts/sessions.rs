@@ -4,7 +4,7 @@
 //! are logged in, and one secret (`apisecret`) that every form must carry.
 //! Logging out and changing the password replace both.
 
-use crate::accounts::login::{self, Attempt};
+use crate::accounts::login::{self, Attempt, TRIMMED};
 use crate::accounts::users::DEACTIVATED;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -107,6 +107,9 @@ fn open_session(
     }
     if let Some(hash) = &upgraded {
         set_password(&mut batch, id, hash);
+        if stored.ignores_blanks() {
+            batch.set_field(&key, TRIMMED, "1");
+        }
     }
     if user.get("seen_time").is_none() {
         batch.set_field(&key, "seen_time", now.to_string());
@@ -127,6 +130,7 @@ pub async fn log_out(site: &Site, id: UserId) -> Result<(), Error> {
 /// Adds a new password hash to a batch, and replaces the salt of an older hash.
 pub(crate) fn set_password(batch: &mut Batch, id: UserId, hash: &str) {
     batch.set_fields(keys::user(id), [("password", hash), ("salt", &salt_beside(hash))]);
+    batch.delete_field(keys::user(id), TRIMMED);
 }
 
 /// Replaces a user's session token and secret, with further writes in the same batch.

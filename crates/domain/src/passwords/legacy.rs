@@ -23,7 +23,7 @@ pub(super) fn parse(stored: &str) -> Option<Digest20> {
 /// that without the blanks around it. As many are computed for any password. Equal ones
 /// are neighbours.
 pub(super) fn digests(salt: Option<&str>, legacy_salt: &str, password: &str) -> Vec<Digest20> {
-    let typed = [password, password.trim_matches(BLANKS)];
+    let typed = [password, without_blanks(password)];
     match salt {
         Some(salt) => {
             let strong = typed.map(|password| pbkdf2_sha1(salt, password));
@@ -32,6 +32,11 @@ pub(super) fn digests(salt: Option<&str>, legacy_salt: &str, password: &str) -> 
         }
         None => typed.map(|password| salted_sha1(legacy_salt, password)).to_vec(),
     }
+}
+
+/// What Lamer News makes of a typed name or password.
+pub(crate) fn without_blanks(typed: &str) -> &str {
+    typed.trim_matches(BLANKS)
 }
 
 fn pbkdf2_sha1(salt: &str, password: &str) -> Digest20 {

@@ -220,7 +220,7 @@ mod tests {
         let worker = PasswordWorker::default();
         let turn = || worker.turn(address(1));
         let hash = worker.hash_for(address(1), "correct horse".to_owned()).await.unwrap();
-        let stored = Some(StoredPassword { hash, salt: None });
+        let stored = Some(StoredPassword { hash, salt: None, trimmed: false });
         for (stored, password, expected) in [
             (stored.clone(), "correct horse", Verification::Right),
             (stored, "wrong", Verification::Wrong),

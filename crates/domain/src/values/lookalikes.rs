@@ -35,7 +35,11 @@ pub fn usernames_that_look_like(fullname: &str) -> Vec<String> {
     for (position, part) in folded.split("rn").enumerate() {
         if position > 0 {
             let with = |joint: &'static str| candidates.iter().map(move |start| format!("{start}{joint}"));
-            candidates = if position <= MAX_DOUBTS { with("rn").chain(with("m")).collect() } else { with("m").collect() };
+            candidates = if position <= MAX_DOUBTS {
+                with("rn").chain(with("m")).collect()
+            } else {
+                with("m").collect()
+            };
         }
         candidates.iter_mut().for_each(|start| start.push_str(part));
     }

@@ -38,11 +38,8 @@ pub(super) struct MoreSettings<'a> {
 impl<'a> ProfileEditor<'a> {
     /// All settings of a user.
     fn of(user: &'a User) -> Self {
-        let more = MoreSettings {
-            fullname: &user.fullname,
-            tweet_news: user.tweet_news,
-            gravatar: user.gravatar,
-        };
+        let more =
+            MoreSettings { fullname: &user.fullname, tweet_news: user.tweet_news, gravatar: user.gravatar };
         Self { about: &user.about, email: &user.email, more: Some(more) }
     }
 
