@@ -15,7 +15,7 @@ use std::time::Duration;
 use tidings_domain::values::rules::Rules;
 
 pub use self::settings::{Mail, Server, Site, Web};
-pub use self::values::{Relay, Secret, StoreUrl};
+pub use self::values::{MailTls, Relay, Secret, StoreUrl};
 
 use self::settings::{REPLACED, Setting};
 use self::values::{FromText, ValueKind};

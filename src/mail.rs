@@ -1,15 +1,19 @@
 //! Mail to users, through the relay that the operator configures.
+//!
+//! Mail with a secret, such as a reset link, and the relay's own password go over TLS or not
+//! at all, unless `mail.tls = none` says otherwise. An attacker who removes the relay's offer
+//! of STARTTLS gets neither.
 
 use std::time::Duration;
 
 use lettre::message::Mailbox;
 use lettre::message::header::ContentType;
 use lettre::transport::smtp::authentication::Credentials;
-use lettre::transport::smtp::client::{Tls, TlsParameters};
+use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
-use crate::config::{Mail, Relay};
+use crate::config::{Mail, MailTls, Relay};
 use tidings_web::mail::{SendMail, Sending};
 
 /// How long the relay may take to accept a message, from the connection on.
@@ -36,7 +40,16 @@ pub enum MailError {
     Message(#[from] lettre::error::Error),
     /// The relay cannot be reached, or refused the message.
     #[error("the mail relay failed: {0}")]
-    Smtp(#[from] lettre::transport::smtp::Error),
+    Smtp(lettre::transport::smtp::Error),
+    /// The relay offers no TLS, and this must not be sent without it.
+    #[error(
+        "the mail relay {host} offers no TLS (STARTTLS), and this mail is not sent without it; \
+         see the setting mail.tls"
+    )]
+    NoTls {
+        /// The host of the relay.
+        host: String,
+    },
     /// The relay took too long.
     #[error("the mail relay did not answer within {} seconds", SEND_TIMEOUT.as_secs())]
     TimedOut,
@@ -45,8 +58,12 @@ pub enum MailError {
 /// Sends mail through one relay. Clones are cheap and share the settings.
 #[derive(Clone, Debug)]
 pub struct Mailer {
-    transport: AsyncSmtpTransport<Tokio1Executor>,
+    /// For mail with a secret.
+    secret: AsyncSmtpTransport<Tokio1Executor>,
+    /// For other mail.
+    plain: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
+    host: String,
 }
 
 impl Mailer {
@@ -56,27 +73,61 @@ impl Mailer {
     /// # Errors
     /// [`MailError::Relay`] when TLS cannot be set up for the relay's name.
     pub fn from_config(mail: &Mail) -> Result<Option<Self>, MailError> {
+        Self::trusting(mail, None)
+    }
+
+    /// The same, with one more certificate that the relay may have.
+    fn trusting(mail: &Mail, certificate: Option<Certificate>) -> Result<Option<Self>, MailError> {
         let Some(relay) = &mail.relay else {
             return Ok(None);
         };
-        let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&relay.host)
-            .port(relay.port)
-            .tls(tls_for(relay)?)
-            .hello_name(ClientId::Domain(mail.from.email.domain().to_owned()))
-            .timeout(Some(SEND_TIMEOUT));
-        if !mail.username.is_empty() {
-            let password = mail.password.reveal().to_owned();
-            builder = builder.credentials(Credentials::new(mail.username.clone(), password));
-        }
-        Ok(Some(Self { transport: builder.build(), from: mail.from.clone() }))
+        let parameters = tls_parameters(relay, certificate)?;
+        let transport = |is_secret: bool| {
+            let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&relay.host)
+                .port(relay.port)
+                .tls(tls_for(mail, relay.port, is_secret, parameters.clone()))
+                .hello_name(ClientId::Domain(mail.from.email.domain().to_owned()))
+                .timeout(Some(SEND_TIMEOUT));
+            if !mail.username.is_empty() {
+                let password = mail.password.reveal().to_owned();
+                builder = builder.credentials(Credentials::new(mail.username.clone(), password));
+            }
+            builder.build()
+        };
+        Ok(Some(Self {
+            secret: transport(true),
+            plain: transport(false),
+            from: mail.from.clone(),
+            host: relay.host.clone(),
+        }))
     }
 
-    /// Sends a plain text message to one address and waits until the relay has
-    /// accepted it.
+    /// Sends a plain text message, which may hold a secret, to one address and waits until the
+    /// relay has accepted it.
     ///
     /// # Errors
-    /// When the address is not valid, or the relay is unavailable, slow, or refuses.
+    /// When the address is not valid, the relay is unavailable, slow, or refuses, or it offers
+    /// no TLS.
     pub async fn send(&self, to: &str, subject: &str, body: &str) -> Result<(), MailError> {
+        self.send_over(&self.secret, to, subject, body).await
+    }
+
+    /// The same for a message without a secret: with `mail.tls = opportunistic`, TLS is used
+    /// if the relay offers it.
+    ///
+    /// # Errors
+    /// As [`Mailer::send`].
+    pub async fn send_notice(&self, to: &str, subject: &str, body: &str) -> Result<(), MailError> {
+        self.send_over(&self.plain, to, subject, body).await
+    }
+
+    async fn send_over(
+        &self,
+        transport: &AsyncSmtpTransport<Tokio1Executor>,
+        to: &str,
+        subject: &str,
+        body: &str,
+    ) -> Result<(), MailError> {
         let message = Message::builder()
             .from(self.from.clone())
             .to(Mailbox::new(None, to.parse()?))
@@ -84,9 +135,16 @@ impl Mailer {
             .message_id(None)
             .header(ContentType::TEXT_PLAIN)
             .body(body.to_owned())?;
-        let sending = tokio::time::timeout(SEND_TIMEOUT, self.transport.send(message));
-        sending.await.map_err(|_| MailError::TimedOut)??;
-        Ok(())
+        let sending = tokio::time::timeout(SEND_TIMEOUT, transport.send(message));
+        match sending.await {
+            Ok(Ok(_)) => Ok(()),
+            // The only error of the client's own that names it.
+            Ok(Err(error)) if error.is_client() && has_source(&error, "STARTTLS") => {
+                Err(MailError::NoTls { host: self.host.clone() })
+            }
+            Ok(Err(error)) => Err(MailError::Smtp(error)),
+            Err(_) => Err(MailError::TimedOut),
+        }
     }
 }
 
@@ -94,16 +152,36 @@ impl SendMail for Mailer {
     fn send<'a>(&'a self, to: &'a str, subject: &'a str, body: &'a str) -> Sending<'a> {
         Box::pin(async move { Ok(self.send(to, subject, body).await?) })
     }
+
+    fn send_notice<'a>(&'a self, to: &'a str, subject: &'a str, body: &'a str) -> Sending<'a> {
+        Box::pin(async move { Ok(self.send_notice(to, subject, body).await?) })
+    }
 }
 
-fn tls_for(relay: &Relay) -> Result<Tls, MailError> {
-    let parameters = TlsParameters::new(relay.host.clone())
-        .map_err(|source| MailError::Relay { host: relay.host.clone(), source })?;
-    Ok(if relay.port == IMPLICIT_TLS_PORT {
-        Tls::Wrapper(parameters)
-    } else {
-        Tls::Opportunistic(parameters)
-    })
+/// Whether an error or what caused it says so.
+fn has_source(error: &dyn std::error::Error, text: &str) -> bool {
+    error.to_string().contains(text) || error.source().is_some_and(|source| has_source(source, text))
+}
+
+fn tls_parameters(relay: &Relay, certificate: Option<Certificate>) -> Result<TlsParameters, MailError> {
+    let mut builder = TlsParameters::builder(relay.host.clone());
+    if let Some(certificate) = certificate {
+        builder = builder.add_root_certificate(certificate);
+    }
+    builder.build().map_err(|source| MailError::Relay { host: relay.host.clone(), source })
+}
+
+/// How to reach the relay for mail with or without a secret. A login at the relay is a secret
+/// in every mail.
+fn tls_for(mail: &Mail, port: u16, is_secret: bool, parameters: TlsParameters) -> Tls {
+    let has_login = !mail.username.is_empty();
+    let tls = mail.tls.unwrap_or(if has_login { MailTls::Required } else { MailTls::Opportunistic });
+    match tls {
+        MailTls::None => Tls::None,
+        _ if port == IMPLICIT_TLS_PORT => Tls::Wrapper(parameters),
+        MailTls::Opportunistic if !is_secret && !has_login => Tls::Opportunistic(parameters),
+        MailTls::Required | MailTls::Opportunistic => Tls::Required(parameters),
+    }
 }
 
 #[cfg(test)]
@@ -112,10 +190,81 @@ mod tests {
     use crate::config::{CommandLineSettings, Config};
     use tidings_testing::smtp_server::SmtpServer;
 
-    fn mailer(variables: &[(&str, &str)]) -> Option<Mailer> {
+    const IN_CLEAR: (&str, &str) = ("TIDINGS_MAIL__TLS", "none");
+
+    fn settings(variables: &[(&str, &str)]) -> Mail {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let config = Config::load(None, variables, &CommandLineSettings::default()).unwrap();
-        Mailer::from_config(&config.mail).unwrap()
+        Config::load(None, variables, &CommandLineSettings::default()).unwrap().mail
+    }
+
+    fn mailer(variables: &[(&str, &str)]) -> Option<Mailer> {
+        Mailer::from_config(&settings(variables)).unwrap()
+    }
+
+    /// What happens to a message.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Fate {
+        OverTls,
+        InClear,
+        NotSent,
+    }
+
+    #[tokio::test]
+    async fn secrets_go_over_tls_or_not_at_all_unless_the_operator_says_so() {
+        use Fate::{InClear, NotSent, OverTls};
+        // The setting, whether a username is set, and what happens to mail with and without a
+        // secret at a relay with TLS, and at one whose offer of it was stripped.
+        for (tls, has_login, with_tls, stripped) in [
+            ("", false, [OverTls, OverTls], [NotSent, InClear]),
+            ("", true, [OverTls, OverTls], [NotSent, NotSent]),
+            ("required", false, [OverTls, OverTls], [NotSent, NotSent]),
+            ("required", true, [OverTls, OverTls], [NotSent, NotSent]),
+            ("opportunistic", false, [OverTls, OverTls], [NotSent, InClear]),
+            ("opportunistic", true, [OverTls, OverTls], [NotSent, NotSent]),
+            ("none", false, [InClear, InClear], [InClear, InClear]),
+            ("none", true, [InClear, InClear], [InClear, InClear]),
+        ] {
+            for (mut server, expected) in
+                [(SmtpServer::start_with_tls().await, with_tls), (SmtpServer::start().await, stripped)]
+            {
+                let relay = server.relay();
+                let mut variables = vec![("TIDINGS_MAIL__RELAY", &*relay), ("TIDINGS_MAIL__TLS", tls)];
+                if has_login {
+                    variables
+                        .extend([("TIDINGS_MAIL__USERNAME", "me"), ("TIDINGS_MAIL__PASSWORD", "swordfish")]);
+                }
+                let certificate = server.certificate().map(|pem| Certificate::from_pem(&pem).unwrap());
+                let mailer = Mailer::trusting(&settings(&variables), certificate).unwrap().unwrap();
+                for (is_secret, expected) in [true, false].into_iter().zip(expected) {
+                    let sent = match is_secret {
+                        true => mailer.send("bob@example.org", "x", "y").await,
+                        false => mailer.send_notice("bob@example.org", "x", "y").await,
+                    };
+                    let case = format!("mail.tls = {tls:?}, login: {has_login}, secret: {is_secret}");
+                    let fate = match sent {
+                        Ok(()) if server.next_message().await.over_tls => OverTls,
+                        Ok(()) => InClear,
+                        Err(error) => {
+                            assert!(error.to_string().contains("offers no TLS"), "{case}: {error}");
+                            NotSent
+                        }
+                    };
+                    assert_eq!(fate, expected, "{case}");
+                }
+                // Nothing else has arrived, no credentials either.
+                assert_eq!(server.waiting(), 0);
+                assert_eq!(server.logins_in_clear() > 0, has_login && tls == "none");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_relay_with_another_certificate_gets_nothing() {
+        let server = SmtpServer::start_with_tls().await;
+        let mailer = mailer(&[("TIDINGS_MAIL__RELAY", &server.relay())]).unwrap();
+        assert!(matches!(mailer.send("bob@example.org", "x", "y").await, Err(MailError::Smtp(_))));
+        assert!(matches!(mailer.send_notice("bob@example.org", "x", "y").await, Err(MailError::Smtp(_))));
+        assert_eq!(server.waiting(), 0);
     }
 
     #[test]
@@ -127,6 +276,7 @@ mod tests {
     async fn a_message_reaches_the_relay_with_its_headers_and_text() {
         let mut server = SmtpServer::start().await;
         let mailer = mailer(&[
+            IN_CLEAR,
             ("TIDINGS_MAIL__RELAY", &server.relay()),
             ("TIDINGS_MAIL__FROM", "The News <news@example.com>"),
         ]);
@@ -147,6 +297,7 @@ mod tests {
     async fn credentials_are_sent_when_they_are_set() {
         let mut server = SmtpServer::start().await;
         let mailer = mailer(&[
+            IN_CLEAR,
             ("TIDINGS_MAIL__RELAY", &server.relay()),
             ("TIDINGS_MAIL__USERNAME", "me"),
             ("TIDINGS_MAIL__PASSWORD", "swordfish"),
@@ -161,7 +312,7 @@ mod tests {
     #[tokio::test]
     async fn an_address_or_subject_cannot_add_headers() {
         let mut server = SmtpServer::start().await;
-        let mailer = mailer(&[("TIDINGS_MAIL__RELAY", &server.relay())]).unwrap();
+        let mailer = mailer(&[IN_CLEAR, ("TIDINGS_MAIL__RELAY", &server.relay())]).unwrap();
         let injected = mailer.send("bob@example.org\r\nBcc: eve@example.org", "x", "y").await;
         assert!(matches!(injected, Err(MailError::Address(_))));
         mailer.send("bob@example.org", "x\r\nBcc: eve@example.org", "y").await.unwrap();

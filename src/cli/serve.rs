@@ -1,13 +1,14 @@
 //! `tidings serve`: serves the site until it is told to stop.
 
 use super::open_store;
-use crate::config::Config;
+use crate::config::{Config, MailTls};
 use crate::mail::Mailer;
 use anyhow::Context;
 use std::future::Future;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
+use tidings_domain::accounts::names;
 use tidings_domain::articles::ids;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::passwords::PasswordWorker;
@@ -30,6 +31,9 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 pub async fn run(config: Config) -> anyhow::Result<()> {
     let store = open_store(&config).await?;
     let mailer = Mailer::from_config(&config.mail)?;
+    if mailer.is_some() && config.mail.tls == Some(MailTls::None) {
+        tracing::warn!("mail.tls is none: reset links and the relay's password are sent in clear");
+    }
     let listen = config.server.listen;
     let listener = TcpListener::bind(listen).await.with_context(|| {
         format!("cannot listen on {listen}: is another program using it? Choose another address with --listen ADDR")
@@ -47,6 +51,7 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
     let site = Arc::new(site);
     raise_article_count(&site).await;
     tokio::spawn(finish_bans(site.clone()));
+    tokio::spawn(fold_usernames(site.clone()));
     let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);
     let app = AppParts {
         site,
@@ -77,6 +82,13 @@ async fn finish_bans(site: Arc<Site>) {
         Ok(0) => {}
         Ok(voters) => tracing::info!(voters, "finished interrupted bans"),
         Err(error) => tracing::warn!(%error, "cannot finish interrupted bans"),
+    }
+}
+
+/// Adds the accounts of an older version, or of Lamer News, to the index of usernames.
+async fn fold_usernames(site: Arc<Site>) {
+    if let Err(error) = names::fold_usernames(&site, u64::MAX).await {
+        tracing::warn!(%error, "the index of usernames is not complete; the next start will continue");
     }
 }
 

@@ -1,12 +1,13 @@
 //! `tidings user`: manages accounts.
 
-use super::{open_existing_store, open_store};
+use super::{open_existing_store, open_store, progress_bar};
 use crate::config::Config;
 use anyhow::Context;
 use clap::Subcommand;
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
 use tidings_domain::accounts::account;
+use tidings_domain::accounts::harden;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::passwords::PasswordWorker;
@@ -15,6 +16,7 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::secrets::random_token;
 use tidings_domain::values::text::{NewPassword, Username};
+use tidings_domain::values::words::counted;
 use tidings_keyspace::EngineClock;
 
 /// Manage accounts.
@@ -33,6 +35,13 @@ pub enum UserCommand {
         /// The username.
         name: String,
     },
+    /// Protect the weak password hashes of accounts from an older site.
+    ///
+    /// Wraps the hashes that Lamer News stored in Argon2id, for everybody who has not logged
+    /// in here yet. Their passwords stay the same, but Lamer News cannot verify them any
+    /// more. On Redis the site may run meanwhile; on the embedded store, stop it first. The
+    /// command can be interrupted: the next run does what is left.
+    Harden,
     /// Set a user's password and log the user out everywhere.
     Password {
         /// The username.
@@ -48,7 +57,7 @@ impl UserCommand {
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let store = match &self {
             Self::Add { .. } => open_store(config).await?,
-            Self::Promote { .. } | Self::Password { .. } => {
+            Self::Promote { .. } | Self::Password { .. } | Self::Harden => {
                 open_existing_store(config.server.store.as_str(), config).await?
             }
         };
@@ -70,6 +79,7 @@ impl UserCommand {
                 users::set_admin(site, find(site, &name).await?, true).await?;
                 println!("{name} is now an administrator");
             }
+            Self::Harden => harden_all(site).await?,
             Self::Password { name } => {
                 let id = find(site, &name).await?;
                 account::set_password(site, id, &new_password(&name)?).await?;
@@ -78,6 +88,19 @@ impl UserCommand {
         }
         Ok(())
     }
+}
+
+/// Wraps all weak hashes, with a progress bar.
+async fn harden_all(site: &Site) -> anyhow::Result<()> {
+    let bar = progress_bar(harden::count_accounts(site).await?, "protecting passwords");
+    let done = harden::harden(site, |done| bar.set_position(done.checked)).await?;
+    bar.finish_and_clear();
+    println!(
+        "{} checked; protected {}",
+        counted(done.checked, "account", "accounts"),
+        counted(done.wrapped, "weak password", "weak passwords")
+    );
+    Ok(())
 }
 
 fn now() -> Timestamp {

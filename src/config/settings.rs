@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use lettre::message::Mailbox;
 use url::Url;
 
-use super::values::{Relay, Secret, StoreUrl, ValueKind};
+use super::values::{MailTls, Relay, Secret, StoreUrl, ValueKind};
 use super::{Config, ConfigError, Layers};
 use tidings_domain::values::limits::{MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK};
 use tidings_domain::values::rules::{
@@ -122,7 +122,9 @@ settings! {
         /// How mail is sent.
         mail: Mail {
             relay: Option<Relay> = "", ValueKind::Relay,
-                "The SMTP relay as host:port, STARTTLS if offered, TLS from the start on port 465; empty = no mail.";
+                "The SMTP relay as host:port; TLS from the start on port 465, otherwise STARTTLS; empty = no mail.";
+            tls: Option<MailTls> = "", ValueKind::MailTls,
+                "required, opportunistic (reset links over TLS only) or none; empty = required with mail.username, else opportunistic.";
             from: Mailbox = "tidings@localhost", ValueKind::Mailbox, "The sender of the site's mail.";
             username: String = "", ValueKind::Line { least: 0, most: 255 }, "The username at the relay; empty = none.";
             password: Secret = "", ValueKind::Secret, "The password at the relay.";
@@ -131,8 +133,8 @@ settings! {
         web: Web {
             trusted_proxies: Vec<IpNet> = "", ValueKind::Networks,
                 "Comma-separated addresses or networks of proxies whose X-Forwarded-For is trusted.";
-            gravatars: bool = "true", ValueKind::Switch,
-                "Whether users with an e-mail address have avatars from gravatar.com.";
+            gravatars: bool = "false", ValueKind::Switch,
+                "Whether users with an e-mail address have avatars from gravatar.com, which reveals a hash of it.";
         }
     }
     rules {
@@ -145,8 +147,6 @@ settings! {
             news_edit_seconds: LIMIT, "Authors may edit and delete their stories for this many seconds; 0 = always.";
             comment_edit_seconds: LIMIT, "Authors may edit and delete their comments for this many seconds; 0 = always.";
             password_reset_seconds: LIMIT, "One password reset mail per user in this many seconds; 0 = no limit.";
-            failed_logins_per_minute: ValueKind::Whole { unit: "", least: 0, most: 1_000_000 },
-                "Failed logins in a minute, per account and per address, before more must wait; 0 = no limit.";
             new_voters_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
                 "New voters on sites from one address in 24 hours; 0 = no limit.";
             mentions_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },

@@ -39,7 +39,7 @@ fn without_any_layer_everything_has_its_default() {
     assert_eq!(config.web_settings().site.link("/reset-password"), "http://localhost:8080/reset-password");
     assert_eq!(config.mail.relay, None);
     assert!(config.web.trusted_proxies.is_empty());
-    assert!(config.web.gravatars);
+    assert!(!config.web.gravatars);
     assert!(config.describe().iter().all(|line| line.origin == Origin::Default));
 }
 
@@ -235,7 +235,7 @@ fn values_are_read_into_their_types() {
         from = "News <news@example.com>"
         [web]
         trusted_proxies = "127.0.0.1, 10.0.0.0/8,::1 ,::ffff:192.0.2.1"
-        gravatars = false
+        gravatars = true
         [ranking]
         age_exponent = 2
         [karma]
@@ -249,7 +249,7 @@ fn values_are_read_into_their_types() {
     assert_eq!(config.mail.from.email.to_string(), "news@example.com");
     let networks: Vec<String> = config.web.trusted_proxies.iter().map(ToString::to_string).collect();
     assert_eq!(networks, ["127.0.0.1/32", "10.0.0.0/8", "::1/128", "192.0.2.1/32"]);
-    assert!(!config.web.gravatars);
+    assert!(config.web.gravatars);
     assert_eq!(config.rules.karma.initial, -5);
     assert!((config.rules.ranking.age_exponent - 2.0).abs() < f64::EPSILON);
 }

@@ -23,6 +23,8 @@ pub(super) enum ValueKind {
     SiteUrl,
     /// Empty, or a [`Relay`].
     Relay,
+    /// Empty, or a [`MailTls`].
+    MailTls,
     /// An e-mail address, with or without a name.
     Mailbox,
     /// Comma-separated addresses and networks.
@@ -73,6 +75,7 @@ impl ValueKind {
             Self::Store => "redb:PATH, redb::memory:, redis://HOST or rediss://HOST".to_owned(),
             Self::SiteUrl => "an http or https URL of a whole host, like https://news.example.com".to_owned(),
             Self::Relay => "host:port, or nothing".to_owned(),
+            Self::MailTls => "required, opportunistic or none, or nothing".to_owned(),
             Self::Mailbox => "an e-mail address, like news@example.com or News <news@example.com>".to_owned(),
             Self::Networks => "comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8".to_owned(),
             Self::Rate => {
@@ -228,6 +231,29 @@ impl FromText for Networks {
 impl FromText for Rate {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         text.parse().ok()
+    }
+}
+
+/// Whether mail goes over TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MailTls {
+    /// Over TLS or not at all.
+    Required,
+    /// Over TLS if the relay offers it. Mail with a secret: over TLS or not at all.
+    Opportunistic,
+    /// In clear, reset links too.
+    None,
+}
+
+impl FromText for Option<MailTls> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        match text {
+            "" => Some(None),
+            "required" => Some(Some(MailTls::Required)),
+            "opportunistic" => Some(Some(MailTls::Opportunistic)),
+            "none" => Some(Some(MailTls::None)),
+            _ => None,
+        }
     }
 }
 

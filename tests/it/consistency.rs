@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
+use tidings_domain::values::lookalikes::folded;
 use tidings_keyspace::Value;
 
 /// Everything that a store holds.
@@ -31,6 +32,11 @@ pub fn check(dump: &Dump) {
             // The name of an account that was given up stays taken.
             let is_gone = user.contains_key("deactivated");
             assert!(is_gone || user["username"].to_lowercase() == name, "{key} points to {id}");
+        }
+        if let (Some(name), Value::String(id)) = (key.strip_prefix("username.folded:"), value) {
+            let user = hash(dump, &format!("user:{id}"));
+            let is_gone = user.contains_key("deactivated");
+            assert!(is_gone || folded(&user["username"]) == name, "{key} points to {id}");
         }
         if let (Some(token), Value::String(id)) = (key.strip_prefix("auth:"), value) {
             assert_eq!(hash(dump, &format!("user:{id}"))["auth"], token);
@@ -312,7 +318,8 @@ fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
 /// Of an account that was given up nothing is left but what it wrote, its
 /// votes and its name, which stays taken.
 fn check_deactivated(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
-    assert!(!user.contains_key("username"));
+    assert_eq!(user["username"], "[deleted user]");
+    assert!(!user["salt"].is_empty());
     for secret in ["auth", "apisecret", "password", "email", "fullname", "about"] {
         assert_eq!(user[secret], "", "{secret} of user {id}");
     }

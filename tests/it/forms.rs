@@ -103,7 +103,7 @@ async fn logging_in_redirects_to_next_and_logging_out_ends_the_session() {
 
 #[tokio::test]
 async fn a_refused_login_comes_back_and_does_not_tell_whether_the_user_exists() {
-    let server = Server::start(Engine::Memory, &[("limits.failed_logins_per_minute", "2")]).await;
+    let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "2/2m")]).await;
     let visitor = server.visitor();
     server.register("alice").await;
     let mut bodies = Vec::new();

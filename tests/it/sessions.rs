@@ -1,13 +1,9 @@
 //! Logging in and out, and the secrets of a session.
 
-use serde_json::Value;
-
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::server::{Engine, Server, each_engine};
 
 const WRONG: &str = "Wrong username or password.";
-const TEN_FAILURES: (&str, &str) = ("limits.failed_logins_per_minute", "10");
-const BEHIND_A_PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.0/8");
 
 #[tokio::test]
 async fn a_login_gives_the_session_of_the_account() {
@@ -162,87 +158,6 @@ async fn an_account_without_session_fields_gets_them_at_login() {
         let user = server.hash("user:1").await;
         assert_eq!(user.get("apisecret"), alice.apisecret.as_ref());
         assert_eq!(user.get("auth"), alice.auth.as_ref());
-    })
-    .await;
-}
-
-async fn fail_times(client: &Client, username: &str, times: usize) {
-    for _ in 0..times {
-        assert_eq!(refused(client.try_log_in(username, "wrong horse").await), WRONG);
-    }
-}
-
-/// The answer must be to wait for as long as said.
-#[track_caller]
-fn check_slowed_down(answer: Value, wait: &str) {
-    assert_eq!(refused(answer), format!("Too many failed logins. Try again in {wait}."));
-}
-
-#[tokio::test]
-async fn failed_logins_count_for_a_minute_from_the_first() {
-    let server = Server::start(Engine::Memory, &[("limits.failed_logins_per_minute", "2")]).await;
-    let alice = server.register("alice").await;
-    fail_times(&alice, "alice", 1).await;
-    server.advance(40);
-    fail_times(&alice, "alice", 1).await;
-    check_slowed_down(alice.try_log_in("alice", PASSWORD).await, "1 minute");
-    server.advance(20);
-    ok(alice.try_log_in("alice", PASSWORD).await);
-    fail_times(&alice, "alice", 1).await;
-    ok(alice.try_log_in("alice", PASSWORD).await);
-}
-
-#[tokio::test]
-async fn after_10_failed_logins_an_account_has_to_wait_a_minute_even_with_the_right_password() {
-    let server = Server::start(Engine::Memory, &[TEN_FAILURES, BEHIND_A_PROXY]).await;
-    let from = |address: u8| server.visitor().forwarded_for(&format!("203.0.113.{address}"));
-    server.register("alice").await;
-    server.register("bob").await;
-    for address in 0..9 {
-        fail_times(&from(address), if address % 2 == 0 { "alice" } else { "ALICE" }, 1).await;
-    }
-    ok(from(20).try_log_in("alice", PASSWORD).await);
-    fail_times(&from(9), "alice", 1).await;
-    check_slowed_down(from(20).try_log_in("alice", PASSWORD).await, "1 minute");
-    ok(from(20).try_log_in("bob", PASSWORD).await);
-    server.advance(59);
-    check_slowed_down(from(20).try_log_in("Alice", PASSWORD).await, "1 minute");
-    server.advance(1);
-    ok(from(20).try_log_in("alice", PASSWORD).await);
-}
-
-#[tokio::test]
-async fn after_10_failed_logins_an_address_has_to_wait_a_minute() {
-    let server = Server::start(Engine::Memory, &[TEN_FAILURES, BEHIND_A_PROXY]).await;
-    let (here, elsewhere) =
-        (server.visitor().forwarded_for("203.0.113.1"), server.visitor().forwarded_for("203.0.113.2"));
-    server.register("alice").await;
-    for number in 0..10 {
-        fail_times(&here, &format!("user-{number}"), 1).await;
-    }
-    check_slowed_down(here.try_log_in("alice", PASSWORD).await, "1 minute");
-    ok(elsewhere.try_log_in("alice", PASSWORD).await);
-    server.advance(60);
-    ok(here.try_log_in("alice", PASSWORD).await);
-}
-
-#[tokio::test]
-async fn a_crowd_of_concurrent_guesses_gets_no_more_than_10_answers() {
-    each_engine(&[TEN_FAILURES], async |server| {
-        server.register("alice").await;
-        let guesses = (0..64).map(|number| {
-            let visitor = server.visitor();
-            tokio::spawn(async move {
-                refused(visitor.try_log_in("alice", &format!("guess number {number}")).await)
-            })
-        });
-        let mut answered = 0;
-        for guess in guesses.collect::<Vec<_>>() {
-            if guess.await.unwrap() == WRONG {
-                answered += 1;
-            }
-        }
-        assert!(answered <= 10, "{answered} guesses were answered");
     })
     .await;
 }

@@ -191,26 +191,9 @@ impl Default for Turns {
 
 impl Turns {
     fn lock_of(&self, key: &str) -> Option<&Mutex<()>> {
-        self.0.get(Self::position(key))
-    }
-
-    /// Waits for the locks of all these keys.
-    pub(crate) async fn all(&self, keys: &[String]) -> Vec<MutexGuard<'_, ()>> {
-        let mut positions: Vec<usize> = keys.iter().map(|key| Self::position(key)).collect();
-        // Each lock once and in the same order everywhere, so that there is no deadlock.
-        positions.sort_unstable();
-        positions.dedup();
-        let mut turns = Vec::with_capacity(positions.len());
-        for lock in positions.into_iter().filter_map(|position| self.0.get(position)) {
-            turns.push(lock.lock().await);
-        }
-        turns
-    }
-
-    fn position(key: &str) -> usize {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
-        usize::try_from(hasher.finish() % LOCKS as u64).unwrap_or(0)
+        self.0.get(usize::try_from(hasher.finish() % LOCKS as u64).unwrap_or(0))
     }
 }
 

@@ -3,8 +3,7 @@
 pub(crate) mod leave;
 
 use crate::accounts::sessions;
-use crate::accounts::users::DEACTIVATED;
-use crate::accounts::users::User;
+use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, User};
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
@@ -13,6 +12,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::timelines::follows;
 use crate::values::clock::Moment;
+use crate::values::secrets::random_token;
 use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Query};
@@ -36,7 +36,7 @@ pub async fn deactivate(
     address: IpAddr,
 ) -> Result<(), Error> {
     let stored = sessions::confirm_password(site, &user.username, password, address).await?;
-    let (key, job) = (keys::user(user.id), leave::job(user.id));
+    let (key, job, salt) = (keys::user(user.id), leave::job(user.id), random_token()?);
     let deactivated = site.act(&key, || async {
         let mut query = Query::new();
         let auth = query.hash_fields(&key, ["auth"]);
@@ -51,9 +51,9 @@ pub async fn deactivate(
         let emptied = ["password", "auth", "apisecret", "about", "email", "fullname", "flags"];
         batch.set_fields(&key, emptied.map(|field| (field, "")));
         batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());
-        // An account without a name is not shown anywhere.
-        batch.delete_field(&key, "username");
-        batch.delete_field(&key, "salt");
+        // Lamer News cannot show a user without a name, nor refuse a login without a salt.
+        batch.set_field(&key, "username", DELETED_USERNAME);
+        batch.set_field(&key, "salt", &salt);
         // A rebuild of the home timeline that is in progress fails.
         follows::note_followings_change(&mut batch, user.id);
         jobs::add(&mut batch, &job, now, user.id);

@@ -8,6 +8,10 @@ use crate::values::urls::UrlError;
 use crate::values::words::{counted, every, grouped, grouped_signed, wait};
 use tidings_keyspace::{CommitError, KeyspaceError};
 
+/// When to come back while too many passwords of one address wait: about as long as the
+/// longest queue of one takes.
+const CROWDED_SECONDS: u64 = 2;
+
 /// Why an action did not happen. Nothing has been written then.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -38,6 +42,7 @@ impl From<PasswordError> for Error {
     fn from(error: PasswordError) -> Self {
         match error {
             PasswordError::Busy => Self::Busy,
+            PasswordError::Crowded => Refusal::TooManyAtOnce { seconds: CROWDED_SECONDS }.into(),
             PasswordError::Failed(reason) => Self::Internal(reason),
         }
     }
@@ -81,6 +86,18 @@ pub enum Refusal {
         /// Until the next try.
         seconds: u64,
     },
+    /// Too many logins or sign-ups from one address, or changes of one account, wait already.
+    #[error("too many requests with passwords from you are waiting already. Try again in {0}", wait(*.seconds))]
+    TooManyAtOnce {
+        /// When the queue may be shorter.
+        seconds: u64,
+    },
+    /// Another user has a name that looks like this one.
+    #[error("this username looks too much like another one. Choose another")]
+    UsernameConfusable,
+    /// The full name looks like the username of another user.
+    #[error("your full name looks like another user's username. Choose another")]
+    FullNameConfusable,
     /// The session that asked for this has ended in the meantime.
     #[error("your session has ended. Log in again")]
     SessionEnded,
@@ -221,6 +238,20 @@ pub enum Refusal {
     /// Only administrators may do this.
     #[error("only administrators can do this")]
     AdministratorsOnly,
+}
+
+impl Refusal {
+    /// The seconds after which the action may succeed, if it is only a question of time.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::AccountCreatedRecently { seconds }
+            | Self::TooManyFailedLogins { seconds }
+            | Self::TooManyAtOnce { seconds }
+            | Self::SubmittedRecently { seconds } => Some(*seconds),
+            _ => None,
+        }
+    }
 }
 
 /// What a vote needs, and how to earn it.

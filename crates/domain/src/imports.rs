@@ -3,6 +3,7 @@
 //! The same batch notes the ids of the source in `import:links` and `import:accounts`, so
 //! that nothing is imported twice.
 
+use crate::accounts::names;
 use crate::articles::article::{self, Article};
 use crate::articles::ids;
 use crate::error::Error;
@@ -13,7 +14,9 @@ use crate::news::ranks::write_rank;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{NewsId, UserId};
+use crate::values::lookalikes;
 use crate::values::ranking;
+use crate::values::secrets::random_token;
 use crate::values::text::Username;
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
@@ -142,7 +145,7 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
 }
 
 /// Finds or creates the accounts of people from another site, given their names there and
-/// usernames for them. A username that is taken gets a number. Nobody can log in to these
+/// usernames for them. A username that is taken, or looks like one, gets a number. Nobody can log in to these
 /// accounts until the operator sets a password.
 ///
 /// # Errors
@@ -168,21 +171,26 @@ pub async fn import_accounts(
     if missing.is_empty() {
         return Ok(found);
     }
+    names::fold_usernames(site, u64::MAX).await?;
     let names = free_names(site, &missing).await?;
     let first = draw_ids(site, keys::USERS_COUNT, u64::try_from(missing.len()).unwrap_or(u64::MAX)).await?;
     let mut batch = Batch::new();
     for (id, ((source, _), name)) in (first..).map(UserId).zip(missing.iter().zip(names)) {
         batch.field_absent(keys::IMPORTED_ACCOUNTS, *source);
         batch.set_field(keys::IMPORTED_ACCOUNTS, *source, id.to_string());
-        batch.key_absent(keys::username_to_id(&name));
+        for key in [keys::username_to_id(&name), keys::username_folded(&name)] {
+            batch.key_absent(&key);
+            batch.set(key, id.to_string());
+        }
         batch.key_absent(keys::user(id));
-        batch.set(keys::username_to_id(&name), id.to_string());
         batch.set_fields(
             keys::user(id),
             [
                 ("id", id.to_string()),
                 ("username", name),
                 ("password", String::new()),
+                // For Lamer News, which cannot refuse a login without one.
+                ("salt", random_token()?),
                 ("ctime", now.to_string()),
                 ("karma", site.rules.karma.initial.to_string()),
                 ("about", String::new()),
@@ -215,8 +223,8 @@ async fn free_names(site: &Site, people: &[(&str, &Username)]) -> Result<Vec<Str
             .map(|(position, ((_, username), _))| {
                 let name =
                     if number == 1 { username.as_str().to_owned() } else { format!("{username}-{number}") };
-                let taken = query.string(keys::username_to_id(&name));
-                (position, name, taken)
+                let keys = [keys::username_to_id(&name), keys::username_folded(&name)];
+                (position, name, keys.map(|key| query.string(key)))
             })
             .collect();
         if tries.is_empty() {
@@ -224,7 +232,8 @@ async fn free_names(site: &Site, people: &[(&str, &Username)]) -> Result<Vec<Str
         }
         let mut answers = site.store.query(query).await?;
         for (position, name, taken) in tries {
-            if answers.take(taken).is_none() && given.insert(name.to_lowercase()) {
+            let is_free = taken.map(|taken| answers.take(taken)).iter().all(Option::is_none);
+            if is_free && given.insert(lookalikes::folded(&name)) {
                 names[position] = Some(name);
             }
         }

@@ -6,6 +6,7 @@
 use crate::values::day::Day;
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{NewsId, TweetId, UserId};
+use crate::values::lookalikes;
 use crate::values::network::Network;
 use crate::values::topic::Topic;
 use crate::values::urls::NewsUrl;
@@ -14,6 +15,8 @@ use std::net::IpAddr;
 
 /// String: the highest user id drawn.
 pub const USERS_COUNT: &str = "users.count";
+/// String: the highest user id up to which all names are folded.
+pub const USERNAMES_FOLDED: &str = "usernames.folded";
 /// String: the highest news id drawn.
 pub const NEWS_COUNT: &str = "news.count";
 /// Sorted set: news ids by rank.
@@ -75,6 +78,18 @@ pub fn username_to_id(username: &str) -> String {
     format!("username.to.id:{}", username.to_lowercase())
 }
 
+/// String: the id of the user whose name looks like this one.
+#[must_use]
+pub fn username_folded(username: &str) -> String {
+    username_of_folded(&lookalikes::folded(username))
+}
+
+/// The same, by the folded name.
+#[must_use]
+pub fn username_of_folded(folded: &str) -> String {
+    format!("username.folded:{folded}")
+}
+
 /// String: the id of the user with this session token.
 #[must_use]
 pub fn auth(token: &str) -> String {
@@ -105,16 +120,28 @@ pub fn site_votes(network: Network, host: &Hostname) -> String {
     format!("limit:site_votes:{network}:{host}")
 }
 
-/// String, expires: failed logins to this account.
-#[must_use]
-pub fn failed_logins_of_account(username: &str) -> String {
-    format!("limit:failed_login:account:{}", username.to_lowercase())
-}
-
 /// String, expires: failed logins from this address.
 #[must_use]
 pub fn failed_logins_of_address(address: IpAddr) -> String {
     format!("limit:failed_login:address:{address}")
+}
+
+/// String, expires: failed logins to this account from this address.
+#[must_use]
+pub fn failed_logins_of_pair(address: IpAddr, username: &str) -> String {
+    format!("limit:failed_login:pair:{address}:{}", username.to_lowercase())
+}
+
+/// Sorted set, expires: addresses from which logins to this account have failed, by time.
+#[must_use]
+pub fn failed_login_addresses(id: UserId) -> String {
+    format!("limit:failed_login:addresses:{id}")
+}
+
+/// String, expires: the owner of this account has been told about failed logins.
+#[must_use]
+pub fn owner_told(id: UserId) -> String {
+    format!("limit:failed_login:told:{id}")
 }
 
 /// String, expires: this user has submitted recently.

@@ -4,28 +4,35 @@
 //! Hashing is slow on purpose, so it runs off the async threads, a few at a time
 //! ([`PasswordWorker`]): logins cannot starve the site. Every wrong password costs one
 //! Argon2id verification, whatever is stored and whether or not the user exists, so the
-//! time reveals nothing.
+//! time reveals nothing. The one exception is a wrapped hash ([`wrap_digest`]): it costs one
+//! for each digest that the original could have stored.
 
+mod legacy;
+mod lines;
+mod worker;
+
+pub use worker::PasswordWorker;
+
+pub(crate) use lines::{Source, Turn};
+
+pub(crate) use legacy::without_blanks;
+
+use legacy::Digest20;
 use std::fmt;
-use std::sync::Arc;
-use std::thread::available_parallelism;
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
-use sha1::{Digest, Sha1};
-use subtle::ConstantTimeEq;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use subtle::{Choice, ConstantTimeEq};
 
-use crate::values::limits::{MAX_HASH_MEMORY_KIBIBYTES, MAX_HASH_PASSES, MAX_WAITING_PASSWORDS};
+use crate::values::limits::{MAX_HASH_MEMORY_KIBIBYTES, MAX_HASH_PASSES};
 
 /// The least memory that OWASP recommends for Argon2id with two passes.
 const MEMORY_KIBIBYTES: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
-/// The iterations that Lamer News has used since 2012.
-const PBKDF2_ITERATIONS: u32 = 1000;
-/// The length of a SHA-1 digest, which is also that of the PBKDF2 hashes.
-const DIGEST_BYTES: usize = 20;
+/// What a wrapped digest of the original starts with. An Argon2id PHC string of the
+/// digest's 40 lower-case hexadecimal digits follows.
+const WRAPPED: &str = "old-digest:";
 
 /// Why a password could not be hashed or verified.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +40,9 @@ pub enum PasswordError {
     /// The queue is full; try again later.
     #[error("too many passwords are being checked already")]
     Busy,
+    /// The queue of this address or account is full; the others are not affected.
+    #[error("too many passwords of this address or account are being checked already")]
+    Crowded,
     /// The hashing itself failed: no memory, or no randomness.
     #[error("the password could not be hashed: {0}")]
     Failed(String),
@@ -41,10 +51,29 @@ pub enum PasswordError {
 /// What is stored about a user's password.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct StoredPassword {
-    /// The field `password`: a PHC string, or 40 hexadecimal digits.
+    /// The field `password`: a PHC string, 40 hexadecimal digits, or a wrapped digest.
     pub hash: String,
-    /// The field `salt`, which only accounts of the original have.
+    /// The field `salt`, which counts for digests of the original only.
     pub salt: Option<String>,
+    /// The field `password_trimmed`: the hash is of the password without the blanks around
+    /// it, because Lamer News registered it.
+    pub trimmed: bool,
+}
+
+impl StoredPassword {
+    /// What of a typed password counts: for an account that Lamer News made, all but the
+    /// blanks around it, as there.
+    #[must_use]
+    pub fn counting<'a>(&self, typed: &'a str) -> &'a str {
+        if self.ignores_blanks() { without_blanks(typed) } else { typed }
+    }
+
+    /// Whether blanks around the name and the password do not matter: for accounts that Lamer
+    /// News made.
+    #[must_use]
+    pub fn ignores_blanks(&self) -> bool {
+        self.trimmed || is_weak(&self.hash) || self.hash.starts_with(WRAPPED)
+    }
 }
 
 impl fmt::Debug for StoredPassword {
@@ -80,17 +109,50 @@ pub fn hash_password(password: &str) -> Result<String, PasswordError> {
 /// - 40 hexadecimal digits with a salt are PBKDF2-HMAC-SHA1 (1000 iterations,
 ///   20 bytes), or else SHA1(salt|password).
 /// - 40 hexadecimal digits without one are SHA1(`legacy_salt`|password).
+/// - A digest wrapped by [`wrap_digest`] is compared with each of the same digests.
 /// - Anything else verifies nothing.
+///
+/// The original removed blanks around passwords. So its digests are also compared with the
+/// password without them, and a hash that replaced a digest is of that.
 #[must_use]
 pub fn verify_password(stored: &StoredPassword, legacy_salt: &str, password: &str) -> Verification {
-    let outcome = match legacy_digest(&stored.hash) {
-        Some(digest) => verify_legacy(&digest, stored.salt.as_deref(), legacy_salt, password),
-        None => return verify_argon2(&stored.hash, password),
-    };
-    if outcome == Verification::Wrong {
-        spend_a_verification(password);
+    let digests = || legacy::digests(stored.salt.as_deref(), legacy_salt, password);
+    if let Some(wrapped) = stored.hash.strip_prefix(WRAPPED) {
+        return verify_wrapped(wrapped, digests());
     }
-    outcome
+    let Some(digest) = legacy::parse(&stored.hash) else {
+        return verify_argon2(&stored.hash, stored.counting(password));
+    };
+    let equal = digests().iter().fold(Choice::from(0), |equal, other| equal | other.ct_eq(&digest));
+    if bool::from(equal) {
+        return Verification::RightButOld;
+    }
+    spend_a_verification(password);
+    Verification::Wrong
+}
+
+/// Whether this is a digest of the original as it stored it: weak, and not wrapped yet.
+#[must_use]
+pub fn is_weak(hash: &str) -> bool {
+    legacy::parse(hash).is_some()
+}
+
+/// Protects a digest of the original until its owner logs in: Argon2id of the digest's
+/// hexadecimal digits, marked as such. The salt of the digest must be kept.
+///
+/// # Errors
+/// [`PasswordError::Failed`] when there is no memory or no randomness, or this is no digest.
+pub fn wrap_digest(hash: &str) -> Result<String, PasswordError> {
+    let digest = legacy::parse(hash).ok_or_else(|| failed("not a digest of the original"))?;
+    Ok(format!("{WRAPPED}{}", hash_password(&hex::encode(digest))?))
+}
+
+/// What the field `salt` holds beside an Argon2id hash, which has its own. Lamer News, which
+/// may run on the same Redis, hashes whatever is typed with this field: without it, a login
+/// fails there with a 500 instead of a refusal.
+#[must_use]
+pub fn salt_beside(hash: &str) -> String {
+    hex::encode(hash.split('$').nth(4).unwrap_or_default())
 }
 
 /// Takes as long as verifying a password, for users without one.
@@ -101,78 +163,6 @@ pub fn spend_a_verification(password: &str) {
         let _ = argon2.hash_password_into(password.as_bytes(), b"no user, no salt", &mut digest);
     }
     std::hint::black_box(digest);
-}
-
-/// Hashes and verifies passwords off the async threads, on at most half of the
-/// processors, with a bounded queue. Clones share both.
-#[derive(Clone, Debug)]
-pub struct PasswordWorker {
-    running: Arc<Semaphore>,
-    admitted: Arc<Semaphore>,
-}
-
-impl Default for PasswordWorker {
-    fn default() -> Self {
-        let processors = available_parallelism().map_or(1, std::num::NonZero::get);
-        Self::new((processors / 2).max(1), MAX_WAITING_PASSWORDS)
-    }
-}
-
-impl PasswordWorker {
-    /// A worker that runs at most `running` at once, while `waiting` others queue.
-    #[must_use]
-    pub fn new(running: usize, waiting: usize) -> Self {
-        Self {
-            running: Arc::new(Semaphore::new(running)),
-            admitted: Arc::new(Semaphore::new(running.saturating_add(waiting).min(Semaphore::MAX_PERMITS))),
-        }
-    }
-
-    /// [`hash_password`], off the async threads.
-    ///
-    /// # Errors
-    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`hash_password`].
-    pub async fn hash(&self, password: String) -> Result<String, PasswordError> {
-        self.run(move || hash_password(&password)).await?
-    }
-
-    /// [`verify_password`], off the async threads.
-    ///
-    /// # Errors
-    /// [`PasswordError::Busy`] when the queue is full.
-    pub async fn verify(
-        &self,
-        stored: StoredPassword,
-        legacy_salt: String,
-        password: String,
-    ) -> Result<Verification, PasswordError> {
-        self.run(move || verify_password(&stored, &legacy_salt, &password)).await
-    }
-
-    /// [`spend_a_verification`], off the async threads.
-    ///
-    /// # Errors
-    /// [`PasswordError::Busy`] when the queue is full, as for a user that exists.
-    pub async fn spend(&self, password: String) -> Result<(), PasswordError> {
-        self.run(move || spend_a_verification(&password)).await
-    }
-
-    async fn run<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, PasswordError> {
-        let admitted = Arc::clone(&self.admitted).try_acquire_owned().map_err(|_| PasswordError::Busy)?;
-        let running = Arc::clone(&self.running).acquire_owned().await.map_err(failed)?;
-        // The work holds its permits, because it continues when the caller is cancelled and
-        // must be counted until it is done.
-        let held: [OwnedSemaphorePermit; 2] = [running, admitted];
-        let task = tokio::task::spawn_blocking(move || {
-            let outcome = work();
-            drop(held);
-            outcome
-        });
-        task.await.map_err(failed)
-    }
 }
 
 fn failed(error: impl fmt::Display) -> PasswordError {
@@ -209,46 +199,19 @@ fn bounded_phc(stored: &str) -> Option<(PasswordHash, Params)> {
     (affordable && hash.salt.is_some() && hash.hash.is_some()).then_some((hash, params))
 }
 
-fn legacy_digest(stored: &str) -> Option<[u8; DIGEST_BYTES]> {
-    let mut digest = [0_u8; DIGEST_BYTES];
-    hex::decode_to_slice(stored, &mut digest).ok()?;
-    Some(digest)
-}
-
-fn verify_legacy(
-    digest: &[u8; DIGEST_BYTES],
-    salt: Option<&str>,
-    legacy_salt: &str,
-    password: &str,
-) -> Verification {
-    let right = match salt {
-        Some(salt) => {
-            let mut derived = [0_u8; DIGEST_BYTES];
-            pbkdf2::pbkdf2_hmac::<Sha1>(
-                password.as_bytes(),
-                salt.as_bytes(),
-                PBKDF2_ITERATIONS,
-                &mut derived,
-            );
-            derived.ct_eq(digest) | salted_sha1(salt, password).ct_eq(digest)
-        }
-        None => salted_sha1(legacy_salt, password).ct_eq(digest),
-    };
-    if bool::from(right) { Verification::RightButOld } else { Verification::Wrong }
-}
-
-fn salted_sha1(salt: &str, password: &str) -> [u8; DIGEST_BYTES] {
-    Sha1::new().chain_update(salt).chain_update(password).finalize().into()
+/// Compares a wrapped digest with each digest that the password could have.
+fn verify_wrapped(wrapped: &str, mut digests: Vec<Digest20>) -> Verification {
+    digests.dedup();
+    let is_right = |digest: &Digest20| verify_argon2(wrapped, &hex::encode(digest)) != Verification::Wrong;
+    if digests.iter().any(is_right) { Verification::RightButOld } else { Verification::Wrong }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
-
     use super::*;
 
     fn stored(hash: &str, salt: Option<&str>) -> StoredPassword {
-        StoredPassword { hash: hash.to_owned(), salt: salt.map(str::to_owned) }
+        StoredPassword { hash: hash.to_owned(), salt: salt.map(str::to_owned), trimmed: false }
     }
 
     #[test]
@@ -337,69 +300,64 @@ mod tests {
         assert!(!shown.contains("0123abcd") && !shown.contains("pepper"), "{shown}");
     }
 
-    #[tokio::test]
-    async fn the_worker_hashes_verifies_and_spends() {
-        let worker = PasswordWorker::default();
-        let hash = worker.hash("correct horse".to_owned()).await.unwrap();
-        let verified = worker.verify(stored(&hash, None), String::new(), "correct horse".to_owned()).await;
-        assert_eq!(verified.unwrap(), Verification::Right);
-        let wrong = worker.verify(stored(&hash, None), String::new(), "wrong".to_owned()).await;
-        assert_eq!(wrong.unwrap(), Verification::Wrong);
-        worker.spend("x".to_owned()).await.unwrap();
-    }
+    /// One digest of each form, all of `secret pass`, with its salts.
+    const DIGESTS: [(&str, Option<&str>, &str); 3] = [
+        ("afe16dd135bfe62436b0954762592896644d6929", Some("5f4dcc3b5aa765d6"), ""),
+        ("d54c6892a02ba233fb9ca17d9da8a6840a4eef94", Some("5f4dcc3b5aa765d6"), ""),
+        ("23c6be14c013eb2a30de025dbb381ef608190f0e", None, "*LAMER*news*"),
+    ];
 
-    #[tokio::test]
-    async fn the_worker_rejects_passwords_when_its_queue_is_full() {
-        let worker = PasswordWorker::new(1, 1);
-        let (started, is_started) = tokio::sync::oneshot::channel::<()>();
-        let (release, released) = mpsc::channel::<()>();
-        let first = tokio::spawn({
-            let worker = worker.clone();
-            async move {
-                let work = move || {
-                    started.send(()).unwrap();
-                    released.recv().unwrap();
-                };
-                worker.run(work).await
+    #[test]
+    fn a_wrapped_digest_of_any_form_verifies_and_is_old() {
+        for (digest, salt, legacy_salt) in DIGESTS {
+            for digest in [digest.to_owned(), digest.to_uppercase()] {
+                assert!(is_weak(&digest));
+                let wrapped = wrap_digest(&digest).unwrap();
+                assert!(wrapped.starts_with("old-digest:$argon2id$v=19$m=19456,t=2,p=1$"), "{wrapped}");
+                assert!(!wrapped.to_lowercase().contains(&digest.to_lowercase()));
+                assert!(!is_weak(&wrapped) && wrap_digest(&wrapped).is_err());
+                let stored = stored(&wrapped, salt);
+                let verify = |password| verify_password(&stored, legacy_salt, password);
+                assert_eq!(verify("secret pass"), Verification::RightButOld, "{digest}");
+                assert_eq!(verify(" secret pass\n"), Verification::RightButOld, "{digest}");
+                // The digest itself is not a password.
+                for wrong in ["secret pasT", "", &digest, &wrapped] {
+                    assert_eq!(verify(wrong), Verification::Wrong, "{digest}");
+                }
             }
-        });
-        is_started.await.unwrap();
-        let mut second = Box::pin(worker.run(|| 2));
-        // Polled once, the second has its place in the queue.
-        tokio::select! {
-            biased;
-            _ = &mut second => panic!("the second ran beside the first"),
-            () = std::future::ready(()) => {}
         }
-        assert!(matches!(worker.run(|| 3).await, Err(PasswordError::Busy)));
-        release.send(()).unwrap();
-        assert_eq!(second.await.unwrap(), 2);
-        first.await.unwrap().unwrap();
-        assert_eq!(worker.run(|| 4).await.unwrap(), 4);
     }
 
-    #[tokio::test]
-    async fn work_is_counted_until_it_is_done_even_if_its_caller_is_cancelled() {
-        let worker = PasswordWorker::new(1, 0);
-        let (started, is_started) = tokio::sync::oneshot::channel::<()>();
-        let (release, released) = mpsc::channel::<()>();
-        let abandoned = tokio::spawn({
-            let worker = worker.clone();
-            async move {
-                let work = move || {
-                    started.send(()).unwrap();
-                    released.recv().unwrap();
-                };
-                worker.run(work).await
+    #[test]
+    fn blanks_around_a_password_do_not_count_for_digests_of_the_original_only() {
+        for (digest, salt, legacy_salt) in DIGESTS {
+            for typed in [" secret pass", "secret pass \t\r\n", "\u{b}\u{c}\0 secret pass\0"] {
+                let stored = stored(digest, salt);
+                let verification = verify_password(&stored, legacy_salt, typed);
+                assert_eq!(verification, Verification::RightButOld, "{typed:?}");
             }
-        });
-        is_started.await.unwrap();
-        abandoned.abort();
-        assert!(abandoned.await.unwrap_err().is_cancelled());
-        assert!(matches!(worker.run(|| 1).await, Err(PasswordError::Busy)));
-        release.send(()).unwrap();
-        let permit = worker.admitted.acquire().await.unwrap();
-        drop(permit);
-        assert_eq!(worker.run(|| 2).await.unwrap(), 2);
+            for typed in ["secretpass", "secret  pass", "\u{a0}secret pass"] {
+                let stored = stored(digest, salt);
+                assert_eq!(verify_password(&stored, legacy_salt, typed), Verification::Wrong, "{typed:?}");
+            }
+        }
+        // hashlib.sha1(b"*LAMER*news*" + b" secret pass ")
+        let with_blanks = hex::encode(<sha1::Sha1 as sha1::Digest>::digest("*LAMER*news* secret pass "));
+        let stored_with_blanks = stored(&with_blanks, None);
+        let typed = |password| verify_password(&stored_with_blanks, "*LAMER*news*", password);
+        assert_eq!(typed(" secret pass "), Verification::RightButOld);
+        assert_eq!(typed("secret pass"), Verification::Wrong);
+        let ours = stored(&hash_password("correct horse").unwrap(), Some("5f4dcc3b5aa765d6"));
+        assert_eq!(verify_password(&ours, "", " correct horse"), Verification::Wrong);
+        let replaced = StoredPassword { trimmed: true, ..ours };
+        assert_eq!(verify_password(&replaced, "", " correct horse"), Verification::Right);
+        assert_eq!(verify_password(&replaced, "", "correct horse"), Verification::Right);
+    }
+
+    #[test]
+    fn the_salt_beside_a_hash_is_hexadecimal_and_different_each_time() {
+        let salts = [(); 2].map(|()| salt_beside(&hash_password("correct horse").unwrap()));
+        assert_ne!(salts[0], salts[1]);
+        assert!(salts.iter().all(|salt| salt.len() >= 32 && salt.bytes().all(|b| b.is_ascii_hexdigit())));
     }
 }

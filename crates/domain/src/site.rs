@@ -5,10 +5,13 @@ use crate::cache::Caches;
 use crate::error::Error;
 use crate::jobs::Jobs;
 use crate::passwords::PasswordWorker;
+use crate::values::ids::UserId;
+use crate::values::limits::MAX_OWNERS_TO_TELL;
 use crate::values::rules::Rules;
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, Store};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::Mutex;
 
 /// The default of the setting `site.url`.
 const DEFAULT_ADDRESS: &str = "http://localhost:8080";
@@ -35,7 +38,8 @@ pub struct Site {
     pub(crate) ranks_refreshed: [AtomicU64; 2],
     /// The locks by which actions take turns; see [`Site::act`].
     pub(crate) turns: Turns,
-    login_turns: Turns,
+    /// Accounts whose owners are to be told that many addresses try to log in to them.
+    attacked: std::sync::Mutex<Vec<UserId>>,
 }
 
 /// The outcome of a batch.
@@ -60,7 +64,7 @@ impl Site {
             building: Mutex::new(()),
             ranks_refreshed: Default::default(),
             turns: Turns::default(),
-            login_turns: Turns::default(),
+            attacked: std::sync::Mutex::default(),
         }
     }
 
@@ -91,10 +95,17 @@ impl Site {
         }
     }
 
-    /// Waits for the locks of the keys that count a login's failures. While they are held,
-    /// no other login of this server with the same keys is between reading the count and
-    /// incrementing it, so concurrent guesses get no more answers than sequential ones.
-    pub(crate) async fn login_turns(&self, counted_by: &[String]) -> Vec<MutexGuard<'_, ()>> {
-        self.login_turns.all(counted_by).await
+    /// Notes an account whose owner is to be told that many addresses try to log in to it.
+    pub(crate) fn note_attacked(&self, id: UserId) {
+        let mut attacked = self.attacked.lock().unwrap_or_else(PoisonError::into_inner);
+        if attacked.len() < MAX_OWNERS_TO_TELL {
+            attacked.push(id);
+        }
+    }
+
+    /// Takes the accounts whose owners are to be told that many addresses try to log in.
+    #[must_use]
+    pub fn take_attacked(&self) -> Vec<UserId> {
+        std::mem::take(&mut *self.attacked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -27,6 +27,7 @@ pub mod day;
 pub mod hostname;
 pub mod ids;
 pub mod limits;
+pub mod lookalikes;
 pub mod mentions;
 pub mod network;
 pub mod ranking;

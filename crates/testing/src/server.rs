@@ -30,11 +30,12 @@ pub const START: u64 = 1_800_000_000;
 const TEST_SETTINGS: [(&str, &str); 6] = [
     ("limits.account_creation_seconds", "0"),
     ("limits.submission_seconds", "0"),
-    ("limits.failed_logins_per_minute", "0"),
     ("limits.new_voters_per_day", "0"),
     // In most tests all votes come from one address.
     ("limits.site_votes_per_network", "0"),
     ("limits.site_score_networks", "0"),
+    // The relay of most tests has no TLS.
+    ("mail.tls", "none"),
 ];
 
 /// The environment variables that switch all rates off. Benches, and tests about something

@@ -1,11 +1,19 @@
-//! A mail relay for tests: speaks the least SMTP there is on a free port and
-//! keeps what it receives.
+//! A mail relay for tests: speaks the least SMTP there is on a free port, with or without
+//! TLS, and keeps what it receives.
 
 use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// One message as the relay received it.
 #[derive(Debug, Default, Clone)]
@@ -18,6 +26,8 @@ pub struct ReceivedMessage {
     pub data: String,
     /// What followed `AUTH`, when the client logged in.
     pub login: Option<String>,
+    /// Whether it arrived over TLS.
+    pub over_tls: bool,
 }
 
 impl ReceivedMessage {
@@ -44,23 +54,48 @@ impl ReceivedMessage {
 pub struct SmtpServer {
     address: SocketAddr,
     messages: mpsc::UnboundedReceiver<ReceivedMessage>,
+    logins_in_clear: Arc<AtomicUsize>,
+    certificate: Option<Vec<u8>>,
     accepting: tokio::task::JoinHandle<()>,
 }
 
 impl SmtpServer {
-    /// Listens on a free port of 127.0.0.1.
+    /// Listens on a free port of 127.0.0.1, without TLS: like a relay whose offer of STARTTLS
+    /// an attacker has removed.
     pub async fn start() -> Self {
+        Self::listen(None, None).await
+    }
+
+    /// The same, with STARTTLS and a certificate of its own.
+    pub async fn start_with_tls() -> Self {
+        let (certificate, config) = throw_away_identity();
+        Self::listen(Some(certificate), Some(TlsAcceptor::from(Arc::new(config)))).await
+    }
+
+    async fn listen(certificate: Option<Vec<u8>>, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, messages) = mpsc::unbounded_channel();
+        let logins_in_clear = Arc::new(AtomicUsize::new(0));
+        let relay = Relay { sender, tls, logins_in_clear: logins_in_clear.clone() };
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let sender = sender.clone();
+                let relay = relay.clone();
                 // A client that breaks off has sent no message; there is nothing to report.
-                tokio::spawn(async move { converse(stream, &sender).await.ok() });
+                tokio::spawn(async move { relay.serve(stream).await.ok() });
             }
         });
-        Self { address, messages, accepting }
+        Self { address, messages, logins_in_clear, certificate, accepting }
+    }
+
+    /// The certificate as PEM, if the relay has one.
+    pub fn certificate(&self) -> Option<Vec<u8>> {
+        self.certificate.clone()
+    }
+
+    /// How often a client has sent its password without TLS.
+    pub fn logins_in_clear(&self) -> usize {
+        self.logins_in_clear.load(Ordering::SeqCst)
     }
 
     /// The value for `mail.relay`.
@@ -75,56 +110,137 @@ impl SmtpServer {
     }
 }
 
+impl SmtpServer {
+    /// The messages that have arrived and were not taken.
+    pub fn waiting(&self) -> usize {
+        self.messages.len()
+    }
+}
+
 impl Drop for SmtpServer {
     fn drop(&mut self) {
         self.accepting.abort();
     }
 }
 
-async fn converse(stream: TcpStream, sender: &mpsc::UnboundedSender<ReceivedMessage>) -> std::io::Result<()> {
-    let (reading, mut writing) = stream.into_split();
-    let mut lines = BufReader::new(reading).lines();
-    let mut message = ReceivedMessage::default();
-    writing.write_all(b"220 test relay\r\n").await?;
-    while let Some(line) = lines.next_line().await? {
-        let verb = line.split(' ').next().unwrap_or_default().to_ascii_uppercase();
-        let answer = match verb.as_str() {
-            "EHLO" => "250-test relay\r\n250-8BITMIME\r\n250 AUTH PLAIN",
-            "AUTH" => {
-                message.login = line.split_once(' ').map(|(_, login)| login.to_owned());
-                "235 welcome"
-            }
-            "MAIL" => {
-                message.from = address_in(&line);
-                "250 ok"
-            }
-            "RCPT" => {
-                message.to.push(address_in(&line));
-                "250 ok"
-            }
-            "DATA" => {
-                writing.write_all(b"354 go on\r\n").await?;
-                while let Some(line) = lines.next_line().await?.filter(|line| line != ".") {
-                    message.data.push_str(line.strip_prefix('.').unwrap_or(&line));
-                    message.data.push('\n');
-                }
-                let login = message.login.clone();
-                // The receiver is gone when the test is over.
-                sender
-                    .send(std::mem::replace(&mut message, ReceivedMessage { login, ..Default::default() }))
-                    .ok();
-                "250 kept"
-            }
-            "QUIT" => {
-                writing.write_all(b"221 bye\r\n").await?;
-                return Ok(());
-            }
-            "NOOP" | "RSET" => "250 ok",
-            _ => "502 not here",
-        };
-        writing.write_all(format!("{answer}\r\n").as_bytes()).await?;
+/// What the conversations of a relay share.
+#[derive(Clone)]
+struct Relay {
+    sender: mpsc::UnboundedSender<ReceivedMessage>,
+    tls: Option<TlsAcceptor>,
+    logins_in_clear: Arc<AtomicUsize>,
+}
+
+/// How a conversation ended.
+enum Ended<S> {
+    Quit,
+    StartTls(S),
+}
+
+impl Relay {
+    async fn serve(&self, mut stream: tokio::net::TcpStream) -> std::io::Result<()> {
+        stream.write_all(b"220 test relay\r\n").await?;
+        if let Ended::StartTls(stream) = self.converse(stream, false).await?
+            && let Some(acceptor) = &self.tls
+        {
+            self.converse(acceptor.accept(stream).await?, true).await?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+        over_tls: bool,
+    ) -> std::io::Result<Ended<S>> {
+        let mut stream = BufReader::new(stream);
+        let mut message = ReceivedMessage { over_tls, ..Default::default() };
+        while let Some(line) = next_line(&mut stream).await? {
+            let verb = line.split(' ').next().unwrap_or_default().to_ascii_uppercase();
+            let answer = match verb.as_str() {
+                "EHLO" if self.tls.is_some() && !over_tls => {
+                    "250-test relay\r\n250-8BITMIME\r\n250-STARTTLS\r\n250 AUTH PLAIN"
+                }
+                "EHLO" => "250-test relay\r\n250-8BITMIME\r\n250 AUTH PLAIN",
+                "STARTTLS" if self.tls.is_some() && !over_tls => {
+                    stream.write_all(b"220 go on\r\n").await?;
+                    return Ok(Ended::StartTls(stream.into_inner()));
+                }
+                "AUTH" => {
+                    self.logins_in_clear.fetch_add(usize::from(!over_tls), Ordering::SeqCst);
+                    message.login = line.split_once(' ').map(|(_, login)| login.to_owned());
+                    "235 welcome"
+                }
+                "MAIL" => {
+                    message.from = address_in(&line);
+                    "250 ok"
+                }
+                "RCPT" => {
+                    message.to.push(address_in(&line));
+                    "250 ok"
+                }
+                "DATA" => {
+                    stream.write_all(b"354 go on\r\n").await?;
+                    while let Some(line) = next_line(&mut stream).await?.filter(|line| line != ".") {
+                        message.data.push_str(line.strip_prefix('.').unwrap_or(&line));
+                        message.data.push('\n');
+                    }
+                    let next =
+                        ReceivedMessage { login: message.login.clone(), over_tls, ..Default::default() };
+                    // The receiver is gone when the test is over.
+                    self.sender.send(std::mem::replace(&mut message, next)).ok();
+                    "250 kept"
+                }
+                "QUIT" => {
+                    stream.write_all(b"221 bye\r\n").await?;
+                    return Ok(Ended::Quit);
+                }
+                "NOOP" | "RSET" => "250 ok",
+                _ => "502 not here",
+            };
+            stream.write_all(format!("{answer}\r\n").as_bytes()).await?;
+            stream.flush().await?;
+        }
+        Ok(Ended::Quit)
+    }
+}
+
+/// The next line without its end; `None` at the end of the stream.
+async fn next_line<S: AsyncRead + Unpin>(stream: &mut BufReader<S>) -> std::io::Result<Option<String>> {
+    let mut line = String::new();
+    let is_end = stream.read_line(&mut line).await? == 0;
+    Ok((!is_end).then(|| line.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+/// A new key and a self-signed certificate for 127.0.0.1, as PEM and as a configuration.
+fn throw_away_identity() -> (Vec<u8>, ServerConfig) {
+    const REQUEST: &str = "[req]\ndistinguished_name = name\nx509_extensions = extensions\nprompt = no\n\
+        [name]\nCN = 127.0.0.1\n\
+        [extensions]\nsubjectAltName = IP:127.0.0.1\nbasicConstraints = CA:FALSE\n";
+    let folder = tempfile::tempdir().unwrap();
+    let [request, key, certificate] =
+        ["request.cnf", "key.pem", "certificate.pem"].map(|name| folder.path().join(name));
+    std::fs::write(&request, REQUEST).unwrap();
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"])
+        .args(["-days", "2", "-config"])
+        .arg(&request)
+        .arg("-keyout")
+        .arg(&key)
+        .arg("-out")
+        .arg(&certificate)
+        .output()
+        .expect("openssl runs");
+    assert!(made.status.success(), "{made:?}");
+    let chain = vec![CertificateDer::from_pem_file(&certificate).unwrap()];
+    let key = PrivateKeyDer::from_pem_file(&key).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .unwrap();
+    (std::fs::read(&certificate).unwrap(), config)
 }
 
 fn address_in(line: &str) -> String {

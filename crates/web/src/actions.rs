@@ -14,6 +14,7 @@ use std::net::IpAddr;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::account;
+use tidings_domain::accounts::login;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::users::User;
@@ -23,7 +24,8 @@ use tidings_domain::sites;
 use tidings_domain::submissions::{self, Submission};
 use tidings_domain::timelines::follows;
 use tidings_domain::timelines::tweets;
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, TweetId};
+use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, TweetId, UserId};
+use tidings_domain::values::limits::FAILED_ADDRESSES;
 use tidings_domain::values::text::Body;
 use tidings_domain::values::topic::Topic;
 use tidings_domain::votes;
@@ -43,7 +45,40 @@ pub(super) async fn open_session(
     form: &Credentials,
     address: IpAddr,
 ) -> Result<Session, RequestError> {
-    Ok(sessions::log_in(&app.site, app.now(), &form.username, &form.password, address).await?)
+    let outcome = sessions::log_in(&app.site, app.now(), &form.username, &form.password, address).await;
+    for id in app.site.take_attacked() {
+        tell_owner(app, id);
+    }
+    Ok(outcome?)
+}
+
+/// Tells the owner of an account by mail, in the background, that many addresses try to log
+/// in to it.
+fn tell_owner(app: &App, id: UserId) {
+    let Some(mailer) = app.mailer.clone() else {
+        return;
+    };
+    let app = app.clone();
+    tokio::spawn(async move {
+        let owner = match login::owner_to_tell(&app.site, id).await {
+            Ok(Some(owner)) => owner,
+            Ok(None) => return,
+            Err(error) => return tracing::warn!(user = %id, %error, "owner of an attacked account not read"),
+        };
+        let site = &app.settings.site;
+        let subject = format!("Failed logins to your account at {}", site.name);
+        let body = format!(
+            "Hello {},\n\nsomebody is guessing the password of your account at {}: logins from {FAILED_ADDRESSES} \
+             different addresses failed within an hour.\n\nYour account is not locked, and you can log in as \
+             usual. If your password is short or you use it elsewhere, choose another one:\n\n{}\n",
+            owner.username,
+            site.name,
+            site.link("/settings")
+        );
+        if let Err(error) = mailer.send_notice(&owner.email, &subject, &body).await {
+            tracing::error!(user = %id, %error, "mail about failed logins not sent");
+        }
+    });
 }
 
 /// Sends the link if a user with this name has this address. The response does not

@@ -12,7 +12,7 @@ use super::{pages, reputation};
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::FutureExt;
@@ -100,7 +100,26 @@ const fn is_for_the_user(error: &Error) -> bool {
     matches!(error, Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_))
 }
 
+/// Whether programs get the status 429 too. Older refusals of the kind are a 200 for them.
+const fn is_slowed_down(error: &Error) -> bool {
+    matches!(error, Error::Refused(Refusal::TooManyFailedLogins { .. } | Refusal::TooManyAtOnce { .. }))
+}
+
 impl RequestError {
+    /// The seconds after which the request may succeed, if the failure says so.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Refused(refusal) => refusal.retry_after(),
+                Error::Store(KeyspaceError::Unavailable(_)) | Error::Busy => Some(BUSY_SECONDS),
+                _ => None,
+            },
+            Self::Timeout => Some(BUSY_SECONDS),
+            _ => None,
+        }
+    }
+
     /// The status of the response for a page.
     #[must_use]
     pub fn status(&self) -> StatusCode {
@@ -131,6 +150,7 @@ impl RequestError {
             Self::Domain(error) if matches!(**error, Error::Refused(Refusal::NoSuchTopic(_))) => {
                 self.status()
             }
+            Self::Domain(error) if is_slowed_down(error) => self.status(),
             Self::Domain(error) if is_for_the_user(error) => StatusCode::OK,
             Self::Field { .. } | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
             _ => self.status(),
@@ -187,6 +207,8 @@ impl RequestError {
     }
 }
 
+/// When to try again after a 503, in seconds.
+const BUSY_SECONDS: u64 = 10;
 const UNAVAILABLE: &str = "the site cannot reach its database at the moment. Please try again in a minute";
 const INTERNAL: &str = "something went wrong on our side";
 
@@ -211,16 +233,20 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManyFailedLogins { .. }
+        | Refusal::TooManyAtOnce { .. }
         | Refusal::SubmittedRecently { .. }
         | Refusal::TooManyVoters => StatusCode::TOO_MANY_REQUESTS,
         Refusal::UsernameTaken
+        | Refusal::UsernameConfusable
         | Refusal::UrlPostedRecently
         | Refusal::VotedAlready
         | Refusal::TopicExists(_)
         | Refusal::TopicMoving { .. } => StatusCode::CONFLICT,
-        Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::SameTopic | Refusal::WrongCredentials => {
-            StatusCode::UNPROCESSABLE_ENTITY
-        }
+        Refusal::NothingSubmitted
+        | Refusal::UrlAndText
+        | Refusal::SameTopic
+        | Refusal::FullNameConfusable
+        | Refusal::WrongCredentials => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::SessionEnded
         | Refusal::MailIsOff
         | Refusal::NewsDeleted
@@ -292,8 +318,8 @@ pub async fn error_responses(State(app): State<App>, request: Request, next: Nex
         ErrorFormat::Documented => reputation::documented_failure(&failure, &message),
         ErrorFormat::Deployed => reputation::deployed_failure(&failure, &message),
     };
-    if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+    if let Some(seconds) = failure.retry_after() {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     response
 }

@@ -1,13 +1,17 @@
 //! Accounts: creating them, and what their owners may change.
 
+use crate::accounts::names;
 use crate::accounts::sessions::{self, Session};
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
+use crate::passwords::Source;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
+use crate::values::limits::FOLDING_CHUNKS_OF_ONE_ACTION;
 use crate::values::secrets::random_token;
 use crate::values::text::{About, Email, FullName, NewPassword, Username};
 use std::net::IpAddr;
@@ -18,7 +22,8 @@ use tidings_keyspace::{Batch, CheckId, Expiry, Query};
 /// administrator. A refused registration does not count against the address.
 ///
 /// # Errors
-/// [`Refusal::UsernameTaken`], [`Refusal::AccountCreatedRecently`], or the store's.
+/// [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`],
+/// [`Refusal::AccountCreatedRecently`], or the store's.
 pub async fn create_account(
     site: &Site,
     now: Timestamp,
@@ -27,7 +32,8 @@ pub async fn create_account(
     address: IpAddr,
 ) -> Result<Session, Error> {
     refuse_taken_or_too_soon(site, username, address).await?;
-    let password = site.passwords.hash(password.clear_text().to_owned()).await?;
+    let source = Source::Address(address);
+    let password = site.passwords.hash_for(source, password.clear_text().to_owned()).await?;
     insert_account(site, now, username, Some(&password), Some(address)).await
 }
 
@@ -35,13 +41,14 @@ pub async fn create_account(
 /// account without a password.
 ///
 /// # Errors
-/// [`Refusal::UsernameTaken`], or the store's.
+/// [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`], or the store's.
 pub async fn add_account(
     site: &Site,
     now: Timestamp,
     username: &Username,
     password: Option<&NewPassword>,
 ) -> Result<UserId, Error> {
+    names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     let password = match password {
         Some(password) => Some(site.passwords.hash(password.clear_text().to_owned()).await?),
         None => None,
@@ -52,12 +59,17 @@ pub async fn add_account(
 /// Refuses before the costly hashing what the batch would refuse anyway, and says how many
 /// seconds remain.
 async fn refuse_taken_or_too_soon(site: &Site, username: &Username, address: IpAddr) -> Result<(), Error> {
+    names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     let mut query = Query::new();
     let taken = query.string(keys::username_to_id(username.as_str()));
+    let confusable = query.string(keys::username_folded(username.as_str()));
     let limit = query.expiry(keys::create_user_limit(address));
     let mut answers = site.store.query(query).await?;
     if answers.take(taken).is_some() {
         return Err(Refusal::UsernameTaken.into());
+    }
+    if answers.take(confusable).is_some() {
+        return Err(Refusal::UsernameConfusable.into());
     }
     let limit = answers.take(limit);
     if site.rules.limits.account_creation_seconds > 0 && limit != Expiry::Absent {
@@ -83,13 +95,15 @@ async fn insert_account(
     address: Option<IpAddr>,
 ) -> Result<Session, Error> {
     let name_key = keys::username_to_id(username.as_str());
+    let folded_key = keys::username_folded(username.as_str());
     let creation_seconds = site.rules.limits.account_creation_seconds;
     let address = address.filter(|_| creation_seconds > 0);
     site.act(keys::USERS_COUNT, || async {
-        let id = draw_id(site).await?;
-        let session = Session::new(id)?;
+        let (id, all_folded) = draw_id(site).await?;
+        let (session, salt) = (Session::new(id)?, random_token()?);
         let mut batch = Batch::new();
         let name_free = batch.key_absent(&name_key);
+        let name_different = batch.key_absent(&folded_key);
         let address_free = address.map(|address| batch.key_absent(keys::create_user_limit(address)));
         if id == FIRST_USER {
             // The first id is set here and not drawn, so that it is never lost: its owner
@@ -101,12 +115,19 @@ async fn insert_account(
         let unused = batch.key_absent(keys::user(id));
         let admin = id == FIRST_USER && password_hash.is_some();
         batch.set(&name_key, id.to_string());
+        batch.set(&folded_key, id.to_string());
+        if all_folded {
+            // Without a check: a number that is too low costs a look at known accounts.
+            batch.set(keys::USERNAMES_FOLDED, id.to_string());
+        }
         batch.set_fields(
             keys::user(id),
             [
                 ("id", id.to_string()),
                 ("username", username.as_str().to_owned()),
                 ("password", password_hash.unwrap_or_default().to_owned()),
+                // For Lamer News, which cannot refuse a login without one.
+                ("salt", salt),
                 ("ctime", now.to_string()),
                 ("karma", site.rules.karma.initial.to_string()),
                 ("about", String::new()),
@@ -127,6 +148,7 @@ async fn insert_account(
         let limited = Refusal::AccountCreatedRecently { seconds: creation_seconds };
         Ok(Decision::commit(batch, session)
             .if_rejected_by(name_free, Err(Refusal::UsernameTaken.into()))
+            .if_rejected_by(name_different, Err(Refusal::UsernameConfusable.into()))
             .if_rejected_by(address_free, Err(limited.into()))
             .draws_unused(drawn_unused, keys::USERS_COUNT, id))
     })
@@ -135,16 +157,21 @@ async fn insert_account(
 
 const FIRST_USER: UserId = UserId(1);
 
-/// The id of the next account: 1 for the first, then from the counter.
-async fn draw_id(site: &Site) -> Result<UserId, Error> {
+/// The id of the next account: 1 for the first, then from the counter. Also whether the
+/// accounts before it are all in the index of names.
+async fn draw_id(site: &Site) -> Result<(UserId, bool), Error> {
     let mut query = Query::new();
-    let count = query.string(keys::USERS_COUNT);
+    let (count, folded) = (query.string(keys::USERS_COUNT), query.string(keys::USERNAMES_FOLDED));
     let mut answers = site.store.query(query).await?;
     if answers.take(count).is_none() {
-        return Ok(FIRST_USER);
+        return Ok((FIRST_USER, true));
     }
+    let folded = answers.take(folded);
+    let folded: Option<u64> = fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned());
     let id = site.store.next_id(keys::USERS_COUNT).await?;
-    UserId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::USERS_COUNT)))
+    let id =
+        UserId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::USERS_COUNT)))?;
+    Ok((id, folded.unwrap_or(0) + 1 >= id.0))
 }
 
 /// A change of a user's profile.
@@ -160,20 +187,28 @@ pub struct ProfileChange {
     pub fullname: Option<FullName>,
     /// Whether a tweet announces each submission; `None` keeps the setting.
     pub tweet_news: Option<bool>,
+    /// Whether the user wants the picture from gravatar.com; `None` keeps the setting.
+    pub gravatar: Option<bool>,
 }
 
 /// Changes a user's profile in one batch. A new password also ends the session; the new
 /// session is returned.
 ///
 /// # Errors
-/// [`Refusal::SessionEnded`], or the store's.
+/// [`Refusal::SessionEnded`], [`Refusal::FullNameConfusable`], or the store's.
 pub async fn update_profile(
     site: &Site,
     user: &User,
     change: &ProfileChange,
 ) -> Result<Option<Session>, Error> {
+    if let Some(fullname) = change.fullname.as_ref().filter(|name| name.as_str() != user.fullname) {
+        names::refuse_confusable(site, user.id, fullname).await?;
+    }
     let hash = match &change.password {
-        Some(password) => Some(site.passwords.hash(password.clear_text().to_owned()).await?),
+        Some(password) => {
+            let source = Source::Account(user.id);
+            Some(site.passwords.hash_for(source, password.clear_text().to_owned()).await?)
+        }
         None => None,
     };
     let key = keys::user(user.id);
@@ -182,7 +217,9 @@ pub async fn update_profile(
         ("email", change.email.as_ref().map_or_else(String::new, |email| email.as_str().to_owned())),
     ];
     profile.extend(change.fullname.as_ref().map(|name| ("fullname", name.as_str().to_owned())));
-    profile.extend(change.tweet_news.map(|on| ("tweet_news", if on { "1" } else { "0" }.to_owned())));
+    let switches = [("tweet_news", change.tweet_news), ("gravatar", change.gravatar)];
+    let switches = switches.into_iter().filter_map(|(field, on)| Some((field, u8::from(on?).to_string())));
+    profile.extend(switches);
     match hash {
         Some(hash) => {
             let session = sessions::rotate(site, user.id, |batch| {

@@ -9,6 +9,7 @@ use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::passwords::Source;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -134,7 +135,7 @@ fn fingerprint(password: Option<&str>) -> String {
 /// [`Refusal::ResetLinkInvalid`], or the store's.
 pub async fn set_new_password(site: &Site, token: &str, password: &NewPassword) -> Result<(), Error> {
     let (id, old) = read_link(site, token).await?;
-    let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
+    let hash = site.passwords.hash_for(Source::Account(id), password.clear_text().to_owned()).await?;
     let link = keys::password_reset(token);
     let rotated = sessions::rotate(site, id, |batch| {
         // Fails if another use of the link has changed the password.

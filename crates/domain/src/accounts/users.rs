@@ -15,11 +15,16 @@ use std::ops::Deref;
 use std::sync::Arc;
 use tidings_keyspace::{Answers, Handle, Hash, Query, Reads, Tracked, TrackedHandle};
 
-/// The fields of a user with the username and the full name.
-pub(crate) const NAMES: [&str; 2] = ["username", "fullname"];
+/// The fields of a user with the username and the full name, and whether they still count.
+const NAMES: [&str; 3] = ["username", "fullname", DEACTIVATED];
 
 /// The field of a user that says when the account was deactivated, in Unix seconds.
+/// Accounts that were deactivated by an earlier version also lack a username.
 pub(crate) const DEACTIVATED: &str = "deactivated";
+
+/// What `username` holds once an account is deactivated. Our pages do not show it. Lamer
+/// News, which may run on the same Redis, cannot show a user without a name.
+pub(crate) const DELETED_USERNAME: &str = "[deleted user]";
 
 crate::cache_kind! {
     /// Names of users; `None` for a deactivated account.
@@ -61,6 +66,8 @@ pub struct User {
     pub fullname: String,
     /// Whether a tweet announces each submission to the followers.
     pub tweet_news: bool,
+    /// Whether the user wants the picture from gravatar.com, on sites that show them.
+    pub gravatar: bool,
     /// When the user last visited, if known.
     pub seen_time: Option<Timestamp>,
     /// The voter of the account, once it has voted on a site. Never shown.
@@ -115,13 +122,16 @@ impl User {
         size_of::<Self>() + texts.map(String::len).iter().sum::<usize>()
     }
 
-    /// Reads a user; `None` when the hash is absent or has no id or no name, as after a
+    /// Reads a user; `None` when the hash is absent or has no id or no name, or after a
     /// deactivation.
     #[must_use]
     pub fn from_hash(hash: &Hash) -> Option<Self> {
         let id = fields::read(hash.get("id"), || "a user".to_owned(), "id")?;
         let fields = StoredFields::new(hash, || keys::user(id));
         let text = |field: &str| fields.text(field).unwrap_or_default().to_owned();
+        if fields.text(DEACTIVATED).is_some() {
+            return None;
+        }
         Some(Self {
             id,
             username: fields.text("username")?.to_owned(),
@@ -135,6 +145,7 @@ impl User {
             replies: fields.count("replies"),
             fullname: text("fullname"),
             tweet_news: fields.text("tweet_news") != Some("0"),
+            gravatar: fields.text("gravatar") != Some("0"),
             seen_time: fields.read("seen_time").map(Timestamp),
             voter: fields.read("voter"),
         })
@@ -369,7 +380,8 @@ impl PeopleRead {
     /// The names and full names.
     pub(crate) fn take(self, answers: &mut Answers) -> People {
         let names = |names: Vec<Option<String>>| {
-            let [username, fullname] = fields::each(names);
+            let [username, fullname, deactivated] = fields::each(names);
+            let username = username.filter(|_| deactivated.is_none());
             Some(PersonNames { username: username?, fullname: fullname.unwrap_or_default() })
         };
         People(self.0.into_iter().map(|(id, handle)| (id, answers.take_tracked(handle).map(names))).collect())
@@ -385,9 +397,9 @@ pub async fn set_admin(site: &Site, id: UserId, admin: bool) -> Result<(), Error
     let key = keys::user(id);
     site.act(&key, || async {
         let mut query = Query::new();
-        let fields = query.hash_fields(&key, ["username", "flags"]);
+        let fields = query.hash_fields(&key, ["username", DEACTIVATED, "flags"]);
         let mut answers = site.store.query(query).await?;
-        let [Some(_), flags] = fields::each(answers.take(fields)) else {
+        let [Some(_), None, flags] = fields::each(answers.take(fields)) else {
             return Err(Refusal::NoSuchUser.into());
         };
         let old = flags.clone().unwrap_or_default();

@@ -42,13 +42,13 @@ pub async fn follow(site: &Site, now: Moment, follower: &User, name: &str) -> Re
     site.act(&author_key, || async {
         let mut query = Query::new();
         // The version is read before the tweets, so that later changes are noticed.
-        let fields = query.hash_fields(&author_key, ["username", TIMELINE_VERSION]);
+        let fields = query.hash_fields(&author_key, ["username", DEACTIVATED, TIMELINE_VERSION]);
         let tweets =
             query.sorted_range(keys::user_timeline(author), Order::Descending, 0, FOLLOW_BACKFILL + 1);
         let since = query.scores(&followings, [author.to_string()]);
         let count = query.sorted_count(&followings);
         let mut answers = site.store.query(query).await?;
-        let [Some(_), version] = fields::each(answers.take(fields)) else {
+        let [Some(_), None, version] = fields::each(answers.take(fields)) else {
             return Err(Refusal::NoSuchUser.into());
         };
         if fields::only(answers.take(since)).is_some() {

@@ -94,6 +94,24 @@ pub const MAX_CACHED_VOTERS: u64 = 4_000;
 /// The most password checks that may wait before further ones are rejected. A check takes
 /// about 20 ms, so the last in the queue is still answered in time.
 pub const MAX_WAITING_PASSWORDS: usize = 256;
+/// New passwords (sign-ups, changes) that may wait are this part of the logins that may.
+pub const NEW_PASSWORDS_SHARE: usize = 4;
+/// The most password checks of one address, or new passwords of one account, that may wait
+/// for the one that runs. Further ones are refused at once.
+pub const MAX_WAITING_OF_ONE_SOURCE: usize = 63;
+/// Failed logins to one account from one address before the next has to wait; fewer where
+/// `rates.failed_login_per_address` allows fewer.
+pub const MAX_FAILED_LOGINS_OF_PAIR: u32 = 10;
+/// Addresses from which logins to one account have failed within [`FAILED_ADDRESSES_SECONDS`]
+/// before its owner is told.
+pub const FAILED_ADDRESSES: usize = 20;
+/// Seconds for which an address counts among [`FAILED_ADDRESSES`].
+pub const FAILED_ADDRESSES_SECONDS: u64 = 3_600;
+/// Seconds until an owner may be told again.
+pub const OWNER_TOLD_SECONDS: u64 = 86_400;
+/// Owners to be told who wait in memory for the mail to be written. Further ones are logged
+/// only.
+pub const MAX_OWNERS_TO_TELL: usize = 64;
 /// The most background jobs that wait in a server's memory. Further ones are found in the
 /// store.
 pub const MAX_QUEUED_JOBS: usize = 4_096;
@@ -171,6 +189,13 @@ pub const MAX_HASH_MEMORY_KIBIBYTES: u32 = 262_144;
 pub const MAX_HASH_PASSES: u32 = 32;
 
 // How much one batch or one round does.
+
+/// Accounts that get their entry in the index of usernames in one batch.
+pub const FOLDING_CHUNK: u64 = 500;
+/// The most such batches before a sign-up or a change of a full name.
+pub const FOLDING_CHUNKS_OF_ONE_ACTION: u64 = 4;
+/// Accounts whose weak password hashes one batch wraps.
+pub const HARDEN_CHUNK: u64 = 50;
 
 /// Items whose ranks are recomputed in one round.
 pub const RECOMPUTE_CHUNK: u64 = 200;

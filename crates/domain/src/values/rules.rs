@@ -38,9 +38,6 @@ pub struct LimitRules {
     pub comment_edit_seconds: u64,
     /// One password reset mail per user in this many seconds.
     pub password_reset_seconds: u64,
-    /// Failed logins in a minute, per account and per address, before further
-    /// ones have to wait.
-    pub failed_logins_per_minute: u64,
     /// Voters on sites that one address may bring in 24 hours.
     pub new_voters_per_day: u64,
     /// People whom one author's mentions notify in a day.
@@ -60,7 +57,6 @@ impl Default for LimitRules {
             news_edit_seconds: 900,
             comment_edit_seconds: 7_200,
             password_reset_seconds: 86_400,
-            failed_logins_per_minute: 10,
             new_voters_per_day: 5,
             mentions_per_day: 100,
             site_votes_per_network: 3,

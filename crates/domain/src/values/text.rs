@@ -11,6 +11,7 @@ use crate::values::limits::{
     MAX_ABOUT, MAX_COMMENT, MAX_EMAIL, MAX_FULL_NAME, MAX_TEXT, MAX_TITLE, MAX_TWEET, MAX_TWEET_BYTES,
     PASSWORD_MAX_BYTES, PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
 };
+use crate::values::lookalikes;
 use crate::values::words::grouped;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -54,6 +55,12 @@ pub enum InputError {
         field: &'static str,
         /// The character's number.
         code: u32,
+    },
+    /// Letters of several scripts, some of which look the same.
+    #[error("{} mixes letters of different scripts. Use those of one", called(.field))]
+    MixedScripts {
+        /// What was being parsed.
+        field: &'static str,
     },
     /// The first character of a username is not a letter.
     #[error("usernames must start with a letter (a-z)")]
@@ -227,14 +234,22 @@ impl FullName {
     /// Trims and checks a name of at most [`MAX_FULL_NAME`] characters.
     ///
     /// # Errors
-    /// When it is too long, or has control or direction characters.
+    /// When it is too long, has control or direction characters, or mixes scripts.
     pub fn parse(input: &str) -> Result<Self, InputError> {
         const FIELD: &str = "fullname";
         let name = input.trim();
-        refuse_characters(FIELD, name, |c| is_unprintable(c) || is_line_separator(c) || turns_direction(c))?;
+        let is_refused =
+            |c: char| is_unprintable(c) || is_line_separator(c) || turns_direction(c) || is_direction_mark(c);
+        refuse_characters(FIELD, name, is_refused)?;
         refuse_longer(FIELD, name, MAX_FULL_NAME)?;
         // An invisible name counts as none.
-        Ok(Self(if name.chars().any(is_visible) { name.to_owned() } else { String::new() }))
+        if !name.chars().any(is_visible) {
+            return Ok(Self(String::new()));
+        }
+        if !lookalikes::has_one_script(name) {
+            return Err(InputError::MixedScripts { field: FIELD });
+        }
+        Ok(Self(name.to_owned()))
     }
 
     /// The name as text; empty for none.
@@ -409,6 +424,11 @@ pub fn printable(text: String) -> String {
         return text;
     }
     text.replace(is_unprintable, "")
+}
+
+/// Whether the character is an invisible mark of a direction.
+const fn is_direction_mark(character: char) -> bool {
+    matches!(character, '\u{200E}' | '\u{200F}' | '\u{61C}')
 }
 
 fn is_line_separator(character: char) -> bool {

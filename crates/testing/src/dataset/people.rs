@@ -64,7 +64,9 @@ impl Lists {
 }
 
 pub async fn write(writer: &mut Writer<'_>, plan: &Plan, mut lists: Lists) {
-    writer.write(keys::USERS_COUNT, Value::String(plan.size.users.to_string())).await;
+    for count in [keys::USERS_COUNT, keys::USERNAMES_FOLDED] {
+        writer.write(count, Value::String(plan.size.users.to_string())).await;
+    }
     for id in 1..=plan.size.users {
         write_account(writer, plan, id).await;
         let (user, at) = (UserId(id), id as usize);
@@ -115,5 +117,6 @@ async fn write_account(writer: &mut Writer<'_>, plan: &Plan, id: u64) {
     }
     writer.write(keys::user(UserId(id)), hash(fields)).await;
     writer.write(keys::username_to_id(&name), Value::String(id.to_string())).await;
+    writer.write(keys::username_folded(&name), Value::String(id.to_string())).await;
     writer.write(keys::auth(&auth(id)), Value::String(id.to_string())).await;
 }

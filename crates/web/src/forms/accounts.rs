@@ -90,6 +90,10 @@ pub struct ProfileForm {
     /// Whether the user's stories are announced in tweets; missing to keep the setting.
     #[schema(value_type = values::Switch, required = false)]
     pub tweet_news: Option<bool>,
+    /// Whether the user wants the picture from gravatar.com, on sites that show them; missing
+    /// to keep the setting.
+    #[schema(value_type = values::Switch, required = false)]
+    pub gravatar: Option<bool>,
 }
 
 impl FromFields for ProfileForm {
@@ -103,26 +107,27 @@ impl FromFields for ProfileForm {
                 password => Some(NewPassword::parse(password).map_err(Error::from)?),
             },
             fullname: fields.get("fullname").map(FullName::parse).transpose().map_err(Error::from)?,
-            tweet_news: tweet_news(fields)?,
+            tweet_news: switch(fields, "tweet_news", "tweet_news_shown")?,
+            gravatar: switch(fields, "gravatar", "gravatar_shown")?,
         })
     }
 }
 
-/// Whether stories are to be announced, if the form says so. Browsers do not send an
-/// unchecked box, so a form that has one also sends the field `tweet_news_shown`.
-fn tweet_news(fields: &Fields) -> Result<Option<bool>, RequestError> {
-    match fields.get("tweet_news") {
+/// A switch, if the form has it. Browsers do not send an unchecked box, so a form with one
+/// also sends the field `shown`.
+fn switch(fields: &Fields, name: &'static str, shown: &str) -> Result<Option<bool>, RequestError> {
+    match fields.get(name) {
         Some("1") => Ok(Some(true)),
         Some("0") => Ok(Some(false)),
-        Some(_) => Err(RequestError::Field { name: "tweet_news", expected: "it must be 0 or 1" }),
-        None => Ok(fields.get("tweet_news_shown").map(|_| false)),
+        Some(_) => Err(RequestError::Field { name, expected: "it must be 0 or 1" }),
+        None => Ok(fields.get(shown).map(|_| false)),
     }
 }
 
 impl From<ProfileForm> for ProfileChange {
     fn from(form: ProfileForm) -> Self {
-        let ProfileForm { about, email, password, fullname, tweet_news } = form;
-        Self { about, email, password, fullname, tweet_news }
+        let ProfileForm { about, email, password, fullname, tweet_news, gravatar } = form;
+        Self { about, email, password, fullname, tweet_news, gravatar }
     }
 }
 

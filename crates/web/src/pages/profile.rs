@@ -138,7 +138,7 @@ fn head(username: &str) -> Markup {
 /// The user's picture. It has no alternative text, since the name is next to it.
 fn avatar(user: &User, gravatars: bool) -> Markup {
     html! {
-        @if gravatars && !user.email.is_empty() {
+        @if gravatars && user.gravatar && !user.email.is_empty() {
             img src=(gravatar_url(&user.email, AVATAR * 2)) alt="" width=(AVATAR) height=(AVATAR)
                 referrerpolicy="no-referrer";
         } @else {
@@ -292,5 +292,7 @@ mod tests {
         owner.email = "a@b.c".to_owned();
         assert!(avatar(&owner, true).into_string().contains("gravatar.com"));
         assert!(avatar(&owner, false).into_string().starts_with("<svg"));
+        owner.gravatar = false;
+        assert!(avatar(&owner, true).into_string().starts_with("<svg"));
     }
 }

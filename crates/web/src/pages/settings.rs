@@ -32,19 +32,25 @@ pub(super) struct ProfileEditor<'a> {
 pub(super) struct MoreSettings<'a> {
     pub fullname: &'a str,
     pub tweet_news: bool,
+    pub gravatar: bool,
 }
 
 impl<'a> ProfileEditor<'a> {
     /// All settings of a user.
     fn of(user: &'a User) -> Self {
-        let more = MoreSettings { fullname: &user.fullname, tweet_news: user.tweet_news };
+        let more =
+            MoreSettings { fullname: &user.fullname, tweet_news: user.tweet_news, gravatar: user.gravatar };
         Self { about: &user.about, email: &user.email, more: Some(more) }
     }
 
     /// All settings as they were typed.
     fn typed(fields: &'a Fields) -> Self {
-        let tweet_news = fields.text("tweet_news") == "1";
-        let more = MoreSettings { fullname: fields.text("fullname"), tweet_news };
+        let is_on = |field| fields.text(field) == "1";
+        let more = MoreSettings {
+            fullname: fields.text("fullname"),
+            tweet_news: is_on("tweet_news"),
+            gravatar: is_on("gravatar"),
+        };
         Self { about: fields.text("about"), email: fields.text("email"), more: Some(more) }
     }
 
@@ -69,7 +75,12 @@ impl<'a> ProfileEditor<'a> {
                         " characters. A new password logs you out of other browsers."
                     }
                 }
-                @if let Some(more) = &self.more { (announce_field(more.tweet_news)) }
+                @if let Some(more) = &self.more {
+                    (choice("tweet_news", more.tweet_news, "Announce the stories I submit to my followers"))
+                    @if frame.settings.gravatars {
+                        (choice("gravatar", more.gravatar, "Show my picture from gravatar.com"))
+                    }
+                }
                 button.button { "Save" }
             }
         }
@@ -83,7 +94,7 @@ impl<'a> ProfileEditor<'a> {
                     autocapitalize="none" spellcheck="false" aria-describedby="email-hint";
                 p.hint #email-hint {
                     "Never shown. Used to reset your password"
-                    @if frame.settings.gravatars { " and to get your picture from gravatar.com" }
+                    @if frame.settings.gravatars { " and to get your picture from gravatar.com, which reveals a hash of it" }
                     "."
                 }
             }
@@ -104,14 +115,15 @@ fn full_name_field(fullname: &str) -> Markup {
     }
 }
 
-fn announce_field(tweet_news: bool) -> Markup {
+/// A box to check.
+fn choice(name: &str, checked: bool, label: &str) -> Markup {
     html! {
         div {
             // Browsers do not send an unchecked box: this field says that there is one.
-            input type="hidden" name="tweet_news_shown" value="1";
-            label.choice for="tweet_news" {
-                input #tweet_news name="tweet_news" type="checkbox" value="1" checked[tweet_news];
-                span { "Announce the stories I submit to my followers" }
+            input type="hidden" name={ (name) "_shown" } value="1";
+            label.choice for=(name) {
+                input id=(name) name=(name) type="checkbox" value="1" checked[checked];
+                span { (label) }
             }
         }
     }
@@ -164,7 +176,7 @@ pub(super) async fn save(app: &App, form: &SignedFields, saved: &str) -> Result<
 }
 
 /// POST /settings: fullname, about, email, password (may be empty), tweet_news,
-/// tweet_news_shown, apisecret.
+/// tweet_news_shown, gravatar, gravatar_shown, apisecret.
 pub async fn change(
     State(app): State<App>,
     here: LocalPath,
@@ -252,7 +264,7 @@ mod tests {
     #[test]
     fn a_refused_form_keeps_what_was_typed() {
         let alice = user("1", "alice", "");
-        let more = MoreSettings { fullname: "\"><b>", tweet_news: false };
+        let more = MoreSettings { fullname: "\"><b>", tweet_news: false, gravatar: false };
         let form = ProfileEditor { about: "</textarea>", email: "typed email", more: Some(more) };
         let page = SettingsPage { form, username: "alice", message: Some("no"), saved: false };
         let html = framed(Some(&alice), |frame| page.render(frame)).into_string();
@@ -270,9 +282,11 @@ mod tests {
     }
 
     #[test]
-    fn the_box_is_checked_if_stories_are_announced() {
+    fn boxes_are_checked_by_default() {
         let alice = user("1", "alice", "");
         let html = framed(Some(&alice), |frame| ProfileEditor::of(&alice).render(frame)).into_string();
-        assert!(html.contains(r#"name="tweet_news" type="checkbox" value="1" checked"#), "{html}");
+        for name in ["tweet_news", "gravatar"] {
+            assert!(html.contains(&format!(r#"name="{name}" type="checkbox" value="1" checked"#)), "{html}");
+        }
     }
 }

@@ -1,0 +1,85 @@
+//! Protecting the weak password hashes of accounts from an older site.
+//!
+//! A login replaces the hash of its account. This does what can be done for everybody else:
+//! it wraps the digest that is stored in Argon2id ([`crate::passwords`]).
+
+use crate::action::Decision;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::passwords::is_weak;
+use crate::site::Site;
+use crate::values::ids::UserId;
+use crate::values::limits::HARDEN_CHUNK;
+use futures_util::future::try_join_all;
+use tidings_keyspace::{Batch, Query};
+
+/// Attempts at one chunk of accounts while their owners log in.
+const CHUNK_ATTEMPTS: usize = 24;
+
+/// How far the hardening is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hardened {
+    /// Accounts that were looked at.
+    pub checked: u64,
+    /// Accounts whose digest was wrapped.
+    pub wrapped: u64,
+}
+
+/// The number of accounts that [`harden`] looks at. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn count_accounts(site: &Site) -> Result<u64, Error> {
+    let mut query = Query::new();
+    let count = query.string(keys::USERS_COUNT);
+    let count = site.store.query(query).await?.take(count);
+    Ok(fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0))
+}
+
+/// Wraps every weak digest that is stored, some accounts in each batch, and reports after
+/// each. Other servers may use the store meanwhile. After an interruption, the next call does
+/// what is left. Rounds: 1, and for each chunk 1 and a commit.
+///
+/// # Errors
+/// [`Error::Busy`] when the accounts of one chunk change all the time, or the store's.
+pub async fn harden(site: &Site, report: impl Fn(Hardened)) -> Result<Hardened, Error> {
+    let last = count_accounts(site).await?;
+    let mut done = Hardened::default();
+    while done.checked < last {
+        let end = last.min(done.checked + HARDEN_CHUNK);
+        done.wrapped += harden_chunk(site, done.checked + 1, end).await?;
+        done.checked = end;
+        report(done);
+    }
+    Ok(done)
+}
+
+/// Wraps the weak digests of the accounts with these ids. Returns their number.
+async fn harden_chunk(site: &Site, first: u64, last: u64) -> Result<u64, Error> {
+    site.act_without_turns(CHUNK_ATTEMPTS, || async {
+        let mut query = Query::new();
+        let reads: Vec<_> = (first..=last)
+            .map(|id| keys::user(UserId(id)))
+            .map(|key| (query.hash_fields(&key, ["password"]), key))
+            .collect();
+        let mut answers = site.store.query(query).await?;
+        let weak = reads.into_iter().filter_map(|(password, key)| {
+            let digest = fields::only(answers.take(password)).filter(|hash| is_weak(hash))?;
+            Some(async move { Ok::<_, Error>((key, site.passwords.wrap(digest.clone()).await?, digest)) })
+        });
+        let wrapped = try_join_all(weak).await?;
+        let count = u64::try_from(wrapped.len()).unwrap_or(u64::MAX);
+        if wrapped.is_empty() {
+            return Ok(Decision::Done(count));
+        }
+        let mut batch = Batch::new();
+        for (key, hash, digest) in wrapped {
+            // Fails if the owner has logged in meanwhile.
+            batch.field_equals(&key, "password", digest);
+            batch.set_field(&key, "password", hash);
+        }
+        Ok(Decision::commit(batch, count))
+    })
+    .await
+}

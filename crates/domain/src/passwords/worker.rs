@@ -1,0 +1,319 @@
+//! The worker that hashes and verifies passwords off the async threads.
+
+use super::lines::{Lines, Source, Turn};
+use super::{PasswordError, StoredPassword, Verification, failed};
+use super::{hash_password, spend_a_verification, verify_password, wrap_digest};
+use crate::values::limits::{MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE};
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Hashes and verifies passwords off the async threads, on at most half of the processors,
+/// with a bounded queue. Clones share both.
+///
+/// Most places are for logins. New passwords (sign-ups, changes, hardening) have a few of
+/// their own, and take turns for all but one of the processors. So they cannot keep logins
+/// waiting, however many there are.
+#[derive(Clone, Debug)]
+pub struct PasswordWorker {
+    running: Arc<Semaphore>,
+    most_running: usize,
+    logins: Arc<Semaphore>,
+    new_passwords: NewPasswords,
+    lines: Lines,
+}
+
+/// The places for new passwords.
+#[derive(Clone, Debug)]
+struct NewPasswords {
+    admitted: Arc<Semaphore>,
+    running: Arc<Semaphore>,
+}
+
+impl Default for PasswordWorker {
+    fn default() -> Self {
+        let processors = available_parallelism().map_or(1, std::num::NonZero::get);
+        Self::new((processors / 2).max(1), MAX_WAITING_PASSWORDS)
+    }
+}
+
+impl PasswordWorker {
+    /// A worker that runs at most `running` at once, while `waiting` logins queue, and a
+    /// quarter as many new passwords.
+    #[must_use]
+    pub fn new(running: usize, waiting: usize) -> Self {
+        let places = |waiting: usize| {
+            Arc::new(Semaphore::new(running.saturating_add(waiting).min(Semaphore::MAX_PERMITS)))
+        };
+        Self {
+            running: Arc::new(Semaphore::new(running)),
+            most_running: running,
+            logins: places(waiting),
+            new_passwords: NewPasswords {
+                admitted: places(waiting / NEW_PASSWORDS_SHARE),
+                running: Arc::new(Semaphore::new(running.saturating_sub(1).max(1))),
+            },
+            lines: Lines::default(),
+        }
+    }
+
+    /// How many passwords are being hashed or verified now.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.most_running.saturating_sub(self.running.available_permits())
+    }
+
+    /// Waits until it is the turn of this address or account: each has one job at a time.
+    ///
+    /// # Errors
+    /// [`PasswordError::Crowded`] at once, when too many of it wait already.
+    pub(crate) async fn turn(&self, source: Source) -> Result<Arc<Turn>, PasswordError> {
+        self.lines.turn(source).await
+    }
+
+    /// [`hash_password`] for a new password, off the async threads, in the turn of its source.
+    ///
+    /// # Errors
+    /// [`PasswordError::Crowded`] or [`PasswordError::Busy`] when the queue of the source, or
+    /// that of new passwords, is full; otherwise as [`hash_password`].
+    pub(crate) async fn hash_for(&self, source: Source, password: String) -> Result<String, PasswordError> {
+        let turn = self.turn(source).await?;
+        self.new_password(turn, move || hash_password(&password)).await?
+    }
+
+    /// [`hash_password`] for a new password, off the async threads, for the operator.
+    ///
+    /// # Errors
+    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`hash_password`].
+    pub async fn hash(&self, password: String) -> Result<String, PasswordError> {
+        self.new_password((), move || hash_password(&password)).await?
+    }
+
+    /// [`wrap_digest`], off the async threads.
+    ///
+    /// # Errors
+    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`wrap_digest`].
+    pub(crate) async fn wrap(&self, digest: String) -> Result<String, PasswordError> {
+        self.new_password((), move || wrap_digest(&digest)).await?
+    }
+
+    /// [`verify_password`], off the async threads; for a user that does not exist, the same
+    /// work without a result.
+    ///
+    /// # Errors
+    /// [`PasswordError::Busy`] when the queue is full.
+    pub(crate) async fn verify(
+        &self,
+        turn: Arc<Turn>,
+        stored: Option<StoredPassword>,
+        legacy_salt: String,
+        password: String,
+    ) -> Result<Verification, PasswordError> {
+        let work = move || match &stored {
+            Some(stored) => verify_password(stored, &legacy_salt, &password),
+            None => {
+                spend_a_verification(&password);
+                Verification::Wrong
+            }
+        };
+        self.login(turn, work).await
+    }
+
+    /// [`hash_password`] in place of an older hash that was just verified: part of a login.
+    ///
+    /// # Errors
+    /// [`PasswordError::Busy`] when the queue is full; otherwise as [`hash_password`].
+    pub(crate) async fn hash_again(
+        &self,
+        turn: Arc<Turn>,
+        password: String,
+    ) -> Result<String, PasswordError> {
+        self.login(turn, move || hash_password(&password)).await?
+    }
+
+    /// Work of a login. `held` is dropped when it is done.
+    async fn login<T: Send + 'static>(
+        &self,
+        held: impl Send + 'static,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, PasswordError> {
+        let place = take_place(&self.logins)?;
+        self.run((held, place), work).await
+    }
+
+    /// Work on a new password: one less at once than the worker runs.
+    async fn new_password<T: Send + 'static>(
+        &self,
+        held: impl Send + 'static,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, PasswordError> {
+        let place = take_place(&self.new_passwords.admitted)?;
+        let turn = self.new_passwords.running.clone().acquire_owned().await.map_err(failed)?;
+        self.run((held, place, turn), work).await
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        held: impl Send + 'static,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, PasswordError> {
+        let running = self.running.clone().acquire_owned().await.map_err(failed)?;
+        // The work holds its places, because it continues when the caller is cancelled and
+        // must be counted until it is done.
+        let task = tokio::task::spawn_blocking(move || {
+            let outcome = work();
+            drop((running, held));
+            outcome
+        });
+        task.await.map_err(failed)
+    }
+}
+
+fn take_place(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, PasswordError> {
+    places.clone().try_acquire_owned().map_err(|_| PasswordError::Busy)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::values::limits::MAX_WAITING_OF_ONE_SOURCE;
+    use futures_util::FutureExt;
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::sync::mpsc;
+    use tokio::task::JoinHandle;
+
+    fn address(last: u8) -> Source {
+        Source::Address(IpAddr::V4(Ipv4Addr::new(203, 0, 113, last)))
+    }
+
+    /// Login work that runs until it is released.
+    struct Blocker {
+        task: JoinHandle<Result<(), PasswordError>>,
+        release: mpsc::Sender<()>,
+    }
+
+    impl Blocker {
+        async fn start(worker: &PasswordWorker) -> Self {
+            let (started, is_started) = tokio::sync::oneshot::channel::<()>();
+            let (release, released) = mpsc::channel::<()>();
+            let worker = worker.clone();
+            let task = tokio::spawn(async move {
+                let work = move || {
+                    started.send(()).unwrap();
+                    released.recv().unwrap();
+                };
+                worker.login((), work).await
+            });
+            is_started.await.unwrap();
+            Self { task, release }
+        }
+
+        async fn finish(self) {
+            self.release.send(()).unwrap();
+            self.task.await.unwrap().unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn the_worker_hashes_verifies_and_spends() {
+        let worker = PasswordWorker::default();
+        let turn = || worker.turn(address(1));
+        let hash = worker.hash_for(address(1), "correct horse".to_owned()).await.unwrap();
+        let stored = Some(StoredPassword { hash, salt: None, trimmed: false });
+        for (stored, password, expected) in [
+            (stored.clone(), "correct horse", Verification::Right),
+            (stored, "wrong", Verification::Wrong),
+            (None, "correct horse", Verification::Wrong),
+        ] {
+            let turn = turn().await.unwrap();
+            let verified = worker.verify(turn, stored, String::new(), password.to_owned()).await;
+            assert_eq!(verified.unwrap(), expected);
+        }
+        worker.hash_again(turn().await.unwrap(), "correct horse".to_owned()).await.unwrap();
+        assert!(worker.wrap("x".to_owned()).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn the_worker_rejects_logins_when_its_queue_is_full() {
+        let worker = PasswordWorker::new(1, 1);
+        let first = Blocker::start(&worker).await;
+        let mut second = worker.login((), || 2).boxed();
+        assert!(second.as_mut().now_or_never().is_none());
+        assert!(matches!(worker.login((), || 3).await, Err(PasswordError::Busy)));
+        first.finish().await;
+        assert_eq!(second.await.unwrap(), 2);
+        assert_eq!(worker.login((), || 4).await.unwrap(), 4);
+    }
+
+    #[tokio::test]
+    async fn new_passwords_leave_places_for_logins() {
+        let worker = PasswordWorker::new(2, 8);
+        let (one, two) = (Blocker::start(&worker).await, Blocker::start(&worker).await);
+        let mut new = Vec::new();
+        // Two that could run, and a quarter of eight.
+        for number in 0..4 {
+            let mut waiting = worker.new_password((), move || number).boxed();
+            assert!(waiting.as_mut().now_or_never().is_none());
+            new.push(waiting);
+        }
+        assert!(matches!(worker.new_password((), || 9).await, Err(PasswordError::Busy)));
+        assert_eq!(worker.logins.available_permits(), 8);
+        // Only one of them queues for the processors, so a login is second at most.
+        let mut login = worker.login((), || 5).boxed();
+        assert!(login.as_mut().now_or_never().is_none());
+        assert_eq!(worker.new_passwords.running.available_permits(), 0);
+        one.finish().await;
+        two.finish().await;
+        assert_eq!(login.await.unwrap(), 5);
+        assert_eq!(futures_util::future::join_all(new).await.len(), 4);
+    }
+
+    #[tokio::test]
+    async fn a_convoy_of_one_address_takes_no_place_of_others() {
+        let worker = PasswordWorker::new(1, 4);
+        let busy = Blocker::start(&worker).await;
+        let attempt = async || {
+            let turn = worker.turn(address(1)).await?;
+            worker.verify(turn, None, String::new(), "guess".to_owned()).await
+        };
+        let mut waiting = Vec::new();
+        let mut refused = 0;
+        for _ in 0..600 {
+            let mut attempt = Box::pin(attempt());
+            match attempt.as_mut().now_or_never() {
+                None => waiting.push(attempt),
+                Some(outcome) => {
+                    assert!(matches!(outcome, Err(PasswordError::Crowded)));
+                    refused += 1;
+                }
+            }
+        }
+        assert_eq!(
+            (waiting.len(), refused),
+            (MAX_WAITING_OF_ONE_SOURCE + 1, 599 - MAX_WAITING_OF_ONE_SOURCE)
+        );
+        // Of all of them one is in the queue, beside the work that runs.
+        assert_eq!(worker.logins.available_permits(), 5 - 2);
+        let turn = worker.turn(address(2)).now_or_never().expect("a turn at once").unwrap();
+        let mut login = worker.verify(turn, None, String::new(), "guess".to_owned()).boxed();
+        assert!(login.as_mut().now_or_never().is_none());
+        assert_eq!(worker.logins.available_permits(), 5 - 3);
+        busy.finish().await;
+        drop(waiting);
+        assert_eq!(login.await.unwrap(), Verification::Wrong);
+    }
+
+    #[tokio::test]
+    async fn work_is_counted_until_it_is_done_even_if_its_caller_is_cancelled() {
+        let worker = PasswordWorker::new(1, 0);
+        let Blocker { task, release } = Blocker::start(&worker).await;
+        task.abort();
+        assert!(task.await.unwrap_err().is_cancelled());
+        assert!(matches!(worker.login((), || 1).await, Err(PasswordError::Busy)));
+        release.send(()).unwrap();
+        let permit = worker.logins.acquire().await.unwrap();
+        drop(permit);
+        assert_eq!(worker.login((), || 2).await.unwrap(), 2);
+    }
+}

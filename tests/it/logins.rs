@@ -1,0 +1,280 @@
+//! Who guesses passwords is slowed down, and nobody else.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use serde_json::Value;
+use tidings_keyspace::Expiry;
+
+use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
+use crate::concurrency::at_once;
+use crate::server::{Engine, START, Server, each_engine};
+use crate::smtp_server::SmtpServer;
+
+const WRONG: &str = "Wrong username or password.";
+/// The default, which the other tests switch off.
+const DEFAULT_RATE: (&str, &str) = ("rates.failed_login_per_address", "30/10m");
+const BEHIND_A_PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.0/8");
+const SETTINGS: [(&str, &str); 2] = [DEFAULT_RATE, BEHIND_A_PROXY];
+
+/// A visitor from one of many addresses.
+fn from(server: &Server, address: usize) -> Client {
+    server.visitor().forwarded_for(&format!("203.0.{}.{}", address / 250, address % 250 + 1))
+}
+
+async fn fail_times(client: &Client, username: &str, times: usize) {
+    for _ in 0..times {
+        assert_eq!(refused(client.try_log_in(username, "wrong horse").await), WRONG);
+    }
+}
+
+async fn log_in(client: &Client, username: &str, password: &str) -> HttpResponse {
+    client.post("/api/login", &[("username", username), ("password", password)]).await
+}
+
+/// The answer must be to wait for as long as said.
+#[track_caller]
+fn check_slowed_down(answer: &HttpResponse, seconds: u64, wait: &str) {
+    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(answer.headers["retry-after"], seconds.to_string().as_str());
+    assert_eq!(refused(answer.json()), format!("Too many failed logins. Try again in {wait}."));
+}
+
+#[tokio::test]
+async fn ten_failed_logins_slow_the_pair_of_account_and_address_down_and_no_other() {
+    let server = Server::start(Engine::Memory, &SETTINGS).await;
+    server.register("alice").await;
+    server.register("bob").await;
+    let here = from(&server, 1);
+    fail_times(&here, "alice", 9).await;
+    ok(here.try_log_in("alice", PASSWORD).await);
+    fail_times(&here, "ALICE", 1).await;
+    for (name, password) in [("alice", PASSWORD), ("Alice", "wrong horse")] {
+        check_slowed_down(&log_in(&here, name, password).await, 60, "1 minute");
+    }
+    ok(here.try_log_in("bob", PASSWORD).await);
+    ok(from(&server, 2).try_log_in("alice", PASSWORD).await);
+    // One more a minute, and all ten after ten minutes.
+    server.advance(59);
+    check_slowed_down(&log_in(&here, "alice", PASSWORD).await, 1, "1 minute");
+    server.advance(1);
+    ok(here.try_log_in("alice", PASSWORD).await);
+    fail_times(&here, "alice", 1).await;
+    check_slowed_down(&log_in(&here, "alice", PASSWORD).await, 60, "1 minute");
+    server.advance(600);
+    fail_times(&here, "alice", 10).await;
+    check_slowed_down(&log_in(&here, "alice", PASSWORD).await, 60, "1 minute");
+}
+
+#[tokio::test]
+async fn thirty_failed_logins_slow_an_address_down_whoever_it_tries() {
+    let server = Server::start(Engine::Memory, &SETTINGS).await;
+    server.register("alice").await;
+    let (here, elsewhere) = (from(&server, 1), from(&server, 2));
+    for number in 0..30 {
+        fail_times(&here, &format!("user-{number}"), 1).await;
+    }
+    check_slowed_down(&log_in(&here, "alice", PASSWORD).await, 20, "1 minute");
+    check_slowed_down(&log_in(&here, &"x".repeat(1_000), "").await, 20, "1 minute");
+    ok(elsewhere.try_log_in("alice", PASSWORD).await);
+    server.advance(20);
+    ok(here.try_log_in("alice", PASSWORD).await);
+    fail_times(&here, "alice", 1).await;
+    check_slowed_down(&log_in(&here, "alice", PASSWORD).await, 20, "1 minute");
+}
+
+#[tokio::test]
+async fn an_exempt_address_is_slowed_down_for_one_account_only() {
+    let settings = [DEFAULT_RATE, BEHIND_A_PROXY, ("rates.exempt", "203.0.0.0/24")];
+    let server = Server::start(Engine::Memory, &settings).await;
+    server.register("alice").await;
+    let here = from(&server, 1);
+    for number in 0..31 {
+        fail_times(&here, &format!("user-{number}"), 1).await;
+    }
+    fail_times(&here, "alice", 10).await;
+    check_slowed_down(&log_in(&here, "alice", PASSWORD).await, 60, "1 minute");
+}
+
+#[tokio::test]
+async fn strangers_cannot_lock_an_owner_out() {
+    let server = Server::start(Engine::Memory, &SETTINGS).await;
+    server.register("alice").await;
+    for address in 2..60 {
+        fail_times(&from(&server, address), "alice", 2).await;
+    }
+    ok(from(&server, 1).try_log_in("alice", PASSWORD).await);
+}
+
+#[tokio::test]
+async fn a_form_of_somebody_slowed_down_says_when_to_come_back() {
+    let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "2/10m")]).await;
+    server.register("alice").await;
+    fail_times(&server.visitor(), "alice", 2).await;
+    let fields = [("username", "alice"), ("password", PASSWORD), ("next", "/")];
+    let answer = server.visitor().post("/login", &fields).await;
+    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(answer.headers["retry-after"], "300");
+    let page = String::from_utf8(answer.body).unwrap();
+    assert!(page.contains("Try again in 5 minutes.") && page.contains(r#"value="alice""#), "{page}");
+}
+
+#[tokio::test]
+async fn a_crowd_of_concurrent_guesses_gets_no_more_than_10_answers() {
+    each_engine(&[DEFAULT_RATE], async |server| {
+        server.register("alice").await;
+        let answers = at_once((0..100).map(|number| {
+            let visitor = server.visitor();
+            async move { log_in(&visitor, "alice", &format!("guess number {number}")).await }
+        }))
+        .await;
+        let answered: Vec<&HttpResponse> =
+            answers.iter().filter(|answer| answer.status == StatusCode::OK).collect();
+        assert_eq!(answered.len(), 10);
+        assert!(answered.iter().all(|answer| refused(answer.json()) == WRONG));
+        let others: Vec<&HttpResponse> =
+            answers.iter().filter(|answer| answer.status == StatusCode::TOO_MANY_REQUESTS).collect();
+        assert_eq!(others.len(), 90);
+        assert!(others.iter().all(|answer| answer.headers.contains_key("retry-after")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn two_servers_of_one_redis_count_together() {
+    let server = Server::start(Engine::Redis, &[DEFAULT_RATE]).await;
+    let url = server.redis.as_ref().unwrap().url();
+    let other = Server::beside_with(&url, &server, &[DEFAULT_RATE]).await;
+    server.register("alice").await;
+    for _ in 0..5 {
+        fail_times(&server.visitor(), "alice", 1).await;
+        fail_times(&other.visitor(), "alice", 1).await;
+    }
+    for server in [&server, &other] {
+        let answer = log_in(&server.visitor(), "alice", PASSWORD).await;
+        assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+    }
+    let key = "limit:failed_login:pair:127.0.0.1:alice";
+    assert_eq!(server.string(key).await.as_deref(), Some("10"));
+    assert!(matches!(server.expiry(key).await, Expiry::In(left) if left <= Duration::from_secs(600)));
+}
+
+#[tokio::test]
+async fn failed_logins_write_expiring_counters_and_nothing_else() {
+    let server = Server::start(Engine::Memory, &[DEFAULT_RATE]).await;
+    server.register("alice").await;
+    let before = server.dump().await;
+    let long = "x".repeat(10_000);
+    for username in ["alice", "ALICE", "nobody", "a\0b", &long, ""] {
+        refused(server.visitor().try_log_in(username, "wrong horse").await);
+    }
+    let after = server.dump().await;
+    let new: BTreeSet<&str> =
+        after.keys().filter(|key| !before.contains_key(*key)).map(String::as_str).collect();
+    assert!(before.iter().all(|(key, value)| after.get(key) == Some(value)));
+    let address = "limit:failed_login:address:127.0.0.1";
+    let pair = |name: &str| format!("limit:failed_login:pair:127.0.0.1:{name}");
+    let addresses = "limit:failed_login:addresses:1";
+    let (alice, nobody, empty) = (pair("alice"), pair("nobody"), pair(""));
+    assert_eq!(new, BTreeSet::from([address, addresses, &alice, &nobody, &empty]));
+    assert_eq!(server.string(address).await.as_deref(), Some("6"));
+    assert_eq!(server.expiry(address).await, Expiry::In(Duration::from_secs(120)));
+    assert_eq!(server.string(&alice).await.as_deref(), Some("2"));
+    assert_eq!(server.sorted(addresses).await, [("127.0.0.1".to_owned(), START as f64)]);
+    server.advance(3_600);
+    assert_eq!(server.dump().await, before);
+}
+
+/// A site with a relay where alice has an address.
+async fn attacked_site() -> (Server, SmtpServer) {
+    let relay = SmtpServer::start().await;
+    let settings = [
+        DEFAULT_RATE,
+        BEHIND_A_PROXY,
+        ("mail.relay", &*relay.relay()),
+        ("mail.from", "news@example.com"),
+        ("site.url", "https://news.example.com"),
+    ];
+    let server = Server::start(Engine::Memory, &settings).await;
+    server.register("alice").await;
+    server.set_field("user:1", "email", "alice@example.org").await;
+    (server, relay)
+}
+
+#[tokio::test]
+async fn the_owner_is_told_when_20_addresses_have_failed_within_an_hour_once_a_day() {
+    let (server, mut relay) = attacked_site().await;
+    let told = || server.string("limit:failed_login:told:1");
+    let attack = async |first: usize, count: usize| {
+        for address in first..first + count {
+            fail_times(&from(&server, address), "alice", 1).await;
+        }
+    };
+    attack(0, 10).await;
+    server.advance(3_600);
+    // The ten of an hour ago do not count any more, nor does an address twice.
+    attack(10, 19).await;
+    attack(10, 19).await;
+    assert_eq!(told().await, None);
+    attack(29, 1).await;
+    let mail = relay.next_message().await;
+    assert_eq!(mail.to, ["alice@example.org"]);
+    assert_eq!(mail.header("Subject"), Some("Failed logins to your account at Tidings"));
+    assert!(mail.text().contains("20") && mail.text().contains("https://news.example.com/settings"));
+    ok(from(&server, 99).try_log_in("alice", PASSWORD).await);
+    attack(30, 25).await;
+    server.advance(86_399);
+    attack(60, 20).await;
+    assert_eq!(told().await, Some((START + 3_600).to_string()));
+    server.advance(1);
+    attack(80, 1).await;
+    assert_eq!(told().await, Some((START + 3_600 + 86_400).to_string()));
+    assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+    assert_eq!(relay.waiting(), 0);
+}
+
+#[tokio::test]
+async fn the_set_of_addresses_is_bounded() {
+    let server = Server::start(Engine::Memory, &SETTINGS).await;
+    server.register("alice").await;
+    for address in 0..25 {
+        fail_times(&from(&server, address), "alice", 1).await;
+    }
+    assert_eq!(server.sorted("limit:failed_login:addresses:1").await.len(), 20);
+    assert!(server.string("limit:failed_login:told:1").await.is_some());
+}
+
+#[tokio::test]
+async fn a_guess_counts_even_if_nobody_waits_for_the_answer() {
+    let server = Server::start(Engine::Memory, &[DEFAULT_RATE]).await;
+    server.register("alice").await;
+    let site = server.app.site.clone();
+    let now = server.app.now();
+    let guess = tokio::spawn(async move {
+        let address = std::net::IpAddr::from([203, 0, 113, 1]);
+        tidings_domain::accounts::sessions::log_in(&site, now, "alice", "wrong horse", address).await
+    });
+    // Given up as soon as it is being checked.
+    while server.app.site.passwords.running() == 0 {
+        tokio::task::yield_now().await;
+    }
+    guess.abort();
+    while server.string("limit:failed_login:address:203.0.113.1").await.is_none() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// What the API answers, without its numbers.
+fn shape(answer: &Value) -> (String, usize) {
+    (answer["status"].to_string(), answer.as_object().unwrap().len())
+}
+
+#[tokio::test]
+async fn a_refusal_in_the_api_has_the_usual_shape() {
+    let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "1/1m")]).await;
+    fail_times(&server.visitor(), "alice", 1).await;
+    let answer = log_in(&server.visitor(), "alice", "x").await;
+    check_slowed_down(&answer, 60, "1 minute");
+    assert_eq!(shape(&answer.json()), ("\"err\"".to_owned(), 2));
+}

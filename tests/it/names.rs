@@ -1,0 +1,245 @@
+//! Names that a person would confuse cannot be registered beside each other.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tidings_domain::accounts::names::fold_usernames;
+use tidings_domain::imports::import_accounts;
+use tidings_domain::values::text::Username;
+
+use crate::client::{Client, PASSWORD, ok, refused};
+use crate::concurrency::at_once;
+use crate::original;
+use crate::redis_server::RedisServer;
+use crate::server::{Engine, Server, each_engine};
+
+const TAKEN: &str = "This username is taken. Choose another.";
+const ALIKE: &str = "This username looks too much like another one. Choose another.";
+
+async fn register(server: &Server, username: &str) -> Value {
+    let fields = [("username", username), ("password", PASSWORD)];
+    server.visitor().api_post("/api/create_account", &fields).await
+}
+
+async fn set_full_name(client: &Client, fullname: &str) -> Value {
+    client.api_post("/api/updateprofile", &[("about", ""), ("email", ""), ("fullname", fullname)]).await
+}
+
+#[tokio::test]
+async fn a_name_that_looks_like_another_is_refused_and_writes_nothing() {
+    each_engine(&[], async |server| {
+        server.register("Alice").await;
+        server.register("b0b-1l").await;
+        let before = server.dump().await;
+        for (name, reason) in [
+            ("alice", TAKEN),
+            ("ALICE", TAKEN),
+            ("aIice", ALIKE),
+            ("A1ICE", ALIKE),
+            ("bob-11", ALIKE),
+            ("BOB-Il", ALIKE),
+            ("B0B-1L", TAKEN),
+        ] {
+            assert_eq!(refused(register(&server, name).await), reason, "{name}");
+        }
+        assert_eq!(server.dump().await, before);
+        for name in ["alicia", "bob-12", "Bob"] {
+            ok(register(&server, name).await);
+        }
+        assert_eq!(server.string("username.folded:alice").await.as_deref(), Some("1"));
+        assert_eq!(server.string("username.folded:bob-ll").await.as_deref(), Some("2"));
+        assert_eq!(server.string("usernames.folded").await.as_deref(), Some("5"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn of_names_that_look_alike_one_is_created_when_all_are_asked_for_at_once() {
+    each_engine(&[], async |server| {
+        server.register("first").await;
+        let names = ["lilo", "Ii10", "1ilo", "LILO", "lil0", "liIo"];
+        let answers = at_once(names.map(|name| {
+            let visitor = server.visitor();
+            async move {
+                let fields = [("username", name), ("password", PASSWORD)];
+                visitor.api_post("/api/create_account", &fields).await
+            }
+        }))
+        .await;
+        let folds = names.map(tidings_domain::values::lookalikes::folded);
+        let different: std::collections::BTreeSet<&String> = folds.iter().collect();
+        let created = answers.iter().filter(|answer| answer["status"] == "ok").count();
+        assert!((1..=different.len()).contains(&created), "{created} of {different:?}");
+        let keys = server.dump().await;
+        let folded = keys.keys().filter(|key| key.starts_with("username.folded:")).count();
+        assert_eq!(folded, created + 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_name_of_a_deactivated_account_stays_taken_with_those_that_look_like_it() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    assert_eq!(alice.post("/settings/deactivate", &[("password", PASSWORD)]).await.status, 303);
+    assert_eq!(refused(register(&server, "alice").await), TAKEN);
+    assert_eq!(refused(register(&server, "aIice").await), ALIKE);
+}
+
+#[tokio::test]
+async fn names_of_an_older_store_count_from_the_first_sign_up_on() {
+    let server = Server::on_redis(original::database().await, &[]).await;
+    assert_eq!(refused(register(&server, "caro1").await), ALIKE);
+    assert_eq!(refused(register(&server, "B0b").await), ALIKE);
+    assert_eq!(server.string("usernames.folded").await.as_deref(), Some("3"));
+    ok(register(&server, "dave").await);
+    // Lamer News runs beside us, and draws ids some moments before it writes the accounts.
+    server.write(|batch| batch.set("users.count", "6")).await;
+    ok(register(&server, "erin").await);
+    server
+        .write(|batch| {
+            batch.set_fields("user:5", [("id", "5"), ("username", "Molly")]);
+            batch.set("username.to.id:molly", "5");
+        })
+        .await;
+    assert_eq!(refused(register(&server, "mo11y").await), ALIKE);
+}
+
+#[tokio::test]
+async fn filling_the_index_can_be_interrupted_and_the_older_account_gets_the_entry() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    server
+        .write(|batch| {
+            batch.set("users.count", "1200");
+            for id in 1..=1_200 {
+                let name = if id == 900 { "user-l".to_owned() } else { format!("user-{id}") };
+                batch.set_fields(format!("user:{id}"), [("id", id.to_string()), ("username", name)]);
+            }
+        })
+        .await;
+    let site = &server.app.site;
+    assert!(!fold_usernames(site, 1).await.unwrap());
+    assert_eq!(server.string("usernames.folded").await.as_deref(), Some("500"));
+    assert!(!fold_usernames(site, 1).await.unwrap());
+    assert!(fold_usernames(site, u64::MAX).await.unwrap());
+    assert_eq!(server.string("usernames.folded").await.as_deref(), Some("1200"));
+    assert_eq!(server.string("username.folded:user-l").await.as_deref(), Some("1"));
+    assert_eq!(server.string("username.folded:user-l2oo").await.as_deref(), Some("1200"));
+    assert_eq!(refused(register(&server, "user-12O0").await), ALIKE);
+}
+
+#[tokio::test]
+async fn imported_people_get_names_that_nobody_confuses() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    server.register("alice").await;
+    let people: Vec<(String, Username)> = ["aIice", "Alice", "b0b", "bob", "carol"]
+        .iter()
+        .map(|name| ((*name).to_owned(), Username::parse(name).unwrap()))
+        .collect();
+    let found = import_accounts(&server.app.site, server.app.now(), &people).await.unwrap();
+    let mut names = Vec::new();
+    for (source, _) in &people {
+        let user = server.hash(&format!("user:{}", found[source])).await;
+        assert_eq!(user["salt"].len(), 40);
+        names.push(user["username"].clone());
+    }
+    assert_eq!(names, ["aIice-2", "Alice-3", "b0b", "bob-2", "carol"]);
+    assert_eq!(refused(register(&server, "CAR0L").await), ALIKE);
+}
+
+#[tokio::test]
+async fn an_operator_cannot_add_a_name_that_looks_like_another() {
+    let redis = RedisServer::start();
+    let add = |name: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_tidings"))
+            .args(["user", "add", name, "--store", &redis.url()])
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert!(add("alice").0);
+    let (added, reason) = add("aIice");
+    assert!(!added && reason.contains("looks too much like another one"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_full_name_never_looks_like_the_username_of_somebody_else() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    server.register("c0c0").await;
+    server.register("rnary").await;
+    let reason = "Your full name looks like another user's username. Choose another.";
+    // The second is Cyrillic.
+    for name in ["coco", "\u{441}\u{43e}\u{441}\u{43e}", "C0C0", "co\u{ad}co", "mary", "\u{ff4d}ary"] {
+        let fields = [("about", ""), ("email", ""), ("fullname", name)];
+        let answer = alice.post("/api/updateprofile", &fields).await;
+        assert_eq!(refused(answer.json()), reason, "{name}");
+        let page = alice.post("/settings", &fields).await;
+        assert_eq!(page.status, 422);
+        assert!(String::from_utf8(page.body).unwrap().contains("looks like another user"));
+    }
+    // One's own is another matter, and so is a name of which it is a part.
+    for name in ["Alice", "A1ice", "Coco Chanel", "", "Mary A."] {
+        ok(set_full_name(&alice, name).await);
+    }
+}
+
+#[tokio::test]
+async fn a_full_name_has_one_script_and_no_invisible_marks() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    for (name, reason) in [
+        (
+            "Alice \u{410}\u{43b}\u{438}\u{441}\u{430}",
+            "Your full name mixes letters of different scripts. Use those of one.",
+        ),
+        ("B\u{43e}b", "Your full name mixes letters of different scripts. Use those of one."),
+        ("a\u{200e}b", "Your full name contains a control character (U+200E). Remove it."),
+        ("a\u{200f}b", "Your full name contains a control character (U+200F). Remove it."),
+        ("a\u{61c}b", "Your full name contains a control character (U+061C). Remove it."),
+        ("a\u{202e}b", "Your full name contains a control character (U+202E). Remove it."),
+        ("a\u{7}b", "Your full name contains a control character (U+0007). Remove it."),
+    ] {
+        assert_eq!(refused(set_full_name(&alice, name).await), reason, "{name:?}");
+    }
+    for name in [
+        "Zo\u{eb} O\u{2019}Brien",
+        "\u{418}\u{432}\u{430}\u{43d}",
+        "\u{5c71}\u{7530}\u{30a2}\u{30ad}",
+        "\u{645}\u{6cc}\u{200c}\u{62e}",
+    ] {
+        ok(set_full_name(&alice, name).await);
+    }
+}
+
+#[tokio::test]
+async fn a_person_may_switch_their_gravatar_off() {
+    let server = Server::start(Engine::Memory, &[("web.gravatars", "true")]).await;
+    let alice = server.register("alice").await;
+    let shows = async || {
+        let page = server.visitor().get("/@alice").await;
+        String::from_utf8(page.body).unwrap().contains("gravatar.com/avatar")
+    };
+    let set = |gravatar: Option<&'static str>| {
+        let mut fields = vec![("about", ""), ("email", "alice@example.org")];
+        fields.extend(gravatar.map(|on| ("gravatar", on)));
+        let alice = alice.clone();
+        async move { alice.api_post("/api/updateprofile", &fields).await }
+    };
+    ok(set(None).await);
+    assert!(shows().await);
+    assert_eq!(server.field("user:1", "gravatar").await, None);
+    for (gravatar, shown) in [(Some("0"), false), (None, false), (Some("1"), true)] {
+        ok(set(gravatar).await);
+        assert_eq!(shows().await, shown, "{gravatar:?}");
+    }
+    refused(set(Some("2")).await);
+    let form = crate::pages::page(&alice, "/settings").await.form("/settings");
+    assert_eq!(form.value("gravatar"), Some("1"));
+    let off = Server::start(Engine::Memory, &[]).await;
+    let bob = off.register("bob").await;
+    ok(bob.update_profile("", "bob@example.org", "").await);
+    let page = off.visitor().get("/@bob").await;
+    assert!(!String::from_utf8(page.body).unwrap().contains("gravatar.com/avatar"));
+}
