@@ -26,6 +26,8 @@ pub(super) enum ValueKind {
     Mailbox,
     /// Comma-separated addresses and networks.
     Networks,
+    /// Comma-separated names of hosts.
+    Hosts,
     /// One line of text.
     Line {
         /// The fewest characters.
@@ -72,6 +74,7 @@ impl ValueKind {
             Self::Relay => "host:port, or nothing".to_owned(),
             Self::Mailbox => "an e-mail address, like news@example.com or News <news@example.com>".to_owned(),
             Self::Networks => "comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8".to_owned(),
+            Self::Hosts => "comma-separated host names, like example.com, www.example.com".to_owned(),
             Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
             Self::Line { least, most } => format!("one line of {least} to {most} characters"),
             Self::Secret => format!("one line of at most {MOST_SECRET_CHARACTERS} characters"),
@@ -208,6 +211,21 @@ impl FromText for Vec<IpNet> {
                 .or_else(|| entry.parse::<IpAddr>().ok().map(|address| IpNet::from(address.to_canonical())))
         };
         text.split(',').map(network).collect()
+    }
+}
+
+/// The name of a host, in lower case and in ASCII.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostName(pub String);
+
+impl FromText for Vec<HostName> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        let name = |entry: &str| match url::Host::parse(entry.trim()).ok()? {
+            url::Host::Domain(name) => Some(HostName(name)),
+            // Addresses are always answered for.
+            url::Host::Ipv4(_) | url::Host::Ipv6(_) => None,
+        };
+        if text.trim().is_empty() { Some(Self::new()) } else { text.split(',').map(name).collect() }
     }
 }
 
