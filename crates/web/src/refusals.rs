@@ -3,6 +3,7 @@
 
 use crate::App;
 use crate::error::{RequestError, failure_response};
+use crate::limits::ADDRESS_BYTES;
 use crate::{cors, headers};
 use axum::body::to_bytes;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
@@ -18,6 +19,8 @@ const BEGINNING_BYTES: usize = 128;
 #[derive(Debug, Default)]
 pub struct HeadBeginning {
     bytes: Vec<u8>,
+    /// Bytes of the first line that have arrived.
+    line_bytes: usize,
     has_whole_line: bool,
 }
 
@@ -33,6 +36,7 @@ impl HeadBeginning {
         let bytes = bytes.get(skipped..).unwrap_or_default();
         let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         self.has_whole_line = line.len() < bytes.len();
+        self.line_bytes += line.len();
         let room = BEGINNING_BYTES.saturating_sub(self.bytes.len());
         self.bytes.extend(line.iter().take(room));
     }
@@ -76,8 +80,8 @@ impl BareAnswer<'_> {
     /// headers of every response.
     pub fn with_body(self, app: &App, head: &HeadBeginning) -> Vec<u8> {
         let failure = match self.failure {
-            // A head whose first line does not end is an address that does not end.
-            RequestError::HeadTooLarge if !head.has_whole_line => RequestError::AddressTooLong,
+            // The first line consists of little besides the address.
+            RequestError::HeadTooLarge if head.line_bytes > ADDRESS_BYTES => RequestError::AddressTooLong,
             failure => failure,
         };
         let address = head.path();
@@ -127,7 +131,7 @@ mod tests {
         ] {
             let head = head(chunks);
             assert_eq!(head.has_whole_line, has_whole_line, "{chunks:?}");
-            assert!(head.bytes.len() <= BEGINNING_BYTES);
+            assert!(head.bytes.len() <= BEGINNING_BYTES && head.line_bytes >= head.bytes.len());
             assert_eq!(head.path().path(), path, "{chunks:?}");
         }
     }
