@@ -12,10 +12,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::values::rules::Rules;
+use tidings_web::limits::{STREAMS_PER_ACCOUNT, STREAMS_PER_ADDRESS};
+use tidings_web::settings::TransportSettings;
 
 pub use self::settings::{Mail, Server, Site, Web};
-pub use self::values::{MailTls, Relay, Secret, StoreUrl};
+pub use self::values::{HostName, MailTls, Relay, Secret, StoreUrl};
 
 use self::settings::{REPLACED, Setting};
 use self::values::{FromText, ValueKind};
@@ -171,6 +174,21 @@ impl Config {
             trusted_proxies: self.web.trusted_proxies.clone(),
             gravatars: self.web.gravatars,
             request_timeout: Duration::from_secs(self.server.request_timeout_seconds),
+            transport: self.transport(),
+            // They become the settings rates.streams_per_account and _per_address.
+            streams_per_account: STREAMS_PER_ACCOUNT,
+            streams_per_address: STREAMS_PER_ADDRESS,
+        }
+    }
+
+    fn transport(&self) -> TransportSettings {
+        // Never saturates where addresses have 64 bits.
+        let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        TransportSettings {
+            hosts: self.server.hosts.iter().map(|HostName(name)| name.clone()).collect(),
+            connections_per_address: whole(self.server.connections_per_address),
+            answers_bytes: whole(self.server.answers_mebibytes.saturating_mul(MEBIBYTE)),
+            ..TransportSettings::default()
         }
     }
 

@@ -15,7 +15,9 @@ use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::sites;
 use tidings_keyspace::{EngineClock, without_password};
+use tidings_web::limits::{MAX_CONNECTIONS, RESERVED_FILES};
 use tidings_web::mail::SendMail;
+use tidings_web::panics;
 use tidings_web::{App, AppParts};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,11 +26,16 @@ use tokio::sync::watch;
 /// How long running requests may take to finish once the server is told to stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
+/// The limit of open files on most systems, if it cannot be found out.
+const COMMON_OPEN_FILES: usize = 1_024;
+
 /// Serves the site. Prints the address it listens on, as one line.
 ///
 /// # Errors
 /// When the store cannot be opened, or the address is not available.
 pub async fn run(config: Config) -> anyhow::Result<()> {
+    panics::watch();
+    let connections = raise_open_files();
     let store = open_store(&config).await?;
     let mailer = Mailer::from_config(&config.mail)?;
     if mailer.is_some() && config.mail.tls == Some(MailTls::None) {
@@ -53,13 +60,9 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
     tokio::spawn(finish_bans(site.clone()));
     tokio::spawn(fold_usernames(site.clone()));
     let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);
-    let app = AppParts {
-        site,
-        settings: config.web_settings(),
-        mailer,
-        clock: EngineClock::System,
-        live: Arc::default(),
-    };
+    let mut settings = config.web_settings();
+    settings.transport.connections = connections;
+    let app = AppParts { site, settings, mailer, clock: EngineClock::System, live: Arc::default() };
     serve_until(app.into(), listener, stop_signal()?).await;
     store.close().await;
     tracing::info!("stopped");
@@ -74,6 +77,27 @@ async fn raise_article_count(site: &Site) {
         Ok(true) => tracing::info!("raised the counter of articles to that of stories"),
         Err(error) => tracing::warn!(%error, "cannot raise the counter of articles"),
     }
+}
+
+/// Lets the process open as many files as it is allowed to. Returns how many connections
+/// there can be.
+fn raise_open_files() -> usize {
+    match rlimit::increase_nofile_limit(u64::MAX) {
+        Ok(files) => {
+            let connections = connections_within(usize::try_from(files).unwrap_or(usize::MAX));
+            tracing::info!(files, connections, "raised the limit of open files");
+            connections
+        }
+        Err(error) => {
+            tracing::warn!(%error, "cannot raise the limit of open files");
+            connections_within(COMMON_OPEN_FILES)
+        }
+    }
+}
+
+/// How many connections there can be with so many open files.
+fn connections_within(files: usize) -> usize {
+    files.saturating_sub(RESERVED_FILES).clamp(1, MAX_CONNECTIONS)
 }
 
 /// Finishes bans that an earlier process was interrupted in.
@@ -121,4 +145,22 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
             _ = terminate.recv() => {}
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_leave_some_files_for_the_rest() {
+        for (files, connections) in [
+            (0, 1),
+            (RESERVED_FILES + 1, 1),
+            (1_024, 1_024 - RESERVED_FILES),
+            (MAX_CONNECTIONS + RESERVED_FILES, MAX_CONNECTIONS),
+            (usize::MAX, MAX_CONNECTIONS),
+        ] {
+            assert_eq!(connections_within(files), connections, "{files}");
+        }
+    }
 }

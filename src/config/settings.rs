@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use lettre::message::Mailbox;
 use url::Url;
 
-use super::values::{MailTls, Relay, Secret, StoreUrl, ValueKind};
+use super::values::{HostName, MailTls, Relay, Secret, StoreUrl, ValueKind};
 use super::{Config, ConfigError, Layers};
 use tidings_domain::values::limits::{MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK};
 use tidings_domain::values::rules::{
@@ -106,6 +106,12 @@ settings! {
                 "How long the store may take before a request gets a 503.";
             request_timeout_seconds: u64 = "10", ValueKind::Whole { unit: " of seconds", least: 1, most: 600 },
                 "How long a request may take altogether.";
+            hosts: Vec<HostName> = "", ValueKind::Hosts,
+                "Comma-separated host names that the site answers for besides that of site.url.";
+            connections_per_address: u64 = "64", ValueKind::Whole { unit: "", least: 0, most: 1_000_000 },
+                "Connections of one address at the same time, except for trusted proxies; 0 = no limit.";
+            answers_mebibytes: u64 = "64", ValueKind::Whole { unit: " of mebibytes", least: 4, most: 65_536 },
+                "Memory for answers that are being sent; beyond it the slowest readers are dropped.";
             cache_mebibytes: u64 = "48", ValueKind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
                 "Memory for the cache of the embedded store.";
             site_cache_mebibytes: u64 = "86", ValueKind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },

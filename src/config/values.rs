@@ -29,6 +29,8 @@ pub(super) enum ValueKind {
     Mailbox,
     /// Comma-separated addresses and networks.
     Networks,
+    /// Comma-separated names of hosts.
+    Hosts,
     /// One line of text.
     Line {
         /// The fewest characters.
@@ -81,6 +83,7 @@ impl ValueKind {
             Self::Rate => {
                 "a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit".to_owned()
             }
+            Self::Hosts => "comma-separated host names, like example.com, www.example.com".to_owned(),
             Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
             Self::Line { least, most } => format!("one line of {least} to {most} characters"),
             Self::Secret => format!("one line of at most {MOST_SECRET_CHARACTERS} characters"),
@@ -254,6 +257,21 @@ impl FromText for Option<MailTls> {
             "none" => Some(Some(MailTls::None)),
             _ => None,
         }
+    }
+}
+
+/// The name of a host, in lower case and in ASCII.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostName(pub String);
+
+impl FromText for Vec<HostName> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        let name = |entry: &str| match url::Host::parse(entry.trim()).ok()? {
+            url::Host::Domain(name) => Some(HostName(name)),
+            // Addresses are always answered for.
+            url::Host::Ipv4(_) | url::Host::Ipv6(_) => None,
+        };
+        if text.trim().is_empty() { Some(Self::new()) } else { text.split(',').map(name).collect() }
     }
 }
 

@@ -20,7 +20,7 @@ fn values(answer: &HttpResponse, name: &str) -> Vec<String> {
 
 /// What every answer says.
 #[track_caller]
-fn check_protection(answer: &HttpResponse, what: &str) {
+pub fn check_protection(answer: &HttpResponse, what: &str) {
     let one = |name: &str| {
         assert_eq!(answer.headers.get_all(name).iter().count(), 1, "{what} {name}");
         answer.headers[name].to_str().unwrap()
@@ -44,6 +44,7 @@ fn check_protection(answer: &HttpResponse, what: &str) {
     assert_eq!(one("x-content-type-options"), "nosniff", "{what}");
     assert_eq!(one("x-frame-options"), "DENY", "{what}");
     assert_eq!(one("referrer-policy"), "strict-origin-when-cross-origin", "{what}");
+    assert_eq!(one("cross-origin-opener-policy"), "same-origin", "{what}");
     assert!(one("permissions-policy").contains("camera=()"), "{what}");
     assert!(!answer.headers.contains_key("server") && !answer.headers.contains_key("x-powered-by"), "{what}");
 }
@@ -158,4 +159,29 @@ async fn large_pages_are_compressed_if_the_client_accepts_it() {
     let head =
         alice.request(Method::HEAD, "/latest/0").header("accept-encoding", "gzip").send().await.unwrap();
     assert_eq!(head.status(), 200);
+}
+
+#[tokio::test]
+async fn https_is_for_a_year_where_the_site_has_it() {
+    for (url, expected) in
+        [("https://news.example.com", Some("max-age=31536000")), ("http://news.example.com", None)]
+    {
+        let server = Server::start(Engine::Memory, &[("site.url", url)]).await;
+        for path in ["/", "/nothing", "/api/getnews/top/0/1", "/favicon.ico"] {
+            let answer = server.visitor().get(path).await;
+            let https_only =
+                answer.headers.get("strict-transport-security").map(|value| value.to_str().unwrap());
+            assert_eq!(https_only, expected, "{url} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn pictures_come_from_gravatar_only_if_there_are_any() {
+    for (gravatars, sources) in [("true", "'self' https://www.gravatar.com"), ("false", "'self'")] {
+        let server = Server::start(Engine::Memory, &[("web.gravatars", gravatars)]).await;
+        let answer = server.visitor().get("/").await;
+        let policy = answer.headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains(&format!("; img-src {sources};")), "{policy}");
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::{Method, Response, StatusCode};
 
-use crate::client::Client;
+use crate::client::{Client, PASSWORD, ok};
 use crate::pages::{error_message, page};
 use crate::server::{Engine, Server, each_engine};
 
@@ -123,11 +123,11 @@ async fn without_a_session_there_is_no_stream() {
 }
 
 #[tokio::test]
-async fn a_user_has_few_streams_and_others_have_theirs() {
+async fn an_account_has_five_streams_and_others_have_theirs() {
     let server = Server::start(Engine::Memory, &[]).await;
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let mut open = Vec::new();
-    for _ in 0..8 {
+    for _ in 0..5 {
         open.push(Events::of_home(&alice).await);
     }
     let refused = alice.get("/home/events").await;
@@ -140,6 +140,69 @@ async fn a_user_has_few_streams_and_others_have_theirs() {
         assert!(tokio::time::Instant::now() < deadline, "a place is free again");
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn an_address_has_twenty_streams_and_zero_is_no_limit() {
+    let behind_a_proxy = ("web.trusted_proxies", "127.0.0.0/8");
+    let server = Server::start(Engine::Memory, &[behind_a_proxy]).await;
+    let members = server.members(5).await;
+    let mut open = Vec::new();
+    for number in 0..20 {
+        let client = members[number % 5].clone().forwarded_for("192.0.2.1");
+        open.push(Events::open(&client, "/home/events").await);
+    }
+    let other = server.member("other").await;
+    let refused = other.clone().forwarded_for("192.0.2.1").get("/home/events").await;
+    error_message(&refused, StatusCode::TOO_MANY_REQUESTS);
+    open.push(Events::open(&other.forwarded_for("192.0.2.2"), "/home/events").await);
+
+    let unlimited = Server::start_adjusted(&[], |settings| {
+        (settings.streams_per_account, settings.streams_per_address) = (0, 0);
+    })
+    .await;
+    let alice = unlimited.member("alice").await;
+    for _ in 0..30 {
+        open.push(Events::open(&alice, "/home/events").await);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_session() {
+    each_engine(&[], async |server| {
+        let bob = server.member("bob").await;
+        let mut of_bob = Events::of_home(&bob).await;
+        assert_eq!(of_bob.count().await, 0);
+        let ends: [(&str, &str, &[(&str, &str)]); 3] = [
+            ("leaver", "/api/logout", &[]),
+            ("changer", "/api/updateprofile", &[("about", ""), ("email", ""), ("password", "another horse")]),
+            ("quitter", "/settings/deactivate", &[("password", PASSWORD)]),
+        ];
+        for (name, path, fields) in ends {
+            let user = server.register(name).await;
+            let mut events = Events::of_home(&user).await;
+            assert_eq!(events.count().await, 0);
+            let answer = user.post(path, fields).await;
+            assert!(answer.status.is_success() || answer.status.is_redirection(), "{path} {answer:?}");
+            assert_eq!(events.next().await, None, "{path}");
+        }
+        // Those of others go on.
+        server.advance(1);
+        bob.tweet("Still here").await;
+        of_bob.until(1).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_its_session_ends_on_another_server() {
+    let server = Server::start(Engine::Redis, &[]).await;
+    let other = Server::beside(&server.redis.as_ref().unwrap().url(), &server).await;
+    let alice = server.member("alice").await;
+    let mut events = Events::of_home(&alice).await;
+    assert_eq!(events.count().await, 0);
+    ok(alice.at(other.address).api_post("/api/logout", &[]).await);
+    assert_eq!(events.next().await, None);
 }
 
 #[tokio::test]

@@ -56,4 +56,5 @@ mod timelines;
 mod timelines_pages;
 mod top;
 mod topics;
+mod transport;
 mod votes;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -316,18 +316,16 @@ impl Client {
     /// status and the body. For what no decent client would send.
     pub async fn send_raw(&self, request: &[u8]) -> HttpResponse {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
-        stream.write_all(request).await.unwrap();
+        // The site may refuse a request before it has come whole.
+        stream.write_all(request).await.ok();
         let mut received = Vec::new();
-        stream.read_to_end(&mut received).await.unwrap();
+        stream.read_to_end(&mut received).await.ok();
         let split = received.windows(4).position(|window| window == b"\r\n\r\n").expect("a head and a body");
         let head = String::from_utf8(received[..split].to_vec()).unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         let mut headers = HeaderMap::new();
-        if let Some(content_type) = head
-            .lines()
-            .find_map(|line| line.to_lowercase().strip_prefix("content-type: ").map(str::to_owned))
-        {
-            headers.insert(CONTENT_TYPE, content_type.parse().unwrap());
+        for (name, value) in head.lines().skip(1).filter_map(|line| line.split_once(": ")) {
+            headers.append(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
         }
         HttpResponse { status, headers, body: received[split + 4..].to_vec() }
     }

@@ -16,6 +16,7 @@ use tidings_domain::site::Site;
 use tidings_domain::values::text::Username;
 use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Query, Store, StoreOptions, Value};
 use tidings_web::mail::SendMail;
+use tidings_web::settings::Settings as WebSettings;
 use tidings_web::{App, AppParts};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -78,6 +79,17 @@ pub struct Server {
     _folder: Option<TempDir>,
 }
 
+/// What a server keeps for itself.
+#[derive(Default)]
+struct Kept {
+    redis: Option<RedisServer>,
+    folder: Option<TempDir>,
+}
+
+fn start_clock() -> Arc<AtomicU64> {
+    Arc::new(AtomicU64::new(START * 1_000))
+}
+
 /// Runs a test on the embedded engine and on Redis.
 pub async fn each_engine(settings: Settings<'_>, test: impl AsyncFn(Server)) {
     for engine in [Engine::Memory, Engine::Redis] {
@@ -99,11 +111,11 @@ impl Server {
     /// Starts a site on a fresh store.
     pub async fn start(engine: Engine, settings: Settings<'_>) -> Self {
         match engine {
-            Engine::Memory => Self::open("redb::memory:", settings, None, None).await,
+            Engine::Memory => Self::open("redb::memory:", settings, Kept::default()).await,
             Engine::File => {
                 let folder = tempfile::tempdir().unwrap();
                 let url = format!("redb:{}", folder.path().join("site.redb").display());
-                Self::open(&url, settings, None, Some(folder)).await
+                Self::open(&url, settings, Kept { folder: Some(folder), ..Kept::default() }).await
             }
             Engine::Redis => Self::on_redis(RedisServer::start(), settings).await,
         }
@@ -112,17 +124,16 @@ impl Server {
     /// Starts a site on the data of a Redis server.
     pub async fn on_redis(redis: RedisServer, settings: Settings<'_>) -> Self {
         let url = redis.url();
-        Self::open(&url, settings, Some(redis), None).await
+        Self::open(&url, settings, Kept { redis: Some(redis), ..Kept::default() }).await
     }
 
-    async fn open(
-        url: &str,
-        settings: Settings<'_>,
-        redis: Option<RedisServer>,
-        folder: Option<TempDir>,
-    ) -> Self {
-        let clock = Arc::new(AtomicU64::new(START * 1_000));
-        Self::open_at(clock, url, settings, redis, folder).await
+    /// Starts a site in memory, with settings that an operator cannot change.
+    pub async fn start_adjusted(settings: Settings<'_>, adjust: impl FnOnce(&mut WebSettings)) -> Self {
+        Self::open_at(start_clock(), "redb::memory:", settings, adjust, Kept::default()).await
+    }
+
+    async fn open(url: &str, settings: Settings<'_>, kept: Kept) -> Self {
+        Self::open_at(start_clock(), url, settings, |_| {}, kept).await
     }
 
     /// Starts another server on the same store, with the same clock.
@@ -132,15 +143,15 @@ impl Server {
 
     /// The same with settings.
     pub async fn beside_with(url: &str, other: &Self, settings: Settings<'_>) -> Self {
-        Self::open_at(other.clock.clone(), url, settings, None, None).await
+        Self::open_at(other.clock.clone(), url, settings, |_| {}, Kept::default()).await
     }
 
     async fn open_at(
         clock: Arc<AtomicU64>,
         url: &str,
         settings: Settings<'_>,
-        redis: Option<RedisServer>,
-        folder: Option<TempDir>,
+        adjust: impl FnOnce(&mut WebSettings),
+        kept: Kept,
     ) -> Self {
         let config = config(settings);
         let engine_clock = EngineClock::Manual(clock.clone());
@@ -152,6 +163,8 @@ impl Server {
         };
         let store = Store::open(url, &options).await.unwrap();
         let mailer = Mailer::from_config(&config.mail).unwrap();
+        let mut web_settings = config.web_settings();
+        adjust(&mut web_settings);
         let app = App::from(AppParts {
             site: Arc::new(
                 Site::new(store, config.rules.clone(), PasswordWorker::new(2, 1_000))
@@ -159,7 +172,7 @@ impl Server {
                     .with_cache_bytes(config.server.site_cache_mebibytes * MEBIBYTE),
             ),
             mailer: mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>),
-            settings: config.web_settings(),
+            settings: web_settings,
             clock: engine_clock,
             live: Arc::default(),
         });
@@ -170,6 +183,7 @@ impl Server {
             // The sender is dropped with the server; that is the signal.
             stopped.await.ok();
         }));
+        let Kept { redis, folder } = kept;
         Self { app, redis, clock, address, http: http_client(), _shutdown: shutdown, _folder: folder }
     }
 

@@ -65,6 +65,12 @@ impl Asset {
     }
 }
 
+/// Whether a path is that of a file, which is the same for everyone.
+#[must_use]
+pub fn is_file(path: &str) -> bool {
+    path.starts_with("/assets/") || matches!(path, "/robots.txt" | "/favicon.ico")
+}
+
 /// GET /assets/:file.
 pub async fn file(PathOf(file): PathOf<String>) -> Result<impl IntoResponse, RequestError> {
     let Assets { style, script, icon } = &*ASSETS;

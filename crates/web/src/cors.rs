@@ -4,7 +4,7 @@
 //! session cookie of a visitor.
 
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -34,8 +34,19 @@ pub async fn allow_any_origin(request: Request, next: Next) -> Response {
     } else {
         next.run(request).await
     };
-    for (name, value) in HEADERS {
-        response.headers_mut().insert(name, value);
-    }
+    add_headers(response.headers_mut());
     response
+}
+
+/// Adds the headers to the response for a path, if any origin may call it.
+pub fn open_path(path: &str, headers: &mut HeaderMap) {
+    if is_open(path) {
+        add_headers(headers);
+    }
+}
+
+fn add_headers(headers: &mut HeaderMap) {
+    for (name, value) in HEADERS {
+        headers.insert(name, value);
+    }
 }

@@ -12,7 +12,7 @@ use super::{pages, reputation};
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::FutureExt;
@@ -42,6 +42,14 @@ pub enum RequestError {
     Malformed(Malformed),
     /// The body is larger than anything the site accepts.
     TooLarge,
+    /// The address of the request is longer than any of the site.
+    AddressTooLong,
+    /// The head of the request is larger than the site accepts.
+    HeadTooLarge,
+    /// The head of the request is not HTTP.
+    UnreadableHead,
+    /// The request is for another host, or does not say for which.
+    WrongHost,
     /// Nothing is at this address.
     NotFound,
     /// The address does not accept this method.
@@ -131,7 +139,10 @@ impl RequestError {
                 Error::Store(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Field { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
+            Self::UnreadableHead | Self::WrongHost => StatusCode::BAD_REQUEST,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::AddressTooLong => StatusCode::URI_TOO_LONG,
+            Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::NotFound | Self::UnknownUsername => StatusCode::NOT_FOUND,
             Self::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -169,6 +180,12 @@ impl RequestError {
             Self::Field { name, expected } => format!("the field {name} is wrong: {expected}"),
             Self::Malformed(malformed) => malformed.to_string(),
             Self::TooLarge => "the request is too large".to_owned(),
+            Self::AddressTooLong => "the address is too long".to_owned(),
+            Self::HeadTooLarge => "the head of the request is too large".to_owned(),
+            Self::UnreadableHead => "the head of the request is not valid HTTP".to_owned(),
+            Self::WrongHost => "this site is not served under the host name of the request. \
+                 Its operator can add names with the setting server.hosts"
+                .to_owned(),
             Self::UnknownUsername => Refusal::NoSuchUser.to_string(),
             Self::TooManyStreams => "you have too many home pages open. Close one and try again".to_owned(),
             Self::NotFound => "nothing is at this address".to_owned(),
@@ -280,8 +297,13 @@ impl IntoResponse for RequestError {
 
 /// Middleware that turns failures into pages or JSON: those of handlers, panics and
 /// timeouts.
-pub async fn error_responses(State(app): State<App>, request: Request, next: Next) -> Response {
+///
+/// A request that was refused before it got here carries its failure as an extension.
+pub async fn error_responses(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let (method, address) = (request.method().clone(), request.uri().clone());
+    if let Some(failure) = request.extensions_mut().remove::<RequestError>() {
+        return failure_response(&app, &method, &address, &failure);
+    }
     let limit = app.settings.request_timeout;
     let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
     let failure = match tokio::time::timeout(limit, handled).await {
@@ -292,16 +314,21 @@ pub async fn error_responses(State(app): State<App>, request: Request, next: Nex
         Ok(Err(_)) => RequestError::Panic,
         Err(_) => RequestError::Timeout,
     };
+    failure_response(&app, &method, &address, &failure)
+}
+
+/// The response to a failed request, and its line in the log.
+pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &RequestError) -> Response {
     let path = address.path();
     let format_of_path = ErrorFormat::of(path);
     if matches!(failure, RequestError::LoginRequired) && format_of_path == ErrorFormat::Page {
         let wanted = address.path_and_query().map_or(path, PathAndQuery::as_str);
-        let back = if method == Method::GET { wanted } else { "/" };
+        let back = if *method == Method::GET { wanted } else { "/" };
         return Redirect::to(&pages::login_address(back)).into_response();
     }
     let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
     let request_id = internal.then(request_id);
-    failure.log(app.now(), &method, loggable(path), request_id.as_deref());
+    failure.log(app.now(), method, loggable(path), request_id.as_deref());
     let mut message = failure.message();
     if let Some(request_id) = &request_id {
         message = sentence(&format!("{INTERNAL} (request {request_id})"));
@@ -315,8 +342,8 @@ pub async fn error_responses(State(app): State<App>, request: Request, next: Nex
             let body = ErrorResponse { status: ErrorStatus::Err, error: message };
             (failure.api_status(), Json(body)).into_response()
         }
-        ErrorFormat::Documented => reputation::documented_failure(&failure, &message),
-        ErrorFormat::Deployed => reputation::deployed_failure(&failure, &message),
+        ErrorFormat::Documented => reputation::documented_failure(failure, &message),
+        ErrorFormat::Deployed => reputation::deployed_failure(failure, &message),
     };
     if let Some(seconds) = failure.retry_after() {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());

@@ -5,15 +5,51 @@
 use std::time::Duration;
 use tidings_domain::cache::MEBIBYTE;
 
-/// Connections at the same time. More connections wait to be accepted, so that the process
-/// does not run out of file descriptors.
+/// Connections at the same time, if the process may open as many files.
 pub const MAX_CONNECTIONS: usize = 10_000;
-/// How long a client may take to send the head of a request. An idle connection is closed
-/// after the same time.
-pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a client may take to accept more bytes of a response, so that clients that stop
-/// reading do not hold connections.
-pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Connections of one address at the same time, unless it is set.
+pub const CONNECTIONS_PER_ADDRESS: usize = 64;
+/// Open files that are not connections: the store, logs, connections to Redis and to the mail
+/// server, and connections that are being closed.
+pub const RESERVED_FILES: usize = 128;
+/// Sources whose last refused connection is remembered, so that it is not logged again.
+pub const LOGGED_SOURCES: usize = 1_024;
+/// How often refused connections of one source are logged.
+pub const REFUSAL_LOG_INTERVAL: Duration = Duration::from_secs(60);
+
+/// How long a connection may stay open without a request.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the head of a request may take, from its first byte.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes in the head of a request, with its address.
+pub const HEAD_BYTES: usize = 32 * 1024;
+/// Bytes in the address of a request: an address that a form may redirect to, each byte
+/// percent-encoded, and some room.
+pub const ADDRESS_BYTES: usize = 3 * LOCAL_PATH_BYTES + 512;
+/// Bytes that the system buffers for each direction of a connection. Linux counts its own
+/// overhead in addition.
+pub const SOCKET_BUFFER_BYTES: usize = 32 * 1024;
+/// The time in which a client must take [`SEND_LEAST_BYTES`] of an answer that waits for it.
+pub const SEND_WINDOW: Duration = Duration::from_secs(10);
+/// Bytes of an answer that a client must take in each [`SEND_WINDOW`].
+pub const SEND_LEAST_BYTES: usize = 10_000;
+/// How long a refused client may go on sending what nobody reads. If the connection was
+/// closed at once, the client might not get the response.
+pub const LINGER_TIMEOUT: Duration = Duration::from_secs(1);
+/// Bytes that such a client may send meanwhile.
+pub const LINGER_BYTES: usize = 1024 * 1024;
+
+/// Bytes of all answers under way, unless it is set.
+pub const ANSWERS_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes of an answer that counts in the memory of all answers under way. A smaller one is
+/// part of what each connection may need.
+pub const COUNTED_ANSWER_BYTES: usize = 4 * 1024;
+/// Bytes of the smallest body that is compressed. Smaller ones would hardly get smaller.
+pub const LEAST_COMPRESSED_BYTES: usize = 32;
+/// Bytes of the largest body that the thread of a request compresses itself. It takes less
+/// than a millisecond.
+pub const COMPRESSED_AT_ONCE_BYTES: usize = 64 * 1024;
+
 /// How long a response waits for a long action (a ban, the move of a topic, a recomputation),
 /// which then continues in the background.
 pub const LONG_ACTION_WAIT: Duration = Duration::from_secs(5);
@@ -30,11 +66,6 @@ pub const LOCAL_PATH_BYTES: usize = 8_192;
 /// The highest start of a page in a list: more than any list has entries.
 pub const MAX_START: u64 = 1_000_000_000;
 
-/// Bytes in the body of a cached response, so that a few large ones do not fill the cache.
-pub const CACHED_RESPONSE_BYTES: usize = 1024 * 1024;
-/// Bytes in the `Accept-Encoding` of a request whose response may be cached. It is part of
-/// the key, and no browser sends a longer one.
-pub const CACHED_ENCODING_BYTES: usize = 64;
 /// Bytes of whole responses in the cache.
 pub const RESPONSE_CACHE_BYTES: u64 = 12 * MEBIBYTE;
 /// Bytes of the markup of listed stories in the cache.
@@ -44,14 +75,21 @@ pub const COMMENT_CACHE_BYTES: u64 = 11 * MEBIBYTE;
 /// Bytes of the markup of tweets in the cache.
 pub const TWEET_CACHE_BYTES: u64 = 18 * MEBIBYTE;
 
-/// Streams of new tweets that a user can have open: one for each open home page.
-pub const STREAMS_PER_USER: usize = 8;
+/// Streams of new tweets that an account can have open: one for each open home page.
+pub const STREAMS_PER_ACCOUNT: usize = 5;
+/// Streams of new tweets that an address can have open.
+pub const STREAMS_PER_ADDRESS: usize = 20;
 /// Messages in the queue of a stream. A stream that falls further behind is closed, and the
 /// browser opens a new one.
 pub const STREAM_QUEUE: usize = 64;
 /// How often an idle stream sends a comment line, so that proxies keep the stream open and
 /// closed connections are noticed.
 pub const STREAM_KEEP_ALIVE: Duration = Duration::from_secs(25);
+/// How often a stream looks whether its session has ended. The look costs no round, unless
+/// the session is no longer cached.
+pub const SESSION_LOOK: Duration = Duration::from_secs(1);
+/// The same on a store that servers share, where each look costs a round.
+pub const SHARED_SESSION_LOOK: Duration = Duration::from_secs(5);
 /// How long a stream stays open. The browser then opens a new one, which checks the session
 /// again.
 pub const STREAM_LIFETIME: Duration = Duration::from_secs(10 * 60);

@@ -2,19 +2,23 @@
 //!
 //! Each process has one [`Hub`]. While at least one stream is open, the hub subscribes to
 //! new tweets, looks up once per tweet which of the connected users follow its author, and
-//! sends it to their streams. An idle stream costs only an entry in a map.
+//! sends it to their streams. An idle stream costs an entry in a map, and now and then a look
+//! whether its session has ended: then the stream ends too.
 
 use super::App;
+use super::cookies;
 use super::error::RequestError;
 use super::form::Form;
 use super::paging::SinceQuery;
-use crate::limits::{STREAM_KEEP_ALIVE, STREAM_LIFETIME, STREAM_QUEUE, STREAMS_PER_USER};
+use super::viewer::ClientAddress;
+use crate::limits::{SESSION_LOOK, SHARED_SESSION_LOOK, STREAM_KEEP_ALIVE, STREAM_LIFETIME, STREAM_QUEUE};
 use axum::extract::State;
-use axum::http::{HeaderName, StatusCode};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::site::Site;
@@ -22,10 +26,10 @@ use tidings_domain::timelines::live::{self, NewTweet};
 use tidings_domain::values::cursor::Cursor;
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::MAX_PAGE;
-use tidings_keyspace::{Notice, Subscription};
+use tidings_keyspace::{Notice, Query, Subscription};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout_at};
 
 /// Tells nginx not to buffer the response.
 const UNBUFFERED: (HeaderName, &str) = (HeaderName::from_static("x-accel-buffering"), "no");
@@ -49,6 +53,8 @@ pub struct Hub {
 struct Streams {
     /// The senders of each user's streams, with the number of the stream.
     open: HashMap<UserId, Vec<(u64, Sender<StreamMessage>)>>,
+    /// The number of streams of each address.
+    by_address: HashMap<IpAddr, usize>,
     next_number: u64,
     /// The task that receives new tweets; present while a stream is open.
     listener: Option<AbortHandle>,
@@ -62,33 +68,50 @@ impl Hub {
     }
 
     /// Opens a stream. The first stream starts the task that receives new tweets.
-    fn open(self: &Arc<Self>, site: &Arc<Site>, reader: UserId) -> Result<StreamGuard, RequestError> {
+    fn open(
+        self: &Arc<Self>,
+        app: &App,
+        reader: UserId,
+        address: IpAddr,
+    ) -> Result<StreamGuard, RequestError> {
         let mut state = self.streams();
         let streams = &mut *state;
         let (sender, messages) = channel(STREAM_QUEUE);
         let number = streams.next_number;
         // After `close`, the sender is dropped here, which ends the stream.
         if !streams.is_closed {
-            let of_reader = streams.open.entry(reader).or_default();
-            if of_reader.len() >= STREAMS_PER_USER {
+            let is_full = |count: usize, limit: usize| limit != 0 && count >= limit;
+            let of_reader = streams.open.get(&reader).map_or(0, Vec::len);
+            let of_address = streams.by_address.get(&address).copied().unwrap_or(0);
+            if is_full(of_reader, app.settings.streams_per_account)
+                || is_full(of_address, app.settings.streams_per_address)
+            {
                 return Err(RequestError::TooManyStreams);
             }
-            of_reader.push((number, sender));
+            streams.open.entry(reader).or_default().push((number, sender));
             streams.next_number += 1;
             streams.listener.get_or_insert_with(|| {
-                let subscription = site.store.subscribe(live::CHANNEL);
-                tokio::spawn(listen(self.clone(), site.clone(), subscription)).abort_handle()
+                let subscription = app.site.store.subscribe(live::CHANNEL);
+                tokio::spawn(listen(self.clone(), app.site.clone(), subscription)).abort_handle()
             });
         }
-        Ok(StreamGuard { hub: self.clone(), reader, number, messages })
+        // The guard takes it away again, in any case.
+        *streams.by_address.entry(address).or_default() += 1;
+        Ok(StreamGuard { hub: self.clone(), reader, address, number, messages })
     }
 
-    fn remove(&self, reader: UserId, number: u64) {
+    fn remove(&self, guard: &StreamGuard) {
         let mut streams = self.streams();
-        if let Some(of_reader) = streams.open.get_mut(&reader) {
-            of_reader.retain(|(known, _)| *known != number);
+        if let Some(of_reader) = streams.open.get_mut(&guard.reader) {
+            of_reader.retain(|(known, _)| *known != guard.number);
             if of_reader.is_empty() {
-                streams.open.remove(&reader);
+                streams.open.remove(&guard.reader);
+            }
+        }
+        if let Some(of_address) = streams.by_address.get_mut(&guard.address) {
+            *of_address -= 1;
+            if *of_address == 0 {
+                streams.by_address.remove(&guard.address);
             }
         }
         if streams.open.is_empty()
@@ -154,19 +177,58 @@ async fn listen(hub: Arc<Hub>, site: Arc<Site>, mut subscription: Subscription) 
 struct StreamGuard {
     hub: Arc<Hub>,
     reader: UserId,
+    address: IpAddr,
     number: u64,
     messages: Receiver<StreamMessage>,
 }
 
 impl Drop for StreamGuard {
     fn drop(&mut self) {
-        self.hub.remove(self.reader, self.number);
+        self.hub.remove(self);
+    }
+}
+
+/// The session that a stream belongs to.
+struct StreamSession {
+    app: App,
+    reader: UserId,
+    token: String,
+    looks: Interval,
+}
+
+impl StreamSession {
+    fn new(app: App, reader: UserId, token: String) -> Self {
+        let every = if app.site.store.is_shared() { SHARED_SESSION_LOOK } else { SESSION_LOOK };
+        let mut looks = interval_at(Instant::now() + every, every);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { app, reader, token, looks }
+    }
+
+    /// Waits until the session has ended.
+    async fn ended(&mut self) {
+        loop {
+            self.looks.tick().await;
+            if !self.is_open().await {
+                return;
+            }
+        }
+    }
+
+    /// Whether the token still belongs to the reader. If the store is unavailable, this is
+    /// not known, and the stream goes on. Rounds: 1 on a store that servers share; elsewhere
+    /// none, unless the session is no longer cached.
+    async fn is_open(&self) -> bool {
+        let mut visit = Visit::new(self.app.site.clone(), self.app.now(), Some(&self.token));
+        if visit.viewer_id().is_none() && visit.run(Query::new()).await.is_err() {
+            return true;
+        }
+        visit.viewer_id() == Some(self.reader)
     }
 }
 
 /// One stream: how many tweets are newer than the newest on the page.
 struct Counter {
-    app: App,
+    session: StreamSession,
     guard: StreamGuard,
     /// The newest tweet on the page.
     since: Cursor,
@@ -185,7 +247,10 @@ impl Counter {
             self.recount().await?;
         }
         while self.count == shown {
-            let message = timeout_at(self.ends, self.guard.messages.recv()).await.ok()??;
+            let message = tokio::select! {
+                message = timeout_at(self.ends, self.guard.messages.recv()) => message.ok()??,
+                () = self.session.ended() => return None,
+            };
             let mut is_certain = self.add(message);
             // Messages that are already in the queue become one event.
             while let Ok(message) = self.guard.messages.try_recv() {
@@ -195,7 +260,8 @@ impl Counter {
                 self.recount().await?;
             }
         }
-        self.count
+        // What arrived after the end of the session is not for this stream.
+        if self.session.is_open().await { self.count } else { None }
     }
 
     /// Counts a message; `false` if the tweets must be counted in the store.
@@ -214,8 +280,8 @@ impl Counter {
     }
 
     async fn recount(&mut self) -> Option<()> {
-        self.counted_at = self.app.moment().as_score();
-        match live::count_newer(&self.app.site, self.guard.reader, self.since).await {
+        self.counted_at = self.session.app.moment().as_score();
+        match live::count_newer(&self.session.app.site, self.guard.reader, self.since).await {
             Ok(count) => {
                 self.count = Some(count);
                 Some(())
@@ -236,15 +302,19 @@ impl Counter {
 pub async fn events(
     State(app): State<App>,
     mut visit: Visit,
+    ClientAddress(address): ClientAddress,
+    headers: HeaderMap,
     Form(query): Form<SinceQuery>,
 ) -> Result<Response, RequestError> {
     let since = query.since.unwrap_or(Cursor { score: 0.0, id: 0 });
-    let Some(reader) = visit.viewer().await?.map(|viewer| viewer.id) else {
+    let reader = visit.viewer().await?.map(|viewer| viewer.id);
+    let (Some(reader), Some(token)) = (reader, cookies::session_token(&headers)) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let guard = app.live.open(&app.site, reader)?;
+    let guard = app.live.open(&app, reader, address)?;
     let ends = Instant::now() + STREAM_LIFETIME;
-    let counter = Counter { app, guard, since, count: None, counted_at: 0.0, ends };
+    let session = StreamSession::new(app, reader, token);
+    let counter = Counter { session, guard, since, count: None, counted_at: 0.0, ends };
     let events = futures_util::stream::unfold(counter, async |mut counter| {
         let count = counter.next().await?;
         Some((Ok::<_, Infallible>(Event::default().event("new").data(count.to_string())), counter))

@@ -110,8 +110,9 @@ impl RefusedForm {
 #[allow(clippy::unwrap_used)]
 pub(super) mod test_support {
     use super::layout::Frame;
+    use crate::limits::{STREAMS_PER_ACCOUNT, STREAMS_PER_ADDRESS};
     use crate::local_path::LocalPath;
-    use crate::settings::{Settings, SiteSettings};
+    use crate::settings::{Settings, SiteSettings, TransportSettings};
     use std::time::Duration;
     use tidings_domain::accounts::users::User;
     use tidings_domain::cache::Caches;
@@ -136,6 +137,9 @@ pub(super) mod test_support {
             trusted_proxies: Vec::new(),
             gravatars: true,
             request_timeout: Duration::from_secs(10),
+            transport: TransportSettings::default(),
+            streams_per_account: STREAMS_PER_ACCOUNT,
+            streams_per_address: STREAMS_PER_ADDRESS,
         }
     }
 

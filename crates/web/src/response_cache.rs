@@ -3,12 +3,18 @@
 //! An entry is valid within the second it was made in, because pages show ages, and until
 //! anything it was made from is written. So a cached response is byte for byte what the
 //! handler would return, with one exception: writes of another server to a shared store
-//! become visible in the next second. Requests with a session bypass the cache.
+//! become visible in the next second. Requests with a session bypass the cache, except those
+//! for files.
+//!
+//! A response is made and compressed once, also for those who ask while it is being made.
 
+use super::answer::{Answer, AnswerBody};
+use super::compression::{Compressor, Encoding};
+use super::error::RequestError;
 use super::headers::{PRIVATE, PUBLIC};
-use super::limits::{CACHED_ENCODING_BYTES, CACHED_RESPONSE_BYTES, RESPONSE_CACHE_BYTES};
-use super::{App, cookies};
-use axum::body::{Body, Bytes, to_bytes};
+use super::limits::RESPONSE_CACHE_BYTES;
+use super::{App, assets, cookies};
+use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use quick_cache::Equivalent;
@@ -40,14 +46,14 @@ tidings_domain::cache_kind! {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct ResponseKey {
     address: String,
-    encoding: String,
+    encoding: Encoding,
 }
 
 /// A [`ResponseKey`] that borrows from the request.
 #[derive(Hash)]
 struct RequestKey<'a> {
     address: &'a str,
-    encoding: &'a str,
+    encoding: Encoding,
 }
 
 impl Equivalent<ResponseKey> for RequestKey<'_> {
@@ -58,22 +64,19 @@ impl Equivalent<ResponseKey> for RequestKey<'_> {
 
 impl<'a> RequestKey<'a> {
     /// The key of a request, or `None` if its response must not come from the cache.
-    fn of<B>(request: &'a Request<B>) -> Option<Self> {
-        let headers = request.headers();
+    fn of<B>(request: &'a Request<B>, encoding: Encoding) -> Option<Self> {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        if !is_read || cookies::session_token(headers).is_some() {
-            return None;
-        }
-        let mut encodings = headers.get_all(header::ACCEPT_ENCODING).iter();
-        let encoding = encodings.next().map_or(Some(""), |value| value.to_str().ok())?;
-        if encodings.next().is_some() || encoding.len() > CACHED_ENCODING_BYTES {
+        let is_refused = request.extensions().get::<RequestError>().is_some();
+        let is_file = assets::is_file(request.uri().path());
+        let is_personal = !is_file && cookies::session_token(request.headers()).is_some();
+        if !is_read || is_refused || is_personal {
             return None;
         }
         Some(Self { address: request.uri().path_and_query()?.as_str(), encoding })
     }
 
     fn to_key(&self) -> ResponseKey {
-        ResponseKey { address: self.address.to_owned(), encoding: self.encoding.to_owned() }
+        ResponseKey { address: self.address.to_owned(), encoding: self.encoding }
     }
 }
 
@@ -84,19 +87,23 @@ struct CachedResponse {
 }
 
 impl CachedResponse {
-    /// The response to a request with these headers: 304 if the client has this version.
-    fn respond(&self, request_headers: &HeaderMap) -> Response {
+    /// The answer to a request with these headers: 304 if the client has this version.
+    fn answer(&self, request_headers: &HeaderMap) -> Answer {
         let mut headers = self.headers.clone();
         if has_current_version(request_headers, self.headers.get(header::ETAG)) {
             for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
                 headers.remove(name);
             }
-            return (StatusCode::NOT_MODIFIED, headers).into_response();
+            return answer(StatusCode::NOT_MODIFIED, headers, Bytes::new());
         }
-        let mut response = Response::new(Body::from(self.body.clone()));
-        *response.headers_mut() = headers;
-        response
+        answer(StatusCode::OK, headers, self.body.clone())
     }
+}
+
+fn answer(status: StatusCode, headers: HeaderMap, body: Bytes) -> Answer {
+    let (mut head, _) = status.into_response().into_parts();
+    head.headers = headers;
+    Answer { head, body: AnswerBody::Whole(body) }
 }
 
 /// Whether a response is the same for all visitors. One that sets a cookie never is, even
@@ -117,55 +124,48 @@ pub fn has_current_version(request_headers: &HeaderMap, tag: Option<&HeaderValue
     known.flat_map(|value| value.split(',')).any(|known| known.trim() == "*" || opaque(known) == opaque(tag))
 }
 
-/// Responds from the cache, or with `handle`. Of concurrent requests for the same response,
-/// one calls `handle` and the others wait for its result.
-pub async fn respond_cached<B, F: Future<Output = Response>>(
+/// Answers from the cache, or with `handle`. Of concurrent requests for the same response,
+/// one calls `handle` and compresses what it returns, and the others wait for the result.
+pub async fn answer_cached<B, F: Future<Output = Response>>(
     app: &App,
-    mut request: Request<B>,
+    compressor: &Compressor,
+    request: Request<B>,
     handle: impl FnOnce(Request<B>) -> F,
-) -> Response {
-    let Some(request_key) = RequestKey::of(&request) else {
-        return handle(request).await;
+) -> Answer {
+    let encoding = Encoding::of(request.headers());
+    let Some(request_key) = RequestKey::of(&request, encoding) else {
+        return compressor.compress(Answer::from_response(handle(request).await).await, encoding).await;
     };
     // `is_current` skips the check for writes of other servers. They become visible when the
     // second of the entry ends.
     let view = View { store: &app.site.store, now: app.now(), is_current: true };
     let cache = app.site.caches.of::<CachedResponses>();
     if let Some(cached) = cache.get(view, &request_key) {
-        return cached.respond(request.headers());
+        return cached.answer(request.headers());
     }
     let key = request_key.to_key();
     let flight = match cache.claim(view, &key) {
-        Lookup::Hit(cached) => return cached.respond(request.headers()),
+        Lookup::Hit(cached) => return cached.answer(request.headers()),
         Lookup::Make(flight) => flight,
         Lookup::Wait(waiting) => match waiting.value(view).await {
-            Some(cached) => return cached.respond(request.headers()),
+            Some(cached) => return cached.answer(request.headers()),
             None => cache.make_too(&key),
         },
     };
     let request_headers = request.headers().clone();
-    // For HEAD, hyper sends only the head of the response.
-    *request.method_mut() = Method::GET;
     let (response, reads) = app.site.store.record_reads(handle(request)).await;
-    if !is_cacheable(&response) {
-        return response;
+    let is_cacheable = is_cacheable(&response);
+    let made = compressor.compress(Answer::from_response(response).await, encoding).await;
+    let Answer { head, body: AnswerBody::Whole(body) } = made else { return made };
+    if !is_cacheable {
+        return Answer { head, body: AnswerBody::Whole(body) };
     }
-    let (head, body) = response.into_parts();
-    let Ok(body) = to_bytes(body, usize::MAX).await else {
-        // Cannot happen: bodies are in memory, or compressed from there.
-        tracing::error!(address = key.address, "cannot read the body of a response");
-        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
-    };
-    // A copy has no spare capacity.
-    let body = Bytes::copy_from_slice(&body);
-    let headers = shared_headers(head.headers, &body);
-    let response = CachedResponse { headers, body };
-    if response.body.len() > CACHED_RESPONSE_BYTES {
-        return response.respond(&request_headers);
-    }
+    // A compressed body has no spare capacity; a plain one may have.
+    let body = if encoding == Encoding::Identity { Bytes::copy_from_slice(&body) } else { body };
+    let response = CachedResponse { headers: shared_headers(head.headers, &body), body };
     let response: Shared<CachedResponse> =
         flight.finish(view, Tracked::recorded(response, &reads), Some(view.now));
-    response.respond(&request_headers)
+    response.answer(&request_headers)
 }
 
 /// The headers of a shared response: caches on the way may store it too, and revalidate it
@@ -190,47 +190,81 @@ fn shared_headers(mut headers: HeaderMap, body: &[u8]) -> HeaderMap {
 mod tests {
     use super::*;
     use crate::AppParts;
+    use crate::answer_memory::AnswerMemory;
     use crate::pages::test_support::settings;
     use std::sync::Arc;
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::site::Site;
     use tidings_domain::values::rules::Rules;
     use tidings_keyspace::{EngineClock, Query, Store};
 
-    /// How often two equal requests call the handler.
-    async fn handler_calls(length: usize, encoding: &str) -> usize {
+    async fn app() -> App {
         let store = Store::in_memory().await.unwrap();
         let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
         let clock = EngineClock::Manual(Arc::new(AtomicU64::new(1_000_000)));
-        let parts = AppParts { site, settings: settings(), mailer: None, clock, live: Arc::default() };
-        let app = App::from(parts);
-        let mut calls = 0;
-        for _ in 0..2 {
+        AppParts { site, settings: settings(), mailer: None, clock, live: Arc::default() }.into()
+    }
+
+    /// Sends requests with these values of `Accept-Encoding` at the same time, and again one
+    /// after the other. Returns how often the handler was called and a body was compressed.
+    async fn work_for(encodings: &[&str], length: usize) -> (usize, u64) {
+        let app = app().await;
+        let compressor = Compressor::new(AnswerMemory::new(usize::MAX));
+        let calls = AtomicUsize::new(0);
+        let request = async |encoding: &str| {
             let request = Request::builder().uri("/").header(header::ACCEPT_ENCODING, encoding);
-            let response = respond_cached(&app, request.body(()).unwrap(), async |_| {
-                calls += 1;
+            let answer = answer_cached(&app, &compressor, request.body(()).unwrap(), async |_| {
+                calls.fetch_add(1, Ordering::Relaxed);
                 let mut query = Query::new();
                 query.string("read");
                 app.site.store.query(query).await.unwrap();
+                // The others arrive meanwhile.
+                tokio::task::yield_now().await;
                 mark_shared("a".repeat(length).into_response()).await
             })
             .await;
-            assert_eq!(to_bytes(response.into_body(), usize::MAX).await.unwrap().len(), length);
+            assert!(answer.head.headers.contains_key(header::ETAG));
+            answer.head.headers[header::CONTENT_LENGTH].clone()
+        };
+        let first = futures_util::future::join_all(encodings.iter().map(|encoding| request(encoding))).await;
+        for (encoding, length) in encodings.iter().zip(first) {
+            assert_eq!(request(encoding).await, length);
         }
-        calls
+        (calls.into_inner(), compressor.runs())
     }
 
     #[tokio::test]
-    async fn responses_are_cached_up_to_a_mebibyte() {
-        assert_eq!(handler_calls(0, "gzip").await, 1);
-        assert_eq!(handler_calls(CACHED_RESPONSE_BYTES, "gzip").await, 1);
-        assert_eq!(handler_calls(CACHED_RESPONSE_BYTES + 1, "gzip").await, 2);
+    async fn a_response_of_any_size_is_made_and_compressed_once_for_concurrent_readers() {
+        for length in [1_000, 1024 * 1024, 2 * 1024 * 1024] {
+            assert_eq!(work_for(&["br"; 20], length).await, (1, 1), "{length}");
+            assert_eq!(work_for(&["gzip"; 20], length).await, (1, 1), "{length}");
+            assert_eq!(work_for(&["identity"; 20], length).await, (1, 0), "{length}");
+        }
     }
 
     #[tokio::test]
-    async fn a_request_with_a_long_accept_encoding_bypasses_the_cache() {
-        assert_eq!(handler_calls(10, &"a".repeat(CACHED_ENCODING_BYTES)).await, 1);
-        assert_eq!(handler_calls(10, &"a".repeat(CACHED_ENCODING_BYTES + 1)).await, 2);
+    async fn odd_encodings_do_not_make_further_entries() {
+        let encodings = ["br", "br, gzip", "br;q=0.9", "x-odd, br", " br ,", "gzip;q=0.1,br;q=0.2", "*"];
+        assert_eq!(work_for(&encodings, 1_000).await, (1, 1));
+    }
+
+    #[tokio::test]
+    async fn answers_to_people_with_a_session_are_made_and_compressed_for_each() {
+        let app = app().await;
+        let compressor = Compressor::new(AnswerMemory::new(usize::MAX));
+        let mut calls = 0;
+        for _ in 0..2 {
+            let request = Request::builder().uri("/").header(header::ACCEPT_ENCODING, "gzip");
+            let request = request.header(header::COOKIE, format!("auth={}", "0".repeat(40)));
+            let answer = answer_cached(&app, &compressor, request.body(()).unwrap(), async |_| {
+                calls += 1;
+                mark_shared("a".repeat(1_000).into_response()).await
+            })
+            .await;
+            assert_eq!(answer.head.headers[header::CONTENT_ENCODING], "gzip");
+            assert!(!answer.head.headers.contains_key(header::ETAG));
+        }
+        assert_eq!((calls, compressor.runs()), (2, 2));
     }
 }

@@ -5,24 +5,21 @@ use super::limits::BODY_BYTES;
 use super::{App, api, assets, feeds, headers, live, openapi, pages, reputation, response_cache};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::{from_fn, from_fn_with_state, map_response};
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::{get, post};
-use tower_http::compression::CompressionLayer;
 
 /// The whole site as a service.
 pub fn router(app: App) -> Router {
     Router::new()
         .merge(shared_routes())
         .merge(page_routes())
-        .merge(file_routes())
         .merge(api_routes())
         .merge(reputation_routes())
         .fallback(async || RequestError::NotFound)
         .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
         .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(from_fn_with_state(app.clone(), error::error_responses))
-        .layer(CompressionLayer::new())
-        .layer(from_fn(headers::set_headers))
+        .layer(from_fn_with_state(app.clone(), headers::set_headers))
         .with_state(app)
 }
 
@@ -33,6 +30,7 @@ fn shared_routes() -> Router<App> {
         .merge(shared_pages())
         .merge(shared_feeds())
         .merge(shared_calls())
+        .merge(file_routes())
         .route_layer(map_response(response_cache::mark_shared))
 }
 

@@ -1,26 +1,35 @@
-//! Accepts connections, limits their number and times, and shuts down gracefully.
+//! Accepts connections, answers their requests, and shuts down gracefully.
+//!
+//! What a client may cost is bounded here: see [`crate::connections`] for the number of
+//! connections, [`crate::client_stream`] for their times, [`crate::answer_memory`] for the
+//! memory of answers.
 
-use super::response_cache::respond_cached;
+use super::answer_memory::AnswerMemory;
+use super::client_stream::ClientStream;
+use super::compression::Compressor;
+use super::connections::{Connection, ConnectionLimits, Connections, Place};
+use super::error::RequestError;
+use super::host::HostRule;
+use super::response_cache::answer_cached;
 use super::{App, router};
-use crate::limits::{HEAD_TIMEOUT, MAX_CONNECTIONS, WRITE_TIMEOUT};
+use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT, SOCKET_BUFFER_BYTES};
 use axum::Router;
 use axum::extract::ConnectInfo;
-use axum::http::Request;
+use axum::http::{Method, Request, StatusCode};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use socket2::SockRef;
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tidings_domain::background;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio_io_timeout::TimeoutStream;
 use tower_service::Service;
 
 /// How long to wait when no connection can be accepted, as when the process
@@ -31,51 +40,68 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 /// requests. Runs the background jobs of the site meanwhile.
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) {
     let background = tokio::spawn(background::run(app.site.clone(), app.clock.clone()));
-    let live = app.live.clone();
-    let router = router::router(app.clone());
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let server = Arc::new(Server::new(app));
     let graceful = GracefulShutdown::new();
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    let http = http_builder();
+    limit_buffers(&listener);
     tokio::pin!(shutdown);
     loop {
-        let next = async { (places.clone().acquire_owned().await, accept(&listener).await) };
-        let (place, (stream, peer)) = tokio::select! {
-            next = next => next,
+        let (stream, peer) = tokio::select! {
+            accepted = accept(&listener) => accepted,
             () = &mut shutdown => break,
         };
-        let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(Some(WRITE_TIMEOUT));
-        let (app, router) = (app.clone(), router.clone());
-        let service = service_fn(move |request: Request<Incoming>| {
-            let (app, router) = (app.clone(), router.clone());
-            async move {
-                let response = respond_cached(&app, request, |request| route(router, peer, request));
-                Ok::<_, Infallible>(response.await)
+        // A connection without a place is closed.
+        let Some(place) = server.connections.admit(peer, Instant::now()) else { continue };
+        let connection = place.connection();
+        let io = ClientStream::new(server.app.clone(), stream, connection.clone());
+        let service = service_fn({
+            let (server, connection) = (server.clone(), connection.clone());
+            move |request| {
+                let (server, connection) = (server.clone(), connection.clone());
+                async move { Ok::<_, Infallible>(server.answer(&connection, peer, request).await) }
             }
         });
-        let connection = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), service));
-        tokio::spawn(async move {
-            let _place = place;
-            if let Err(error) = connection.await {
-                // Usually the client closed the connection.
-                tracing::debug!(%peer, %error, "connection ended");
-            }
-        });
+        let serving = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(io)), service));
+        tokio::spawn(keep_place(place, serving));
     }
     drop(listener);
-    live.close();
+    server.app.live.close();
     graceful.shutdown().await;
     // Unfinished jobs stay in the store.
     background.abort();
 }
 
-/// Passes a request to the router.
-async fn route(mut router: Router, peer: SocketAddr, mut request: Request<Incoming>) -> Response {
-    request.extensions_mut().insert(ConnectInfo(peer));
-    match router.call(request).await {
-        Ok(response) => response,
-        Err(never) => match never {},
+fn http_builder() -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(IDLE_TIMEOUT)
+        .max_header_size(HEAD_BYTES)
+        .max_buf_size(HEAD_BYTES);
+    http
+}
+
+/// Bounds what the system buffers for each connection; accepted connections inherit it.
+fn limit_buffers(listener: &TcpListener) {
+    let socket = SockRef::from(listener);
+    let limited = socket
+        .set_send_buffer_size(SOCKET_BUFFER_BYTES)
+        .and_then(|()| socket.set_recv_buffer_size(SOCKET_BUFFER_BYTES));
+    if let Err(error) = limited {
+        tracing::warn!(%error, "cannot limit the buffers of connections");
+    }
+}
+
+/// Serves a connection until it ends, or until it has to make room.
+async fn keep_place(place: Place, serving: impl Future<Output = hyper::Result<()>>) {
+    let connection = place.connection();
+    tokio::select! {
+        ended = serving => {
+            if let Err(error) = ended {
+                // Usually the client closed the connection, or was too slow.
+                tracing::debug!(%error, "connection ended");
+            }
+        }
+        () = connection.closed() => tracing::debug!("connection closed to make room"),
     }
 }
 
@@ -93,5 +119,79 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
+    }
+}
+
+/// What all connections share.
+struct Server {
+    app: App,
+    router: Router,
+    host_rule: HostRule,
+    connections: Arc<Connections>,
+    answers: Arc<AnswerMemory>,
+    compressor: Compressor,
+}
+
+impl Server {
+    fn new(app: App) -> Self {
+        let settings = &app.settings;
+        let transport = &settings.transport;
+        let connections = Connections::new(ConnectionLimits {
+            total: transport.connections,
+            per_address: transport.connections_per_address,
+            exempt: settings.trusted_proxies.clone(),
+        });
+        let names = transport.hosts.iter().map(String::as_str).chain(settings.site.url.host_str());
+        let answers = AnswerMemory::new(transport.answers_bytes);
+        Self {
+            router: router::router(app.clone()),
+            host_rule: HostRule::new(names),
+            connections,
+            compressor: Compressor::new(answers.clone()),
+            answers,
+            app,
+        }
+    }
+
+    async fn answer(
+        &self,
+        connection: &Arc<Connection>,
+        peer: SocketAddr,
+        mut request: Request<Incoming>,
+    ) -> Response {
+        let guard = connection.begin_answer();
+        request.extensions_mut().insert(ConnectInfo(peer));
+        if let Err(refusal) = self.check(&request) {
+            // The router turns it into a response in the form of the address.
+            request.extensions_mut().insert(refusal);
+        }
+        // For HEAD, hyper sends only the head of the response.
+        if request.method() == Method::HEAD {
+            *request.method_mut() = Method::GET;
+        }
+        let router = self.router.clone();
+        let answer =
+            answer_cached(&self.app, &self.compressor, request, |request| route(router, request)).await;
+        if answer.head.status == StatusCode::PAYLOAD_TOO_LARGE {
+            connection.note_unread();
+        }
+        answer.send(&self.answers, guard)
+    }
+
+    fn check(&self, request: &Request<Incoming>) -> Result<(), RequestError> {
+        let address = request.uri();
+        let length = address.path().len() + address.query().map_or(0, |query| 1 + query.len());
+        if length > ADDRESS_BYTES {
+            return Err(RequestError::AddressTooLong);
+        }
+        self.host_rule.check(request)
+    }
+}
+
+/// Passes a request to the router.
+async fn route(mut router: Router, request: Request<Incoming>) -> Response {
+    match router.call(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
     }
 }

@@ -1,5 +1,6 @@
 //! The settings of the web layer. The program fills them from its own settings.
 
+use crate::limits;
 use ipnet::IpNet;
 use std::time::Duration;
 use url::Url;
@@ -15,6 +16,43 @@ pub struct Settings {
     pub gravatars: bool,
     /// How long a request may take altogether.
     pub request_timeout: Duration,
+    /// What connections may cost.
+    pub transport: TransportSettings,
+    /// Streams of new tweets that an account can have open; 0 = no limit.
+    pub streams_per_account: usize,
+    /// Streams of new tweets that an address can have open; 0 = no limit.
+    pub streams_per_address: usize,
+}
+
+/// What connections may cost, and for which hosts they are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransportSettings {
+    /// Hosts that the site answers for besides that of its address.
+    pub hosts: Vec<String>,
+    /// Connections at the same time.
+    pub connections: usize,
+    /// Connections of one address at the same time; 0 = no limit.
+    pub connections_per_address: usize,
+    /// Bytes of all answers under way.
+    pub answers_bytes: usize,
+    /// How long the head of a request may take, from its first byte.
+    pub head_timeout: Duration,
+    /// The time in which a client must take [`limits::SEND_LEAST_BYTES`] of an answer that
+    /// waits for it.
+    pub send_window: Duration,
+}
+
+impl Default for TransportSettings {
+    fn default() -> Self {
+        Self {
+            hosts: Vec::new(),
+            connections: limits::MAX_CONNECTIONS,
+            connections_per_address: limits::CONNECTIONS_PER_ADDRESS,
+            answers_bytes: limits::ANSWERS_BYTES,
+            head_timeout: limits::HEAD_TIMEOUT,
+            send_window: limits::SEND_WINDOW,
+        }
+    }
 }
 
 /// How the site presents itself.

@@ -1,7 +1,7 @@
 //! Extractors for the sender of a request: the session, signed forms, the client address.
 
 use super::App;
-use super::address::client_address;
+use super::address::{client_address, subscriber};
 use super::cookies;
 use super::error::RequestError;
 use super::form::{Fields, Form, FromFields, Malformed};
@@ -9,7 +9,7 @@ use super::json;
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 
@@ -117,9 +117,8 @@ fn is_form(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
-/// The address that a request comes from, seen through trusted proxies. For IPv6,
-/// only the network (/64) counts, because one subscriber has all of it: otherwise
-/// limits per address would limit nobody.
+/// The address that a request comes from, seen through trusted proxies; for IPv6 its
+/// network, see [`subscriber`].
 pub struct ClientAddress(pub IpAddr);
 
 impl FromRequestParts<App> for ClientAddress {
@@ -132,13 +131,6 @@ impl FromRequestParts<App> for ClientAddress {
             .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
         let forwarded = parts.headers.get_all("x-forwarded-for").iter();
         Ok(Self(subscriber(client_address(peer, forwarded, &app.settings.trusted_proxies))))
-    }
-}
-
-fn subscriber(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
     }
 }
 

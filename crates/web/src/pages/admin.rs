@@ -7,6 +7,7 @@ use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::limits::{ADMIN_STORIES, LONG_ACTION_WAIT};
 use crate::local_path::LocalPath;
+use crate::panics;
 use crate::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
@@ -33,6 +34,8 @@ struct AdminPage<'a> {
     counts: SiteCounts,
     jobs: JobStatus,
     caches: &'a [CacheStatus],
+    /// Panics since the start: mistakes in the program.
+    panics: u64,
     top: &'a [NewsLine],
     /// The outcome of a recomputation that was just requested.
     recomputed: Option<Recomputed>,
@@ -54,6 +57,9 @@ impl AdminPage<'_> {
                 div { dt { "users" } dd { (number(self.counts.users)) } }
                 div { dt { "stories submitted" } dd { (number(self.counts.news)) } }
                 div { dt { "stories listed" } dd { (number(self.counts.listed)) } }
+                @if self.panics > 0 {
+                    div { dt { "panics of this server; see its log" } dd { (number(self.panics)) } }
+                }
                 div { dt { "jobs waiting" } dd { (number(self.jobs.waiting)) } }
                 div { dt { "jobs done by this server" } dd { (number(self.jobs.finished)) } }
                 @if self.jobs.finished > 0 {
@@ -177,7 +183,8 @@ pub async fn admin(
     let jobs = jobs::status(&app.site).await?;
     let top = lists::top(&mut visit, 0, ADMIN_STORIES).await?.lines;
     let caches = app.site.caches.status();
-    let page = AdminPage { counts, jobs, caches: &caches, top: &top, recomputed: query.recomputed };
+    let (panics, recomputed) = (panics::count(), query.recomputed);
+    let page = AdminPage { counts, jobs, caches: &caches, panics, top: &top, recomputed };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -210,6 +217,7 @@ mod tests {
         let admin = user("1", "alice", "a");
         let top = [line(news("<b>", "http://a.com/", false), None)];
         let page = AdminPage {
+            panics: 0,
             jobs: JobStatus { waiting: 2, finished: 7, last_milliseconds: 15 },
             caches: &[CacheStatus {
                 name: "story_fragments",

@@ -1,0 +1,228 @@
+//! The stream of a connection, with what a client must keep to: the head of a request
+//! arrives in time, and an answer is taken at a least speed.
+
+use crate::App;
+use crate::connections::Connection;
+use crate::limits::{LINGER_BYTES, LINGER_TIMEOUT, SEND_LEAST_BYTES};
+use crate::refusals::{HeadBeginning, bare_answer};
+use crate::settings::TransportSettings;
+use socket2::SockRef;
+use std::future::Future;
+use std::io::{self, ErrorKind, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep};
+
+/// A connection's stream.
+pub struct ClientStream {
+    app: App,
+    stream: TcpStream,
+    connection: Arc<Connection>,
+    head: ArrivingHead,
+    window: Option<SendWindow>,
+    /// The rest of an answer to a request that could not be read.
+    refusal: Vec<u8>,
+    linger: Option<Linger>,
+}
+
+/// The head that arrives now.
+struct ArrivingHead {
+    /// The phase of the connection that it belongs to.
+    phase: u64,
+    beginning: HeadBeginning,
+    /// Set by the first byte.
+    deadline: Option<Pin<Box<Sleep>>>,
+}
+
+/// The time in which a client must take [`SEND_LEAST_BYTES`].
+struct SendWindow {
+    ends: Pin<Box<Sleep>>,
+    taken: usize,
+}
+
+/// Reads what a refused client still sends.
+struct Linger {
+    ends: Pin<Box<Sleep>>,
+    bytes: usize,
+}
+
+impl ClientStream {
+    /// The stream of a new connection.
+    #[must_use]
+    pub fn new(app: App, stream: TcpStream, connection: Arc<Connection>) -> Self {
+        let head = ArrivingHead::new(connection.phase());
+        Self { app, stream, connection, head, window: None, refusal: Vec::new(), linger: None }
+    }
+
+    fn times(&self) -> &TransportSettings {
+        &self.app.settings.transport
+    }
+
+    /// Sends some bytes, or ends with an error if the client has taken too few for too long.
+    fn poll_send(&mut self, context: &mut Context<'_>, chunks: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let offered: usize = chunks.iter().map(|chunk| chunk.len()).sum();
+        let mut sent = Pin::new(&mut self.stream).poll_write_vectored(context, chunks);
+        if sent.is_pending() {
+            sent = self.poll_window(context, chunks);
+        }
+        if let Poll::Ready(Ok(bytes)) = sent {
+            self.connection.note_sent(bytes);
+            match &mut self.window {
+                _ if bytes == offered => self.window = None,
+                Some(window) => window.taken += bytes,
+                None => {}
+            }
+        }
+        sent
+    }
+
+    /// Waits until the window ends, then sends what there is room for.
+    fn poll_window(&mut self, context: &mut Context<'_>, chunks: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let length = self.times().send_window;
+        let window =
+            self.window.get_or_insert_with(|| SendWindow { ends: Box::pin(sleep(length)), taken: 0 });
+        ready!(window.ends.as_mut().poll(context));
+        // The system says that there is room only when a third of its buffer is free. A slow
+        // client may have taken less than that, so ask it.
+        let chunk = chunks.iter().find(|chunk| !chunk.is_empty()).map_or(&[][..], |chunk| chunk);
+        let room = match SockRef::from(&self.stream).send(chunk) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+            room => room?,
+        };
+        if window.taken + room < SEND_LEAST_BYTES {
+            return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+        }
+        // The next window begins. What was sent just now counts in it too, which is in favour
+        // of the client.
+        *window = SendWindow { ends: Box::pin(sleep(length)), taken: 0 };
+        if room > 0 {
+            return Poll::Ready(Ok(room));
+        }
+        // So that the end of the new window is noticed.
+        window.ends.as_mut().poll(context).map(|()| Err(ErrorKind::TimedOut.into()))
+    }
+
+    /// Sends the rest of a refusal.
+    fn poll_refusal(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.refusal.is_empty() {
+            let refusal = std::mem::take(&mut self.refusal);
+            let sent = self.poll_send(context, &[IoSlice::new(&refusal)]);
+            self.refusal = refusal;
+            let sent = ready!(sent)?;
+            self.refusal.drain(..sent);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads and forgets what the client still sends, for a short time.
+    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let linger = self
+            .linger
+            .get_or_insert_with(|| Linger { ends: Box::pin(sleep(LINGER_TIMEOUT)), bytes: LINGER_BYTES });
+        loop {
+            let mut space = [0; 4_096];
+            let mut buffer = ReadBuf::new(&mut space);
+            if Pin::new(&mut self.stream).poll_read(context, &mut buffer).is_pending() {
+                return linger.ends.as_mut().poll(context);
+            }
+            // Nothing is read at the end of the stream, and after an error.
+            let read = buffer.filled().len();
+            linger.bytes = linger.bytes.saturating_sub(read);
+            if read == 0 || linger.bytes == 0 {
+                return Poll::Ready(());
+            }
+        }
+    }
+}
+
+impl ArrivingHead {
+    fn new(phase: u64) -> Self {
+        Self { phase, beginning: HeadBeginning::default(), deadline: None }
+    }
+
+    fn note(&mut self, bytes: &[u8], patience: Duration) {
+        self.beginning.note(bytes);
+        if !bytes.is_empty() && self.deadline.is_none() {
+            self.deadline = Some(Box::pin(sleep(patience)));
+        }
+    }
+
+    fn is_late(&mut self, context: &mut Context<'_>) -> bool {
+        self.deadline.as_mut().is_some_and(|deadline| deadline.as_mut().poll(context).is_ready())
+    }
+}
+
+impl AsyncRead for ClientStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let outcome = Pin::new(&mut this.stream).poll_read(context, buffer);
+        let phase = this.connection.phase();
+        if this.head.phase != phase {
+            this.head = ArrivingHead::new(phase);
+        }
+        if this.connection.is_idle() {
+            let patience = this.times().head_timeout;
+            this.head.note(buffer.filled().get(before..).unwrap_or_default(), patience);
+            if outcome.is_pending() && this.head.is_late(context) {
+                return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+            }
+        }
+        outcome
+    }
+}
+
+impl AsyncWrite for ClientStream {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(context, &[IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        chunks: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        ready!(this.poll_refusal(context))?;
+        if let [chunk] = chunks
+            && this.connection.is_idle()
+            && let Some(answer) = bare_answer(chunk)
+        {
+            this.refusal = answer.with_body(&this.app, &this.head.beginning);
+            this.connection.note_unread();
+            return Poll::Ready(Ok(chunk.len()));
+        }
+        this.poll_send(context, chunks)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        // So that the HTTP library does not copy bodies.
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(this.poll_refusal(context))?;
+        Pin::new(&mut this.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.linger.is_none() {
+            ready!(this.poll_refusal(context))?;
+            ready!(Pin::new(&mut this.stream).poll_shutdown(context))?;
+        }
+        if this.connection.has_unread() {
+            ready!(this.poll_linger(context));
+        }
+        Poll::Ready(Ok(()))
+    }
+}

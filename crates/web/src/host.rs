@@ -1,0 +1,131 @@
+//! The rule on the host that a request is for: the name of this site, or an address.
+//!
+//! A page of another site can make a browser look up its own name as the address of this
+//! server (DNS rebinding). Requests for names that are not ours are therefore refused.
+
+use crate::error::RequestError;
+use axum::http::uri::Authority;
+use axum::http::{Request, header};
+use std::net::{IpAddr, Ipv6Addr};
+
+/// The name that every machine has for itself.
+const LOOPBACK_NAME: &str = "localhost";
+
+/// The hosts that a site answers for.
+#[derive(Debug, Clone)]
+pub struct HostRule {
+    /// In lower case, without a dot at the end.
+    names: Vec<String>,
+}
+
+impl HostRule {
+    /// A rule for these names, besides `localhost` and all literal addresses.
+    pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names = names.into_iter().chain([LOOPBACK_NAME]);
+        Self { names: names.map(|name| without_dot(name).to_ascii_lowercase()).collect() }
+    }
+
+    /// Checks the one `Host` header of a request, and the host in its address if there is
+    /// one. Ports are ignored.
+    ///
+    /// # Errors
+    /// [`RequestError::WrongHost`]
+    pub fn check<B>(&self, request: &Request<B>) -> Result<(), RequestError> {
+        let mut hosts = request.headers().get_all(header::HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else {
+            return Err(RequestError::WrongHost);
+        };
+        let host: Option<Authority> = host.to_str().ok().and_then(|host| host.parse().ok());
+        let is_ours = host.is_some_and(|host| self.allows(&host))
+            && request.uri().authority().is_none_or(|host| self.allows(host));
+        if is_ours { Ok(()) } else { Err(RequestError::WrongHost) }
+    }
+
+    fn allows(&self, authority: &Authority) -> bool {
+        let host = authority.host();
+        let is_plain = !authority.as_str().contains('@');
+        let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let is_address = match bracketed {
+            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+            None => host.parse::<IpAddr>().is_ok(),
+        };
+        let name = without_dot(host);
+        is_plain && (is_address || self.names.iter().any(|ours| ours.eq_ignore_ascii_case(name)))
+    }
+}
+
+fn without_dot(name: &str) -> &str {
+    name.strip_suffix('.').unwrap_or(name)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn is_allowed(address: &str, hosts: &[&str]) -> bool {
+        let rule = HostRule::new(["news.example.com", "Other.Example.org."]);
+        let mut request = Request::builder().uri(address);
+        for host in hosts {
+            request = request.header(header::HOST, *host);
+        }
+        rule.check(&request.body(()).unwrap()).is_ok()
+    }
+
+    #[test]
+    fn the_host_is_ours_or_an_address() {
+        for host in [
+            "news.example.com",
+            "NEWS.Example.com",
+            "news.example.com.",
+            "news.example.com:80",
+            "news.example.com.:8080",
+            "other.example.org",
+            "localhost",
+            "localhost:8080",
+            "127.0.0.1",
+            "127.0.0.1:8080",
+            "192.0.2.1",
+            "[::1]",
+            "[::1]:8080",
+            "[2001:db8::1]",
+        ] {
+            assert!(is_allowed("/", &[host]), "{host}");
+        }
+        for host in [
+            "",
+            ":80",
+            "evil.example",
+            "news.example.com.evil.example",
+            "xnews.example.com",
+            "example.com",
+            "news.example.com..",
+            "news.example.com@evil.example",
+            "evil.example@news.example.com",
+            "news.example.com/",
+            "news.example.com, evil.example",
+            "news.example.com evil.example",
+            "[::1",
+            "::1",
+            "[127.0.0.1]",
+            "[::1%25lo]",
+            "127.1",
+            "0x7f000001",
+            "127.0.0.1.evil.example",
+            "evil\"><script>",
+        ] {
+            assert!(!is_allowed("/", &[host]), "{host}");
+        }
+    }
+
+    #[test]
+    fn exactly_one_host_is_needed_and_that_of_the_address_counts_too() {
+        assert!(!is_allowed("/", &[]));
+        assert!(!is_allowed("/", &["localhost", "localhost"]));
+        assert!(!is_allowed("/", &["localhost", "evil.example"]));
+        assert!(is_allowed("http://news.example.com/", &["localhost"]));
+        assert!(!is_allowed("http://evil.example/", &["localhost"]));
+        assert!(!is_allowed("http://news.example.com/", &["evil.example"]));
+        assert!(!is_allowed("http://localhost/", &[]));
+    }
+}

@@ -1,0 +1,56 @@
+//! Panics of any thread or task are logged and counted.
+//!
+//! A panic in a request becomes a response (see [`crate::error`]); one in a background task
+//! would otherwise only end that task.
+
+use std::any::Any;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::panic::PanicHookInfo;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// Logs and counts the panics of this process from now on.
+pub fn watch() {
+    std::panic::set_hook(Box::new(note));
+}
+
+/// How many panics there have been since [`watch`] was called.
+#[must_use]
+pub fn count() -> u64 {
+    COUNT.load(Ordering::Relaxed)
+}
+
+fn note(panic: &PanicHookInfo<'_>) {
+    COUNT.fetch_add(1, Ordering::Relaxed);
+    let thread = std::thread::current();
+    let thread = thread.name().unwrap_or("unnamed");
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    let message = message(panic.payload());
+    let backtrace = Backtrace::capture();
+    let backtrace =
+        (backtrace.status() == BacktraceStatus::Captured).then(|| tracing::field::display(backtrace));
+    tracing::error!(thread, place, message, backtrace, "a panic: this is a mistake in the program");
+}
+
+fn message(payload: &(dyn Any + Send)) -> &str {
+    let owned = || payload.downcast_ref::<String>().map(String::as_str);
+    payload.downcast_ref::<&str>().copied().or_else(owned).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_whether_they_are_formatted_or_not() {
+        for (panic, expected) in [
+            (std::panic::catch_unwind(|| panic!("plain")), "plain"),
+            (std::panic::catch_unwind(|| panic!("with {}", 1)), "with 1"),
+            (std::panic::catch_unwind(|| std::panic::panic_any(5)), ""),
+        ] {
+            assert_eq!(message(&*panic.unwrap_err()), expected);
+        }
+    }
+}
