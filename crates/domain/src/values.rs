@@ -13,6 +13,7 @@
 //! - [`ranking`]: the score and rank of news
 //! - [`rules`]: what the operator can change, with the defaults
 //! - [`secrets`]: random tokens and their comparison
+//! - [`size`]: how much room a text takes in a response
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
 //! - [`topic`]: topics, and choices of several
 //! - [`urls`]: the URL of a story, and when two are the same
@@ -29,6 +30,7 @@ pub mod mentions;
 pub mod ranking;
 pub mod rules;
 pub mod secrets;
+pub mod size;
 pub mod text;
 pub mod topic;
 pub mod urls;

@@ -9,6 +9,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
+use crate::values::size;
 use crate::values::voter_id::VoterId;
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
@@ -133,7 +134,7 @@ impl User {
             apisecret: ApiSecret(text("apisecret")),
             karma_incr_time: fields.read("karma_incr_time").map(Timestamp),
             replies: fields.count("replies"),
-            fullname: text("fullname"),
+            fullname: size::shown_name(&text("fullname")).to_owned(),
             tweet_news: fields.text("tweet_news") != Some("0"),
             seen_time: fields.read("seen_time").map(Timestamp),
             voter: fields.read("voter"),
@@ -370,7 +371,10 @@ impl PeopleRead {
     pub(crate) fn take(self, answers: &mut Answers) -> People {
         let names = |names: Vec<Option<String>>| {
             let [username, fullname] = fields::each(names);
-            Some(PersonNames { username: username?, fullname: fullname.unwrap_or_default() })
+            Some(PersonNames {
+                username: username?,
+                fullname: size::shown_name(&fullname.unwrap_or_default()).to_owned(),
+            })
         };
         People(self.0.into_iter().map(|(id, handle)| (id, answers.take_tracked(handle).map(names))).collect())
     }
