@@ -45,6 +45,8 @@ mod rounds;
 mod sessions;
 mod sites;
 mod sites_rules;
+mod sizes;
+mod thread_pages;
 mod tidy;
 mod timelines;
 mod timelines_pages;
