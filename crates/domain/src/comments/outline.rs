@@ -258,8 +258,18 @@ impl ThreadPages<'_> {
     /// The number of the page with a comment. `None` if no page shows it.
     #[must_use]
     pub fn number_of(&self, id: CommentId) -> Option<usize> {
-        let shows = |page: &Range<usize>| page.clone().any(|position| self.shows(position, id));
-        self.pages.iter().position(shows).map(|index| index + 1)
+        self.nearest_shown(id).and_then(|(number, shown)| (shown == id).then_some(number))
+    }
+
+    /// The comment, or if it is too deep to be shown, the last one above it that is, with the
+    /// number of its page. `None` for a comment elsewhere.
+    #[must_use]
+    pub fn nearest_shown(&self, id: CommentId) -> Option<(usize, CommentId)> {
+        let position = self.places.iter().position(|place| place.id == id)?;
+        // What is too deep follows the comment on the last level that it is below.
+        let shown = (0..=position).rev().find(|position| self.is_shown(*position))?;
+        let page = self.pages.iter().position(|page| page.contains(&shown))?;
+        Some((page + 1, self.places.get(shown)?.id))
     }
 
     /// Whether all comments are on one page.
@@ -271,10 +281,6 @@ impl ThreadPages<'_> {
 
     fn is_shown(&self, position: usize) -> bool {
         self.level(position) < THREAD_LEVELS
-    }
-
-    fn shows(&self, position: usize, id: CommentId) -> bool {
-        self.is_shown(position) && self.places.get(position).is_some_and(|place| place.id == id)
     }
 }
 
@@ -456,6 +462,8 @@ mod tests {
         let pages = chain.pages(None, bounds).unwrap();
         assert!(pages.has_hidden_replies(7) && !pages.has_hidden_replies(6) && !pages.is_complete());
         assert_eq!(pages.number_of(CommentId(9)), None);
+        assert_eq!(pages.nearest_shown(CommentId(11)), Some((1, CommentId(8))));
+        assert_eq!(chain.pages(Some(CommentId(8)), bounds).unwrap().number_of(CommentId(1)), None);
         assert_eq!(pages.number_of(CommentId(12)), Some(2));
         assert!(!thread(&[0, 1, 2, 3, 4, 5, 6, 7]).pages(None, bounds).unwrap().has_hidden_replies(7));
         assert!(chain.pages(Some(CommentId(99)), bounds).is_none());

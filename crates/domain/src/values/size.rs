@@ -38,9 +38,11 @@ pub fn escaped_bytes(text: &str) -> usize {
 #[must_use]
 pub fn linked_bytes(text: &str) -> usize {
     let bytes = text.as_bytes();
-    let starts =
-        |start: &[u8]| bytes.windows(start.len()).filter(|part| part.eq_ignore_ascii_case(start)).count();
-    match starts(b"://") + starts(b"www.") {
+    let before = |at: &usize| at.checked_sub(3).and_then(|start| bytes.get(start..*at));
+    let is_www = |at: &usize| before(at).is_some_and(|part| part.eq_ignore_ascii_case(b"www"));
+    let is_scheme = |at: &usize| bytes.get(*at..).is_some_and(|rest| rest.starts_with(b"://"));
+    let schemes = memchr::memchr_iter(b':', bytes).filter(is_scheme).count();
+    match schemes + memchr::memchr_iter(b'.', bytes).filter(is_www).count() {
         0 => escaped_bytes(text),
         links => 2 * escaped_bytes(text) + links * LINK_MARKUP,
     }

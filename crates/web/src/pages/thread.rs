@@ -124,18 +124,10 @@ impl<'a> ThreadPage<'a> {
     fn place_in_thread(&self, id: CommentId) -> String {
         let lines = &self.thread.lines;
         let whole = ThreadPart { root: None, number: 1, ..self.part };
-        let page = whole.pages(lines).and_then(|pages| {
-            let mut above = lines.places().iter().find(|place| place.id == id);
-            while let Some(place) = above {
-                if let Some(number) = pages.number_of(place.id) {
-                    return Some((number as u64, place.id));
-                }
-                above = lines.places().iter().find(|other| Some(other.id) == place.parent);
+        match whole.pages(lines).and_then(|pages| pages.nearest_shown(id)) {
+            Some((number, shown)) if number > 1 => {
+                format!("{}#comment-{shown}", whole.address(number as u64))
             }
-            None
-        });
-        match page {
-            Some((number, shown)) if number > 1 => format!("{}#comment-{shown}", whole.address(number)),
             _ => whole.address(1),
         }
     }
