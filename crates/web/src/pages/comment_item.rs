@@ -191,3 +191,34 @@ fn comment_links(frame: &Frame<'_>, place: CommentContext, comment: &Comment) ->
         }
     })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::test_support::{NOW, framed, user};
+    use super::*;
+    use crate::limits::COMMENT_MARKUP_BYTES;
+    use tidings_domain::values::limits::LONGEST_STORED_USERNAME;
+
+    #[test]
+    fn a_comment_takes_no_more_than_pages_reckon_with() {
+        let id = "99999999999999";
+        let json = serde_json::json!({
+            "body": "", "ctime": NOW.0, "user_id": 1, "parent_id": 99_999_999_999_999_u64,
+            "up": vec![1; 10_000], "down": vec![1; 10_000],
+        });
+        let comment = Comment::from_field(id, &json.to_string()).unwrap();
+        let news = NewsId(id.parse().unwrap());
+        let place = CommentContext { news, news_deleted: false, among_others: true };
+        let admin = user("1", "admin", "a");
+        for character in ["🦀", "\""] {
+            let name = character.repeat(LONGEST_STORED_USERNAME);
+            let line = ThreadLine { comment: &comment, depth: 7, username: Some(&name) };
+            let html =
+                framed(Some(&admin), |frame| comment_item(frame, place, line, 7).render()).into_string();
+            // The way back of the test is shorter than that of a page of a thread may be.
+            let way_back = 60;
+            assert!(html.len() + way_back <= COMMENT_MARKUP_BYTES, "{}", html.len());
+        }
+    }
+}

@@ -213,7 +213,7 @@ impl<'a> ThreadPage<'a> {
         if self.pages.has_hidden_replies(position) {
             let address = CommentAddress { news: self.part.news, comment: line.comment.id };
             let link = html! {
-                li.continue class={ "depth-" (level) } {
+                li class={ "continue depth-" (level) } {
                     a.action href=(comment_address(address)) { "continue this thread" }
                 }
             };
