@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use tidings::config::{CommandLineSettings, Config};
 use tidings_domain::cache::{Caches, MEBIBYTE};
 use tidings_domain::comments::comment::Comment;
-use tidings_domain::comments::threads::{ThreadLine, arrange};
+use tidings_domain::comments::outline::{ThreadLine, arrange};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::sites::Score;
@@ -27,10 +27,10 @@ use tidings_keyspace::Hash;
 use tidings_testing::dataset::{self, Plan, Random, Size, words};
 use tidings_web::autolink::autolink;
 use tidings_web::local_path::LocalPath;
+use tidings_web::pages::comment_item::{CommentContext, comment_item};
 use tidings_web::pages::fragments::LinkTarget;
 use tidings_web::pages::layout::Frame;
 use tidings_web::pages::parts::news_list;
-use tidings_web::pages::thread::{CommentContext, comment_item};
 
 /// Items on a page.
 const ITEMS: u64 = 30;
@@ -166,9 +166,9 @@ fn show_30_cached_news(bencher: Bencher) {
 fn show_a_comment(bencher: Bencher, length: u64) {
     let mut comment = comments().swap_remove(0);
     comment.body = words::body(&mut Random::of("shown", length), length);
-    let line = || ThreadLine { comment: comment.clone(), depth: 2, username: Some("somebody".into()) };
+    let line = || ThreadLine { comment: &comment, depth: 2, username: Some("somebody") };
     let place = CommentContext { news: NewsId(1), news_deleted: false, among_others: false };
     bencher
         .with_inputs(line)
-        .bench_refs(|line| comment_item(&frame(), place, black_box(line), line.depth).render());
+        .bench_values(|line| comment_item(&frame(), place, black_box(line), line.depth).render());
 }

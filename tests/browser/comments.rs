@@ -1,5 +1,7 @@
 //! Writing, editing and deleting comments, and replying to them.
 
+use serde_json::json;
+
 use crate::browser::Browser;
 use crate::server::{Engine, Server};
 
@@ -59,6 +61,26 @@ async fn a_deleted_comment_leaves_a_placeholder_only_above_replies() {
             assert_eq!(browser.count(&format!("{gap} :is(.vote, .author, .text)")).await, 0);
             assert_eq!(browser.text(&format!("#comment-{answer} .text")).await, "the reply");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_link_to_a_comment_finds_it_on_any_page() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    alice.submit_text("The story", "its text").await;
+    let comment = json!({"body": "one of many", "ctime": 1, "user_id": 1, "parent_id": -1, "up": [1]});
+    let fields: Vec<_> = (1..=201).map(|id| (id.to_string(), comment.to_string())).collect();
+    server.write(|batch| batch.set_fields("thread:comment:1", fields)).await;
+    let browser = Browser::open(&server).await;
+    for hash in ["comment-1", "1-1"] {
+        browser.go(&format!("/news/1#{hash}")).await;
+        browser.arrive("/comment/1/1").await;
+    }
+    // On the page itself the browser finds it, with the original's id too.
+    for hash in ["comment-2", "1-2"] {
+        browser.go(&format!("/news/1#{hash}")).await;
+        assert_eq!(browser.count(":target").await, 1);
     }
 }
 

@@ -78,20 +78,59 @@ async fn a_comment_has_counts_of_votes_the_viewers_own_vote_and_its_replies() {
         alice.comment(1, "Top").await;
         bob.reply(1, 1, "Reply").await;
         ok(bob.vote_comment(1, 1, "down").await);
-        let thread = |top: Value, reply: Value| {
-            json!({"status": "ok", "comments": [{
-                "id": 1, "body": "Top", "ctime": server.now(), "username": "alice",
-                "up": 1, "down": 1, "voted": top,
+        let thread = |top: Option<&str>, reply: Option<&str>| {
+            let mut thread = json!({"status": "ok", "next": null, "comments": [{
+                "id": 1, "body": "Top", "ctime": server.now(), "username": "alice", "up": 1, "down": 1,
                 "replies": [{
                     "id": 2, "body": "Reply", "ctime": server.now(), "username": "bob",
-                    "up": 1, "down": 0, "voted": reply, "replies": [],
+                    "up": 1, "down": 0, "replies": [],
                 }],
-            }]})
+            }]});
+            for (comment, vote) in [("/comments/0", top), ("/comments/0/replies/0", reply)] {
+                if let Some(vote) = vote {
+                    thread.pointer_mut(comment).unwrap()["voted"] = vote.into();
+                }
+            }
+            thread
         };
         let path = "/api/getcomments/1";
-        assert_eq!(server.visitor().api_get(path).await, thread(Value::Null, Value::Null));
-        assert_eq!(alice.api_get(path).await, thread("up".into(), Value::Null));
-        assert_eq!(bob.api_get(path).await, thread("down".into(), "up".into()));
+        assert_eq!(server.visitor().api_get(path).await, thread(None, None));
+        assert_eq!(alice.api_get(path).await, thread(Some("up"), None));
+        assert_eq!(bob.api_get(path).await, thread(Some("down"), Some("up")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_deleted_comment_has_the_keys_of_the_original_beside_ours() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+        alice.submit_text("One", "text").await;
+        alice.comment(1, "Gone").await;
+        bob.reply(1, 1, "Reply").await;
+        ok(alice.edit_comment(1, 1, "").await);
+        let comment = &server.visitor().thread(1).await[0];
+        check_members(
+            comment,
+            &["id", "ctime", "username", "up", "down", "body", "deleted", "del", "replies"],
+        );
+        assert_eq!(
+            (&comment["body"], &comment["del"], &comment["deleted"]),
+            (&json!(""), &json!(1), &json!(true))
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_name_of_an_account_that_is_gone_is_a_string_too() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+        bob.submit_text("One", "text").await;
+        bob.comment(1, "Comment").await;
+        server.write(|batch| batch.delete("user:2")).await;
+        assert_eq!(alice.list("latest").await[0]["username"], "[deleted user]");
+        assert_eq!(alice.thread(1).await[0]["username"], "[deleted user]");
     })
     .await;
 }

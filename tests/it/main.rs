@@ -51,6 +51,8 @@ mod sessions;
 mod site_networks;
 mod sites;
 mod sites_rules;
+mod sizes;
+mod thread_pages;
 mod tidy;
 mod timelines;
 mod timelines_pages;

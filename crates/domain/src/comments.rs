@@ -3,8 +3,10 @@
 //! Keys: `thread:comment:<news id>` (the comments of a story, as JSON by comment id) and
 //! `user.comments:<id>`.
 //!
-//! It hands out [`comment`] (post, edit, delete) and [`threads`] (a thread in reading order,
-//! a user's comments, replies).
+//! It hands out [`comment`] (post, edit, delete), [`outline`] (a thread in reading order, and
+//! its pages), [`threads`] (reading a thread) and [`lists`] (a user's comments, replies).
 
 pub mod comment;
+pub mod lists;
+pub mod outline;
 pub mod threads;

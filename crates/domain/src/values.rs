@@ -15,6 +15,7 @@
 //! - [`rates`]: how often something may be done
 //! - [`rules`]: what the operator can change, with the defaults
 //! - [`secrets`]: random tokens and their comparison
+//! - [`size`]: how much room a text takes in a response
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
 //! - [`topic`]: topics, and choices of several
 //! - [`urls`]: the URL of a story, and when two are the same
@@ -34,6 +35,7 @@ pub mod ranking;
 pub mod rates;
 pub mod rules;
 pub mod secrets;
+pub mod size;
 pub mod text;
 pub mod topic;
 pub mod urls;

@@ -210,7 +210,8 @@ impl Store {
         self.rounds.fetch_add(1, Ordering::Relaxed);
         let noted = self.versions.note_query(&query);
         let answers = match &self.engine {
-            Engine::Redb(engine) => engine.query(query),
+            Engine::Redb(engine) if query.may_be_large() => engine.query_elsewhere(query).await,
+            Engine::Redb(engine) => engine.query(&query),
             Engine::Redis(engine) => engine.query(query).await,
         };
         Ok(answers?.with_noted(noted))

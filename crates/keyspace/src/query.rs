@@ -183,6 +183,7 @@ pub struct Query {
     tracked: Vec<usize>,
     /// The positions of the reads that are excluded from recordings.
     apart: Vec<usize>,
+    may_be_large: bool,
 }
 
 impl Query {
@@ -221,6 +222,18 @@ impl Query {
     /// work that shares the round.
     pub fn keep_apart<T>(&mut self, handle: &Handle<T>) {
         self.apart.push(handle.index);
+    }
+
+    /// Says that the answers may be so large (more than about a megabyte) that reading them
+    /// would hold up the other tasks of the caller's thread. The embedded engine then reads
+    /// on another thread, which costs some microseconds.
+    pub const fn expect_large(&mut self) {
+        self.may_be_large = true;
+    }
+
+    /// Whether the answers may be large.
+    pub(crate) const fn may_be_large(&self) -> bool {
+        self.may_be_large
     }
 
     /// The tracked reads, in the order in which they were tracked.

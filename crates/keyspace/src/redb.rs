@@ -2,7 +2,7 @@
 //!
 //! Reads run on the caller's thread, in one read transaction per query. A read from the
 //! page cache takes a few microseconds, less than a switch to another thread and back, and
-//! redb's readers never wait. Writes queue for the one writer thread (see [`writer`]) and
+//! redb's readers never wait. Only queries that may be large use another thread. Writes queue for the one writer thread (see [`writer`]) and
 //! are acknowledged once they are on disk: first in the journal beside the file (see
 //! [`journal`]), later in the file.
 //!
@@ -93,8 +93,15 @@ impl Redb {
         })
     }
 
+    /// Runs a query on a thread for blocking work.
+    pub(super) async fn query_elsewhere(&self, query: Query) -> Result<Answers, KeyspaceError> {
+        let store = self.clone();
+        let running = tokio::task::spawn_blocking(move || store.query(&query));
+        running.await.map_err(|error| KeyspaceError::Unavailable(error.to_string()))?
+    }
+
     /// Runs a query on one snapshot.
-    pub(super) fn query(&self, query: Query) -> Result<Answers, KeyspaceError> {
+    pub(super) fn query(&self, query: &Query) -> Result<Answers, KeyspaceError> {
         let tables = self.read()?;
         let now = self.shared.clock.now_ms();
         let answers = query.reads().iter().map(|read| tables.answer(read, now));

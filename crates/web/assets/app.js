@@ -1,6 +1,6 @@
-// Progressive enhancements: voting without a page load, topic completion,
-// keyboard shortcuts, notice of new tweets, the character counter. Every page
-// works without this file.
+// Progressive enhancements: voting without a page load, links to comments on
+// other pages of a thread, topic completion, keyboard shortcuts, notice of new
+// tweets, the character counter. Every page works without this file.
 
 const CONNECTION_ERROR = "The site can't be reached. Check your connection and try again.";
 
@@ -57,6 +57,26 @@ function showError(item, text) {
   item.querySelector(".meta").append(message);
   message.textContent = text;
 }
+
+// Links to comments. An address like /news/7#comment-3, or the original's
+// /news/7#7-3, names the page of a thread, but the comment may be on another.
+
+async function findComment() {
+  const [, news] = location.pathname.match(/^\/(?:news|comment)\/(\d+)/) ?? [];
+  const [, original, comment] = location.hash.match(/^#(?:comment|(\d+))-(\d+)$/) ?? [];
+  if (!news || !comment || (original && original !== news)) return;
+  if (document.getElementById(location.hash.slice(1))) return;
+  if (!document.querySelector("[data-incomplete]")) return;
+  const address = `/comment/${news}/${comment}`;
+  try {
+    // A deleted comment may have no page.
+    const answer = await fetch(address, { method: "HEAD" });
+    if (answer.ok) location.replace(address);
+  } catch {}
+}
+
+window.addEventListener("hashchange", findComment);
+findComment();
 
 // Topic completion. A browser completes the whole value of a field, so each
 // suggestion contains the topics that precede the last one.

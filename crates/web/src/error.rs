@@ -7,6 +7,7 @@
 
 use super::App;
 use super::form::Malformed;
+use super::local_path::LocalPath;
 use super::openapi::values;
 use super::{pages, reputation};
 use axum::Json;
@@ -323,8 +324,8 @@ pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &Req
     let format_of_path = ErrorFormat::of(path);
     if matches!(failure, RequestError::LoginRequired) && format_of_path == ErrorFormat::Page {
         let wanted = address.path_and_query().map_or(path, PathAndQuery::as_str);
-        let back = if *method == Method::GET { wanted } else { "/" };
-        return Redirect::to(&pages::login_address(back)).into_response();
+        let back = LocalPath::parse(if *method == Method::GET { wanted } else { "/" });
+        return Redirect::to(&pages::login_address(back.as_str())).into_response();
     }
     let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
     let request_id = internal.then(request_id);

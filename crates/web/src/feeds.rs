@@ -6,11 +6,11 @@
 use super::App;
 use super::error::RequestError;
 use super::pages::articles::{described, feed_address, list_address};
-use super::pages::parts::{moment, news_address};
+use super::pages::parts::{DELETED_USER, moment, news_address};
 use super::pages::profile_address;
 use super::pages::tweets::{posted_at, tweet_address};
 use super::path::{AtName, PathOf};
-use crate::limits::{FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS};
+use crate::limits::{FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS, PAGE_BYTES};
 use crate::settings::SiteSettings;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -25,6 +25,7 @@ use tidings_domain::timelines::lines::TweetLine;
 use tidings_domain::timelines::reading;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Window;
+use tidings_domain::values::size;
 use tidings_domain::values::topic::TopicChoice;
 use tidings_domain::values::urls::NewsUrl;
 
@@ -126,6 +127,9 @@ async fn latest(app: &App) -> Result<Vec<NewsLine>, RequestError> {
     Ok(lines)
 }
 
+/// The most bytes after the last item of a feed.
+const FEED_END_BYTES: usize = 1_024;
+
 /// XML being written, with all text escaped.
 struct Xml(String);
 
@@ -142,6 +146,18 @@ impl Xml {
     fn element(&mut self, name: &str, text: &str) {
         // Writing to a String cannot fail.
         let _ = write!(self.0, "<{name}>{}</{name}>", escaped(text));
+    }
+
+    /// The items of a feed, from the first on, that fit into what a feed may have.
+    fn items<T>(&mut self, items: &[T], write: impl Fn(&mut Self, &T)) {
+        for item in items {
+            let end = self.0.len();
+            write(self, item);
+            if self.0.len() > PAGE_BYTES - FEED_END_BYTES {
+                self.0.truncate(end);
+                return;
+            }
+        }
     }
 
     /// An element that only has attributes.
@@ -181,7 +197,7 @@ fn target(line: &NewsLine, thread: &str) -> String {
 }
 
 fn author(line: &NewsLine) -> &str {
-    line.username.as_deref().unwrap_or("[deleted user]")
+    line.username.as_deref().unwrap_or(DELETED_USER)
 }
 
 /// RFC 822 with a year of four digits.
@@ -207,7 +223,7 @@ fn rss_document(site: &SiteSettings, lines: &[NewsLine]) -> String {
     if !lines.is_empty() {
         xml.element("lastBuildDate", &rss_date(latest_time(lines)));
     }
-    for line in lines {
+    xml.items(lines, |xml, line| {
         let thread = site.link(&news_address(line.news.id));
         xml.raw("\n<item>");
         xml.element("title", &line.news.title);
@@ -218,10 +234,11 @@ fn rss_document(site: &SiteSettings, lines: &[NewsLine]) -> String {
         xml.element("dc:creator", author(line));
         // The description is HTML: text is escaped once for HTML and once for XML.
         let comments = format!("<p><a href=\"{}\">Comments</a></p>", escaped(&thread));
-        let text = line.news.text().map(|text| format!("<p>{}</p>", escaped(text).replace('\n', "<br>")));
+        let text = line.news.text().map(size::shown);
+        let text = text.map(|text| format!("<p>{}</p>", escaped(text).replace('\n', "<br>")));
         xml.element("description", &format!("{}{comments}", text.unwrap_or_default()));
         xml.raw("</item>");
-    }
+    });
     xml.raw("\n</channel></rss>\n");
     xml.0
 }
@@ -249,7 +266,7 @@ impl AtomFeed<'_> {
         xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &page)]);
         let own = site.link(self.own);
         xml.empty("link", [("rel", "self"), ("type", "application/atom+xml"), ("href", &own)]);
-        for line in lines {
+        xml.items(lines, |xml, line| {
             let thread = site.link(&news_address(line.news.id));
             let time = moment(line.news.ctime).to_string();
             xml.raw("\n<entry>");
@@ -263,11 +280,11 @@ impl AtomFeed<'_> {
             xml.empty("link", [("rel", "alternate"), ("href", &target(line, &thread))]);
             xml.empty("link", [("rel", "replies"), ("type", "text/html"), ("href", &thread)]);
             match line.news.text() {
-                Some(text) => xml.element("content", text),
+                Some(text) => xml.element("content", size::shown(text)),
                 None => xml.element("summary", &format!("Comments: {thread}")),
             }
             xml.raw("</entry>");
-        }
+        });
         xml.raw("\n</feed>\n");
         xml.0
     }
@@ -298,7 +315,7 @@ fn tweets_document(site: &SiteSettings, username: &str, joined: Timestamp, lines
     xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &profile)]);
     let own = site.link(&profile_address(username, "/feed"));
     xml.empty("link", [("rel", "self"), ("type", "application/atom+xml"), ("href", &own)]);
-    for line in lines {
+    xml.items(lines, |xml, line| {
         let address = site.link(&tweet_address(line.tweet.id));
         let time = moment(posted_at(line)).to_string();
         xml.raw("\n<entry>");
@@ -313,7 +330,7 @@ fn tweets_document(site: &SiteSettings, username: &str, joined: Timestamp, lines
         }
         xml.element("content", &line.tweet.text);
         xml.raw("</entry>");
-    }
+    });
     xml.raw("\n</feed>\n");
     xml.0
 }

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 use tidings_domain::cache::MEBIBYTE;
+use tidings_domain::comments::outline::PartBounds;
+use tidings_domain::values::limits::{MAX_API_COMMENTS, THREAD_PAGE_COMMENTS};
 
 /// Connections at the same time, if the process may open as many files.
 pub const MAX_CONNECTIONS: usize = 10_000;
@@ -66,6 +68,38 @@ pub const LOCAL_PATH_BYTES: usize = 8_192;
 /// The highest start of a page in a list: more than any list has entries.
 pub const MAX_START: u64 = 1_000_000_000;
 
+/// Bytes in the path of an address to which the forms of a page's items redirect. The longest
+/// are the pages of accounts with the longest names.
+pub const WAY_BACK_BYTES: usize = 900;
+/// Bytes in the value of a parameter in such an address.
+pub const WAY_BACK_VALUE_BYTES: usize = 40;
+
+/// Bytes in a page or a feed before compression.
+pub const PAGE_BYTES: usize = 1024 * 1024;
+/// Bytes in a response of the API before compression.
+pub const API_BYTES: usize = 2 * PAGE_BYTES;
+/// Bytes of the items of a page. The rest is for the layout, a story's text, and the parts of
+/// the request that a page repeats.
+pub const PAGE_LIST_BYTES: usize = PAGE_BYTES - 192 * 1024;
+/// The most bytes of a comment on a page without its text: the form with its way back, and
+/// the author's name, encoded in the address of the profile.
+pub const COMMENT_MARKUP_BYTES: usize = 2_600;
+/// The most bytes of a listed story without its title and URL.
+pub const LISTED_STORY_BYTES: usize = 4_500;
+/// What a page of a thread may have.
+pub const THREAD_PAGE: PartBounds = PartBounds {
+    comments: THREAD_PAGE_COMMENTS,
+    bytes: PAGE_LIST_BYTES,
+    comment_bytes: COMMENT_MARKUP_BYTES,
+};
+/// What a response with comments may have.
+pub const API_COMMENTS: PartBounds =
+    PartBounds { comments: MAX_API_COMMENTS, bytes: API_BYTES - 4 * 1024, comment_bytes: 800 };
+/// Bytes of a comment with its replies on the page of replies.
+pub const REPLIED_COMMENT_BYTES: usize = 56 * 1024;
+/// Topics on the page of topics, the largest first.
+pub const LISTED_TOPICS: usize = 5_000;
+
 /// Bytes of whole responses in the cache.
 pub const RESPONSE_CACHE_BYTES: u64 = 12 * MEBIBYTE;
 /// Bytes of the markup of listed stories in the cache.
@@ -117,9 +151,6 @@ pub const SUGGESTIONS: usize = 30;
 pub const ADMIN_STORIES: u64 = 30;
 /// Days in the chart of a site, and by default in its history.
 pub const SITE_DAYS: u64 = 30;
-/// Levels of indentation of comments. Deeper comments are indented as much as this, because
-/// their column would be too narrow.
-pub const INDENTED_LEVELS: usize = 12;
 
 /// Stories in a feed.
 pub const FEED_STORIES: u64 = 30;

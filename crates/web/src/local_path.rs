@@ -1,6 +1,6 @@
 //! Addresses within this site, to redirect to after a form.
 
-use crate::limits::LOCAL_PATH_BYTES;
+use crate::limits::{LOCAL_PATH_BYTES, WAY_BACK_BYTES, WAY_BACK_VALUE_BYTES};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use std::convert::Infallible;
@@ -33,11 +33,41 @@ impl LocalPath {
         &self.0
     }
 
+    /// The address for the forms of each item on a page: the path with the parameters that
+    /// choose a part of a list. It is in a page many times, so a request must not make it
+    /// long: a longer one than any page has becomes the front page.
+    #[must_use]
+    pub fn way_back(&self) -> String {
+        let path = self.path();
+        if path.len() > WAY_BACK_BYTES {
+            return "/".to_owned();
+        }
+        let query = self.0.split(['?', '#']).nth(1).filter(|_| self.0.contains('?')).unwrap_or_default();
+        let mut way_back = path.to_owned();
+        for name in ["page", "before"] {
+            let mut fields = query.split('&').filter_map(|field| field.split_once('='));
+            let value = fields.find_map(|(known, value)| (known == name).then_some(value));
+            if let Some(value) = value.filter(|value| is_short(value)) {
+                way_back.push(if way_back.len() == path.len() { '?' } else { '&' });
+                way_back.push_str(name);
+                way_back.push('=');
+                way_back.push_str(value);
+            }
+        }
+        way_back
+    }
+
     /// The address without query and fragment.
     #[must_use]
     pub fn path(&self) -> &str {
         self.0.split(['?', '#']).next().unwrap_or_default()
     }
+}
+
+/// Whether a value of a parameter may be part of a way back.
+fn is_short(value: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-';
+    value.len() <= WAY_BACK_VALUE_BYTES && value.bytes().all(is_plain)
 }
 
 impl fmt::Display for LocalPath {
@@ -90,6 +120,25 @@ mod tests {
             assert_eq!(LocalPath::parse(bad).as_str(), "/", "{bad:?}");
         }
         assert_eq!(LocalPath::parse(&format!("/{}", "a".repeat(LOCAL_PATH_BYTES))).as_str(), "/");
+    }
+
+    #[test]
+    fn a_way_back_has_a_short_path_and_the_parameters_of_a_list() {
+        let longest = format!("/{}", "a".repeat(WAY_BACK_BYTES - 1));
+        let number = "1".repeat(WAY_BACK_VALUE_BYTES);
+        for (address, way_back) in [
+            ("/news/1", "/news/1"),
+            ("/news/1?page=2&utm_source=x", "/news/1?page=2"),
+            ("/home?x&before=1.5-3&page=2#a?page=3", "/home?page=2&before=1.5-3"),
+            ("/news/1#a?page=2", "/news/1"),
+            ("/news/1?page=%32&before=<x", "/news/1"),
+            (&longest, &longest),
+            (&format!("{longest}a?page=2"), "/"),
+            (&format!("/?page={number}"), &format!("/?page={number}")),
+            (&format!("/?page={number}1"), "/"),
+        ] {
+            assert_eq!(LocalPath::parse(address).way_back(), way_back, "{address}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! renders it, next to the handlers that fill it.
 
 pub mod charts;
+pub mod comment_item;
 pub mod fragments;
 pub mod layout;
 pub mod parts;

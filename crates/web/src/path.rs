@@ -42,10 +42,9 @@ impl TryFrom<String> for Start {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        match text.parse() {
-            Ok(start) if start <= MAX_START && text.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Ok(Self(start))
-            }
+        match text.parse::<u64>() {
+            // Without leading zeros, so that a page of a list has one address.
+            Ok(start) if start <= MAX_START && start.to_string() == text => Ok(Self(start)),
             _ => Err("not a position in a list"),
         }
     }

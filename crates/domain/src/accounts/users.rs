@@ -9,6 +9,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
+use crate::values::size;
 use crate::values::voter_id::VoterId;
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
@@ -143,7 +144,7 @@ impl User {
             apisecret: ApiSecret(text("apisecret")),
             karma_incr_time: fields.read("karma_incr_time").map(Timestamp),
             replies: fields.count("replies"),
-            fullname: text("fullname"),
+            fullname: size::shown_name(&text("fullname")).to_owned(),
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),
             seen_time: fields.read("seen_time").map(Timestamp),
@@ -382,7 +383,10 @@ impl PeopleRead {
         let names = |names: Vec<Option<String>>| {
             let [username, fullname, deactivated] = fields::each(names);
             let username = username.filter(|_| deactivated.is_none());
-            Some(PersonNames { username: username?, fullname: fullname.unwrap_or_default() })
+            Some(PersonNames {
+                username: username?,
+                fullname: size::shown_name(&fullname.unwrap_or_default()).to_owned(),
+            })
         };
         People(self.0.into_iter().map(|(id, handle)| (id, answers.take_tracked(handle).map(names))).collect())
     }

@@ -295,6 +295,10 @@ pub async fn post_comment(
     let id = site.store.next_id_in(&thread, NEXT_ID).await?;
     let id =
         CommentId::try_from(id).map_err(|_| Error::Internal(format!("{NEXT_ID} of {thread} is {id}")))?;
+    // Others may have drawn the last ids since the check above.
+    if id.0 > limits::MAX_COMMENTS_PER_THREAD {
+        return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
+    }
     let comment = Comment::new(id, author.id, parent, body, now);
 
     let mut batch = Batch::new();

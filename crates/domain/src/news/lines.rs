@@ -92,6 +92,14 @@ impl ItemsRead {
         Self(ids.iter().map(&mut ask).collect())
     }
 
+    /// The items that are cached.
+    pub(crate) fn cached(&self) -> impl Iterator<Item = &News> {
+        self.0.iter().filter_map(|read| match read {
+            ItemRead::Cached(summary) => Some(&*summary.news),
+            ItemRead::Asked(_) => None,
+        })
+    }
+
     /// The items in the order asked; `None` for one that does not exist. The reads that
     /// found nothing are added to `absent`.
     pub(crate) fn take(self, answers: &mut Answers, absent: &mut Reads) -> Vec<Option<ListedItem>> {

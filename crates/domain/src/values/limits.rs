@@ -77,7 +77,7 @@ pub const MAX_IMPORTED_SITE_VOTES: u64 = 1_000;
 
 // How long lists grow.
 
-/// The most comments in one thread: every reader gets all of them.
+/// The most comments in one thread. Making a thread reads all of them.
 pub const MAX_COMMENTS_PER_THREAD: u64 = 2_000;
 /// The most people that one user follows: the part of a home timeline that is not stored
 /// is merged from all of them.
@@ -118,6 +118,20 @@ pub const MAX_QUEUED_JOBS: usize = 4_096;
 
 // What one answer shows.
 
+/// The most comments on one page of a thread.
+pub const THREAD_PAGE_COMMENTS: usize = 200;
+/// Levels of replies on one page of a thread. What is deeper has a page of its own.
+pub const THREAD_LEVELS: usize = 8;
+/// The most comments in one answer of the API.
+pub const MAX_API_COMMENTS: usize = 500;
+/// Replies to one comment on the page of replies, the newest.
+pub const MAX_SHOWN_REPLIES: usize = 20;
+/// The most bytes of a text that are shown: those of the longest comment or story, with
+/// characters of four bytes. Only other programs store longer ones.
+pub const MAX_SHOWN_TEXT_BYTES: usize = 4 * MAX_TEXT;
+/// The most characters of a full name that are shown. Only other programs store longer ones.
+pub const MAX_SHOWN_FULL_NAME: usize = 100;
+
 /// The most items in one answer of the API.
 pub const MAX_API_NEWS: u64 = 32;
 /// News on the page of a site.
@@ -144,6 +158,21 @@ pub const MAX_VOTER_VOTES: u64 = 1_000;
 pub const AUDIT_LINES: u64 = 50;
 
 // What one answer costs.
+
+/// The most bytes of comments in a thread that is cached with its texts. Of a larger one only
+/// the outline is cached, and each page reads its own comments.
+pub const WHOLE_THREAD_BYTES: usize = 1024 * 1024;
+/// The most comments in a thread that is read on an async thread.
+pub const SMALL_THREAD_COMMENTS: u64 = 50;
+/// The most stored bytes of a thread that is put in order on an async thread: about a
+/// millisecond.
+pub const SMALL_THREAD_BYTES: usize = 256 * 1024;
+/// Threads that may be large and are read at the same time, so that their memory is bounded:
+/// one takes up to about 70 MiB while it is made, but usually less than one.
+pub const LARGE_THREADS_AT_ONCE: usize = 4;
+/// Comments in the threads that one round of the page of replies reads, unless one thread
+/// alone has more.
+pub const REPLIES_ROUND_COMMENTS: u64 = MAX_COMMENTS_PER_THREAD;
 
 /// Items below the page that a refresh of the stored ranks also reads, so that those that
 /// have risen get onto the page.

@@ -52,7 +52,7 @@ fn increment(key: &str) -> Batch {
 fn string(redb: &Redb, key: &str) -> Result<Option<String>, KeyspaceError> {
     let mut query = Query::new();
     query.string(key);
-    match redb.query(query)?.into_vec().pop() {
+    match redb.query(&query)?.into_vec().pop() {
         Some(Answer::Text(text)) => Ok(text),
         other => panic!("{other:?}"),
     }
@@ -245,7 +245,7 @@ async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
         let mut query = Query::new();
         query.hash_fields("hash", ["same"]);
         query.hash("wide");
-        let answers = redb.query(query).unwrap().into_vec();
+        let answers = redb.query(&query).unwrap().into_vec();
         assert_eq!(answers[0], Answer::Texts(vec![Some(count.to_string())]), "half a batch at event {cut}");
         assert!(matches!(&answers[1], Answer::Hash(hash) if hash.0.len() == count), "at event {cut}");
         let promised = acknowledged.iter().filter(|events| **events <= cut).count();

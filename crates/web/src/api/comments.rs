@@ -2,9 +2,12 @@
 
 use super::Status;
 use crate::error::RequestError;
+use crate::form::{Fields, Form, FromFields};
 use crate::forms::comments::{CommentForm, CommentVoteForm};
 use crate::forms::news::VoteType;
+use crate::limits::API_COMMENTS;
 use crate::openapi::{FORM, values};
+use crate::pages::parts::DELETED_USER;
 use crate::path::PathOf;
 use crate::viewer::SignedForm;
 use crate::{App, actions};
@@ -13,12 +16,16 @@ use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use std::ops::Range;
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{CommentId, NewsId, UserId};
-use utoipa::ToSchema;
+use tidings_domain::values::limits::MAX_API_COMMENTS;
+use tidings_domain::values::size;
+use utoipa::{IntoParams, ToSchema};
 
 /// The outcome of writing, editing or deleting a comment.
 #[derive(Serialize, ToSchema)]
@@ -75,6 +82,9 @@ pub struct CommentVotedResponse {
 pub struct CommentTreeResponse {
     status: Status,
     comments: Vec<CommentEntry<'static>>,
+    /// The value of `after` for the next part; null at the end.
+    #[schema(value_type = Option<values::CommentCursor>, required = true)]
+    next: Option<String>,
 }
 
 /// A comment with its replies.
@@ -87,24 +97,33 @@ struct CommentEntry<'a> {
     /// The time of writing.
     #[schema(value_type = u64)]
     ctime: Timestamp,
-    /// The author; null if the account no longer exists.
-    #[schema(value_type = Option<values::StoredUsername>, required = true)]
-    username: Option<&'a str>,
+    /// The author; `[deleted user]` if the account no longer exists.
+    #[schema(value_type = values::StoredUsername)]
+    username: &'a str,
     /// The number of votes up.
     up: usize,
     /// The number of votes down.
     down: usize,
-    /// The caller's own vote; null if there is none.
-    #[schema(required = true)]
-    voted: Option<VoteType>,
-    /// The text; missing in a deleted comment.
+    /// The caller's own vote; missing if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = values::StoredComment, required = false)]
-    body: Option<&'a str>,
+    #[schema(value_type = VoteType, required = false)]
+    voted: Option<VoteType>,
+    /// The text; empty in a deleted comment.
+    #[schema(value_type = values::StoredComment)]
+    body: &'a str,
     /// True for a deleted comment, which is listed because of its replies; otherwise missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
     deleted: Option<bool>,
+    /// The original's name of `deleted`: 1 for a deleted comment, otherwise missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u8, required = false)]
+    del: Option<u8>,
+    /// The comment that this one replies to, if that is in an earlier part of the thread;
+    /// otherwise missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, required = false)]
+    parent_id: Option<CommentId>,
     /// The replies.
     #[schema(value_type = Vec<CommentEntry<'static>>, no_recursion)]
     // Always empty here: `tree` writes the replies one by one.
@@ -149,54 +168,122 @@ pub async fn vote(
     Ok(Json(CommentVotedResponse { status: Status::Ok, comment_id: form.comment_id.to_string() }))
 }
 
+/// The part of a thread to return.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ThreadPartQuery {
+    /// Only comments after this one, in the order of the thread: the `next` of an earlier
+    /// response.
+    #[param(value_type = values::CommentCursor, required = false)]
+    after: Option<CommentId>,
+    /// The maximum number of comments; 500 by default. There may be fewer, because a response
+    /// has at most 2 MiB.
+    #[param(value_type = values::CommentCount, required = false)]
+    count: usize,
+}
+
+/// What the field `after` must be.
+const AFTER: &str = "it must be the next of an earlier answer, whose comment must still be there";
+
+impl FromFields for ThreadPartQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let is_plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+        let count = match fields.get("count") {
+            None => MAX_API_COMMENTS,
+            Some(text) => Some(text)
+                .filter(is_plain)
+                .and_then(|text| text.parse().ok())
+                .filter(|count| (1..=MAX_API_COMMENTS).contains(count))
+                .ok_or(RequestError::Field {
+                    name: "count",
+                    expected: "it must be a whole number from 1 to 500",
+                })?,
+        };
+        Ok(Self { after: fields.parsed_optional("after", AFTER)?, count })
+    }
+}
+
+impl ThreadPartQuery {
+    /// The positions of the comments. `None` if the comment before them is not there.
+    fn part(&self, lines: &ThreadLines) -> Option<Range<usize>> {
+        lines.part(self.after, PartBounds { comments: self.count, ..API_COMMENTS })
+    }
+}
+
 /// Get the comments of a story as a tree.
+///
+/// A long thread comes in parts. In a later part, comments whose parent was in an earlier one
+/// are at the top level.
 #[utoipa::path(
     get,
     path = "/api/getcomments/{news_id}",
-    params(("news_id" = inline(values::Id), Path)),
+    params(("news_id" = inline(values::Id), Path), ThreadPartQuery),
     responses((status = 200, body = CommentTreeResponse)),
 )]
-pub async fn thread(PathOf(id): PathOf<NewsId>, mut visit: Visit) -> Result<Response, RequestError> {
-    let thread = threads::get(&mut visit, id).await?;
-    let body = format!(r#"{{"status":"ok","comments":{}}}"#, tree(&thread, visit.viewer_id())?);
+pub async fn thread(
+    PathOf(id): PathOf<NewsId>,
+    mut visit: Visit,
+    Form(query): Form<ThreadPartQuery>,
+) -> Result<Response, RequestError> {
+    let wanted = |lines: &ThreadLines| query.part(lines).unwrap_or_default().collect();
+    let thread = threads::get(&mut visit, id, wanted).await?;
+    let lines = &thread.lines;
+    let part = query.part(lines).ok_or(RequestError::Field { name: "after", expected: AFTER })?;
+    let last = part.clone().last().filter(|_| part.end < lines.places().len());
+    let next = last.and_then(|last| lines.places().get(last)).map(|place| place.id.to_string());
+    let next = serde_json::to_string(&next).map_err(|error| Error::Internal(error.to_string()))?;
+    let comments = tree(&thread, part, visit.viewer_id())?;
+    let body = format!(r#"{{"status":"ok","comments":{comments},"next":{next}}}"#);
     let json = HeaderValue::from_static("application/json");
     Ok(([(header::CONTENT_TYPE, json)], body).into_response())
 }
 
-/// The comments as nested JSON. Written without recursion, because a deep thread could
-/// overflow the stack.
-fn tree(thread: &Thread, viewer: Option<UserId>) -> Result<String, Error> {
+/// The comments of a part as nested JSON. Written without recursion, because a deep thread
+/// could overflow the stack.
+fn tree(thread: &Thread, part: Range<usize>, viewer: Option<UserId>) -> Result<String, Error> {
     let mut json = String::from("[");
-    let mut open = 0_usize;
-    for (index, line) in thread.lines.iter().enumerate() {
-        // Close the comments that this one is not below.
-        for _ in line.depth..open {
+    // The depths of the comments whose replies are being written.
+    let mut open: Vec<usize> = Vec::new();
+    for position in part {
+        let (Some(line), Some(place)) = (thread.line(position), thread.lines.places().get(position)) else {
+            continue;
+        };
+        while open.last().is_some_and(|depth| *depth >= line.depth) {
+            open.pop();
             json.push_str("]}");
         }
-        open = open.min(line.depth);
-        if index > 0 && !json.ends_with('[') {
+        if !json.ends_with('[') {
             json.push(',');
         }
-        let comment = &line.comment;
-        let written = serde_json::to_string(&CommentEntry {
-            id: comment.id,
-            ctime: comment.ctime,
-            username: line.username.as_deref(),
-            up: comment.up.len(),
-            down: comment.down.len(),
-            voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(VoteType::from),
-            body: (!comment.deleted).then_some(&comment.body),
-            deleted: comment.deleted.then_some(true),
-            replies: [],
-        })
-        .map_err(|error| Error::Internal(error.to_string()))?;
+        let parent_id = place.parent.filter(|_| open.is_empty());
+        let written = serde_json::to_string(&CommentEntry::new(line, parent_id, viewer))
+            .map_err(|error| Error::Internal(error.to_string()))?;
         // The array of replies stays open for the comments that follow.
         json.push_str(written.strip_suffix("]}").unwrap_or(&written));
-        open += 1;
+        open.push(line.depth);
     }
-    for _ in 0..open {
+    for _ in open {
         json.push_str("]}");
     }
     json.push(']');
     Ok(json)
+}
+
+impl<'a> CommentEntry<'a> {
+    fn new(line: ThreadLine<'a>, parent_id: Option<CommentId>, viewer: Option<UserId>) -> Self {
+        let ThreadLine { comment, username, .. } = line;
+        Self {
+            id: comment.id,
+            ctime: comment.ctime,
+            username: username.unwrap_or(DELETED_USER),
+            up: comment.up.len(),
+            down: comment.down.len(),
+            voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(VoteType::from),
+            body: if comment.deleted { "" } else { size::shown(&comment.body) },
+            deleted: comment.deleted.then_some(true),
+            del: comment.deleted.then_some(1),
+            parent_id,
+            replies: [],
+        }
+    }
 }

@@ -4,6 +4,7 @@ use super::{DONE, DoneResponse, Status};
 use crate::error::RequestError;
 use crate::forms::news::{NewsIdForm, NewsVoteForm, SubmissionForm, VoteType};
 use crate::openapi::{FORM, values};
+use crate::pages::parts::DELETED_USER;
 use crate::path::{PathOf, Start};
 use crate::viewer::SignedForm;
 use crate::{App, actions};
@@ -67,9 +68,9 @@ struct NewsEntry {
     down: i64,
     /// The number of comments.
     comments: u64,
-    /// The author; null if the account no longer exists.
-    #[schema(value_type = Option<values::StoredUsername>, required = true)]
-    username: Option<String>,
+    /// The author; `[deleted user]` if the account no longer exists.
+    #[schema(value_type = values::StoredUsername)]
+    username: String,
     /// The caller's own vote; missing if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = VoteType, required = false)]
@@ -167,7 +168,7 @@ fn entry(line: &NewsLine, with_vote: bool) -> NewsEntry {
         up: news.up,
         down: news.down,
         comments: news.comments,
-        username: username.as_deref().map(str::to_owned),
+        username: username.as_deref().unwrap_or(DELETED_USER).to_owned(),
         voted: line.my_vote.filter(|_| with_vote).map(VoteType::from),
     }
 }

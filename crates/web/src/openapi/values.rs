@@ -79,14 +79,14 @@ values! {
     TopicChoice = pattern(format!("^{0}([+,]{0}){{0,{1}}}$", topic(), limits::MAX_TOPICS - 1), "rust");
     /// A comment; empty to delete it.
     CommentText = text(0, limits::MAX_COMMENT);
-    /// The text of a comment that is not deleted.
-    StoredComment = text(1, limits::MAX_COMMENT);
+    /// The text of a comment; empty if the comment is deleted.
+    StoredComment = text(0, limits::MAX_COMMENT);
     /// The text of a tweet.
     TweetText = text(1, limits::MAX_TWEET_BYTES);
     /// The text of a tweet in a response, or the title of the story that it announces.
     StoredTweet = text(0, limits::MAX_TWEET_BYTES);
     /// The full name of a user in a response; may be empty.
-    StoredFullName = text(0, limits::MAX_TEXT);
+    StoredFullName = text(0, limits::MAX_SHOWN_FULL_NAME);
     /// A position in a timeline: the time and the id.
     Cursor = pattern(format!("^[0-9]{{1,12}}(\\.[0-9]{{1,3}})?-{ID}$"), "1401267618.123-45");
     /// The maximum number of entries.
@@ -95,6 +95,10 @@ values! {
     PageNumber = whole(1, limits::MAX_PAGE_NUMBER);
     /// The number of entries before the first one to return.
     Start = whole(0, crate::limits::MAX_START);
+    /// The maximum number of comments.
+    CommentCount = whole(1, limits::MAX_API_COMMENTS as u64);
+    /// A position in a thread.
+    CommentCursor = pattern(format!("^{ID}$"), "317");
     /// The maximum number of stories.
     NewsCount = whole(1, limits::MAX_API_NEWS);
     /// The order of stories.

@@ -140,7 +140,7 @@ pub fn feed_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String
 /// The requested page of a list.
 pub struct PageNumberQuery {
     /// The number of the page; by default the first.
-    page: PageNumber,
+    pub page: PageNumber,
 }
 
 impl FromFields for PageNumberQuery {

@@ -1,9 +1,10 @@
 //! Writing, editing and deleting comments; a user's comments; replies.
 
 use super::RefusedForm;
+use super::comment_item::{CommentContext, comment_address, comment_item};
 use super::layout::Frame;
-use super::parts::{alert, news_address, paging};
-use super::thread::{CommentContext, comment_item, thread_link, title_link};
+use super::parts::{alert, fitting, news_address, paging};
+use super::thread::{address_of, thread_link, title_link};
 use super::tweets::tweet_list;
 use super::user_address;
 use crate::App;
@@ -11,7 +12,7 @@ use crate::actions::{Posted, post_or_edit};
 use crate::error::RequestError;
 use crate::forms::id_or_none;
 use crate::forms::news::NewsIdForm;
-use crate::limits::{MENTIONS, REPLIED_COMMENTS, USER_COMMENTS};
+use crate::limits::{COMMENT_MARKUP_BYTES, MENTIONS, REPLIED_COMMENT_BYTES, REPLIED_COMMENTS, USER_COMMENTS};
 use crate::local_path::LocalPath;
 use crate::path::{PathOf, Start};
 use crate::viewer::{SignedFields, SignedIn};
@@ -21,7 +22,9 @@ use maud::{Markup, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::comments::threads::{self, Thread, ThreadLine, UserComment};
+use tidings_domain::comments::lists::{self, ListedComment, UserComment};
+use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
+use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::timelines::reading;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
@@ -74,7 +77,7 @@ struct CommentFormPage<'a> {
     heading: &'a str,
     thread: &'a Thread,
     /// The comment being replied to or edited; `None` for a comment on the story.
-    about: Option<&'a ThreadLine>,
+    about: Option<ThreadLine<'a>>,
     /// The form; `None` for viewers who may only delete.
     form: Option<CommentEditor<'a>>,
     /// The comment that can be deleted here.
@@ -117,8 +120,18 @@ impl CommentFormPage<'_> {
     }
 }
 
-fn line_of(thread: &Thread, id: CommentId) -> Result<&ThreadLine, RequestError> {
-    Ok(thread.lines.iter().find(|line| line.comment.id == id).ok_or(Refusal::NoSuchComment)?)
+/// The thread, with one comment of it.
+async fn thread_with(
+    visit: &mut Visit,
+    news: NewsId,
+    comment: Option<CommentId>,
+) -> Result<Thread, RequestError> {
+    let position = |lines: &ThreadLines| lines.position(comment?);
+    Ok(threads::get(visit, news, |lines| position(lines).into_iter().collect()).await?)
+}
+
+fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>, RequestError> {
+    Ok(thread.line_of(id).ok_or(Refusal::NoSuchComment)?)
 }
 
 /// The page for replying to a comment, or to the story if there is none.
@@ -147,7 +160,7 @@ fn edit_page(
 ) -> Result<Markup, RequestError> {
     let viewer = frame.viewer.ok_or(RequestError::LoginRequired)?;
     let about = line_of(thread, id)?;
-    let comment = &about.comment;
+    let comment = about.comment;
     let window = frame.rules.limits.comment_edit_seconds;
     if comment.deleted {
         return Err(Refusal::CommentDeleted.into());
@@ -178,7 +191,7 @@ pub async fn reply(
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let thread = threads::get(&mut visit, news).await?;
+    let thread = thread_with(&mut visit, news, Some(parent)).await?;
     if line_of(&thread, parent)?.comment.deleted {
         return Err(Refusal::CommentDeleted.into());
     }
@@ -195,7 +208,7 @@ pub async fn edit(
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let thread = threads::get(&mut visit, news).await?;
+    let thread = thread_with(&mut visit, news, Some(id)).await?;
     edit_page(&Frame::for_user(&app, &here, &user), &thread, id, None, None)
 }
 
@@ -203,22 +216,23 @@ pub async fn edit(
 pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
     let failure = match try_post(&app, &form).await {
         Ok(posted) => {
-            let CommentAddress { news, comment } = posted.address;
-            let thread = news_address(news);
-            return Ok(Redirect::to(&format!("{thread}#comment-{comment}")).into_response());
+            let address = address_of(&mut form.visit, posted.address, None).await;
+            return Ok(Redirect::to(&address).into_response());
         }
         Err(failure) => failure,
     };
     let refused = RefusedForm::from_failure(failure.clone())?;
     let NewsIdForm { news_id: news } = form.fields.read()?;
-    let thread = threads::get(&mut form.visit, news).await?;
+    let edited = id_or_none::<CommentId>(&form.fields, "comment_id")?;
+    let parent: Option<CommentId> =
+        if edited.is_none() { id_or_none(&form.fields, "parent_id")? } else { None };
+    let thread = thread_with(&mut form.visit, news, edited.or(parent)).await?;
     let (text, message) = (form.fields.text("comment"), Some(refused.message.as_str()));
     // Buttons on the page return to the page with the form.
-    let page = if let Some(edited) = id_or_none::<CommentId>(&form.fields, "comment_id")? {
+    let page = if let Some(edited) = edited {
         let here = LocalPath::parse(&format!("/editcomment/{news}/{edited}"));
         edit_page(&Frame::for_user(&app, &here, &form.user), &thread, edited, Some(text), message)
     } else {
-        let parent: Option<CommentId> = id_or_none(&form.fields, "parent_id")?;
         let here = LocalPath::parse(
             &parent.map_or_else(|| news_address(news), |parent| format!("/reply/{news}/{parent}")),
         );
@@ -232,14 +246,21 @@ async fn try_post(app: &App, form: &SignedFields) -> Result<Posted, RequestError
     post_or_edit(app, &form.user, &form.fields.read()?).await
 }
 
-/// A user's comments, each with its story.
+/// A user's comments, each with its story, and with as many of its replies as fit.
 fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
     html! {
-        @for UserComment { news_id, title, lines } in comments {
-            p.about-what { "On " (title_link(*news_id, title.as_deref())) }
+        @for UserComment { news_id, title, lines, has_more } in comments {
+            @let fits = fitting(lines, REPLIED_COMMENT_BYTES, |line| line.page_bytes() + COMMENT_MARKUP_BYTES);
+            p.about-what { "On " (title_link(&news_address(*news_id), title.as_deref())) }
             ol.thread role="list" {
                 @let place = CommentContext { news: *news_id, news_deleted: title.is_none(), among_others: true };
-                @for line in lines { (comment_item(frame, place, line, line.depth)) }
+                @for line in lines.iter().take(fits).map(ListedComment::line) {
+                    (comment_item(frame, place, line, line.depth))
+                }
+            }
+            @if let Some(own) = lines.first().filter(|_| *has_more || fits < lines.len()) {
+                @let address = CommentAddress { news: *news_id, comment: own.line().comment.id };
+                p.about-what { a href=(comment_address(address)) { "more replies" } }
             }
         }
     }
@@ -253,14 +274,19 @@ pub async fn of_user(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let user = users::profile(&mut visit, &name).await?.user.clone();
-    let page = threads::of_user(&mut visit, user.id, &user.username, start, USER_COMMENTS).await?;
+    let page = lists::of_user(&mut visit, user.id, &user.username, start, USER_COMMENTS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Comments by {}", user.username);
     let content = html! {
         h1 { (heading) }
         @if page.comments.is_empty() { p.empty { "No comments here." } }
         (comments_with_news(&frame, &page.comments))
-        (paging(&user_address("usercomments", &user.username, "/"), start, USER_COMMENTS, page.total))
+        (paging(
+            &user_address("usercomments", &user.username, "/"),
+            start,
+            (USER_COMMENTS, USER_COMMENTS),
+            page.total,
+        ))
     };
     Ok(frame.page(&heading, &content))
 }
@@ -272,7 +298,7 @@ pub async fn replies(
     SignedIn { mut visit, mut user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let comments = threads::replies(&mut visit, &user, REPLIED_COMMENTS).await?;
+    let comments = lists::replies(&mut visit, &user, REPLIED_COMMENTS).await?;
     let mentions = reading::mentions_of_viewer(&mut visit, &Window::newest(MENTIONS)).await?.lines;
     // The viewer is seeing them now.
     user.replies = 0;

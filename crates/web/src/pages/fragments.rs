@@ -163,6 +163,26 @@ impl Frame<'_> {
     }
 }
 
+/// The key of a value derived from a part of a cached value: also the number of the part.
+pub type PartKey = (u64, LinkTarget, u64);
+
+impl Frame<'_> {
+    /// Like [`Frame::derived`], for a part of the shared value.
+    pub fn derived_part<K: CacheKind<Key = PartKey>, V>(
+        &self,
+        value: &Shared<V>,
+        part: u64,
+        make: fn(&V, u64, LinkTarget) -> K::Value,
+    ) -> Option<Shared<K::Value>> {
+        if !value.is_cached() {
+            return None;
+        }
+        let (cache, key) = (self.caches.of::<K>(), (value.id(), self.link_target(), part));
+        let made = || cache.insert_derived(key, make(value, part, self.link_target()));
+        Some(cache.derived(&key).unwrap_or_else(made))
+    }
+}
+
 /// Renders by writing directly into the output, without a string of its own.
 pub fn written<F: Fn(&mut String)>(write: F) -> Written<F> {
     Written(write)

@@ -1,11 +1,11 @@
 //! Lists of stories: the front page, the latest, those of a user, a random one.
 
 use super::layout::Frame;
-use super::parts::{news_address, news_list, paging};
+use super::parts::{fitting, listed_story_bytes, news_address, news_list, paging};
 use super::user_address;
 use crate::App;
 use crate::error::RequestError;
-use crate::limits::{FRONT_PAGE_STORIES, LATEST_STORIES, USER_STORIES};
+use crate::limits::{FRONT_PAGE_STORIES, LATEST_STORIES, PAGE_LIST_BYTES, USER_STORIES};
 use crate::local_path::LocalPath;
 use crate::path::{PathOf, Start};
 use crate::viewer::SignedIn;
@@ -37,15 +37,19 @@ struct NewsListPage<'a> {
 
 impl NewsListPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
+        let lines = &self.page.lines;
+        let fits = fitting(lines, PAGE_LIST_BYTES, listed_story_bytes);
         let content = html! {
             h1.hidden[self.heading_hidden] { (self.heading) }
-            @if self.page.lines.is_empty() {
+            @if lines.is_empty() {
                 p.empty { (self.empty) }
             } @else {
-                (news_list(frame, &self.page.lines, self.start))
+                (news_list(frame, lines.get(..fits).unwrap_or_default(), self.start))
             }
             @if let Some((size, base)) = self.paged {
-                (paging(base, self.start, size, self.page.total))
+                // A page may also have fewer stories because some are missing.
+                @let shown = if fits < lines.len() { fits as u64 } else { size };
+                (paging(base, self.start, (size, shown), self.page.total))
             }
         };
         frame.page(self.title, &content)

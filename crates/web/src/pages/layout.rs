@@ -29,8 +29,11 @@ pub struct Frame<'a> {
     pub caches: &'a Caches,
     /// The time of the visit.
     pub now: Timestamp,
-    /// The page's own address, to which its forms redirect.
+    /// The page's own address.
     pub here: &'a LocalPath,
+    /// The address to which the forms of the page's items redirect, before the item's anchor.
+    /// It is in each of them, so it is short: see [`LocalPath::way_back`].
+    pub way_back: String,
     /// The viewer; `None` if they are not logged in.
     pub viewer: Option<&'a User>,
     /// The vote buttons of this page.
@@ -46,7 +49,8 @@ impl<'a> Frame<'a> {
         here: &'a LocalPath,
         viewer: Option<&'a User>,
     ) -> Self {
-        Self { settings, rules, caches, now, here, viewer, vote_buttons: VoteButtons::default() }
+        let (way_back, vote_buttons) = (here.way_back(), VoteButtons::default());
+        Self { settings, rules, caches, now, here, way_back, viewer, vote_buttons }
     }
 
     /// The frame of a page for any visitor. Call it after the page's own reads, which

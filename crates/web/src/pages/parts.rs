@@ -5,7 +5,7 @@ use super::layout::Frame;
 use super::profile_address;
 use super::topics::topic_link;
 use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
-use crate::limits::STORY_CACHE_BYTES;
+use crate::limits::{LISTED_STORY_BYTES, STORY_CACHE_BYTES};
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::articles::lists::PageNumber;
@@ -16,10 +16,14 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::ARTICLES_PER_PAGE;
+use tidings_domain::values::size;
 use tidings_domain::values::words::{self, grouped_signed};
 
 /// The `rel` attribute of links in user content.
 pub const OUTSIDE: &str = "nofollow ugc noopener";
+
+/// Stands for the name of a deactivated account. No username has brackets.
+pub const DELETED_USER: &str = "[deleted user]";
 
 /// The age of something in words, such as "2 hours ago".
 pub fn ago(seconds: u64) -> impl Render + Copy {
@@ -71,7 +75,7 @@ pub fn author(username: Option<&str>) -> Markup {
     html! {
         @match username {
             Some(name) => { a.author href=(profile_address(name, "")) { (name) } }
-            None => { span { "[deleted user]" } }
+            None => { span { (DELETED_USER) } }
         }
     }
 }
@@ -354,21 +358,44 @@ pub fn page_links(list: &str, page: PageNumber, total: u64) -> Markup {
     }
 }
 
-/// The links to the pages of a list before and after this one.
+/// The links to the pages of a list before and after this one. `size` is the number of
+/// entries on a full page, `shown` how many of them fit on this one.
 #[must_use]
-pub fn paging(base: &str, start: u64, size: u64, total: u64) -> Markup {
+pub fn paging(base: &str, start: u64, (size, shown): (u64, u64), total: u64) -> Markup {
+    let next = start.saturating_add(shown);
     html! {
-        @if start > 0 || start.saturating_add(size) < total {
+        @if start > 0 || next < total {
             nav.more aria-label="Pages" {
                 @if start > 0 {
                     a href={ (base) (start.saturating_sub(size)) } rel="prev" { "back" }
                 }
-                @if start.saturating_add(size) < total {
-                    a href={ (base) (start + size) } rel="next" { "more" }
-                }
+                @if next < total { a href={ (base) (next) } rel="next" { "more" } }
             }
         }
     }
+}
+
+/// How many items, from the first on, fit into a number of bytes: at least one, if there is
+/// one. `cost` is the most bytes that an item takes.
+pub fn fitting<T>(items: &[T], bytes: usize, cost: impl Fn(&T) -> usize) -> usize {
+    let mut room = bytes;
+    let fits = |item: &&T| match room.checked_sub(cost(item)) {
+        Some(left) => {
+            room = left;
+            true
+        }
+        None => false,
+    };
+    items.iter().take_while(fits).count().max(items.len().min(1))
+}
+
+/// The most bytes of a story in a list.
+#[must_use]
+pub fn listed_story_bytes(line: &NewsLine) -> usize {
+    let news = &line.news;
+    // Blanks in an address are encoded, which triples them.
+    let url = news.link().map_or(0, |_| size::escaped_bytes(&news.url) + 2 * news.url.len());
+    LISTED_STORY_BYTES + size::escaped_bytes(&news.title) + url
 }
 
 /// The error message of a form.
@@ -514,7 +541,7 @@ mod tests {
 
     #[test]
     fn pages_of_a_list_link_to_the_previous_and_next_page() {
-        let links = |start, total| paging("/latest/", start, 100, total).into_string();
+        let links = |start, total| paging("/latest/", start, (100, 100), total).into_string();
         assert_eq!(links(0, 100), "");
         assert!(links(0, 101).contains(r#"href="/latest/100""#) && !links(0, 101).contains("prev"));
         assert!(links(150, 151).contains(r#"href="/latest/50""#) && !links(150, 151).contains("next"));

@@ -63,7 +63,7 @@ fn person_item(frame: &Frame<'_>, person: &Person, about: Option<&str>) -> Marku
                 (person_link(&person.username, &person.fullname))
                 @if let Some(about) = about { p.hint { (about) } }
             }
-            (follow_button(frame, person, &format!("{}#{anchor}", frame.here), true))
+            (follow_button(frame, person, &format!("{}#{anchor}", frame.way_back), true))
         }
     }
 }

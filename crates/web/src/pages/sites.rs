@@ -243,7 +243,7 @@ impl SiteReputationPage<'_> {
                 form.verdict method="post" action="/votesite" aria-label="Your vote" {
                     input type="hidden" name="link" value=(self.host);
                     (frame.secret_field())
-                    input type="hidden" name="next" value=(frame.here);
+                    input type="hidden" name="next" value=(frame.way_back);
                     button.button name="vote" value="1" aria-pressed=(pressed(Verdict::Good)) { "Good site" }
                     button.button name="vote" value="-1" aria-pressed=(pressed(Verdict::Bad)) { "Bad site" }
                     @if mine.is_some() {
@@ -251,7 +251,7 @@ impl SiteReputationPage<'_> {
                     }
                 }
             } @else {
-                p { a.action href=(login_address(frame.here.as_str())) { "Log in to vote on this site" } }
+                p { a.action href=(login_address(&frame.way_back)) { "Log in to vote on this site" } }
             }
         }
     }

@@ -1,131 +1,256 @@
-//! A story with its comments, and one comment with its replies.
+//! The pages of a thread: a story with its comments, or one comment with those below it.
 
+use super::articles::PageNumberQuery;
+use super::comment_item::{
+    CommentContext, CommentPlaceholder, comment_address, comment_markup, write_comment,
+};
 use super::comments::CommentEditor;
-use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
+use super::fragments::{ContentPlaceholder, Fragment, LinkTarget, PartKey, written};
 use super::layout::Frame;
 use super::login_address;
-use super::parts::{
-    age_as, ago, author, counted, leading_story, news_address, news_anchor, news_buttons, number, vote_counts,
-};
-use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
+use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
 use crate::App;
 use crate::autolink::autolink;
 use crate::error::RequestError;
-use crate::limits::{COMMENT_CACHE_BYTES, INDENTED_LEVELS};
+use crate::form::Form;
+use crate::limits::{COMMENT_CACHE_BYTES, THREAD_PAGE};
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use axum::extract::State;
 use maud::{Markup, Render, html};
-use std::ops::Range;
 use std::sync::LazyLock;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::Shared;
-use tidings_domain::comments::comment::Comment;
-use tidings_domain::comments::threads::{self, Thread, ThreadLine, ThreadLines};
+use tidings_domain::comments::outline::{ThreadLine, ThreadLines, ThreadPages};
+use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+use tidings_domain::values::size;
 
-/// The approximate size of a comment's markup without its text, in bytes.
-const COMMENT_MARKUP_BYTES: usize = 1_100;
+/// The usual size of a comment's markup without its text, in bytes.
+const USUAL_MARKUP_BYTES: usize = 1_100;
 
-/// A whole thread, or one comment with its replies.
-struct ThreadPage<'a> {
-    news: &'a NewsLine,
-    lines: &'a Shared<ThreadLines>,
-    /// Which of the lines are shown.
-    shown: Range<usize>,
-    /// The comment that is shown with its replies; `None` for the whole thread.
-    only: Option<CommentId>,
+/// Which page of a thread is asked for.
+#[derive(Debug, Clone, Copy)]
+struct ThreadPart {
+    news: NewsId,
+    /// The comment that is shown with those below it; `None` for the whole thread.
+    root: Option<CommentId>,
+    /// The number of the page, from 1 on.
+    number: u64,
 }
 
-impl ThreadPage<'_> {
+impl ThreadPart {
+    fn pages(self, lines: &ThreadLines) -> Option<ThreadPages<'_>> {
+        lines.pages(self.root, THREAD_PAGE)
+    }
+
+    /// The positions of the comments on the page; none if there is no such page.
+    fn shown(self, lines: &ThreadLines) -> Vec<usize> {
+        self.pages(lines).and_then(|pages| pages.shown(self.number)).unwrap_or_default()
+    }
+
+    /// The address of a page of the same thread or branch.
+    fn address(self, number: u64) -> String {
+        let base = match self.root {
+            None => news_address(self.news),
+            Some(comment) => comment_address(CommentAddress { news: self.news, comment }),
+        };
+        if number == 1 { base } else { format!("{base}?page={number}") }
+    }
+}
+
+/// A page of a thread.
+struct ThreadPage<'a> {
+    part: ThreadPart,
+    thread: &'a Thread,
+    pages: ThreadPages<'a>,
+    /// The positions of its comments.
+    shown: &'a [usize],
+}
+
+impl<'a> ThreadPage<'a> {
+    /// The page with these comments, or why there is none.
+    fn new(part: ThreadPart, thread: &'a Thread, shown: &'a [usize]) -> Result<Self, RequestError> {
+        let pages = part.pages(&thread.lines).ok_or(Refusal::NoSuchComment)?;
+        let exists = (1..=pages.count()).any(|number| u64::try_from(number) == Ok(part.number));
+        if exists { Ok(Self { part, thread, pages, shown }) } else { Err(RequestError::NotFound) }
+    }
+
     fn render(&self, frame: &Frame<'_>) -> Markup {
-        let news = &self.news.news;
+        let news = &self.thread.news.news;
         let title = if news.deleted { "[deleted story]" } else { &news.title };
         let content = written(|html| {
             self.head(frame).render_to(html);
+            self.continuation().render_to(html);
             self.comments(frame).render_to(html);
+            self.paging().render_to(html);
         });
-        let title = match self.only {
-            None => title.to_owned(),
-            Some(_) => format!("Comment on {title}"),
+        let title = match (self.part.root, self.part.number) {
+            (None, 1) => title.to_owned(),
+            (None, number) => format!("{title} (page {number})"),
+            (Some(_), _) => format!("Comment on {title}"),
         };
-        frame.page(&title, &content)
+        let canonical = html! { link rel="canonical" href=(self.part.address(self.part.number)); };
+        frame.page_with(&title, &canonical, &content)
     }
 
     /// What is above the comments.
     fn head(&self, frame: &Frame<'_>) -> Markup {
-        let news = &self.news.news;
+        let news = &self.thread.news.news;
+        let pages = self.pages.count();
         html! {
-            @match self.only {
-                None => {
-                    (news_head(frame, self.news))
+            @match (self.part.root, self.part.number) {
+                (None, 1) => {
+                    (news_head(frame, &self.thread.news))
                     div.under { (self.comment_form(frame)) }
                     h2.hidden { (counted(news.comments, "comment", "comments")) }
                 }
-                Some(_) => {
-                    h1 { "Comment and replies" }
+                (None, number) => {
+                    h1 { "Comments, page " (number) " of " (pages) }
                     p.about-what { "On " (thread_link(news)) }
+                }
+                (Some(root), number) => {
+                    h1 { "Comment and replies" @if number > 1 { ", page " (number) " of " (pages) } }
+                    p.about-what { "On " (link_to_thread(news, &self.place_in_thread(root))) }
                 }
             }
         }
     }
 
+    /// The address of the page of the whole thread that shows a comment, or else one above it.
+    fn place_in_thread(&self, id: CommentId) -> String {
+        let lines = &self.thread.lines;
+        let whole = ThreadPart { root: None, number: 1, ..self.part };
+        match whole.pages(lines).and_then(|pages| pages.nearest_shown(id)) {
+            Some((number, shown)) if number > 1 => {
+                format!("{}#comment-{shown}", whole.address(number as u64))
+            }
+            _ => whole.address(1),
+        }
+    }
+
     fn comment_form(&self, frame: &Frame<'_>) -> Markup {
-        let news = &self.news.news;
+        let news = &self.thread.news.news;
         html! {
             @if news.deleted {
                 p.empty { "This story has been deleted. Its comments can still be read." }
             } @else if frame.viewer.is_some() {
                 (CommentEditor::new(news.id, None, "Your comment", "Add comment").render(frame, true))
             } @else {
-                p { a.action href=(login_address(frame.here.as_str())) { "Log in to comment" } }
+                p { a.action href=(login_address(&frame.way_back)) { "Log in to comment" } }
+            }
+        }
+    }
+
+    /// Says which comment the first one of a later page replies to.
+    fn continuation(&self) -> Markup {
+        let places = self.thread.lines.places();
+        let first = self.shown.first().filter(|_| self.part.number > 1);
+        let parent = first.and_then(|position| places.get(*position)?.parent);
+        let parent = parent.and_then(|parent| places.iter().find(|place| place.id == parent));
+        html! {
+            @if let Some(parent) = parent {
+                @let address = CommentAddress { news: self.part.news, comment: parent.id };
+                p.about-what {
+                    "Continues the replies to "
+                    a href=(comment_address(address)) {
+                        "the comment by " (parent.username.as_deref().unwrap_or(DELETED_USER))
+                    }
+                }
             }
         }
     }
 
     fn comments(&self, frame: &Frame<'_>) -> impl Render {
-        static LIST: LazyLock<Fragment<ContentPlaceholder>> = LazyLock::new(|| {
-            Fragment::new(|slots| html! { ol.thread role="list" { (slots.at(ContentPlaceholder::Content)) } })
+        static LIST: LazyLock<[Fragment<ContentPlaceholder>; 2]> = LazyLock::new(|| {
+            [false, true].map(|is_complete| {
+                Fragment::new(|slots| {
+                    html! {
+                        // The script finds comments that are not on an incomplete page.
+                        ol.thread role="list" data-incomplete[!is_complete] {
+                            (slots.at(ContentPlaceholder::Content))
+                        }
+                    }
+                })
+            })
         });
-        let place = CommentContext::alone(&self.news.news);
-        let fragments = frame.derived::<ThreadFragments, _>(self.lines, thread_fragments);
-        let lines = self.lines.get(self.shown.clone()).unwrap_or_default();
-        // In a part of a thread, the depth is relative to its first comment.
-        let above = lines.first().map_or(0, |line| line.depth);
+        let [incomplete, complete] = &*LIST;
+        let is_complete = self.part.root.is_none() && self.pages.is_complete();
+        let list = if is_complete { complete } else { incomplete };
+        let fragments = self.fragments(frame);
         written(move |html| {
-            let fragments = fragments.as_ref().and_then(|fragments| fragments.get(self.shown.clone()));
-            html.reserve(lines.iter().map(|line| line.comment.body.len() + COMMENT_MARKUP_BYTES).sum());
-            LIST.fill(html, |ContentPlaceholder::Content, html| {
-                for (position, line) in lines.iter().enumerate() {
-                    let fragment = fragments.and_then(|fragments| fragments.get(position));
-                    let depth = line.depth.saturating_sub(above);
-                    write_comment(html, frame, place, line, (depth, fragment));
+            let lines = self.shown.iter().filter_map(|position| self.thread.line(*position));
+            html.reserve(lines.map(|line| line.comment.body.len() + USUAL_MARKUP_BYTES).sum());
+            list.fill(html, |ContentPlaceholder::Content, html| {
+                for (index, position) in self.shown.iter().enumerate() {
+                    let fragment = fragments.as_ref().and_then(|fragments| fragments.get(index));
+                    self.write_line(html, frame, *position, fragment);
                 }
             });
         })
     }
-}
 
-placeholders! {
-    /// The parts of a comment that depend on the viewer or the time.
-    enum CommentPlaceholder {
-        Age,
-        Links,
+    /// The cached markup of the comments on a page of a whole thread.
+    fn fragments(&self, frame: &Frame<'_>) -> Option<Shared<PageFragments>> {
+        let lines = Some(&self.thread.lines).filter(|lines| self.part.root.is_none() && lines.is_whole())?;
+        frame.derived_part::<ThreadFragments, _>(lines, self.part.number, page_fragments)
+    }
+
+    fn write_line(
+        &self,
+        html: &mut String,
+        frame: &Frame<'_>,
+        position: usize,
+        fragment: Option<&Fragment<CommentPlaceholder>>,
+    ) {
+        let Some(line) = self.thread.line(position) else { return };
+        let context = CommentContext::alone(&self.thread.news.news);
+        let level = self.pages.level(position);
+        write_comment(html, frame, context, line, (level, fragment));
+        if self.pages.has_hidden_replies(position) {
+            let address = CommentAddress { news: self.part.news, comment: line.comment.id };
+            let link = html! {
+                li class={ "continue depth-" (level) } {
+                    a.action href=(comment_address(address)) { "continue this thread" }
+                }
+            };
+            link.render_to(html);
+        }
+    }
+
+    /// The links to the pages before and after this one.
+    fn paging(&self) -> Markup {
+        let (number, count) = (self.part.number, self.pages.count() as u64);
+        html! {
+            @if count > 1 {
+                nav.more aria-label="Pages" {
+                    @if number > 1 { a href=(self.part.address(number - 1)) rel="prev" { "back" } }
+                    @if number < count {
+                        a href=(self.part.address(number + 1)) rel="next" { "more comments" }
+                    }
+                }
+            }
+        }
     }
 }
 
+/// The markup of the comments on a page.
+type PageFragments = Box<[Fragment<CommentPlaceholder>]>;
+
 tidings_domain::cache_kind! {
-    /// The markup of the comments of threads.
-    struct ThreadFragments: DerivedKey => Box<[Fragment<CommentPlaceholder>]>, "thread_fragments",
+    /// The markup of the comments of threads, by page.
+    struct ThreadFragments: PartKey => PageFragments, "thread_fragments",
         COMMENT_CACHE_BYTES, |_, fragments| fragments.iter().map(Fragment::size).sum();
 }
 
-fn thread_fragments(lines: &ThreadLines, links: LinkTarget) -> Box<[Fragment<CommentPlaceholder>]> {
-    let fragment = |line| Fragment::new(|slots| comment_markup(lines.news(), line, links, slots));
-    lines.iter().map(fragment).collect()
+fn page_fragments(lines: &ThreadLines, number: u64, links: LinkTarget) -> PageFragments {
+    let part = ThreadPart { news: lines.news(), root: None, number };
+    let fragment =
+        |line: ThreadLine<'_>| Fragment::new(|slots| comment_markup(part.news, line, links, slots));
+    part.shown(lines).into_iter().filter_map(|position| lines.line(position)).map(fragment).collect()
 }
 
 /// A story at the head of its thread.
@@ -139,7 +264,7 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
             div.story {
                 (leading_story(frame, line))
                 @if let (false, Some(text)) = (news.deleted, news.text()) {
-                    div.text dir="auto" { (autolink(text, frame.link_target())) }
+                    div.text dir="auto" { (autolink(size::shown(text), frame.link_target())) }
                 }
             }
         }
@@ -149,206 +274,72 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
 /// A story's title as a link to its thread.
 #[must_use]
 pub fn thread_link(news: &News) -> Markup {
-    title_link(news.id, Some(news.title.as_str()).filter(|_| !news.deleted))
+    link_to_thread(news, &news_address(news.id))
 }
 
-/// Like [`thread_link`]; `None` for a deleted story.
+/// A story's title as a link to a page of its thread.
+fn link_to_thread(news: &News, address: &str) -> Markup {
+    title_link(address, Some(news.title.as_str()).filter(|_| !news.deleted))
+}
+
+/// The title of a story as a link; `None` for a deleted story.
 #[must_use]
-pub fn title_link(news: NewsId, title: Option<&str>) -> Markup {
-    html! { a href=(news_address(news)) dir="auto" { (title.unwrap_or("[deleted story]")) } }
+pub fn title_link(address: &str, title: Option<&str>) -> Markup {
+    html! { a href=(address) dir="auto" { (title.unwrap_or("[deleted story]")) } }
 }
 
-/// A comment's own page.
-#[must_use]
-pub fn comment_address(address: CommentAddress) -> String {
-    format!("/comment/{}/{}", address.news, address.comment)
-}
-
-/// Where a comment is shown: its story, and whether the page has others.
-#[derive(Debug, Clone, Copy)]
-pub struct CommentContext {
-    /// The story.
-    pub news: NewsId,
-    /// Whether the story is deleted: then its comments are read-only.
-    pub news_deleted: bool,
-    /// Whether the page also shows comments on other stories, so that the ids of comments
-    /// alone are not unique.
-    pub among_others: bool,
-}
-
-impl CommentContext {
-    /// For a page about one story.
-    #[must_use]
-    pub fn alone(news: &News) -> Self {
-        Self { news: news.id, news_deleted: news.deleted, among_others: false }
-    }
-
-    /// The id of the element that shows a comment.
-    fn anchor(self, comment: CommentId) -> impl Render + Copy {
-        written(move |html| {
-            html.push_str("comment-");
-            if self.among_others {
-                self.news.0.render_to(html);
-                html.push('-');
-            }
-            comment.0.render_to(html);
-        })
-    }
-}
-
-/// A comment in a list, indented by `depth`.
-pub fn comment_item(
-    frame: &Frame<'_>,
-    place: CommentContext,
-    line: &ThreadLine,
-    depth: usize,
-) -> impl Render {
-    written(move |html| write_comment(html, frame, place, line, (depth, None)))
-}
-
-/// Writes a comment, with the cached fragment of its shared markup if there is one.
-fn write_comment(
-    html: &mut String,
-    frame: &Frame<'_>,
-    place: CommentContext,
-    line: &ThreadLine,
-    (depth, fragment): (usize, Option<&Fragment<CommentPlaceholder>>),
-) {
-    placeholders! {
-        enum CommentItemPart {
-            Depth,
-            Anchor,
-            Buttons,
-            Comment,
-        }
-    }
-    static ITEM: LazyLock<Fragment<CommentItemPart>> = LazyLock::new(|| {
-        Fragment::new(|slots| {
-            html! {
-                li class={ "item comment depth-" (slots.at(CommentItemPart::Depth)) } id=(slots.at(CommentItemPart::Anchor)) data-item {
-                    (slots.at(CommentItemPart::Buttons))
-                    (slots.at(CommentItemPart::Comment))
-                }
-            }
-        })
-    });
-    let comment = &line.comment;
-    let CommentContext { news, news_deleted, .. } = place;
-    let anchor = place.anchor(comment.id);
-    let fill = |placeholder, html: &mut String| match placeholder {
-        CommentPlaceholder::Age => ago(frame.now.seconds_since(comment.ctime)).render_to(html),
-        CommentPlaceholder::Links => comment_links(frame, place, comment).render_to(html),
+/// The address of a page that shows a comment: of the whole thread, or of a branch. If those
+/// do not show it, its own page. Rounds: 2.
+pub async fn address_of(visit: &mut Visit, address: CommentAddress, root: Option<CommentId>) -> String {
+    let CommentAddress { news, comment } = address;
+    let own = format!("{}#comment-{comment}", comment_address(address));
+    let Ok(thread) = threads::get(visit, news, |_| Vec::new()).await else {
+        return own;
     };
-    ITEM.fill(html, |placeholder, html| match placeholder {
-        CommentItemPart::Depth => depth.min(INDENTED_LEVELS).render_to(html),
-        CommentItemPart::Anchor => anchor.render_to(html),
-        CommentItemPart::Buttons if comment.deleted || news_deleted => NO_BUTTONS.render_to(html),
-        CommentItemPart::Buttons => {
-            let target = VoteTarget::Comment(CommentAddress { news, comment: comment.id });
-            let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
-            vote_buttons(frame, target, my_vote, anchor).render_to(html);
-        }
-        CommentItemPart::Comment => match fragment {
-            Some(fragment) => fragment.fill(html, fill),
-            None => {
-                comment_markup(news, line, frame.link_target(), &Slots::filled_by(&fill)).render_to(html);
-            }
-        },
-    });
-}
-
-/// The markup of a comment that is the same for all viewers.
-fn comment_markup(
-    news: NewsId,
-    ThreadLine { comment, username, .. }: &ThreadLine,
-    links: LinkTarget,
-    slots: &Slots<'_, CommentPlaceholder>,
-) -> Markup {
-    let address = CommentAddress { news, comment: comment.id };
-    let age = age_as(comment.ctime, slots.at(CommentPlaceholder::Age));
-    html! {
-        div {
-            @if comment.deleted {
-                div.meta {
-                    a href=(comment_address(address)) data-open { (age) }
-                    (slots.at(CommentPlaceholder::Links))
-                }
-                p.gone { "[deleted comment]" }
-            } @else {
-                div.meta {
-                    (author(username.as_deref())) " "
-                    a href=(comment_address(address)) data-open { (age) } " "
-                    (vote_counts(number(comment.up.len()), number(comment.down.len())))
-                    @if let Some(parent) = comment.parent_id {
-                        " " a href={ "/comment/" (news.0) "/" (parent.0) } { "parent" }
-                    }
-                    (slots.at(CommentPlaceholder::Links))
-                }
-                div.text dir="auto" { (autolink(&comment.body, links)) }
-            }
-        }
+    let part = ThreadPart { news, root, number: 1 };
+    if thread.lines.position(comment).is_none() {
+        // It was deleted.
+        return format!("{}#comment-{comment}", news_address(news));
+    }
+    match part.pages(&thread.lines).and_then(|pages| pages.number_of(comment)) {
+        Some(number) => format!("{}#comment-{comment}", part.address(number as u64)),
+        None => own,
     }
 }
 
-/// The links to reply to a comment, and to edit and delete it if the viewer may.
-fn comment_links(frame: &Frame<'_>, place: CommentContext, comment: &Comment) -> impl Render {
-    placeholders! {
-        enum ReplyLinkPart {
-            News,
-            Comment,
-        }
-    }
-    static REPLY: LazyLock<Fragment<ReplyLinkPart>> = LazyLock::new(|| {
-        Fragment::new(|slots| {
-            let (news, comment) = (slots.at(ReplyLinkPart::News), slots.at(ReplyLinkPart::Comment));
-            html! { " " a href={ "/reply/" (news) "/" (comment) } rel="nofollow" { "reply" } }
-        })
-    });
-    let (news, id) = (place.news, comment.id);
-    let may_reply = !comment.deleted && !place.news_deleted;
-    let window = frame.rules.limits.comment_edit_seconds;
-    let viewer = frame.viewer.filter(|_| !comment.deleted);
-    let may_edit = viewer.is_some_and(|viewer| comment.may_edit(viewer, frame.now, window).is_ok());
-    let may_delete = viewer.is_some_and(|viewer| comment.may_delete(viewer, frame.now, window).is_ok());
-    written(move |html| {
-        if may_reply {
-            REPLY.fill(html, |placeholder, html| match placeholder {
-                ReplyLinkPart::News => news.0.render_to(html),
-                ReplyLinkPart::Comment => id.0.render_to(html),
-            });
-        }
-        if may_edit {
-            html! { " " a href={ "/editcomment/" (news) "/" (id) } { "edit" } }.render_to(html);
-        }
-        if may_delete {
-            html! { " " a href={ "/editcomment/" (news) "/" (id) "#delete" } { "delete" } }.render_to(html);
-        }
-    })
-}
-
-/// GET /news/:id.
+/// GET /news/:id?page=N.
 pub async fn thread(
-    PathOf(id): PathOf<NewsId>,
+    PathOf(news): PathOf<NewsId>,
     State(app): State<App>,
-    mut visit: Visit,
+    visit: Visit,
     here: LocalPath,
+    Form(query): Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
-    let Thread { news, lines } = threads::get(&mut visit, id).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(ThreadPage { news: &news, lines: &lines, shown: 0..lines.len(), only: None }.render(&frame))
+    show(&app, visit, &here, ThreadPart { news, root: None, number: query.page.get() }).await
 }
 
-/// GET /comment/:news/:comment.
+/// GET /comment/:news/:comment?page=N.
 pub async fn one_comment(
     PathOf((news, comment)): PathOf<(NewsId, CommentId)>,
     State(app): State<App>,
-    mut visit: Visit,
+    visit: Visit,
     here: LocalPath,
+    Form(query): Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
-    let thread = threads::get(&mut visit, news).await?;
-    let shown = thread.below(comment).ok_or(Refusal::NoSuchComment)?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(ThreadPage { news: &thread.news, lines: &thread.lines, shown, only: Some(comment) }.render(&frame))
+    show(&app, visit, &here, ThreadPart { news, root: Some(comment), number: query.page.get() }).await
+}
+
+async fn show(
+    app: &App,
+    mut visit: Visit,
+    here: &LocalPath,
+    part: ThreadPart,
+) -> Result<Markup, RequestError> {
+    let thread = threads::get(&mut visit, part.news, |lines| part.shown(lines)).await?;
+    let shown = part.shown(&thread.lines);
+    let page = ThreadPage::new(part, &thread, &shown)?;
+    let frame = Frame::of(app, &mut visit, here).await?;
+    Ok(page.render(&frame))
 }
 
 #[cfg(test)]
@@ -356,31 +347,34 @@ pub async fn one_comment(
 mod tests {
     use super::super::test_support::{framed, line, news, user};
     use super::*;
+    use tidings_domain::comments::comment::Comment;
 
-    fn thread_line(depth: usize, deleted: bool, username: Option<&str>) -> ThreadLine {
+    /// A comment with its depth, and the name of its author.
+    type Written<'a> = (usize, Comment, Option<&'a str>);
+
+    fn written_line(depth: usize, deleted: bool, username: Option<&str>) -> Written<'_> {
         let json = serde_json::json!({
             "body": "see http://a.com/ <script>", "ctime": 999_000, "user_id": 2,
             "parent_id": -1, "up": [2, 3], "down": [4], "del": i64::from(deleted),
         });
-        ThreadLine {
-            comment: Comment::from_field("7", &json.to_string()).unwrap(),
-            depth,
-            username: username.map(Into::into),
-        }
+        (depth, Comment::from_field("7", &json.to_string()).unwrap(), username)
     }
 
-    fn page(viewer: Option<(&str, &str)>, deleted_news: bool, lines: Vec<ThreadLine>) -> String {
+    fn page(viewer: Option<(&str, &str)>, deleted_news: bool, lines: Vec<Written<'_>>) -> String {
         let viewer = viewer.map(|(id, flags)| user(id, "viewer", flags));
         let news = line(news("The title", "text://the <i>text</i>", deleted_news), None);
-        let shown = 0..lines.len();
-        let lines = ThreadLines::new(NewsId(5), lines).into();
-        let page = ThreadPage { news: &news, lines: &lines, shown, only: None };
+        let name = lines.iter().find_map(|(_, _, name)| *name).map(Into::into);
+        let arranged = lines.into_iter().map(|(depth, comment, _)| (depth, comment)).collect();
+        let thread = Thread::whole(news, ThreadLines::new(NewsId(5), arranged, |_| name.clone()));
+        let part = ThreadPart { news: NewsId(5), root: None, number: 1 };
+        let shown = part.shown(&thread.lines);
+        let page = ThreadPage::new(part, &thread, &shown).unwrap();
         framed(viewer.as_ref(), |frame| page.render(frame)).into_string()
     }
 
     #[test]
     fn a_thread_shows_its_text_and_comments_escaped_and_linked() {
-        let html = page(Some(("3", "")), false, vec![thread_line(0, false, Some("bob"))]);
+        let html = page(Some(("3", "")), false, vec![written_line(0, false, Some("bob"))]);
         for part in [
             "the &lt;i&gt;text&lt;/i&gt;",
             r#"<a href="http://a.com/" rel="nofollow ugc noopener">"#,
@@ -397,15 +391,16 @@ mod tests {
     }
 
     #[test]
-    fn comments_are_indented_up_to_a_depth() {
-        let html = page(None, false, vec![thread_line(0, false, None), thread_line(40, false, None)]);
-        assert!(html.contains("depth-0") && html.contains("depth-12") && !html.contains("depth-40"));
-        assert!(html.contains("[deleted user]"), "{html}");
+    fn a_branch_is_shown_for_eight_levels() {
+        let html = page(None, false, (0..9).map(|depth| written_line(depth, false, None)).collect());
+        assert!(html.contains("depth-0") && html.contains("depth-7") && !html.contains("depth-8"), "{html}");
+        assert!(html.contains(r#"<a class="action" href="/comment/5/7">continue this thread</a>"#), "{html}");
+        assert!(html.contains("[deleted user]") && html.contains("data-incomplete"), "{html}");
     }
 
     #[test]
     fn a_deleted_comment_shows_neither_body_nor_author_nor_buttons() {
-        let html = page(Some(("2", "")), true, vec![thread_line(0, true, Some("bob"))]);
+        let html = page(Some(("2", "")), true, vec![written_line(0, true, Some("bob"))]);
         assert!(html.contains("[deleted comment]"), "{html}");
         for part in ["a.com", "bob", ">up<", "/reply/", "/editcomment/"] {
             assert!(!html.contains(part), "{part} in {html}");
@@ -414,7 +409,7 @@ mod tests {
 
     #[test]
     fn the_thread_of_a_deleted_story_is_read_only() {
-        let html = page(Some(("9", "")), true, vec![thread_line(0, false, Some("bob"))]);
+        let html = page(Some(("9", "")), true, vec![written_line(0, false, Some("bob"))]);
         assert!(html.contains("[deleted story]") && html.contains("http://a.com/"), "{html}");
         for part in ["The title", "the &lt;i&gt;", "<button class=\"up\"", "/postcomment", "/reply/"] {
             assert!(!html.contains(part), "{part} in {html}");
@@ -423,7 +418,7 @@ mod tests {
 
     #[test]
     fn authors_may_edit_and_administrators_may_delete() {
-        let lines = || vec![thread_line(0, false, Some("bob"))];
+        let lines = || vec![written_line(0, false, Some("bob"))];
         let links = |viewer| {
             let html = page(Some(viewer), false, lines());
             (

@@ -1,12 +1,13 @@
 //! The list of topics, and the forms for administrators.
 
 use super::layout::Frame;
-use super::parts::{counted, empty_list};
+use super::parts::{counted, empty_list, number};
 use crate::App;
 use crate::actions;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::topics::{MergeForm, RenameForm};
+use crate::limits::LISTED_TOPICS;
 use crate::local_path::LocalPath;
 use crate::viewer::SignedForm;
 use axum::extract::State;
@@ -40,12 +41,15 @@ impl TopicsPage<'_> {
                 (empty_list("No topics yet. Topics appear when someone uses them."))
             } @else {
                 ul.topic-list role="list" {
-                    @for line in &self.overview.topics {
+                    @for line in self.overview.topics.iter().take(LISTED_TOPICS) {
                         li {
                             (topic_link(&line.topic)) " "
                             span.count { (counted(line.articles, "story", "stories")) }
                         }
                     }
+                }
+                @if self.overview.topics.len() > LISTED_TOPICS {
+                    p.hint { "These are the largest " (number(LISTED_TOPICS)) " topics." }
                 }
             }
         };

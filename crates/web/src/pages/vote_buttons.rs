@@ -65,7 +65,7 @@ pub fn vote_buttons(
                 Fragment::new(|slots| {
                     html! {
                         form.vote action="/login" {
-                            input type="hidden" name="next" value={ (frame.here.as_str()) "#" (slots.at(ContentPlaceholder::Content)) };
+                            input type="hidden" name="next" value={ (frame.way_back) "#" (slots.at(ContentPlaceholder::Content)) };
                             button.up { span.hidden { "Vote up" } }
                             button.down { span.hidden { "Vote down" } }
                         }
@@ -122,7 +122,7 @@ fn vote_form(
         form.vote method="post" action=(action) data-api=(api) {
             (id_field)
             input type="hidden" name=(SECRET_FIELD) value=(viewer.apisecret.expose());
-            input type="hidden" name="next" value={ (frame.here.as_str()) "#" (anchor) };
+            input type="hidden" name="next" value={ (frame.way_back) "#" (anchor) };
             (both_buttons(None))
         }
     }

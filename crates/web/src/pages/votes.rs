@@ -1,14 +1,17 @@
 //! The targets of the vote forms. They do what the API does and redirect to the button.
 
+use super::parts::news_address;
+use super::thread::address_of;
 use crate::App;
 use crate::actions;
 use crate::error::RequestError;
 use crate::forms::Next;
 use crate::forms::comments::CommentVoteForm;
 use crate::forms::news::NewsVoteForm;
-use crate::viewer::SignedForm;
+use crate::viewer::{SignedFields, SignedForm};
 use axum::extract::State;
 use axum::response::Redirect;
+use tidings_domain::values::ids::{CommentId, NewsId};
 
 /// POST /votenews: news_id, vote_type, apisecret, next.
 pub async fn news(
@@ -19,11 +22,26 @@ pub async fn news(
     Ok(Redirect::to(back.next.as_str()))
 }
 
-/// POST /votecomment: comment_id as `<news>-<comment>`, vote_type, apisecret, next.
+/// POST /votecomment: comment_id as `<news>-<comment>`, vote_type, apisecret, next. The vote
+/// may have moved the comment to another page of its thread.
 pub async fn comment(
     State(app): State<App>,
-    SignedForm { user, form: (form, back) }: SignedForm<(CommentVoteForm, Next)>,
+    SignedFields { mut visit, user, fields }: SignedFields,
 ) -> Result<Redirect, RequestError> {
+    let (form, back): (CommentVoteForm, Next) = fields.read()?;
     actions::vote_comment(&app, &user, &form).await?;
-    Ok(Redirect::to(back.next.as_str()))
+    let address = form.comment_id;
+    Ok(Redirect::to(&match branch_of(back.next.path(), address.news) {
+        Some(root) => address_of(&mut visit, address, root).await,
+        None => back.next.to_string(),
+    }))
+}
+
+/// The branch of a thread that the pages of an address show; `None` for other pages.
+fn branch_of(path: &str, news: NewsId) -> Option<Option<CommentId>> {
+    if path == news_address(news) {
+        return Some(None);
+    }
+    let comment = path.strip_prefix("/comment/")?.strip_prefix(&news.to_string())?.strip_prefix('/')?;
+    comment.parse().ok().map(Some)
 }

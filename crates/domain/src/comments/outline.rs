@@ -1,0 +1,483 @@
+//! The outline of a thread: its comments in reading order, and which of them are on which
+//! page.
+//!
+//! The pages of a thread (or of a branch of it) are a partition: each comment that they show
+//! is on exactly one. A comment below more than [`THREAD_LEVELS`] levels is on none of them,
+//! but on the pages of the branch above it.
+
+use super::comment::Comment;
+use crate::values::ids::{CommentId, NewsId, UserId};
+use crate::values::limits::{THREAD_LEVELS, WHOLE_THREAD_BYTES};
+use crate::values::size;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+use tidings_keyspace::Hash;
+
+/// A comment in its thread, the same for all viewers.
+#[derive(Debug, Clone, Copy)]
+pub struct ThreadLine<'a> {
+    /// The comment. A deleted one is listed only if it has replies.
+    pub comment: &'a Comment,
+    /// Its depth: 0 for a comment on the item itself.
+    pub depth: usize,
+    /// The author's name; `None` for a deactivated account.
+    pub username: Option<&'a str>,
+}
+
+/// Where a comment is in its thread, and how much room it takes in a response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThreadPlace {
+    /// The comment.
+    pub id: CommentId,
+    /// The comment that it replies to, if that is in the thread.
+    pub parent: Option<CommentId>,
+    /// Its depth: 0 for a comment on the item itself.
+    pub depth: usize,
+    /// The author's name; `None` for a deactivated account.
+    pub username: Option<Arc<str>>,
+    pub(super) user_id: UserId,
+    page_bytes: usize,
+    json_bytes: usize,
+}
+
+impl ThreadPlace {
+    fn new(depth: usize, comment: &Comment) -> Self {
+        let text = if comment.deleted { "" } else { size::shown(&comment.body) };
+        Self {
+            id: comment.id,
+            parent: comment.parent_id.filter(|_| depth > 0),
+            depth,
+            username: None,
+            user_id: comment.user_id,
+            page_bytes: size::linked_bytes(text),
+            json_bytes: size::json_bytes(text),
+        }
+    }
+}
+
+/// What a page or another part of a thread may have.
+#[derive(Debug, Clone, Copy)]
+pub struct PartBounds {
+    /// The most comments.
+    pub comments: usize,
+    /// The most bytes. A single comment is a part even if it has more.
+    pub bytes: usize,
+    /// The most bytes of a comment without its text.
+    pub comment_bytes: usize,
+}
+
+/// The comments of a thread in reading order: each before its replies.
+#[derive(Debug, PartialEq)]
+pub struct ThreadLines {
+    news: NewsId,
+    places: Box<[ThreadPlace]>,
+    /// The comments in the same order; `None` if they are too large to be cached.
+    comments: Option<Box<[Comment]>>,
+}
+
+impl ThreadLines {
+    /// A thread without its comments.
+    pub(super) fn outline(news: NewsId, places: Vec<ThreadPlace>) -> Self {
+        Self { news, places: places.into(), comments: None }
+    }
+
+    /// A whole thread: comments in the order of [`arrange`], each with its depth, and the
+    /// names of their authors.
+    #[must_use]
+    pub fn new(
+        news: NewsId,
+        arranged: Vec<(usize, Comment)>,
+        name: impl Fn(UserId) -> Option<Arc<str>>,
+    ) -> Self {
+        let places = arranged.iter().map(|(depth, comment)| ThreadPlace::new(*depth, comment)).collect();
+        let mut lines = Self::outline(news, places);
+        lines.name_all(name);
+        lines.keep_whole(arranged.into_iter().map(|(_, comment)| comment).collect());
+        lines
+    }
+
+    /// Adds the comments, in the order of the places.
+    pub(super) fn keep_whole(&mut self, comments: Vec<Comment>) {
+        self.comments = Some(comments.into());
+    }
+
+    /// Adds the names of the authors.
+    pub(super) fn name_all(&mut self, name: impl Fn(UserId) -> Option<Arc<str>>) {
+        for place in &mut self.places {
+            place.username = name(place.user_id);
+        }
+    }
+
+    /// The item that the comments are on.
+    #[must_use]
+    pub const fn news(&self) -> NewsId {
+        self.news
+    }
+
+    /// Where the comments are.
+    #[must_use]
+    pub const fn places(&self) -> &[ThreadPlace] {
+        &self.places
+    }
+
+    /// The position of a comment; `None` if it is not listed.
+    #[must_use]
+    pub fn position(&self, id: CommentId) -> Option<usize> {
+        self.places.iter().position(|place| place.id == id)
+    }
+
+    /// Whether it has the comments and not only their places.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.comments.is_some()
+    }
+
+    /// The line at a position of a whole thread.
+    #[must_use]
+    pub fn line(&self, position: usize) -> Option<ThreadLine<'_>> {
+        self.line_with(position, self.comments.as_ref()?.get(position)?)
+    }
+
+    /// The line at a position, with its comment.
+    pub(super) fn line_with<'a>(&'a self, position: usize, comment: &'a Comment) -> Option<ThreadLine<'a>> {
+        let place = self.places.get(position)?;
+        Some(ThreadLine { comment, depth: place.depth, username: place.username.as_deref() })
+    }
+
+    /// The positions of the replies to a comment.
+    pub(super) fn replies(&self, id: CommentId) -> impl Iterator<Item = usize> {
+        let places = self.places.iter().enumerate();
+        places.filter(move |(_, place)| place.parent == Some(id)).map(|(position, _)| position)
+    }
+
+    /// The approximate size in bytes.
+    pub(super) fn size(&self) -> usize {
+        let comments = self.comments.iter().flat_map(|comments| comments.iter());
+        size_of_val(&*self.places)
+            + comments.map(|comment| size_of_val(comment) + comment.size()).sum::<usize>()
+    }
+
+    /// The pages of the thread, or of a comment with all comments below it. `None` if there
+    /// is no such comment.
+    #[must_use]
+    pub fn pages(&self, root: Option<CommentId>, bounds: PartBounds) -> Option<ThreadPages<'_>> {
+        let (start, depth) = match root {
+            None => (0, 0),
+            Some(root) => {
+                let start = self.position(root)?;
+                (start, self.places.get(start)?.depth)
+            }
+        };
+        let is_below = |place: &&ThreadPlace| root.is_none() || place.depth > depth;
+        let rest = self.places.iter().skip(start + usize::from(root.is_some()));
+        let end = start + usize::from(root.is_some()) + rest.take_while(is_below).count();
+        let mut pages = ThreadPages { places: self.places.get(..end)?, depth, pages: Vec::new() };
+        let mut at = start;
+        while at < end || pages.pages.is_empty() {
+            let cost =
+                |place: &ThreadPlace| (place.depth - depth < THREAD_LEVELS).then_some(place.page_bytes);
+            let page = at..part_end(pages.places, at, bounds, cost);
+            at = page.end;
+            pages.pages.push(page);
+        }
+        Some(pages)
+    }
+
+    /// The part of the thread after a comment, or its beginning. `None` if there is no such
+    /// comment. Room is counted as in JSON.
+    #[must_use]
+    pub fn part(&self, after: Option<CommentId>, bounds: PartBounds) -> Option<Range<usize>> {
+        let start = match after {
+            None => 0,
+            Some(after) => self.position(after)? + 1,
+        };
+        Some(start..part_end(&self.places, start, bounds, |place| Some(place.json_bytes)))
+    }
+}
+
+/// The end of the part that begins at `start`. A comment without a cost is not shown.
+fn part_end(
+    places: &[ThreadPlace],
+    start: usize,
+    bounds: PartBounds,
+    cost: impl Fn(&ThreadPlace) -> Option<usize>,
+) -> usize {
+    let (mut comments, mut bytes) = (0, 0);
+    for (position, place) in places.iter().enumerate().skip(start) {
+        let Some(cost) = cost(place) else { continue };
+        let cost = cost + bounds.comment_bytes;
+        if comments > 0 && (comments == bounds.comments || bytes + cost > bounds.bytes) {
+            return position;
+        }
+        comments += 1;
+        bytes += cost;
+    }
+    places.len()
+}
+
+/// The pages of a thread, or of a branch of it.
+#[derive(Debug)]
+pub struct ThreadPages<'a> {
+    /// The places up to the end of the branch.
+    places: &'a [ThreadPlace],
+    /// The depth of the first level.
+    depth: usize,
+    pages: Vec<Range<usize>>,
+}
+
+impl ThreadPages<'_> {
+    /// How many pages there are, at least one.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// The positions of the comments on a page, by its number from 1 on. `None` for a page
+    /// that does not exist.
+    #[must_use]
+    pub fn shown(&self, number: u64) -> Option<Vec<usize>> {
+        let index = usize::try_from(number.checked_sub(1)?).ok()?;
+        Some(self.pages.get(index)?.clone().filter(|position| self.is_shown(*position)).collect())
+    }
+
+    /// The level of a comment, from 0 on.
+    #[must_use]
+    pub fn level(&self, position: usize) -> usize {
+        self.places.get(position).map_or(0, |place| place.depth.saturating_sub(self.depth))
+    }
+
+    /// Whether a comment has replies that are too deep to be shown.
+    #[must_use]
+    pub fn has_hidden_replies(&self, position: usize) -> bool {
+        position + 1 < self.places.len()
+            && self.is_shown(position)
+            && self.level(position + 1) == THREAD_LEVELS
+    }
+
+    /// The number of the page with a comment. `None` if no page shows it.
+    #[must_use]
+    pub fn number_of(&self, id: CommentId) -> Option<usize> {
+        self.nearest_shown(id).and_then(|(number, shown)| (shown == id).then_some(number))
+    }
+
+    /// The comment, or if it is too deep to be shown, the last one above it that is, with the
+    /// number of its page. `None` for a comment elsewhere.
+    #[must_use]
+    pub fn nearest_shown(&self, id: CommentId) -> Option<(usize, CommentId)> {
+        let position = self.places.iter().position(|place| place.id == id)?;
+        // What is too deep follows the comment on the last level that it is below.
+        let shown = (0..=position).rev().find(|position| self.is_shown(*position))?;
+        let page = self.pages.iter().position(|page| page.contains(&shown))?;
+        Some((page + 1, self.places.get(shown)?.id))
+    }
+
+    /// Whether all comments are on one page.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        let first = self.pages.first().cloned().unwrap_or_default();
+        self.pages.len() <= 1 && first.into_iter().all(|position| self.is_shown(position))
+    }
+
+    fn is_shown(&self, position: usize) -> bool {
+        self.level(position) < THREAD_LEVELS
+    }
+}
+
+/// The comments of a stored thread in reading order, with their places.
+pub(super) struct Arranged {
+    pub(super) places: Vec<ThreadPlace>,
+    pub(super) comments: Vec<Comment>,
+    /// Whether the comments are too large to be cached.
+    pub(super) is_large: bool,
+}
+
+impl Arranged {
+    /// Reads the comments of an item, and drops each stored text when it is read.
+    pub(super) fn of(news: NewsId, hash: Hash) -> Self {
+        let stored = hash.0.into_iter();
+        let arranged =
+            arrange(stored.filter_map(|(field, json)| Comment::read(news, &field, &json)).collect());
+        let place = |(depth, comment): (usize, Comment)| (ThreadPlace::new(depth, &comment), comment);
+        let (places, comments): (Vec<_>, Vec<Comment>) = arranged.into_iter().map(place).unzip();
+        let is_large = comments.iter().map(Comment::size).sum::<usize>() > WHOLE_THREAD_BYTES;
+        Self { places, comments, is_large }
+    }
+}
+
+/// Puts comments into reading order: each before its replies; siblings by votes up minus
+/// votes down, newer first on a tie. A deleted comment is listed only if a comment below it
+/// is. A comment whose parent is missing counts as a comment on the item.
+///
+/// There is no recursion: a thread may be as deep as it has comments.
+#[must_use]
+pub fn arrange(comments: Vec<Comment>) -> Vec<(usize, Comment)> {
+    let ids: HashSet<CommentId> = comments.iter().map(|comment| comment.id).collect();
+    let mut answers: HashMap<Option<CommentId>, Vec<Comment>> = HashMap::new();
+    for comment in comments {
+        // A reply is newer than its parent: this also breaks cycles.
+        let parent = comment.parent_id.filter(|parent| ids.contains(parent) && *parent < comment.id);
+        answers.entry(parent).or_default().push(comment);
+    }
+    for siblings in answers.values_mut() {
+        // The best last, because they are taken from the end.
+        siblings.sort_by_key(|comment| (comment.score(), comment.ctime, comment.id));
+    }
+    let mut waiting: Vec<(usize, Comment)> =
+        answers.remove(&None).unwrap_or_default().into_iter().map(|comment| (0, comment)).collect();
+    let mut arranged = Vec::with_capacity(ids.len());
+    while let Some((depth, comment)) = waiting.pop() {
+        let below = answers.remove(&Some(comment.id)).unwrap_or_default();
+        waiting.extend(below.into_iter().map(|answer| (depth + 1, answer)));
+        arranged.push((depth, comment));
+    }
+    without_bare_deleted(arranged)
+}
+
+/// Drops deleted comments that have nothing below them.
+fn without_bare_deleted(arranged: Vec<(usize, Comment)>) -> Vec<(usize, Comment)> {
+    let mut shown: Vec<(usize, Comment)> = Vec::with_capacity(arranged.len());
+    for (depth, comment) in arranged.into_iter().rev() {
+        // In this direction, the comment pushed last follows this one. If it is deeper,
+        // it is a reply.
+        let has_answers = shown.last().is_some_and(|(next, _)| *next > depth);
+        if !comment.deleted || has_answers {
+            shown.push((depth, comment));
+        }
+    }
+    shown.reverse();
+    shown
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A comment from `id`, `parent` (0 = none), votes up and down, deleted.
+    fn comment(id: u64, parent: u64, up: u64, down: u64, deleted: bool) -> Comment {
+        let parent = if parent == 0 { -1 } else { i64::try_from(parent).unwrap() };
+        let votes = |count: u64| (100..100 + count).collect::<Vec<_>>();
+        let json = serde_json::json!({
+            "body": "", "ctime": 1_000, "user_id": 1, "parent_id": parent,
+            "up": votes(up), "down": votes(down), "del": i64::from(deleted),
+        });
+        Comment::from_field(&id.to_string(), &json.to_string()).unwrap()
+    }
+
+    fn check(comments: Vec<Comment>, expected: &[(usize, u64)]) {
+        let arranged: Vec<_> =
+            arrange(comments).into_iter().map(|(depth, comment)| (depth, comment.id.0)).collect();
+        assert_eq!(arranged, expected);
+    }
+
+    #[test]
+    fn replies_follow_their_comment_and_siblings_are_ordered_by_votes_then_newest() {
+        check(
+            vec![
+                comment(1, 0, 1, 0, false),
+                comment(2, 1, 1, 0, false),
+                comment(3, 0, 5, 0, false),
+                comment(4, 1, 3, 1, false),
+                comment(5, 0, 1, 0, false),
+            ],
+            &[(0, 3), (0, 5), (0, 1), (1, 4), (1, 2)],
+        );
+    }
+
+    #[test]
+    fn deleted_comments_are_listed_only_above_others() {
+        check(
+            vec![
+                comment(1, 0, 9, 0, true),
+                comment(2, 1, 1, 0, false),
+                comment(3, 0, 8, 0, true),
+                comment(4, 0, 7, 0, true),
+                comment(5, 4, 1, 0, true),
+                comment(6, 5, 1, 0, true),
+                comment(7, 0, 6, 0, false),
+            ],
+            &[(0, 1), (1, 2), (0, 7)],
+        );
+    }
+
+    #[test]
+    fn orphans_and_cycles_are_comments_on_the_item() {
+        check(
+            vec![
+                comment(1, 2, 1, 0, false),
+                comment(2, 1, 1, 0, false),
+                comment(3, 99, 2, 0, false),
+                comment(4, 4, 5, 0, false),
+            ],
+            &[(0, 4), (0, 3), (0, 1), (1, 2)],
+        );
+    }
+
+    #[test]
+    fn a_chain_of_a_hundred_thousand_does_not_overflow() {
+        let chain: Vec<Comment> = (1..=100_000).map(|id| comment(id, id - 1, 0, 0, false)).collect();
+        let arranged = arrange(chain);
+        assert_eq!(arranged.len(), 100_000);
+        assert_eq!(arranged.last().unwrap().0, 99_999);
+    }
+
+    /// A thread with these depths; each text has ten bytes.
+    fn thread(depths: &[usize]) -> ThreadLines {
+        let comments = (1..).zip(depths).map(|(id, depth)| {
+            let mut comment = comment(id, id - 1, 0, 0, false);
+            comment.body = "ten bytes.".to_owned();
+            (*depth, comment)
+        });
+        ThreadLines::new(NewsId(1), comments.collect(), |_| None)
+    }
+
+    fn shown(lines: &ThreadLines, root: Option<u64>, bounds: (usize, usize)) -> Vec<Vec<usize>> {
+        let bounds = PartBounds { comments: bounds.0, bytes: bounds.1, comment_bytes: 5 };
+        let pages = lines.pages(root.map(CommentId), bounds).unwrap();
+        let page = |number: usize| pages.shown(u64::try_from(number).unwrap());
+        assert_eq!((page(0), page(pages.count() + 1)), (None, None));
+        (1..=pages.count()).map(|number| page(number).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_page_ends_at_the_bound_on_comments_or_on_bytes() {
+        let flat = thread(&[0; 7]);
+        assert_eq!(shown(&flat, None, (7, 1_000)), [[0, 1, 2, 3, 4, 5, 6]]);
+        assert_eq!(shown(&flat, None, (6, 1_000)), [vec![0, 1, 2, 3, 4, 5], vec![6]]);
+        assert_eq!(shown(&flat, None, (7, 105)), [[0, 1, 2, 3, 4, 5, 6]]);
+        assert_eq!(shown(&flat, None, (7, 104)), [vec![0, 1, 2, 3, 4, 5], vec![6]]);
+        // One comment is a page, however large it is.
+        assert_eq!(shown(&thread(&[0, 0]), None, (7, 1)), [[0], [1]]);
+        assert_eq!(shown(&thread(&[]), None, (7, 1_000)), [[0; 0]]);
+    }
+
+    #[test]
+    fn what_is_deeper_than_eight_levels_is_on_the_pages_of_its_branch() {
+        let chain = thread(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 0]);
+        assert_eq!(shown(&chain, None, (8, 1_000)), [vec![0, 1, 2, 3, 4, 5, 6, 7], vec![11]]);
+        assert_eq!(shown(&chain, Some(8), (8, 1_000)), [[7, 8, 9, 10]]);
+        assert_eq!(shown(&chain, Some(12), (8, 1_000)), [[11]]);
+        let bounds = PartBounds { comments: 8, bytes: 1_000, comment_bytes: 5 };
+        let pages = chain.pages(None, bounds).unwrap();
+        assert!(pages.has_hidden_replies(7) && !pages.has_hidden_replies(6) && !pages.is_complete());
+        assert_eq!(pages.number_of(CommentId(9)), None);
+        assert_eq!(pages.nearest_shown(CommentId(11)), Some((1, CommentId(8))));
+        assert_eq!(chain.pages(Some(CommentId(8)), bounds).unwrap().number_of(CommentId(1)), None);
+        assert_eq!(pages.number_of(CommentId(12)), Some(2));
+        assert!(!thread(&[0, 1, 2, 3, 4, 5, 6, 7]).pages(None, bounds).unwrap().has_hidden_replies(7));
+        assert!(chain.pages(Some(CommentId(99)), bounds).is_none());
+    }
+
+    #[test]
+    fn parts_follow_each_other() {
+        let chain = thread(&[0, 1, 2, 9, 9]);
+        let bounds = PartBounds { comments: 2, bytes: 1_000, comment_bytes: 5 };
+        let part = |after: Option<u64>| chain.part(after.map(CommentId), bounds);
+        assert_eq!(part(None), Some(0..2));
+        assert_eq!(part(Some(2)), Some(2..4));
+        assert_eq!(part(Some(4)), Some(4..5));
+        assert_eq!(part(Some(5)), Some(5..5));
+        assert_eq!(part(Some(6)), None);
+    }
+}

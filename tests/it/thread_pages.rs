@@ -1,0 +1,508 @@
+//! The pages of threads, links to comments on them, and the parts of a thread in the API.
+
+use std::collections::BTreeSet;
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::client::{Client, HttpResponse, ok, refused};
+use crate::html::Page;
+use crate::server::{Engine, Server, each_engine};
+
+/// A page, before compression.
+const PAGE_BYTES: usize = 1024 * 1024;
+
+/// Stores comments on item 1 by user 1: the first has the id 1, and each answers another one,
+/// or the item (0).
+async fn store_thread(server: &Server, parents: &[u64], body: &str) {
+    let fields = (1_u64..).zip(parents).map(|(id, parent)| {
+        let parent = if *parent == 0 { -1 } else { i64::try_from(*parent).unwrap() };
+        let comment =
+            json!({"body": body, "ctime": id, "user_id": 1, "parent_id": parent, "up": [1], "down": []});
+        (id.to_string(), comment.to_string())
+    });
+    let count = parents.len().to_string();
+    let fields: Vec<_> = fields.chain([("nextid".to_owned(), count.clone())]).collect();
+    server
+        .write(|batch| {
+            batch.delete("thread:comment:1");
+            batch.set_fields("thread:comment:1", fields);
+            batch.set_field("news:1", "comments", count);
+        })
+        .await;
+}
+
+/// A site with item 1 by alice.
+async fn site(server: &Server) -> Client {
+    let alice = server.member("alice").await;
+    alice.submit_text("The story", "text").await;
+    alice
+}
+
+/// A thread of branches of five comments, four levels deep.
+fn branches(comments: u64) -> Vec<u64> {
+    (1..=comments)
+        .map(|id| match id % 5 {
+            1 => 0,
+            0 => id - 3,
+            _ => id - 1,
+        })
+        .collect()
+}
+
+async fn page(client: &Client, path: &str) -> Page {
+    Page::of(&found(client, path).await)
+}
+
+async fn found(client: &Client, path: &str) -> HttpResponse {
+    let answer = client.get(path).await;
+    assert_eq!(answer.status, StatusCode::OK, "{path}");
+    answer
+}
+
+/// The comments on a page, in order.
+fn comments(page: &Page) -> Vec<u64> {
+    let ids = page.all("li").filter_map(|item| item.attribute("id")?.strip_prefix("comment-"));
+    ids.map(|id| id.parse().unwrap()).collect()
+}
+
+/// The comments on all pages that follow each other by `more comments`.
+async fn all_pages(client: &Client, first: &str) -> Vec<Vec<u64>> {
+    let (mut pages, mut next) = (Vec::new(), Some(first.to_owned()));
+    while let Some(path) = next {
+        let answer = found(client, &path).await;
+        assert!(answer.body.len() <= PAGE_BYTES, "{path}: {}", answer.body.len());
+        let page = Page::of(&answer);
+        pages.push(comments(&page));
+        next = page.find("a", &[("rel", "next")]).first().map(|link| {
+            assert_eq!(link.text(), "more comments");
+            link.attribute("href").unwrap().to_owned()
+        });
+    }
+    pages
+}
+
+#[track_caller]
+fn check_partition(pages: &[Vec<u64>], comments: u64) {
+    let all: Vec<u64> = pages.concat();
+    assert_eq!(all.len() as u64, comments, "each comment once");
+    assert_eq!(all.iter().collect::<BTreeSet<_>>(), (1..=comments).collect::<Vec<_>>().iter().collect());
+}
+
+async fn check_missing(client: &Client, path: &str) {
+    assert_eq!(client.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
+}
+
+#[tokio::test]
+async fn the_pages_of_a_thread_are_a_partition() {
+    each_engine(&[], async |server| {
+        let alice = site(&server).await;
+        store_thread(&server, &branches(450), "A comment").await;
+        for client in [&server.visitor(), &alice] {
+            let pages = all_pages(client, "/news/1").await;
+            assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [200, 200, 50]);
+            check_partition(&pages, 450);
+        }
+        // A page that is cached is the same.
+        assert_eq!(all_pages(&alice, "/news/1").await, all_pages(&alice, "/news/1?page=1").await);
+        for number in ["0", "4", "-1", "", "x", "1.0", "%2B1", "99999999999999999999"] {
+            check_missing(&alice, &format!("/news/1?page={number}")).await;
+        }
+        check_missing(&alice, "/news/1?page=1000000000").await;
+        check_missing(&alice, "/news/2?page=1").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_page_has_200_comments_at_most() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = site(&server).await;
+    for (count, sizes) in [(0, vec![0]), (199, vec![199]), (200, vec![200]), (201, vec![200, 1])] {
+        store_thread(&server, &vec![0; count], "A comment").await;
+        let pages = all_pages(&alice, "/news/1").await;
+        assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), sizes);
+    }
+}
+
+#[tokio::test]
+async fn long_comments_make_shorter_pages() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = site(&server).await;
+    for text in ["\"".repeat(4_096), "http://a.b ".repeat(372), "www.a.b ".repeat(512)] {
+        store_thread(&server, &vec![0; 120], &text).await;
+        let pages = all_pages(&alice, "/news/1").await;
+        check_partition(&pages, 120);
+        assert!((4..=16).contains(&pages.len()), "{}", pages.len());
+    }
+    // A text that no person could write here is cut.
+    store_thread(&server, &[0, 0], &"\"".repeat(3_000_000)).await;
+    check_partition(&all_pages(&alice, "/news/1").await, 2);
+    let answer = found(&alice, "/api/getcomments/1").await;
+    assert!(answer.body.len() < 100_000, "{}", answer.body.len());
+}
+
+#[tokio::test]
+async fn each_page_has_one_address_and_says_what_its_first_comment_answers() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = site(&server).await;
+    // The page ends within the branch of comment 1.
+    let parents: Vec<u64> = (0..250).map(|id| u64::from(id > 0)).collect();
+    store_thread(&server, &parents, "A comment").await;
+    for (asked, canonical) in [
+        ("/news/1", "/news/1"),
+        ("/news/1?page=1&utm_source=x", "/news/1"),
+        ("/news/1?page=2", "/news/1?page=2"),
+        ("/comment/1/1?page=2", "/comment/1/1?page=2"),
+    ] {
+        let page = page(&alice, asked).await;
+        assert_eq!(page.one("link", &[("rel", "canonical")]).attribute("href"), Some(canonical));
+        let continues = page.content().contains("Continues the replies to the comment by alice");
+        assert_eq!(continues, canonical.contains('?'), "{asked}");
+        assert!(!continues || page.links_to("/comment/1/1"), "{asked}");
+        assert_eq!(page.heading().contains("page 2 of 2"), continues, "{}", page.heading());
+    }
+    assert!(page(&alice, "/news/1").await.forms().iter().any(|form| form.action == "/postcomment"));
+    let second = page(&alice, "/news/1?page=2").await;
+    assert!(second.links_to("/news/1") && second.one("a", &[("rel", "prev")]).text() == "back");
+}
+
+#[tokio::test]
+async fn a_branch_deeper_than_8_levels_continues_on_a_page_of_its_own() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = site(&server).await;
+    let continued = |page: &Page| {
+        let links = page.all("a").filter(|link| link.text() == "continue this thread");
+        links.map(|link| link.attribute("href").unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    store_thread(&server, &(0..8).collect::<Vec<_>>(), "A comment").await;
+    let first = page(&alice, "/news/1").await;
+    assert_eq!((comments(&first), continued(&first)), ((1..=8).collect(), Vec::new()));
+    assert!(first.find("ol", &[("data-incomplete", "")]).is_empty());
+
+    store_thread(&server, &(0..20).collect::<Vec<_>>(), "A comment").await;
+    let (mut path, mut shown) = ("/news/1".to_owned(), Vec::new());
+    loop {
+        let part = page(&alice, &path).await;
+        assert_eq!(part.find("ol", &[("data-incomplete", "")]).len(), 1, "{path}");
+        shown.push(comments(&part));
+        let links = continued(&part);
+        let Some(next) = links.first() else { break };
+        assert_eq!(links.len(), 1);
+        path.clone_from(next);
+    }
+    assert_eq!(shown, [(1..=8).collect::<Vec<_>>(), (8..=15).collect(), (15..=20).collect()]);
+}
+
+#[tokio::test]
+async fn a_branch_has_pages_and_leads_to_its_place_in_the_thread() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = site(&server).await;
+    // Newer comments come first: 400 to 2, then 1 with its answers 401 to 650.
+    let parents: Vec<u64> = (1..=650).map(|id| u64::from(id > 400)).collect();
+    store_thread(&server, &parents, "A comment").await;
+    server.set_field("thread:comment:1", "1", &stored(1, 0, 0)).await;
+    let branch = all_pages(&alice, "/comment/1/1").await;
+    assert_eq!(branch.iter().map(Vec::len).collect::<Vec<_>>(), [200, 51]);
+    assert_eq!(branch.concat(), [vec![1], (401..=650).rev().collect()].concat());
+    for path in ["/comment/1/1?page=3", "/comment/1/1?page=0", "/comment/1/400?page=2", "/comment/1/999"] {
+        check_missing(&alice, path).await;
+    }
+    for (comment, place) in
+        [(400, "/news/1"), (150, "/news/1?page=2#comment-150"), (401, "/news/1?page=4#comment-401")]
+    {
+        let page = page(&alice, &format!("/comment/1/{comment}")).await;
+        assert_eq!(comments(&page), [comment]);
+        assert!(page.links_to(place), "{comment} is at {place}");
+        assert_eq!(
+            page.one("li", &[("id", &format!("comment-{comment}"))]).text().contains("parent"),
+            comment > 400
+        );
+    }
+}
+
+/// A comment by user 1 as it is stored.
+fn stored(ctime: u64, parent: u64, up: u64) -> String {
+    let parent = if parent == 0 { -1 } else { i64::try_from(parent).unwrap() };
+    let up: Vec<u64> = (2..2 + up).collect();
+    json!({"body": "A comment", "ctime": ctime, "user_id": 1, "parent_id": parent, "up": up, "down": []})
+        .to_string()
+}
+
+#[track_caller]
+fn redirects_to(answer: &HttpResponse) -> String {
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", String::from_utf8_lossy(&answer.body));
+    answer.headers["location"].to_str().unwrap().to_owned()
+}
+
+/// Checks that an address leads to a comment, and returns it.
+async fn check_leads_to(client: &Client, answer: &HttpResponse, comment: u64) -> String {
+    let address = redirects_to(answer);
+    let (path, anchor) = address.split_once('#').unwrap();
+    assert_eq!(anchor, format!("comment-{comment}"));
+    assert!(comments(&page(client, path).await).contains(&comment), "{address}");
+    path.to_owned()
+}
+
+#[tokio::test]
+async fn posting_voting_and_editing_lead_to_the_page_with_the_comment() {
+    each_engine(&[], async |server| {
+        let alice = site(&server).await;
+        let bob = server.member("bob").await;
+        store_thread(&server, &vec![0; 300], "A comment").await;
+        let post = async |client: &Client, comment: &str, parent: &str| {
+            let fields =
+                [("news_id", "1"), ("comment_id", comment), ("parent_id", parent), ("comment", "Text")];
+            client.post("/postcomment", &fields).await
+        };
+        let answer = post(&bob, "-1", "-1").await;
+        assert_eq!(check_leads_to(&bob, &answer, 301).await, "/news/1");
+        let answer = post(&bob, "-1", "1").await;
+        assert_eq!(check_leads_to(&bob, &answer, 302).await, "/news/1?page=2");
+        let answer = post(&bob, "302", "-1").await;
+        assert_eq!(check_leads_to(&bob, &answer, 302).await, "/news/1?page=2");
+
+        // The vote brings comment 5 to the top, which is on the first page.
+        let second = page(&bob, "/news/1?page=2").await;
+        let form = second.forms().into_iter().find(|form| form.value("comment_id") == Some("1-5")).unwrap();
+        assert_eq!(form.value("next"), Some("/news/1?page=2#comment-5"));
+        let answer = form.pressing("up").send(&bob).await;
+        assert_eq!(check_leads_to(&bob, &answer, 5).await, "/news/1");
+        let branch = page(&alice, "/comment/1/1").await;
+        let form = branch.forms().into_iter().find(|form| form.value("comment_id") == Some("1-302")).unwrap();
+        assert_eq!(
+            check_leads_to(&alice, &form.pressing("up").send(&alice).await, 302).await,
+            "/comment/1/1"
+        );
+
+        // An answer that is too deep for the pages of the thread has a page of its own.
+        store_thread(&server, &(0..8).collect::<Vec<_>>(), "A comment").await;
+        let answer = post(&bob, "-1", "8").await;
+        assert_eq!(check_leads_to(&bob, &answer, 9).await, "/comment/1/9");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_comment_has_the_ids_of_its_links_and_of_the_originals() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = site(&server).await;
+    alice.comment(1, "The comment").await;
+    for path in ["/news/1", "/comment/1/1", "/usercomments/alice/0"] {
+        assert!(
+            page(&alice, path).await.one("div", &[("id", "1-1")]).text().contains("The comment"),
+            "{path}"
+        );
+    }
+}
+
+/// The ids of nested comments in reading order, and those that say what they answer.
+fn flatten(comments: &Value, ids: &mut Vec<u64>, answers: &mut Vec<(u64, u64)>) {
+    for comment in comments.as_array().unwrap() {
+        let id = comment["id"].as_u64().unwrap();
+        ids.push(id);
+        answers.extend(comment.get("parent_id").map(|parent| (id, parent.as_u64().unwrap())));
+        flatten(&comment["replies"], ids, answers);
+    }
+}
+
+/// All parts of the thread, and what the first comments of later parts answer.
+async fn all_parts(client: &Client, query: &str) -> (Vec<Vec<u64>>, Vec<(u64, u64)>) {
+    let (mut parts, mut answers, mut after) = (Vec::new(), Vec::new(), String::new());
+    loop {
+        let answer = found(client, &format!("/api/getcomments/1?{query}{after}")).await;
+        assert!(answer.body.len() <= 2 * PAGE_BYTES, "{}", answer.body.len());
+        let answer = ok(answer.json());
+        let mut ids = Vec::new();
+        flatten(&answer["comments"], &mut ids, &mut answers);
+        parts.push(ids);
+        match &answer["next"] {
+            Value::Null => return (parts, answers),
+            next => after = format!("&after={}", next.as_str().unwrap()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_api_gives_500_comments_at_once_and_the_rest_in_parts() {
+    each_engine(&[], async |server| {
+        let alice = site(&server).await;
+        for (count, sizes) in [(500, vec![500]), (501, vec![500, 1]), (1_200, vec![500, 500, 200])] {
+            store_thread(&server, &branches(count), "A comment").await;
+            let (parts, _) = all_parts(&alice, "").await;
+            assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), sizes);
+            check_partition(&parts, count);
+        }
+        store_thread(&server, &branches(40), "A comment").await;
+        for count in [1, 3, 7, 40, 500] {
+            let (parts, answers) = all_parts(&alice, &format!("count={count}")).await;
+            check_partition(&parts, 40);
+            assert!(parts.iter().all(|part| part.len() <= count), "{parts:?}");
+            assert_eq!(parts.concat(), all_parts(&alice, "").await.0.concat());
+            for (id, parent) in answers {
+                assert_eq!(branches(40)[usize::try_from(id).unwrap() - 1], parent);
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_deep_thread_in_parts_keeps_its_nesting() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = site(&server).await;
+    store_thread(&server, &[0, 1, 2, 2, 1, 5, 0], "A comment").await;
+    let answer = alice.api_get("/api/getcomments/1?count=3").await;
+    let ids = |comments: &Value| {
+        let (mut ids, mut answers) = (Vec::new(), Vec::new());
+        flatten(comments, &mut ids, &mut answers);
+        (ids, answers)
+    };
+    // Newer ones first: 7, 1 with 5 (6) and 2 (4 and 3).
+    assert_eq!(ids(&answer["comments"]), (vec![7, 1, 5], vec![]));
+    let rest = alice.api_get(&format!("/api/getcomments/1?after={}", answer["next"].as_str().unwrap())).await;
+    assert_eq!(ids(&rest["comments"]), (vec![6, 2, 4, 3], vec![(6, 5), (2, 1)]));
+    assert_eq!(rest["comments"][1]["replies"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_wrong_cursor_or_count_is_refused_by_its_name() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = site(&server).await;
+    alice.comment(1, "The comment").await;
+    for (query, field) in [
+        ("count=0", "count"),
+        ("count=501", "count"),
+        ("count=", "count"),
+        ("count=-1", "count"),
+        ("count=05", "count"),
+        ("count=x", "count"),
+        ("after=", "after"),
+        ("after=0", "after"),
+        ("after=2", "after"),
+        ("after=x", "after"),
+    ] {
+        let error = refused(alice.api_get(&format!("/api/getcomments/1?{query}")).await);
+        assert!(error.starts_with(&format!("The field {field} is wrong")), "{query}: {error}");
+    }
+    let answer = ok(alice.api_get("/api/getcomments/1?after=1&count=500").await);
+    assert_eq!((&answer["comments"], &answer["next"]), (&json!([]), &Value::Null));
+}
+
+/// Threads of more than a mebibyte are cached without their texts.
+#[tokio::test]
+async fn a_large_thread_is_shown_as_it_is_stored_at_the_same_cost() {
+    each_engine(&[("limits.comment_edit_seconds", "0")], async |server| {
+        let alice = site(&server).await;
+        let bob = server.member("bob").await;
+        store_thread(&server, &branches(2_000), &"x".repeat(4_096)).await;
+        check_partition(&all_pages(&alice, "/news/1").await, 2_000);
+        let (parts, _) = all_parts(&alice, "").await;
+        check_partition(&parts, 2_000);
+        assert_eq!(parts[0].len(), 427, "2 MiB of comments");
+
+        let before = server.store().rounds();
+        found(&alice, "/news/1?page=2").await;
+        assert!(server.store().rounds() - before <= 2, "{}", server.store().rounds() - before);
+        server.clear_caches().await;
+        let before = server.store().rounds();
+        found(&server.visitor(), "/news/1?page=2").await;
+        assert_eq!(server.store().rounds() - before, 2);
+
+        ok(bob.vote_comment(1, 2_000, "up").await);
+        let voted = page(&bob, "/news/1").await;
+        assert!(voted.one("li", &[("id", "comment-2000")]).text().contains("2 up"));
+        ok(alice.edit_comment(1, 2_000, "Edited").await);
+        for path in ["/news/1", "/comment/1/2000", "/editcomment/1/2000"] {
+            assert!(page(&alice, path).await.content().contains("Edited"), "{path}");
+        }
+        assert!(page(&bob, "/reply/1/2000").await.content().contains("Edited"));
+        ok(alice.edit_comment(1, 2_000, "").await);
+        assert!(!page(&bob, "/news/1").await.content().contains("Edited"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn eight_readers_of_pages_of_one_large_thread_make_it_once() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = site(&server).await;
+    store_thread(&server, &vec![0; 2_000], &"x".repeat(4_096)).await;
+    let makers = async || {
+        let caches = server.app.site.caches.status();
+        caches.iter().find(|cache| cache.name == "threads").map_or(0, |cache| cache.misses)
+    };
+    let before = makers().await;
+    let readers = (1..=8).map(|number| {
+        let alice = alice.clone();
+        tokio::spawn(async move { alice.get(&format!("/news/1?page={number}")).await.status })
+    });
+    for reader in readers.collect::<Vec<_>>() {
+        assert_eq!(reader.await.unwrap(), StatusCode::OK);
+    }
+    // Each reader missed at most once; now the outline is there for all.
+    let after = makers().await;
+    assert!(after - before <= 8);
+    found(&alice, "/news/1?page=9").await;
+    assert_eq!(makers().await, after);
+}
+
+#[tokio::test]
+async fn racing_comments_never_pass_the_limit_of_a_thread() {
+    each_engine(&[], async |server| {
+        let alice = site(&server).await;
+        server.set_field("thread:comment:1", "nextid", "1995").await;
+        let posts = (0..10).map(|_| {
+            let alice = alice.clone();
+            tokio::spawn(async move { alice.try_comment(1, None, "A comment").await })
+        });
+        let mut posted = BTreeSet::new();
+        for post in posts.collect::<Vec<_>>() {
+            let answer = post.await.unwrap();
+            if answer["status"] == "ok" {
+                posted.insert(answer["comment_id"].as_u64().unwrap());
+            } else {
+                assert!(refused(answer).contains("2,000"));
+            }
+        }
+        assert_eq!(posted, (1_996..=2_000).collect());
+        assert_eq!(server.number("news:1", "comments").await, 5);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_page_of_replies_shows_the_newest_20_and_is_bounded() {
+    each_engine(&[], async |server| {
+        let alice = site(&server).await;
+        alice.comment(1, "My comment").await;
+        let parents = |replies: usize| -> Vec<u64> { (0..=replies).map(|id| u64::from(id > 0)).collect() };
+        for (replies, more) in [(20, false), (21, true)] {
+            store_thread(&server, &parents(replies), "A comment").await;
+            let page = page(&alice, "/replies").await;
+            let shown = page
+                .all("li")
+                .filter(|item| item.attribute("id").is_some_and(|id| id.starts_with("comment-1-")));
+            assert_eq!(shown.count(), 21, "{replies}");
+            assert_eq!(page.content().contains("more replies"), more, "{replies}");
+            assert_eq!(page.find("li", &[("id", "comment-1-2")]).is_empty(), more, "the oldest");
+        }
+        // Ten threads of the longest answers, cached or not.
+        for news in 2..=10 {
+            alice.submit_text(&format!("Story {news}"), "text").await;
+            alice.comment(news, &"\"".repeat(4_096)).await;
+            let long = json!({
+                "body": "\"".repeat(4_096), "ctime": 1, "user_id": 1, "parent_id": 1, "up": [1], "down": []
+            });
+            let fields: Vec<_> = (2..=90).map(|id| (id.to_string(), long.to_string())).collect();
+            server.write(|batch| batch.set_fields(format!("thread:comment:{news}"), fields)).await;
+        }
+        for path in ["/replies", "/news/3", "/news/4?page=2", "/replies"] {
+            let answer = found(&alice, path).await;
+            assert!(answer.body.len() <= PAGE_BYTES, "{path}: {}", answer.body.len());
+        }
+        let page = page(&alice, "/replies").await;
+        assert_eq!(page.all("a").filter(|link| link.text() == "more replies").count(), 10);
+    })
+    .await;
+}
