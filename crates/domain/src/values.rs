@@ -12,7 +12,8 @@
 //! - [`mentions`]: links and `@name`s in a text
 //! - [`ranking`]: the score and rank of news
 //! - [`rules`]: what the operator can change, with the defaults
-//! - [`secrets`]: random tokens and their comparison
+//! - [`secrets`]: random tokens, their comparison, and secrets masked for pages
+//! - [`session_token`]: the token of a session, and its hash
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
 //! - [`topic`]: topics, and choices of several
 //! - [`urls`]: the URL of a story, and when two are the same
@@ -29,6 +30,7 @@ pub mod mentions;
 pub mod ranking;
 pub mod rules;
 pub mod secrets;
+pub mod session_token;
 pub mod text;
 pub mod topic;
 pub mod urls;

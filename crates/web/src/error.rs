@@ -204,6 +204,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchTweet
         | Refusal::NoSuchVoter
         | Refusal::NoSuchTopic(_)
+        | Refusal::NoSuchSession
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManyFailedLogins { .. }
@@ -214,9 +215,12 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::VotedAlready
         | Refusal::TopicExists(_)
         | Refusal::TopicMoving { .. } => StatusCode::CONFLICT,
-        Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::SameTopic | Refusal::WrongCredentials => {
-            StatusCode::UNPROCESSABLE_ENTITY
-        }
+        Refusal::NothingSubmitted
+        | Refusal::UrlAndText
+        | Refusal::SameTopic
+        | Refusal::WrongCredentials
+        | Refusal::CurrentPasswordNeeded
+        | Refusal::CurrentPasswordWrong => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::SessionEnded
         | Refusal::MailIsOff
         | Refusal::NewsDeleted

@@ -61,7 +61,7 @@ impl<'a> RequestKey<'a> {
     fn of<B>(request: &'a Request<B>) -> Option<Self> {
         let headers = request.headers();
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        if !is_read || cookies::session_token(headers).is_some() {
+        if !is_read || cookies::has_session_cookie(headers) {
             return None;
         }
         let mut encodings = headers.get_all(header::ACCEPT_ENCODING).iter();
