@@ -82,7 +82,7 @@ impl UserCommand {
             Self::Harden => harden_all(site).await?,
             Self::Password { name } => {
                 let id = find(site, &name).await?;
-                account::set_password(site, id, &new_password(&name)?).await?;
+                account::set_password(site, now(), id, &new_password(&name)?).await?;
                 println!("{name} has a new password and is logged out everywhere");
             }
         }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use tidings_domain::accounts::account::{ProfileChange, update_profile};
+use sha2::{Digest, Sha256};
+use tidings_domain::accounts::account::{CurrentPassword, Owner, ProfileChange, update_profile};
+use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::text::{About, NewPassword};
 use tidings_keyspace::Expiry;
@@ -33,14 +35,18 @@ async fn an_account_is_stored_under_the_documented_keys() {
             ("karma", "1"),
             ("about", ""),
             ("email", ""),
-            ("auth", &auth),
             ("apisecret", &secret),
             ("karma_incr_time", &now),
         ] {
             assert_eq!(user.get(field).map(String::as_str), Some(expected), "{field}");
         }
         assert_eq!(server.string("username.to.id:alice").await.as_deref(), Some("1"));
-        assert_eq!(server.string(&format!("auth:{auth}")).await.as_deref(), Some("1"));
+        // Only the hash of the token is stored.
+        let hash = hex::encode(Sha256::digest(&auth));
+        let session = server.hash(&format!("session:{hash}")).await;
+        assert_eq!((&*session["user_id"], &session["since"], &session["last_seen"]), ("1", &now, &now));
+        assert_eq!(server.sorted("user:1:sessions").await.len(), 1);
+        assert!(!format!("{:?}", server.dump().await).contains(&auth));
         for secret in [&auth, &secret] {
             let is_token =
                 secret.len() == 40 && secret.bytes().all(|byte| b"0123456789abcdef".contains(&byte));
@@ -300,9 +306,11 @@ async fn concurrent_visits_earn_their_karma_once() {
 async fn a_profile_change_from_a_session_that_has_ended_changes_nothing() {
     each_engine(&[], async |server| {
         let alice = server.register("alice").await;
-        // The request has been let in, and then the owner logs out everywhere.
+        // The request has been let in, and then the owner logs out.
         let mut visit = Visit::new(server.app.site.clone(), server.app.now(), alice.auth.as_deref());
-        let viewer = visit.viewer().await.unwrap().unwrap().clone();
+        let user = &visit.viewer().await.unwrap().unwrap().clone();
+        let device = &Device::new("", [127, 0, 0, 1].into());
+        let owner = Owner { user, session: visit.session().unwrap(), device };
         ok(alice.post("/api/logout", &[]).await.json());
         let before = server.dump().await;
         for password in [None, Some(NewPassword::parse("a thief's password").unwrap())] {
@@ -313,8 +321,10 @@ async fn a_profile_change_from_a_session_that_has_ended_changes_nothing() {
                 fullname: None,
                 tweet_news: None,
                 gravatar: None,
+                current_password: CurrentPassword(Some(PASSWORD.to_owned())),
             };
-            let refused = update_profile(&server.app.site, &viewer, &change).await.unwrap_err();
+            let refused =
+                update_profile(&server.app.site, server.app.now(), owner, &change).await.unwrap_err();
             assert!(refused.to_string().contains("session has ended"), "{refused}");
         }
         assert_eq!(server.dump().await, before);

@@ -63,7 +63,7 @@ pub enum Access {
 }
 
 /// A page of every family there is.
-pub const PAGES: [(&str, Access); 58] = [
+pub const PAGES: [(&str, Access); 59] = [
     ("/", Access::Everybody),
     ("/latest", Access::Everybody),
     ("/latest/0", Access::Everybody),
@@ -105,6 +105,7 @@ pub const PAGES: [(&str, Access); 58] = [
     ("/deltweet/1", Access::Alice),
     ("/settings", Access::Members),
     ("/settings?saved", Access::Members),
+    ("/settings/sessions", Access::Members),
     ("/settings/deactivate", Access::Members),
     ("/usernews/bob/0", Access::Everybody),
     ("/usercomments/bob/0", Access::Everybody),

@@ -41,6 +41,11 @@ pub fn check(dump: &Dump) {
         if let (Some(token), Value::String(id)) = (key.strip_prefix("auth:"), value) {
             assert_eq!(hash(dump, &format!("user:{id}"))["auth"], token);
         }
+        if let Some(session) = key.strip_prefix("session:") {
+            let user = &hash(dump, key)["user_id"];
+            let listed = members(dump, &format!("user:{user}:sessions"));
+            assert!(listed.iter().any(|hash| hash == session), "{key} is not on the list of user {user}");
+        }
         if let (Some(_), Value::String(id)) = (key.strip_prefix("url:"), value) {
             assert!(dump.contains_key(&format!("news:{id}")), "{key} points to {id}");
         }
@@ -297,8 +302,6 @@ fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
     } else {
         let name_key = format!("username.to.id:{}", user["username"].to_lowercase());
         assert_eq!(dump.get(&name_key), Some(&Value::String(id.to_string())));
-        let session_key = format!("auth:{}", user["auth"]);
-        assert_eq!(dump.get(&session_key), Some(&Value::String(id.to_string())));
     }
     for (list, hashes) in [("user.posted", "news"), ("user.saved", "news")] {
         for news in members(dump, &format!("{list}:{id}")) {
@@ -331,6 +334,7 @@ fn check_deactivated(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
     assert_eq!(names.count(), 1, "the name of user {id} is taken");
     let sessions = dump.iter().filter(|(key, value)| key.starts_with("auth:") && points_here(value));
     assert_eq!(sessions.count(), 0, "user {id} has no session");
+    assert!(members(dump, &format!("user:{id}:sessions")).is_empty(), "user {id} has no session");
 }
 
 /// The keys `prefix<id>`, with their ids.

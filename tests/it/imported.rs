@@ -195,11 +195,13 @@ fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
         "seen_time",
         "timeline_version",
         "voter",
+        "logins",
     ];
     const NEWS: &[&str] = &[
         "id", "title", "url", "user_id", "ctime", "score", "rank", "up", "down", "comments", "del",
         "tweet_id", "topics",
     ];
+    const SESSION: &[&str] = &["user_id", "since", "last_seen", "agent", "address"];
     const TWEET: &[&str] = &["text", "created_at", "user_id", "news_id"];
     const ARTICLE: &[&str] = &["title", "link", "poster", "time", "votes"];
     let is_id = |text: &str| text.parse::<u64>().is_ok();
@@ -211,6 +213,8 @@ fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
         Some(("user", rest)) if rest.ends_with("_timeline") => ("zset", false, &[]),
         Some(("username.to.id" | "username.folded" | "auth", _)) => ("string", false, &[]),
         Some(("url" | "limit", _)) => ("string", true, &[]),
+        Some(("session", _)) => ("hash", true, SESSION),
+        Some(("user", rest)) if rest.ends_with(":sessions") => ("zset", true, &[]),
         Some(("user", rest)) if rest.ends_with(":submitted_recently") => ("string", true, &[]),
         Some(("user", id)) if is_id(id) => ("hash", false, USER),
         Some(("news", id)) if is_id(id) => ("hash", false, NEWS),

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::Value;
+use tidings_domain::accounts::session_store::Device;
+use tidings_domain::accounts::sessions;
 use tidings_keyspace::Expiry;
 
 use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
@@ -252,8 +254,8 @@ async fn a_guess_counts_even_if_nobody_waits_for_the_answer() {
     let site = server.app.site.clone();
     let now = server.app.now();
     let guess = tokio::spawn(async move {
-        let address = std::net::IpAddr::from([203, 0, 113, 1]);
-        tidings_domain::accounts::sessions::log_in(&site, now, "alice", "wrong horse", address).await
+        let device = Device::new("", [203, 0, 113, 1].into());
+        sessions::log_in(&site, now, "alice", "wrong horse", &device).await
     });
     // Given up as soon as it is being checked.
     while server.app.site.passwords.running() == 0 {

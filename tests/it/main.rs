@@ -13,6 +13,7 @@ mod community;
 mod consistency;
 mod redis_commands;
 
+mod account_changes;
 mod accounts;
 mod api_shapes;
 mod articles;
@@ -40,8 +41,10 @@ mod malformed;
 mod malformed_forms;
 mod names;
 mod news;
+mod open_sessions;
 mod openapi;
 mod original;
+mod origins;
 mod outage;
 mod pages;
 mod password_reset;

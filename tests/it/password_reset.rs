@@ -39,7 +39,10 @@ async fn mailed_token(relay: &mut SmtpServer) -> String {
 
 async fn use_link(server: &Server, token: &str) -> Result<(), String> {
     let password = NewPassword::parse(NEW_PASSWORD).unwrap();
-    set_new_password(&server.app.site, token, &password).await.map_err(|error| error.to_string())
+    set_new_password(&server.app.site, server.app.now(), token, &password)
+        .await
+        .map(drop)
+        .map_err(|error| error.to_string())
 }
 
 async fn count_links(server: &Server) -> usize {

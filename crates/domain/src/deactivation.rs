@@ -2,11 +2,11 @@
 
 pub(crate) mod leave;
 
+use crate::accounts::session_store::AllSessions;
 use crate::accounts::sessions;
 use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, User};
 use crate::action::Decision;
 use crate::error::Error;
-use crate::fields;
 use crate::jobs;
 use crate::keys;
 use crate::site::Site;
@@ -15,13 +15,13 @@ use crate::values::clock::Moment;
 use crate::values::secrets::random_token;
 use std::net::IpAddr;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::Batch;
 
 /// How long the request waits for the removal of follows and tweets; the rest is done in the
 /// background.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Deactivates an account: ends the session, and removes the follows in both directions and
+/// Deactivates an account: ends its sessions, and removes the follows in both directions and
 /// the tweets. News and comments stay, without the name; the name stays taken.
 ///
 /// # Errors
@@ -38,16 +38,11 @@ pub async fn deactivate(
     let stored = sessions::confirm_password(site, &user.username, password, address).await?;
     let (key, job, salt) = (keys::user(user.id), leave::job(user.id), random_token()?);
     let deactivated = site.act(&key, || async {
-        let mut query = Query::new();
-        let auth = query.hash_fields(&key, ["auth"]);
-        let auth = fields::only(site.store.query(query).await?.take(auth));
+        let sessions = AllSessions::read(site, user.id).await?;
         let mut batch = Batch::new();
         // Fails if the password has changed meanwhile: the user has typed the old one.
         batch.field_equals(&key, "password", &stored.hash);
-        batch.field_unchanged(&key, "auth", auth.as_ref());
-        if let Some(auth) = auth.filter(|auth| !auth.is_empty()) {
-            batch.delete(keys::auth(&auth));
-        }
+        sessions.end(&mut batch, None);
         let emptied = ["password", "auth", "apisecret", "about", "email", "fullname", "flags"];
         batch.set_fields(&key, emptied.map(|field| (field, "")));
         batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());

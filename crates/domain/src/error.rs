@@ -101,6 +101,15 @@ pub enum Refusal {
     /// The session that asked for this has ended in the meantime.
     #[error("your session has ended. Log in again")]
     SessionEnded,
+    /// No session of the user has this id.
+    #[error("there is no such session. It may have ended already")]
+    NoSuchSession,
+    /// A change of the password or of the e-mail address without the current password.
+    #[error("enter your current password (current_password) to change your password or e-mail address")]
+    CurrentPasswordNeeded,
+    /// The current password was not the right one.
+    #[error("your current password (current_password) is wrong")]
+    CurrentPasswordWrong,
     /// The password reset link has expired, was used, or never existed.
     #[error("this password reset link is no longer valid. Request a new one")]
     ResetLinkInvalid,

@@ -8,6 +8,7 @@ use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::lookalikes;
 use crate::values::network::Network;
+use crate::values::session_token::SessionHash;
 use crate::values::topic::Topic;
 use crate::values::urls::NewsUrl;
 use crate::values::voter_id::VoterId;
@@ -90,7 +91,26 @@ pub fn username_of_folded(folded: &str) -> String {
     format!("username.folded:{folded}")
 }
 
-/// String: the id of the user with this session token.
+/// Hash, expires: a session, by the hash of its token.
+#[must_use]
+pub fn session(hash: &SessionHash) -> String {
+    format!("session:{hash}")
+}
+
+/// Sorted set, expires: the hashes of a user's session tokens, by the time of the login.
+#[must_use]
+pub fn user_sessions(id: UserId) -> String {
+    format!("user:{id}:sessions")
+}
+
+/// String, expires: how many mails have told the owner of an account about changes.
+#[must_use]
+pub fn account_notices(id: UserId) -> String {
+    format!("limit:account_notices:{id}")
+}
+
+/// String: the id of the user with this session token. Written by Lamer News and by
+/// earlier versions.
 #[must_use]
 pub fn auth(token: &str) -> String {
     format!("auth:{token}")

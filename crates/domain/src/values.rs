@@ -14,7 +14,8 @@
 //! - [`ranking`]: the score and rank of news
 //! - [`rates`]: how often something may be done
 //! - [`rules`]: what the operator can change, with the defaults
-//! - [`secrets`]: random tokens and their comparison
+//! - [`secrets`]: random tokens, their comparison, and secrets masked for pages
+//! - [`session_token`]: the token of a session, and its hash
 //! - [`size`]: how much room a text takes in a response
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
 //! - [`topic`]: topics, and choices of several
@@ -35,6 +36,7 @@ pub mod ranking;
 pub mod rates;
 pub mod rules;
 pub mod secrets;
+pub mod session_token;
 pub mod size;
 pub mod text;
 pub mod topic;

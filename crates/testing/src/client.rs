@@ -262,9 +262,10 @@ impl Client {
         self.api_post("/api/votecomment", &fields).await
     }
 
-    /// The answer to a change of the profile.
+    /// The answer to a change of the profile. The current password is [`PASSWORD`].
     pub async fn update_profile(&self, about: &str, email: &str, password: &str) -> Value {
-        let fields = [("about", about), ("email", email), ("password", password)];
+        let current = ("current_password", PASSWORD);
+        let fields = [("about", about), ("email", email), ("password", password), current];
         self.api_post("/api/updateprofile", &fields).await
     }
 

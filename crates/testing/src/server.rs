@@ -11,8 +11,13 @@ use tidings::config::{CommandLineSettings, Config};
 use tidings::mail::Mailer;
 use tidings_domain::accounts::account::add_account;
 use tidings_domain::cache::MEBIBYTE;
+use tidings_domain::keys;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::UserId;
+use tidings_domain::values::limits::SESSION_SECONDS;
+use tidings_domain::values::session_token::SessionToken;
 use tidings_domain::values::text::Username;
 use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Query, Store, StoreOptions, Value};
 use tidings_web::mail::SendMail;
@@ -234,13 +239,26 @@ impl Server {
         members
     }
 
-    /// A client with the session that an account has in the store.
+    /// A client with a new session of an account.
     pub async fn client_of(&self, user: u64) -> Client {
         let key = format!("user:{user}");
         let mut client = self.visitor();
+        let token = SessionToken::random().unwrap();
+        let (session, sessions) = (keys::session(&token.hash()), keys::user_sessions(UserId(user)));
+        let now = self.now().to_string();
+        self.write(|batch| {
+            batch.set_fields(
+                &session,
+                [("user_id", &*user.to_string()), ("since", &now), ("last_seen", &now)],
+            );
+            batch.expire(&session, Duration::from_secs(SESSION_SECONDS));
+            batch.sorted_add(&sessions, token.hash().to_string(), Timestamp(self.now()).as_score());
+            batch.expire(&sessions, Duration::from_secs(SESSION_SECONDS));
+        })
+        .await;
         client.user_id = user;
         client.username = self.field(&key, "username").await.unwrap();
-        client.auth = self.field(&key, "auth").await;
+        client.auth = Some(token.expose().to_owned());
         client.apisecret = self.field(&key, "apisecret").await;
         client
     }

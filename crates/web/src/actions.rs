@@ -2,20 +2,24 @@
 //! parsed form to the domain.
 
 use super::App;
+use super::account_mail::{Notice, send_notices};
 use super::api::comments::CommentChange;
 use super::error::RequestError;
-use super::forms::accounts::{Credentials, Registration, ResetRequest};
+use super::forms::accounts::{Credentials, EndedSession, ProfileForm, Registration, ResetRequest};
 use super::forms::comments::{CommentForm, CommentVoteForm};
 use super::forms::news::{NewsVoteForm, SubmissionForm};
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
+use super::viewer::SignedFields;
 use crate::limits::LONG_ACTION_WAIT;
 use std::net::IpAddr;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
-use tidings_domain::accounts::account;
+use tidings_domain::accounts::account::{self, Owner, ProfileChanged};
 use tidings_domain::accounts::login;
+use tidings_domain::accounts::notices::Correspondent;
 use tidings_domain::accounts::password_reset;
+use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::users::User;
 use tidings_domain::articles::topic_moves::{self, Move};
@@ -25,27 +29,28 @@ use tidings_domain::submissions::{self, Submission};
 use tidings_domain::timelines::follows;
 use tidings_domain::timelines::tweets;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, TweetId, UserId};
-use tidings_domain::values::limits::FAILED_ADDRESSES;
+use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
 use tidings_domain::values::text::Body;
 use tidings_domain::values::topic::Topic;
 use tidings_domain::votes;
+use tokio::sync::Semaphore;
 
 /// Creates an account, for both the form and the API.
 pub(super) async fn open_account(
     app: &App,
     form: &Registration,
-    address: IpAddr,
+    device: &Device,
 ) -> Result<Session, RequestError> {
-    Ok(account::create_account(&app.site, app.now(), &form.username, &form.password, address).await?)
+    Ok(account::create_account(&app.site, app.now(), &form.username, &form.password, device).await?)
 }
 
 /// Logs in, for both the form and the API.
 pub(super) async fn open_session(
     app: &App,
     form: &Credentials,
-    address: IpAddr,
+    device: &Device,
 ) -> Result<Session, RequestError> {
-    let outcome = sessions::log_in(&app.site, app.now(), &form.username, &form.password, address).await;
+    let outcome = sessions::log_in(&app.site, app.now(), &form.username, &form.password, device).await;
     for id in app.site.take_attacked() {
         tell_owner(app, id);
     }
@@ -81,33 +86,86 @@ fn tell_owner(app: &App, id: UserId) {
     });
 }
 
-/// Sends the link if a user with this name has this address. The response does not
-/// reveal whether one has; the mail is sent in the background.
+/// Sends the link if a user with this name has this address. All of that happens after the
+/// response, so that neither the response nor its time reveals whether one has.
 ///
 /// # Errors
-/// [`Refusal::MailIsOff`], or the store's.
-pub(super) async fn send_reset_link(app: &App, form: &ResetRequest) -> Result<(), RequestError> {
-    let mailer = app.mailer.clone().ok_or(Refusal::MailIsOff)?;
+/// [`Refusal::MailIsOff`], or [`Error::Busy`] while too many requests are handled.
+pub(super) async fn send_reset_link(
+    app: &App,
+    form: ResetRequest,
+    address: IpAddr,
+) -> Result<(), RequestError> {
+    static RUNNING: Semaphore = Semaphore::const_new(MAX_RUNNING_RESETS);
+    if app.mailer.is_none() {
+        return Err(Refusal::MailIsOff.into());
+    }
+    let place = RUNNING.try_acquire().map_err(|_| Error::Busy)?;
+    tracing::debug!(%address, "password reset requested");
+    let app = app.clone();
+    tokio::spawn(async move {
+        let _place = place;
+        if let Err(error) = mail_reset_link(&app, &form).await {
+            tracing::error!(%error, "password reset failed");
+        }
+    });
+    Ok(())
+}
+
+async fn mail_reset_link(app: &App, form: &ResetRequest) -> Result<(), Error> {
     let mail = password_reset::request_reset(&app.site, app.now(), &form.username, &form.email).await?;
-    let Some(mail) = mail else {
+    let (Some(mail), Some(mailer)) = (mail, &app.mailer) else {
         return Ok(());
     };
-    let (app, site) = (app.clone(), app.settings.site.clone());
+    let site = &app.settings.site;
     let link = site.link(&format!("/reset-password/{}", mail.token));
+    let subject = format!("Set a new password for {}", site.name);
     let body = format!(
         "Hello {},\n\nTo set a new password for your account at {}, open this link within an hour:\n\n{link}\n\n\
          If you did not request this, ignore this message. Your password has not changed.\n",
         mail.username, site.name
     );
-    tokio::spawn(async move {
-        let subject = format!("Set a new password for {}", site.name);
-        if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
-            tracing::error!(username = mail.username, %error, "password reset mail not sent");
-            if let Err(error) = password_reset::withdraw_reset(&app.site, &mail).await {
-                tracing::warn!(username = mail.username, %error, "password reset not withdrawn");
-            }
-        }
-    });
+    if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
+        tracing::error!(username = mail.username, %error, "password reset mail not sent");
+        password_reset::withdraw_reset(&app.site, &mail).await?;
+    }
+    Ok(())
+}
+
+/// Changes a profile, for both the forms and the API, and tells the owner by mail if the
+/// password or the e-mail address was changed. Returns the new session after a change of the
+/// password.
+pub(super) async fn save_profile(
+    app: &App,
+    form: &SignedFields,
+    device: &Device,
+) -> Result<Option<Session>, RequestError> {
+    let change = form.fields.read::<ProfileForm>()?.into();
+    let (user, session) = (&form.user, form.session()?);
+    let owner = Owner { user, session, device };
+    let ProfileChanged { session, email } =
+        account::update_profile(&app.site, app.now(), owner, &change).await?;
+    let to = |email: String| Correspondent { user_id: user.id, username: user.username.clone(), email };
+    let mut notices = Vec::new();
+    if session.is_some() {
+        // To the address before the change: whoever has changed both must not be the only one
+        // who hears of it.
+        notices.push((to(user.email.clone()), Notice::PasswordChanged));
+    }
+    if let Some((before, after)) = email {
+        notices.extend([(to(before), Notice::EmailLeft), (to(after), Notice::EmailJoined)]);
+    }
+    send_notices(app, notices);
+    Ok(session)
+}
+
+/// Ends one session or all others, for both the form and the API.
+pub(super) async fn end_session(app: &App, form: &SignedFields) -> Result<(), RequestError> {
+    let session = form.session()?;
+    match form.fields.read()? {
+        EndedSession::Others => sessions::end_other_sessions(&app.site, &form.user, session).await?,
+        EndedSession::One(id) => sessions::end_session(&app.site, session, &id).await?,
+    }
     Ok(())
 }
 

@@ -248,6 +248,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchTweet
         | Refusal::NoSuchVoter
         | Refusal::NoSuchTopic(_)
+        | Refusal::NoSuchSession
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManyFailedLogins { .. }
@@ -264,7 +265,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::UrlAndText
         | Refusal::SameTopic
         | Refusal::FullNameConfusable
-        | Refusal::WrongCredentials => StatusCode::UNPROCESSABLE_ENTITY,
+        | Refusal::WrongCredentials
+        | Refusal::CurrentPasswordNeeded
+        | Refusal::CurrentPasswordWrong => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::SessionEnded
         | Refusal::MailIsOff
         | Refusal::NewsDeleted

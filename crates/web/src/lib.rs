@@ -1,8 +1,10 @@
 //! The site over HTTP: pages for people and JSON for programs, both on top of the same
 //! functions of the domain.
 
+pub mod account_mail;
 mod actions;
 pub mod address;
+pub mod agent_name;
 mod answer;
 mod answer_memory;
 pub mod api;
@@ -26,6 +28,7 @@ pub mod live;
 pub mod local_path;
 pub mod mail;
 pub mod openapi;
+pub mod origin;
 pub mod pages;
 pub mod paging;
 pub mod panics;

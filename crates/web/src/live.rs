@@ -308,7 +308,7 @@ pub async fn events(
 ) -> Result<Response, RequestError> {
     let since = query.since.unwrap_or(Cursor { score: 0.0, id: 0 });
     let reader = visit.viewer().await?.map(|viewer| viewer.id);
-    let (Some(reader), Some(token)) = (reader, cookies::session_token(&headers)) else {
+    let (Some(reader), Some(token)) = (reader, cookies::session_token(&app, &headers)) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let guard = app.live.open(&app, reader, address)?;

@@ -43,6 +43,8 @@ const JSON: &str = "application/json";
         api::accounts::log_in,
         api::accounts::log_in_by_get,
         api::accounts::log_out,
+        api::sessions::list,
+        api::sessions::end,
         api::accounts::reset_password,
         api::accounts::reset_password_by_get,
         api::accounts::update_profile,
@@ -145,6 +147,7 @@ const LONGEST_ARRAYS: &[(&str, &str, u64)] = &[
     ("Comment", "replies", limits::MAX_API_COMMENTS as u64),
     ("Timeline", "tweets", limits::MAX_PAGE as u64),
     ("People", "users", limits::MAX_PAGE as u64),
+    ("SessionList", "sessions", limits::MAX_SESSIONS as u64 + 1),
     ("OwnVotes", "votes", limits::MAX_LINKS as u64),
     ("SiteHistory", "days", limits::MAX_HISTORY_DAYS),
     ("Leaderboard", "sites", limits::LEADERBOARD as u64),
@@ -206,7 +209,7 @@ impl FailureFormat {
     /// The possible HTTP statuses of failures, besides 200.
     const fn statuses(self) -> &'static [&'static str] {
         match self {
-            Self::Ours => &["400", "404", "405", "413", "500", "503"],
+            Self::Ours => &["400", "403", "404", "405", "413", "500", "503"],
             Self::Documented => &["400", "403", "405", "413", "429", "500", "503"],
             Self::Deployed => &["500"],
         }
@@ -256,7 +259,7 @@ fn limit_links(call: &mut Operation) {
 /// The tag of the calls of a module.
 fn tag(module: &str) -> &'static str {
     match module {
-        "api::accounts" => "Accounts",
+        "api::accounts" | "api::sessions" => "Accounts",
         "api::news" => "News",
         "api::articles" => "Articles and topics",
         "api::comments" => "Comments",
@@ -295,7 +298,7 @@ fn add_apisecret(call: &mut Operation) {
         && let Some(RefOr::T(form)) = body.content.get_mut(FORM)
         && let Some(RefOr::T(Schema::Object(fields))) = &mut form.schema
     {
-        let secret = Ref::from_schema_name(values::Secret::name());
+        let secret = Ref::from_schema_name(values::FormSecret::name());
         fields.properties.insert("apisecret".to_owned(), secret.into());
         fields.required.push("apisecret".to_owned());
     }

@@ -16,6 +16,7 @@ pub mod comments;
 pub mod front;
 pub mod home;
 pub mod news_forms;
+pub mod open_sessions;
 pub mod password_reset;
 pub mod people;
 pub mod profile;

@@ -68,7 +68,7 @@ impl<'a> RequestKey<'a> {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_refused = request.extensions().get::<RequestError>().is_some();
         let is_file = assets::is_file(request.uri().path());
-        let is_personal = !is_file && cookies::session_token(request.headers()).is_some();
+        let is_personal = !is_file && cookies::has_session_cookie(request.headers());
         if !is_read || is_refused || is_personal {
             return None;
         }

@@ -2,7 +2,9 @@
 
 use super::error::{self, RequestError};
 use super::limits::BODY_BYTES;
-use super::{App, api, assets, feeds, headers, live, openapi, pages, reputation, response_cache};
+use super::{
+    App, api, assets, cookies, feeds, headers, live, openapi, origin, pages, reputation, response_cache,
+};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn_with_state, map_response};
@@ -18,6 +20,8 @@ pub fn router(app: App) -> Router {
         .fallback(async || RequestError::NotFound)
         .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
         .layer(DefaultBodyLimit::max(BODY_BYTES))
+        .layer(from_fn_with_state(app.clone(), cookies::renew_cookie))
+        .layer(from_fn_with_state(app.clone(), origin::refuse_other_sites))
         .layer(from_fn_with_state(app.clone(), error::error_responses))
         .layer(from_fn_with_state(app.clone(), headers::set_headers))
         .with_state(app)
@@ -99,8 +103,8 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_sites, comments, front, home, news_forms, password_reset, people, profile, sessions,
-        settings, sites, topics, tweets, votes,
+        admin, admin_sites, comments, front, home, news_forms, open_sessions, password_reset, people,
+        profile, sessions, settings, sites, topics, tweets, votes,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -125,6 +129,7 @@ fn page_routes() -> Router<App> {
         .route("/unfollow", post(people::unfollow))
         .route("/profile", post(profile::change))
         .route("/settings", get(settings::settings).post(settings::change))
+        .route("/settings/sessions", get(open_sessions::page).post(open_sessions::end))
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
         .route("/register", get(sessions::register_form).post(sessions::register))
@@ -157,6 +162,8 @@ fn api_routes() -> Router<App> {
         .route("/api/create_account", post(api::accounts::create_account))
         .route("/api/login", get(api::accounts::log_in_by_get).post(api::accounts::log_in))
         .route("/api/logout", post(api::accounts::log_out))
+        .route("/api/sessions", get(api::sessions::list))
+        .route("/api/endsession", post(api::sessions::end))
         .route(
             "/api/reset-password",
             get(api::accounts::reset_password_by_get).post(api::accounts::reset_password),

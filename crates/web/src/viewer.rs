@@ -2,7 +2,7 @@
 
 use super::App;
 use super::address::{client_address, subscriber};
-use super::cookies;
+use super::cookies::{self, Prolonged};
 use super::error::RequestError;
 use super::form::{Fields, Form, FromFields, Malformed};
 use super::json;
@@ -10,6 +10,7 @@ use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use tidings_domain::accounts::session_store::{Device, VisitSession};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 
@@ -17,8 +18,12 @@ impl FromRequestParts<App> for Visit {
     type Rejection = RequestError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
-        let token = cookies::session_token(&parts.headers);
-        Ok(Self::new(app.site.clone(), app.now(), token.as_deref()))
+        let token = cookies::session_token(app, &parts.headers);
+        let visit = Self::new(app.site.clone(), app.now(), token.as_deref());
+        Ok(match parts.extensions.get::<Prolonged>() {
+            Some(Prolonged(prolonged)) => visit.reporting_to(prolonged.clone()),
+            None => visit,
+        })
     }
 }
 
@@ -76,10 +81,22 @@ impl FromRequest<App> for SignedFields {
         let mut visit = Visit::from_request_parts(&mut parts, app).await?;
         let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
         let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
-        if !user.apisecret.matches(fields.text("apisecret")) {
+        let given = fields.text("apisecret");
+        let is_former = visit.session().is_some_and(|session| session.former_secret.matches(given));
+        if !user.apisecret.matches(given) && !is_former {
             return Err(RequestError::WrongSecret);
         }
         Ok(Self { visit, user, fields })
+    }
+}
+
+impl SignedFields {
+    /// The session of the visit.
+    ///
+    /// # Errors
+    /// [`RequestError::LoginRequired`], which cannot happen: there is a user.
+    pub fn session(&self) -> Result<&VisitSession, RequestError> {
+        self.visit.session().ok_or(RequestError::LoginRequired)
     }
 }
 
@@ -134,15 +151,15 @@ impl FromRequestParts<App> for ClientAddress {
     }
 }
 
-/// Proof that a form without a session's secret (to log in or sign up) was not
-/// sent by a page of another site.
-pub struct SameSite;
+/// What a request comes from: its address and the program, for new sessions.
+pub struct ClientDevice(pub Device);
 
-impl FromRequestParts<App> for SameSite {
+impl FromRequestParts<App> for ClientDevice {
     type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, RequestError> {
-        let sent_by = parts.headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
-        if sent_by == Some("cross-site") { Err(RequestError::CrossSite) } else { Ok(Self) }
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        let ClientAddress(address) = ClientAddress::from_request_parts(parts, app).await?;
+        let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+        Ok(Self(Device::new(agent.unwrap_or_default(), address)))
     }
 }

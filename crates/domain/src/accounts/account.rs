@@ -1,7 +1,8 @@
 //! Accounts: creating them, and what their owners may change.
 
 use crate::accounts::names;
-use crate::accounts::sessions::{self, Session};
+use crate::accounts::session_store::{self, Device, Opening, VisitSession};
+use crate::accounts::sessions::{self, Replacement, Session};
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -16,7 +17,7 @@ use crate::values::secrets::random_token;
 use crate::values::text::{About, Email, FullName, NewPassword, Username};
 use std::net::IpAddr;
 use std::time::Duration;
-use tidings_keyspace::{Batch, CheckId, Expiry, Query};
+use tidings_keyspace::{Batch, Expiry, Query};
 
 /// Creates an account and its session. The first account ever becomes the
 /// administrator. A refused registration does not count against the address.
@@ -29,15 +30,15 @@ pub async fn create_account(
     now: Timestamp,
     username: &Username,
     password: &NewPassword,
-    address: IpAddr,
+    device: &Device,
 ) -> Result<Session, Error> {
-    refuse_taken_or_too_soon(site, username, address).await?;
-    let source = Source::Address(address);
+    refuse_taken_or_too_soon(site, username, device.address).await?;
+    let source = Source::Address(device.address);
     let password = site.passwords.hash_for(source, password.clear_text().to_owned()).await?;
-    insert_account(site, now, username, Some(&password), Some(address)).await
+    insert_account(site, now, username, Some(&password), Some(device)).await
 }
 
-/// Creates an account for the operator: without a rate limit. Nobody can log in to an
+/// Creates an account for the operator: without a rate limit and without a session. Nobody can log in to an
 /// account without a password.
 ///
 /// # Errors
@@ -86,18 +87,18 @@ pub(crate) fn seconds_left(expiry: Expiry) -> u64 {
     }
 }
 
-/// Writes the account in one batch.
+/// Writes the account in one batch, with a session if it is created from a device.
 async fn insert_account(
     site: &Site,
     now: Timestamp,
     username: &Username,
     password_hash: Option<&str>,
-    address: Option<IpAddr>,
+    device: Option<&Device>,
 ) -> Result<Session, Error> {
     let name_key = keys::username_to_id(username.as_str());
     let folded_key = keys::username_folded(username.as_str());
     let creation_seconds = site.rules.limits.account_creation_seconds;
-    let address = address.filter(|_| creation_seconds > 0);
+    let address = device.map(|device| device.address).filter(|_| creation_seconds > 0);
     site.act(keys::USERS_COUNT, || async {
         let (id, all_folded) = draw_id(site).await?;
         let (session, salt) = (Session::new(id)?, random_token()?);
@@ -132,14 +133,16 @@ async fn insert_account(
                 ("karma", site.rules.karma.initial.to_string()),
                 ("about", String::new()),
                 ("email", String::new()),
-                ("auth", session.auth.clone()),
                 ("apisecret", session.apisecret.clone()),
                 ("flags", if admin { "a".to_owned() } else { String::new() }),
                 ("karma_incr_time", now.to_string()),
                 ("seen_time", now.to_string()),
             ],
         );
-        batch.set(keys::auth(&session.auth), id.to_string());
+        if let Some(device) = device {
+            let opening = Opening { user_id: id, device, newest: None };
+            session_store::write_new(&mut batch, now, &session.auth, &opening);
+        }
         if let Some(address) = address {
             let time_to_live = Duration::from_secs(creation_seconds);
             batch.set_expiring(keys::create_user_limit(address), now.to_string(), time_to_live);
@@ -189,81 +192,135 @@ pub struct ProfileChange {
     pub tweet_news: Option<bool>,
     /// Whether the user wants the picture from gravatar.com; `None` keeps the setting.
     pub gravatar: Option<bool>,
+    /// The current password, which a change of the password or of the e-mail address needs.
+    pub current_password: CurrentPassword,
 }
 
-/// Changes a user's profile in one batch. A new password also ends the session; the new
-/// session is returned.
+/// The password that a user has typed to confirm a change; may be missing. Never logged.
+#[derive(Clone, Default)]
+pub struct CurrentPassword(pub Option<String>);
+
+impl std::fmt::Debug for CurrentPassword {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("CurrentPassword(***)")
+    }
+}
+
+/// Who changes an account: its owner, in a session, from a device.
+#[derive(Clone, Copy)]
+pub struct Owner<'a> {
+    /// The user, as read in the session.
+    pub user: &'a User,
+    /// The session.
+    pub session: &'a VisitSession,
+    /// The device.
+    pub device: &'a Device,
+}
+
+/// What a change of a profile did beside changing it.
+#[derive(Debug, Default)]
+pub struct ProfileChanged {
+    /// The session that replaces all others after a change of the password.
+    pub session: Option<Session>,
+    /// The e-mail address before and after, if it was changed. Either may be empty.
+    pub email: Option<(String, String)>,
+}
+
+/// Changes a user's profile in one batch. A new password also ends all sessions; the one
+/// that replaces the owner's is returned.
 ///
 /// # Errors
-/// [`Refusal::SessionEnded`], [`Refusal::FullNameConfusable`], or the store's.
+/// [`Refusal::FullNameConfusable`]; [`Refusal::CurrentPasswordNeeded`],
+/// [`Refusal::CurrentPasswordWrong`] or [`Refusal::TooManyFailedLogins`] if the password or the
+/// e-mail address would change; [`Refusal::SessionEnded`]; or the store's.
 pub async fn update_profile(
     site: &Site,
-    user: &User,
+    now: Timestamp,
+    owner: Owner<'_>,
     change: &ProfileChange,
-) -> Result<Option<Session>, Error> {
+) -> Result<ProfileChanged, Error> {
+    let user = owner.user;
     if let Some(fullname) = change.fullname.as_ref().filter(|name| name.as_str() != user.fullname) {
         names::refuse_confusable(site, user.id, fullname).await?;
     }
-    let hash = match &change.password {
-        Some(password) => {
-            let source = Source::Account(user.id);
-            Some(site.passwords.hash_for(source, password.clear_text().to_owned()).await?)
-        }
-        None => None,
+    let email = change.email.as_ref().map_or("", Email::as_str);
+    let has_new_email = email != user.email;
+    let confirmed = if change.password.is_some() || has_new_email {
+        Some(confirm_current_password(site, owner, &change.current_password).await?)
+    } else {
+        None
     };
     let key = keys::user(user.id);
-    let mut profile = vec![
-        ("about", change.about.as_str().to_owned()),
-        ("email", change.email.as_ref().map_or_else(String::new, |email| email.as_str().to_owned())),
-    ];
+    let mut profile = vec![("about", change.about.as_str().to_owned()), ("email", email.to_owned())];
     profile.extend(change.fullname.as_ref().map(|name| ("fullname", name.as_str().to_owned())));
     let switches = [("tweet_news", change.tweet_news), ("gravatar", change.gravatar)];
-    let switches = switches.into_iter().filter_map(|(field, on)| Some((field, u8::from(on?).to_string())));
-    profile.extend(switches);
-    match hash {
-        Some(hash) => {
-            let session = sessions::rotate(site, user.id, |batch| {
-                batch.set_fields(&key, profile.clone());
-                sessions::set_password(batch, user.id, &hash);
-                Some(still_in_session(batch, user))
-            });
-            Ok(Some(session.await?.ok_or(Refusal::SessionEnded)?))
+    profile.extend(switches.into_iter().filter_map(|(field, on)| Some((field, u8::from(on?).to_string()))));
+    let checks = |batch: &mut Batch| {
+        let mut checks = vec![owner.session.key.check(batch, user.id)];
+        // The current password is still the one that was typed.
+        checks.extend(confirmed.as_ref().map(|stored| batch.field_equals(&key, "password", stored)));
+        checks
+    };
+    let mut changed = ProfileChanged::default();
+    if let Some(password) = &change.password {
+        let source = Source::Account(user.id);
+        let hash = site.passwords.hash_for(source, password.clear_text().to_owned()).await?;
+        let session = Session::new(user.id)?;
+        let replacement = Replacement { session: session.clone(), device: Some(owner.device), now };
+        let ended = sessions::end_all_sessions(site, &replacement, |batch| {
+            let checks = checks(batch);
+            batch.set_fields(&key, profile.clone());
+            sessions::set_password(batch, user.id, &hash);
+            checks
+        });
+        if !ended.await? {
+            return Err(Refusal::SessionEnded.into());
         }
-        None => {
-            let mut batch = Batch::new();
-            still_in_session(&mut batch, user);
-            batch.set_fields(&key, profile);
-            match site.apply(batch).await? {
-                Applied::Yes(_) => Ok(None),
-                Applied::No(_) => Err(Refusal::SessionEnded.into()),
-            }
+        changed.session = Some(session);
+    } else {
+        let mut batch = Batch::new();
+        checks(&mut batch);
+        batch.set_fields(&key, profile);
+        if let Applied::No(_) = site.apply(batch).await? {
+            return Err(Refusal::SessionEnded.into());
         }
+    }
+    changed.email = has_new_email.then(|| (user.email.clone(), email.to_owned()));
+    Ok(changed)
+}
+
+/// Checks the password that was typed to confirm a change. A wrong one counts as a failed
+/// login. Returns the stored hash.
+async fn confirm_current_password(
+    site: &Site,
+    owner: Owner<'_>,
+    typed: &CurrentPassword,
+) -> Result<String, Error> {
+    let typed = typed.0.as_deref().filter(|typed| !typed.is_empty());
+    let typed = typed.ok_or(Refusal::CurrentPasswordNeeded)?;
+    match sessions::confirm_password(site, &owner.user.username, typed, owner.device.address).await {
+        Ok(stored) => Ok(stored.hash),
+        Err(Error::Refused(Refusal::WrongCredentials)) => Err(Refusal::CurrentPasswordWrong.into()),
+        Err(error) => Err(error),
     }
 }
 
-/// Checks that the session in which `user` was read has not ended since: hashing takes
-/// time, and the owner may have logged an intruder out meanwhile.
-fn still_in_session(batch: &mut Batch, user: &User) -> CheckId {
-    batch.field_equals(keys::user(user.id), "apisecret", user.apisecret.expose())
-}
-
-/// Sets a user's password for the operator and ends the user's session.
+/// Sets a user's password for the operator and ends the user's sessions.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
-pub async fn set_password(site: &Site, id: UserId, password: &NewPassword) -> Result<(), Error> {
+pub async fn set_password(
+    site: &Site,
+    now: Timestamp,
+    id: UserId,
+    password: &NewPassword,
+) -> Result<(), Error> {
     let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
-    sessions::rotate(site, id, |batch| {
+    let replacement = Replacement { session: Session::new(id)?, device: None, now };
+    sessions::end_all_sessions(site, &replacement, |batch| {
         sessions::set_password(batch, id, &hash);
-        None
+        Vec::new()
     })
     .await?;
     Ok(())
-}
-
-impl Session {
-    /// A session with fresh secrets; not stored yet.
-    pub(crate) fn new(user_id: UserId) -> Result<Self, Error> {
-        Ok(Self { user_id, auth: random_token()?, apisecret: random_token()? })
-    }
 }

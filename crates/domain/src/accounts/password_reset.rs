@@ -1,9 +1,11 @@
 //! Setting a new password with a link sent by mail.
 //!
-//! The link carries its own token, which works once, for an hour, and is not a session.
-//! The answers do not reveal whether a user has an address.
+//! The link carries its own token, which works once, for an hour, and is not a session. It
+//! ends when the password or the e-mail address changes that it was made for. The answers
+//! do not reveal whether a user has an address.
 
-use crate::accounts::sessions;
+use crate::accounts::notices::Correspondent;
+use crate::accounts::sessions::{self, Replacement, Session};
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -72,7 +74,7 @@ pub async fn request_reset(
             None => batch.field_absent(&key, "pwd_reset"),
         };
         batch.set_field(&key, "pwd_reset", now.to_string());
-        let link = format!("{} {}", user.id, fingerprint(hash.get("password")));
+        let link = format!("{} {}", user.id, fingerprint(hash.get("password"), hash.get("email")));
         batch.set_expiring(keys::password_reset(&token), link, LINK_LIFE);
         let mail =
             ResetMail { email: user.email, username: user.username, token, user_id: user.id, requested: now };
@@ -102,48 +104,76 @@ pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<(), Error> 
 /// # Errors
 /// [`Refusal::ResetLinkInvalid`], or the store's.
 pub async fn check_link(site: &Site, token: &str) -> Result<UserId, Error> {
-    read_link(site, token).await.map(|(id, _)| id)
+    read_link(site, token).await.map(|account| account.user_id)
 }
 
-/// The user whose password a link may set, and the stored password, which has not changed
-/// since the link was made.
-async fn read_link(site: &Site, token: &str) -> Result<(UserId, Option<String>), Error> {
+/// An account as it was when a link was made for it.
+struct LinkedAccount {
+    user_id: UserId,
+    username: String,
+    email: Option<String>,
+    password: Option<String>,
+}
+
+/// The account that a link is for. Its password and its e-mail address have not changed since
+/// the link was made.
+async fn read_link(site: &Site, token: &str) -> Result<LinkedAccount, Error> {
     let mut query = Query::new();
     let link = query.string(keys::password_reset(token));
     let link = site.store.query(query).await?.take(link).unwrap_or_default();
     let (id, made_for) = link.split_once(' ').ok_or(Refusal::ResetLinkInvalid)?;
-    let id: UserId = id.parse().map_err(|_| Refusal::ResetLinkInvalid)?;
+    let user_id: UserId = id.parse().map_err(|_| Refusal::ResetLinkInvalid)?;
     let mut query = Query::new();
-    let password = query.hash_fields(keys::user(id), ["password"]);
-    let password = fields::only(site.store.query(query).await?.take(password));
-    if fingerprint(password.as_deref()) != made_for {
+    let account = query.hash_fields(keys::user(user_id), ["username", "email", "password"]);
+    let [username, email, password] = fields::each(site.store.query(query).await?.take(account));
+    if fingerprint(password.as_deref(), email.as_deref()) != made_for {
         return Err(Refusal::ResetLinkInvalid.into());
     }
-    Ok((id, password))
+    Ok(LinkedAccount { user_id, username: username.unwrap_or_default(), email, password })
 }
 
-/// A fingerprint that distinguishes stored passwords and reveals nothing about them: a link
-/// is valid only while the password stays the same.
-fn fingerprint(password: Option<&str>) -> String {
-    let digest = Sha256::digest(password.unwrap_or_default());
+/// A fingerprint that distinguishes a stored password with an e-mail address from others, and
+/// reveals nothing about them: a link is valid only while both stay the same.
+fn fingerprint(password: Option<&str>, email: Option<&str>) -> String {
+    // Neither holds a zero byte.
+    let digest = Sha256::new()
+        .chain_update(password.unwrap_or_default())
+        .chain_update([0])
+        .chain_update(email.unwrap_or_default())
+        .finalize();
     hex::encode(digest).chars().take(16).collect()
 }
 
-/// Sets the new password, and ends the link and the user's session.
+/// Sets the new password, and ends the link and the user's sessions. Returns who is to hear of
+/// it.
 ///
 /// # Errors
 /// [`Refusal::ResetLinkInvalid`], or the store's.
-pub async fn set_new_password(site: &Site, token: &str, password: &NewPassword) -> Result<(), Error> {
-    let (id, old) = read_link(site, token).await?;
-    let hash = site.passwords.hash_for(Source::Account(id), password.clear_text().to_owned()).await?;
-    let link = keys::password_reset(token);
-    let rotated = sessions::rotate(site, id, |batch| {
-        // Fails if another use of the link has changed the password.
-        let unused = batch.field_unchanged(keys::user(id), "password", old.as_ref());
-        batch.key_present(&link);
+pub async fn set_new_password(
+    site: &Site,
+    now: Timestamp,
+    token: &str,
+    password: &NewPassword,
+) -> Result<Correspondent, Error> {
+    let account = read_link(site, token).await?;
+    let hash =
+        site.passwords.hash_for(Source::Account(account.user_id), password.clear_text().to_owned()).await?;
+    let (link, key) = (keys::password_reset(token), keys::user(account.user_id));
+    let replacement = Replacement { session: Session::new(account.user_id)?, device: None, now };
+    let ended = sessions::end_all_sessions(site, &replacement, |batch| {
+        let unused = [
+            // Fails if another use of the link has changed the password.
+            batch.field_unchanged(&key, "password", account.password.as_ref()),
+            batch.field_unchanged(&key, "email", account.email.as_ref()),
+            batch.key_present(&link),
+        ];
         batch.delete(&link);
-        sessions::set_password(batch, id, &hash);
-        Some(unused)
+        sessions::set_password(batch, account.user_id, &hash);
+        unused.to_vec()
     });
-    rotated.await?.map(|_| ()).ok_or_else(|| Refusal::ResetLinkInvalid.into())
+    if !ended.await? {
+        return Err(Refusal::ResetLinkInvalid.into());
+    }
+    let LinkedAccount { user_id, username, email, .. } = account;
+    Ok(Correspondent { user_id, username, email: email.unwrap_or_default() })
 }

@@ -1,21 +1,26 @@
-//! Sessions: logging in and out, and the secrets that belong to a session.
+//! Sessions: logging in and out, and the secrets of an account.
 //!
-//! A user has one session token (`auth`) at a time, shared by all browsers that
-//! are logged in, and one secret (`apisecret`) that every form must carry.
-//! Logging out and changing the password replace both.
+//! Each login opens a session with a token of its own (`auth`). An account has up to 20 of
+//! them, and one secret (`apisecret`) that all its forms carry. Logging out ends one
+//! session. A change of the password ends all of them and replaces the secret.
 
 use crate::accounts::login::{self, Attempt, TRIMMED};
-use crate::accounts::users::DEACTIVATED;
+use crate::accounts::session_store::{
+    self, AllSessions, Device, EARLIER_ID, OpenSession, Opening, SessionKey, VisitSession,
+};
+use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::passwords::{StoredPassword, salt_beside};
-use crate::site::Site;
+use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
+use crate::values::secrets::random_token;
+use crate::values::session_token::SessionToken;
 use std::net::IpAddr;
-use tidings_keyspace::{Batch, CheckId, Hash, Query};
+use tidings_keyspace::{Batch, CheckId, Hash, Order, Query};
 
 /// Attempts at a login while the account changes.
 const LOGIN_ATTEMPTS: usize = 4;
@@ -25,10 +30,17 @@ const LOGIN_ATTEMPTS: usize = 4;
 pub struct Session {
     /// The user.
     pub user_id: UserId,
-    /// The session token, for the cookie `auth`.
-    pub auth: String,
+    /// The session token, for the cookie.
+    pub auth: SessionToken,
     /// The secret that every form carries.
     pub apisecret: String,
+}
+
+impl Session {
+    /// A session with fresh secrets; not stored yet.
+    pub(crate) fn new(user_id: UserId) -> Result<Self, Error> {
+        Ok(Self { user_id, auth: SessionToken::random()?, apisecret: random_token()? })
+    }
 }
 
 impl std::fmt::Debug for Session {
@@ -37,8 +49,9 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Logs a user in. Other browsers of the user stay logged in. A password stored in
-/// an older form is replaced by a current hash.
+/// Logs a user in: opens a session. The user's other sessions stay, except for the oldest
+/// when there are more than 20. A password stored in an older form is replaced by a current
+/// hash.
 ///
 /// # Errors
 /// Those of `login::verify`: [`Refusal::WrongCredentials`] for an unknown user or a wrong
@@ -49,17 +62,22 @@ pub async fn log_in(
     now: Timestamp,
     username: &str,
     password: &str,
-    address: IpAddr,
+    device: &Device,
 ) -> Result<Session, Error> {
     // A conflict means that the account has changed meanwhile, for example by another
     // first login of an imported user.
-    site.act_without_turns(LOGIN_ATTEMPTS, || async {
-        let attempt = Attempt { username, password, address, now: Some(now) };
+    let session = site.act_without_turns(LOGIN_ATTEMPTS, || async {
+        let attempt = Attempt { username, password, address: device.address, now: Some(now) };
         let verified = login::verify(site, &attempt).await?;
         let upgraded = verified.new_hash(site, password).await?;
-        open_session(now, &verified.user, &verified.stored, upgraded)
-    })
-    .await
+        open_session(site, now, (&verified.user, &verified.stored, upgraded), device).await
+    });
+    let session = session.await?;
+    if let Err(error) = session_store::end_surplus(site, session.user_id).await {
+        // The session is open. The next login tries again.
+        tracing::warn!(user = %session.user_id, %error, "surplus sessions not ended");
+    }
+    Ok(session)
 }
 
 /// Asks a user who is logged in for the password again. A wrong one counts as a failed
@@ -77,33 +95,30 @@ pub(crate) async fn confirm_password(
     Ok(login::verify(site, &attempt).await?.stored)
 }
 
-/// Adds what an imported account may lack, and opens its session if the account has not
+/// Adds what an imported account may lack, and opens a session if the account has not
 /// changed since it was read.
-fn open_session(
+async fn open_session(
+    site: &Site,
     now: Timestamp,
-    user: &Hash,
-    stored: &StoredPassword,
-    upgraded: Option<String>,
+    (user, stored, upgraded): (&Hash, &StoredPassword, Option<String>),
+    device: &Device,
 ) -> Result<Decision<Session>, Error> {
     let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
     let id = id.ok_or(Refusal::WrongCredentials)?;
     let key = keys::user(id);
-    let auth = user.get("auth").filter(|auth| !auth.is_empty());
-    let apisecret = user.get("apisecret").filter(|secret| !secret.is_empty());
+    let mut query = Query::new();
+    let newest = query.sorted_range(keys::user_sessions(id), Order::Descending, 0, 1);
+    let newest = site.store.query(query).await?.take(newest).first().map(|(_, score)| *score);
     let fresh = Session::new(id)?;
-    let session = Session {
-        user_id: id,
-        auth: auth.map_or_else(|| fresh.auth.clone(), str::to_owned),
-        apisecret: apisecret.map_or_else(|| fresh.apisecret.clone(), str::to_owned),
-    };
+    let apisecret = user.get("apisecret").filter(|secret| !secret.is_empty());
+    let session =
+        Session { apisecret: apisecret.map_or_else(|| fresh.apisecret.clone(), str::to_owned), ..fresh };
     let mut batch = Batch::new();
     // Fails if the password has changed meanwhile: this login used the old one.
     batch.field_equals(&key, "password", &stored.hash);
-    for (field, secret) in [("auth", &session.auth), ("apisecret", &session.apisecret)] {
-        batch.field_unchanged(&key, field, user.get(field));
-        if user.get(field) != Some(secret) {
-            batch.set_field(&key, field, secret);
-        }
+    batch.field_unchanged(&key, "apisecret", user.get("apisecret"));
+    if apisecret.is_none() {
+        batch.set_field(&key, "apisecret", &session.apisecret);
     }
     if let Some(hash) = &upgraded {
         set_password(&mut batch, id, hash);
@@ -114,17 +129,67 @@ fn open_session(
     if user.get("seen_time").is_none() {
         batch.set_field(&key, "seen_time", now.to_string());
     }
-    batch.set(keys::auth(&session.auth), id.to_string());
+    session_store::write_new(&mut batch, now, &session.auth, &Opening { user_id: id, device, newest });
     Ok(Decision::commit(batch, session))
 }
 
-/// Logs a user out everywhere.
+/// Logs a user out: ends this session. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn log_out(site: &Site, id: UserId) -> Result<(), Error> {
-    rotate(site, id, |_| None).await?;
+pub async fn log_out(site: &Site, session: &VisitSession) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    session_store::end_one(&mut batch, session.user_id, &session.key);
+    site.apply(batch).await?;
     Ok(())
+}
+
+/// The sessions of the user whose session this is, the newest first. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>, Error> {
+    session_store::list(site, session).await
+}
+
+/// Ends one session of the user whose session this is.
+///
+/// # Errors
+/// [`Refusal::NoSuchSession`], or the store's.
+pub async fn end_session(site: &Site, session: &VisitSession, id: &str) -> Result<(), Error> {
+    let user_id = session.user_id;
+    let all = AllSessions::read(site, user_id).await?;
+    let key = match id {
+        EARLIER_ID => all.earlier().map(SessionKey::Earlier),
+        id => all.find(id).map(SessionKey::Session),
+    };
+    let mut batch = Batch::new();
+    // Whoever asks must still have a session when the other one ends.
+    let still = session.key.check(&mut batch, user_id);
+    session_store::end_one(&mut batch, user_id, &key.ok_or(Refusal::NoSuchSession)?);
+    match site.apply(batch).await? {
+        Applied::No(check) if check == still => Err(Refusal::SessionEnded.into()),
+        Applied::Yes(_) | Applied::No(_) => Ok(()),
+    }
+}
+
+/// Ends all sessions of a user but this one, and replaces the secret of forms, which the
+/// other sessions knew. Forms that are open in this session keep working.
+///
+/// # Errors
+/// [`Refusal::SessionEnded`], or the store's.
+pub async fn end_other_sessions(site: &Site, user: &User, session: &VisitSession) -> Result<(), Error> {
+    let key = keys::user(user.id);
+    site.act(&key, || async {
+        let all = AllSessions::read(site, user.id).await?;
+        let mut batch = Batch::new();
+        let still = session.key.check(&mut batch, user.id);
+        all.end(&mut batch, Some(&session.key));
+        batch.set_field(&key, "apisecret", random_token()?);
+        session_store::remember_secret(&mut batch, &session.key, &user.apisecret);
+        Ok(Decision::commit(batch, ()).if_rejected_by(still, Err(Refusal::SessionEnded.into())))
+    })
+    .await
 }
 
 /// Adds a new password hash to a batch, and replaces the salt of an older hash.
@@ -133,33 +198,45 @@ pub(crate) fn set_password(batch: &mut Batch, id: UserId, hash: &str) {
     batch.delete_field(keys::user(id), TRIMMED);
 }
 
-/// Replaces a user's session token and secret, with further writes in the same batch.
-/// The old token becomes invalid.
+/// What takes the place of all sessions of an account.
+pub(crate) struct Replacement<'a> {
+    /// The new secrets.
+    pub(crate) session: Session,
+    /// What the new session is opened from; `None` opens none, so that only the secret of
+    /// forms is used.
+    pub(crate) device: Option<&'a Device>,
+    /// The time.
+    pub(crate) now: Timestamp,
+}
+
+/// Ends all sessions of an account and replaces the secret of forms, with further writes in
+/// the same batch.
 ///
-/// `further` may add a check that decides whether the caller may do this. If that check
-/// fails, nothing is written and the result is `None`.
-pub(crate) async fn rotate(
+/// `further` may add checks that decide whether the caller may do this. If one of them fails,
+/// nothing is written and the result is `false`.
+pub(crate) async fn end_all_sessions(
     site: &Site,
-    id: UserId,
-    further: impl Fn(&mut Batch) -> Option<CheckId>,
-) -> Result<Option<Session>, Error> {
-    let key = keys::user(id);
+    replacement: &Replacement<'_>,
+    further: impl Fn(&mut Batch) -> Vec<CheckId>,
+) -> Result<bool, Error> {
+    let Replacement { session, device, now } = replacement;
+    let user_id = session.user_id;
+    let key = keys::user(user_id);
     site.act(&key, || async {
-        let mut query = Query::new();
-        let fields = query.hash_fields(&key, ["username", DEACTIVATED, "auth"]);
-        let [Some(_), None, old] = fields::each(site.store.query(query).await?.take(fields)) else {
+        let all = AllSessions::read(site, user_id).await?;
+        if !all.has_owner {
             return Err(Refusal::NoSuchUser.into());
-        };
-        let session = Session::new(id)?;
-        let mut batch = Batch::new();
-        batch.field_unchanged(&key, "auth", old.as_ref());
-        if let Some(old) = old.filter(|old| !old.is_empty()) {
-            batch.delete(keys::auth(&old));
         }
-        batch.set_fields(&key, [("auth", session.auth.as_str()), ("apisecret", session.apisecret.as_str())]);
-        batch.set(keys::auth(&session.auth), id.to_string());
-        let right = further(&mut batch);
-        Ok(Decision::commit(batch, Some(session)).if_rejected_by(right, Ok(None)))
+        let mut batch = Batch::new();
+        let demanded = further(&mut batch);
+        all.end(&mut batch, None);
+        batch.set_field(&key, "apisecret", &session.apisecret);
+        if let Some(device) = device {
+            let opening = Opening { user_id, device, newest: all.newest };
+            session_store::write_new(&mut batch, *now, &session.auth, &opening);
+        }
+        let decided = Decision::commit(batch, true);
+        Ok(demanded.into_iter().fold(decided, |decided, check| decided.if_rejected_by(check, Ok(false))))
     })
     .await
 }

@@ -9,6 +9,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
+use crate::values::secrets;
 use crate::values::size;
 use crate::values::voter_id::VoterId;
 use std::collections::{HashMap, HashSet};
@@ -97,16 +98,32 @@ impl Flags {
 pub struct ApiSecret(String);
 
 impl ApiSecret {
-    /// The secret itself, for the user's own forms.
+    /// A secret as it is stored.
+    pub(crate) fn new(secret: &str) -> Self {
+        Self(secret.to_owned())
+    }
+
+    /// The secret itself, for programs. Pages show it masked.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether a form carried this secret. An empty secret matches nothing.
+    /// The secret for the forms of one page, different each time. Empty, so that no form is
+    /// accepted, in the case that the operating system has no random bytes.
+    #[must_use]
+    pub fn masked(&self) -> String {
+        secrets::mask(&self.0).unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot mask the secret of forms");
+            String::new()
+        })
+    }
+
+    /// Whether a form carried this secret, masked or as it is. An empty secret matches
+    /// nothing.
     #[must_use]
     pub fn matches(&self, given: &str) -> bool {
-        crate::values::secrets::same_secret(&self.0, given)
+        secrets::same_secret(&self.0, given) || secrets::is_masked(&self.0, given)
     }
 }
 

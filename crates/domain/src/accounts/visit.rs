@@ -5,6 +5,7 @@
 //! reads are added to them: the token to the first round, the user to the second. A page
 //! then identifies its viewer without an extra round. Sessions and viewers are cached.
 
+use crate::accounts::session_store::{self, SessionRead, VisitSession};
 use crate::accounts::users::User;
 use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
 use crate::error::Error;
@@ -12,15 +13,15 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
+use crate::values::session_token::{SessionToken, TOKEN_DIGITS};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tidings_keyspace::{Answers, Query};
 
-/// Bytes of a session token.
-const TOKEN: usize = 40;
-
 crate::cache_kind! {
-    /// Users by their session token.
-    struct Sessions: String => UserId, "sessions", MEBIBYTE, |_, _| 2 * TOKEN;
+    /// Sessions by their token.
+    struct Sessions: SessionToken => VisitSession, "sessions", MEBIBYTE,
+        |_, _| 4 * TOKEN_DIGITS + size_of::<VisitSession>();
 }
 
 crate::cache_kind! {
@@ -33,13 +34,17 @@ pub struct Visit {
     site: Arc<Site>,
     now: Timestamp,
     stage: Stage,
+    /// The session, once it is known.
+    session: Option<Shared<VisitSession>>,
+    /// Set when the visit prolongs the session.
+    prolonged: Arc<AtomicBool>,
     returned: bool,
     current: bool,
 }
 
 enum Stage {
     Anonymous,
-    Token(String),
+    Token(SessionToken),
     Known(UserId),
     Viewer(Arc<User>),
 }
@@ -49,23 +54,36 @@ impl Visit {
     /// be a token counts as none.
     #[must_use]
     pub fn new(site: Arc<Site>, now: Timestamp, token: Option<&str>) -> Self {
-        let stage = match token {
-            Some(token) if is_token(token) => Stage::Token(token.to_ascii_lowercase()),
-            _ => Stage::Anonymous,
-        };
+        let stage = token.and_then(SessionToken::parse).map_or(Stage::Anonymous, Stage::Token);
         let current = !site.store.is_shared();
-        let mut visit = Self { site, now, stage, returned: false, current };
+        let prolonged = Arc::default();
+        let mut visit = Self { site, now, stage, session: None, prolonged, returned: false, current };
         visit.recall();
         visit
+    }
+
+    /// The same visit. It sets `prolonged` if it prolongs the session.
+    #[must_use]
+    pub fn reporting_to(mut self, prolonged: Arc<AtomicBool>) -> Self {
+        self.prolonged = prolonged;
+        self
+    }
+
+    /// The session, once it is known; see [`Visit::viewer`].
+    #[must_use]
+    pub fn session(&self) -> Option<&VisitSession> {
+        self.session.as_deref()
     }
 
     /// Identifies the viewer as far as the caches allow.
     fn recall(&mut self) {
         let caches = &self.site.caches;
         if let Stage::Token(token) = &self.stage
-            && let Some(id) = caches.of::<Sessions>().get(self.view(), token)
+            && let Some(session) = caches.of::<Sessions>().get(self.view(), token)
+            && session.is_alive(self.now)
         {
-            self.stage = Stage::Known(*id);
+            self.stage = Stage::Known(session.user_id);
+            self.session = Some(session);
         }
         if let Stage::Known(id) = &self.stage
             && let Some(user) = caches.of::<Viewers>().get(self.view(), id)
@@ -106,17 +124,14 @@ impl Visit {
         let has_asked = !query.is_empty() || matches!(self.stage, Stage::Token(_) | Stage::Known(_));
         let answers = match &self.stage {
             Stage::Token(token) => {
-                let id = query.string(keys::auth(token));
-                query.keep_apart(&id);
-                let id = query.track(id);
+                let session = SessionRead::ask(&mut query, token);
                 let mut answers = store.query(query).await?;
-                let id = answers.take_tracked(id).map(|id| id.and_then(|id| id.parse().ok()));
-                self.stage = match id.transpose() {
-                    Some(id) => {
-                        Stage::Known(*caches.of::<Sessions>().insert(self.view(), token.clone(), id, None))
-                    }
-                    None => Stage::Anonymous,
-                };
+                let session = session
+                    .take(&mut answers, self.now)
+                    .map(|session| caches.of::<Sessions>().insert(self.view(), token.clone(), session, None));
+                self.stage =
+                    session.as_ref().map_or(Stage::Anonymous, |session| Stage::Known(session.user_id));
+                self.session = session;
                 answers
             }
             Stage::Known(id) => {
@@ -211,8 +226,8 @@ impl Visit {
     }
 
     /// The viewer. Runs what is left of the session's own reads, gives the viewer the
-    /// karma for visiting if it is due, and notes the visit. Rounds: at most 2, and 2
-    /// commits.
+    /// karma for visiting if it is due, and notes the visit. Rounds: at most 2, and 3
+    /// commits, each of them once in a while.
     ///
     /// # Errors
     /// When the store fails.
@@ -220,6 +235,7 @@ impl Visit {
         while matches!(self.stage, Stage::Token(_) | Stage::Known(_)) {
             self.run(Query::new()).await?;
         }
+        self.prolong_session().await;
         match &mut self.stage {
             Stage::Viewer(user) => {
                 if let Err(error) = crate::accounts::karma::reward_visit(&self.site, self.now, user).await {
@@ -233,6 +249,20 @@ impl Visit {
                 Ok(Some(user))
             }
             _ => Ok(None),
+        }
+    }
+}
+
+impl Visit {
+    /// Prolongs the session of a viewer, if that is due.
+    async fn prolong_session(&mut self) {
+        let (Stage::Viewer(_), Some(session)) = (&self.stage, &self.session) else { return };
+        if self.prolonged.load(Ordering::Relaxed) {
+            return;
+        }
+        match session_store::prolong(&self.site, self.now, session).await {
+            Ok(prolonged) => self.prolonged.store(prolonged, Ordering::Relaxed),
+            Err(error) => tracing::warn!(user = %session.user_id, %error, "session not prolonged"),
         }
     }
 }
@@ -284,9 +314,4 @@ impl SharedVisit<'_> {
     pub const fn now(&self) -> Timestamp {
         self.0.now()
     }
-}
-
-/// Whether a text has the form of a session token: 40 hex digits.
-fn is_token(text: &str) -> bool {
-    text.len() == TOKEN && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -112,6 +112,20 @@ pub const OWNER_TOLD_SECONDS: u64 = 86_400;
 /// Owners to be told who wait in memory for the mail to be written. Further ones are logged
 /// only.
 pub const MAX_OWNERS_TO_TELL: usize = 64;
+/// Sessions that one account has at the same time. One more login ends the oldest.
+pub const MAX_SESSIONS: usize = 20;
+/// Seconds without a visit after which a session ends: 60 days.
+pub const SESSION_SECONDS: u64 = 60 * 86_400;
+/// Seconds between two writes of a session's last visit.
+pub const SESSION_NOTED_SECONDS: u64 = 3_600;
+/// The most characters that are stored of the `User-Agent` of a login.
+pub const MAX_AGENT: usize = 256;
+/// The most mails a day that tell the owner of an account about changes of it, so that
+/// nobody floods an address by changing an account again and again.
+pub const MAX_DAILY_NOTICES: i64 = 20;
+/// The most requests for reset links that are handled at the same time. Further ones are
+/// refused as busy.
+pub const MAX_RUNNING_RESETS: usize = 64;
 /// The most background jobs that wait in a server's memory. Further ones are found in the
 /// store.
 pub const MAX_QUEUED_JOBS: usize = 4_096;

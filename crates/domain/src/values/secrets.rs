@@ -1,10 +1,17 @@
 //! Session tokens, form secrets and reset tokens: made at random, compared in
-//! constant time.
+//! constant time, and masked for pages.
 
+use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 /// Bytes of randomness in a token: 160 bits, as in the original.
 const TOKEN_BYTES: usize = 20;
+/// Bytes of randomness in a masked secret.
+const SALT_BYTES: usize = 16;
+/// Bytes of the hash in a masked secret.
+const MASK_BYTES: usize = 20;
+/// The hexadecimal digits of a masked secret.
+pub const MASKED_DIGITS: usize = 2 * (SALT_BYTES + MASK_BYTES);
 
 /// The operating system returned no random bytes.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +34,36 @@ pub fn random_token() -> Result<String, NoRandomness> {
 #[must_use]
 pub fn same_secret(left: &str, right: &str) -> bool {
     !left.is_empty() && bool::from(left.as_bytes().ct_eq(right.as_bytes()))
+}
+
+/// A secret as pages show it: different each time, so that the sizes of compressed pages
+/// reveal nothing about it (BREACH). It is a random salt and a hash of the salt and the
+/// secret, so it does not reveal the secret either.
+///
+/// # Errors
+/// [`NoRandomness`] when the operating system's generator fails.
+pub fn mask(secret: &str) -> Result<String, NoRandomness> {
+    let mut salt = [0_u8; SALT_BYTES];
+    getrandom::fill(&mut salt)?;
+    Ok(hex::encode(salt) + &hex::encode(masked_hash(&salt, secret)))
+}
+
+/// Whether `given` is what [`mask`] makes of a secret. An empty secret matches nothing.
+#[must_use]
+pub fn is_masked(secret: &str, given: &str) -> bool {
+    let mut bytes = [0_u8; SALT_BYTES + MASK_BYTES];
+    if secret.is_empty() || hex::decode_to_slice(given, &mut bytes).is_err() {
+        return false;
+    }
+    let (salt, hash) = bytes.split_at(SALT_BYTES);
+    masked_hash(salt, secret).ct_eq(hash).into()
+}
+
+fn masked_hash(salt: &[u8], secret: &str) -> [u8; MASK_BYTES] {
+    let digest = Sha256::new().chain_update(salt).chain_update(secret).finalize();
+    let mut hash = [0; MASK_BYTES];
+    hash.copy_from_slice(&digest[..MASK_BYTES]);
+    hash
 }
 
 #[cfg(test)]
@@ -61,5 +98,24 @@ mod tests {
         for (left, right, expected) in table {
             assert_eq!(same_secret(left, right), expected, "{left:?} and {right:?}");
         }
+    }
+    #[test]
+    fn a_secret_is_masked_differently_each_time_and_nothing_else_is_taken_for_it() {
+        for secret in [random_token().unwrap().as_str(), "secret", "é"] {
+            let (one, other) = (mask(secret).unwrap(), mask(secret).unwrap());
+            assert_ne!(one, other);
+            assert!(one.len() == MASKED_DIGITS && !one.contains(secret), "{one}");
+            assert!(is_masked(secret, &one) && is_masked(secret, &other));
+            assert!(!is_masked("another", &one) && !is_masked("", &one));
+            for position in 0..MASKED_DIGITS {
+                let mut tampered = one.clone().into_bytes();
+                tampered[position] = if tampered[position] == b'0' { b'1' } else { b'0' };
+                assert!(!is_masked(secret, &String::from_utf8(tampered).unwrap()), "digit {position}");
+            }
+            for wrong in ["", secret, &one[1..], &one[2..], &format!("{one}00")] {
+                assert!(!is_masked(secret, wrong), "{wrong}");
+            }
+        }
+        assert!(!is_masked("", &mask("").unwrap()));
     }
 }

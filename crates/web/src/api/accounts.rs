@@ -5,14 +5,13 @@ use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::accounts::{Credentials, ProfileForm, Registration, ResetRequest};
 use crate::openapi::{FORM, values};
-use crate::viewer::{ClientAddress, SignedForm};
+use crate::viewer::{ClientAddress, ClientDevice, SignedFields};
 use crate::{App, actions, cookies};
 use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use tidings_domain::accounts::account;
 use tidings_domain::accounts::sessions::{self, Session};
 use utoipa::ToSchema;
 
@@ -31,7 +30,7 @@ pub struct SecretsResponse {
 
 impl From<Session> for SecretsResponse {
     fn from(Session { auth, apisecret, .. }: Session) -> Self {
-        Self { status: Status::Ok, auth, apisecret }
+        Self { status: Status::Ok, auth: auth.expose().to_owned(), apisecret }
     }
 }
 
@@ -44,10 +43,10 @@ impl From<Session> for SecretsResponse {
 )]
 pub async fn create_account(
     State(app): State<App>,
-    ClientAddress(address): ClientAddress,
+    ClientDevice(device): ClientDevice,
     Form(form): Form<Registration>,
 ) -> Result<Json<SecretsResponse>, RequestError> {
-    Ok(Json(actions::open_account(&app, &form, address).await?.into()))
+    Ok(Json(actions::open_account(&app, &form, &device).await?.into()))
 }
 
 /// Log in.
@@ -59,34 +58,31 @@ pub async fn create_account(
 )]
 pub async fn log_in(
     State(app): State<App>,
-    ClientAddress(address): ClientAddress,
+    ClientDevice(device): ClientDevice,
     Form(form): Form<Credentials>,
 ) -> Result<Json<SecretsResponse>, RequestError> {
-    Ok(Json(actions::open_session(&app, &form, address).await?.into()))
+    Ok(Json(actions::open_session(&app, &form, &device).await?.into()))
 }
 
 /// Log in. Prefer POST, which keeps the password out of logs.
 #[utoipa::path(get, path = "/api/login", params(Credentials), responses((status = 200, body = SecretsResponse)))]
 pub async fn log_in_by_get(
     app: State<App>,
-    address: ClientAddress,
+    device: ClientDevice,
     query: Form<Credentials>,
 ) -> Result<Json<SecretsResponse>, RequestError> {
-    log_in(app, address, query).await
+    log_in(app, device, query).await
 }
 
-/// Log out in all browsers.
+/// Log out: end this session.
 #[utoipa::path(
     post,
     path = "/api/logout",
     responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
-pub async fn log_out(
-    State(app): State<App>,
-    form: SignedForm<()>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    sessions::log_out(&app.site, form.user.id).await?;
+pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+    sessions::log_out(&app.site, form.session()?).await?;
     Ok(Json(DONE))
 }
 
@@ -99,9 +95,10 @@ pub async fn log_out(
 )]
 pub async fn reset_password(
     State(app): State<App>,
+    ClientAddress(address): ClientAddress,
     Form(form): Form<ResetRequest>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    actions::send_reset_link(&app, &form).await?;
+    actions::send_reset_link(&app, form, address).await?;
     Ok(Json(DONE))
 }
 
@@ -114,14 +111,16 @@ pub async fn reset_password(
 )]
 pub async fn reset_password_by_get(
     app: State<App>,
+    address: ClientAddress,
     query: Form<ResetRequest>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    reset_password(app, query).await
+    reset_password(app, address, query).await
 }
 
 /// Change the profile, the e-mail address and the password.
 ///
-/// After a change of the password, the response sets the cookie of a new session.
+/// A change of the password or of the e-mail address needs the current password. A change of
+/// the password ends all sessions, and the response sets the cookie of a new one.
 #[utoipa::path(
     post,
     path = "/api/updateprofile",
@@ -131,12 +130,15 @@ pub async fn reset_password_by_get(
 )]
 pub async fn update_profile(
     State(app): State<App>,
-    SignedForm { user, form }: SignedForm<ProfileForm>,
+    ClientDevice(device): ClientDevice,
+    form: SignedFields,
 ) -> Result<Response, RequestError> {
-    let session = account::update_profile(&app.site, &user, &form.into()).await?;
+    let session = actions::save_profile(&app, &form, &device).await?;
     let mut response = Json(DONE).into_response();
     if let Some(session) = session {
-        response.headers_mut().insert(header::SET_COOKIE, cookies::session_cookie(&app, &session.auth));
+        response
+            .headers_mut()
+            .insert(header::SET_COOKIE, cookies::session_cookie(&app, session.auth.expose()));
     }
     Ok(response)
 }

@@ -4,7 +4,7 @@ use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use tidings_domain::Error;
-use tidings_domain::accounts::account::ProfileChange;
+use tidings_domain::accounts::account::{CurrentPassword, ProfileChange};
 use tidings_domain::values::text::{About, Email, FullName, NewPassword, Username};
 use utoipa::{IntoParams, ToSchema};
 
@@ -84,6 +84,9 @@ pub struct ProfileForm {
     /// A new password; empty or missing to keep the old one.
     #[schema(value_type = values::PasswordOrNone, required = false)]
     pub password: Option<NewPassword>,
+    /// The current password. Required if the password or the e-mail address changes.
+    #[schema(value_type = values::PasswordOrNone, required = false)]
+    pub current_password: CurrentPassword,
     /// The full name; missing to keep the old one.
     #[schema(value_type = values::FullName, required = false)]
     pub fullname: Option<FullName>,
@@ -106,6 +109,7 @@ impl FromFields for ProfileForm {
                 "" => None,
                 password => Some(NewPassword::parse(password).map_err(Error::from)?),
             },
+            current_password: CurrentPassword(fields.get("current_password").map(str::to_owned)),
             fullname: fields.get("fullname").map(FullName::parse).transpose().map_err(Error::from)?,
             tweet_news: switch(fields, "tweet_news", "tweet_news_shown")?,
             gravatar: switch(fields, "gravatar", "gravatar_shown")?,
@@ -126,8 +130,35 @@ fn switch(fields: &Fields, name: &'static str, shown: &str) -> Result<Option<boo
 
 impl From<ProfileForm> for ProfileChange {
     fn from(form: ProfileForm) -> Self {
-        let ProfileForm { about, email, password, fullname, tweet_news, gravatar } = form;
-        Self { about, email, password, fullname, tweet_news, gravatar }
+        let ProfileForm { about, email, password, current_password, fullname, tweet_news, gravatar } = form;
+        Self { about, email, password, fullname, tweet_news, gravatar, current_password }
+    }
+}
+
+/// The session to end.
+#[derive(ToSchema)]
+#[schema(as = EndedSession)]
+pub struct EndedSessionForm {
+    /// The id of a session, or `others` for all but the one that the request comes from.
+    #[schema(value_type = values::SessionChoice)]
+    #[allow(dead_code)]
+    session: String,
+}
+
+/// The sessions to end.
+pub enum EndedSession {
+    /// All but the one that the request comes from.
+    Others,
+    /// The one with this id.
+    One(String),
+}
+
+impl FromFields for EndedSession {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(match fields.required("session")? {
+            "others" => Self::Others,
+            id => Self::One(id.to_owned()),
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
 use tidings_domain::values::limits;
+use tidings_domain::values::secrets::MASKED_DIGITS;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Components, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -53,6 +54,19 @@ values! {
     FullName = text(0, limits::MAX_FULL_NAME);
     /// A secret of a session.
     Secret = pattern("^[0-9a-f]{40}$".to_owned(), "371ffee6dd19851234e3dc458f14af7732abc1a4");
+    /// The secret of a session, as a login returns it or, masked, as a page has it.
+    FormSecret = pattern(
+        format!("^([0-9a-f]{{40}}|[0-9a-f]{{{MASKED_DIGITS}}})$"),
+        "371ffee6dd19851234e3dc458f14af7732abc1a4",
+    );
+    /// The id of a session.
+    SessionId = pattern(format!("^({SESSION})$"), "9b1f3c5a7d2e4f60");
+    /// The id of a session, or `others`.
+    SessionChoice = pattern(format!("^({SESSION}|others)$"), "others");
+    /// The `User-Agent` of a browser or program; may be empty.
+    Agent = text(0, limits::MAX_AGENT);
+    /// A network address; may be empty.
+    NetworkAddress = text(0, NETWORK_ADDRESS);
     /// An id.
     Id = pattern(format!("^{ID}$"), "1");
     /// An id, or -1 for none.
@@ -151,6 +165,11 @@ const TOPIC_NAMES: usize = limits::MAX_TOPICS * (limits::TOPIC_MAX + 10);
 const POSTER: usize = 30;
 /// The most characters in a message.
 const MESSAGE: usize = 1_000;
+/// The id of a session in a pattern: of an earlier one, of which an account has at most one,
+/// or the first digits of a hash.
+const SESSION: &str = "earlier|[0-9a-f]{16}";
+/// The most characters in an IPv6 address.
+const NETWORK_ADDRESS: usize = 45;
 /// An id in a pattern.
 const ID: &str = "[1-9][0-9]{0,14}";
 

@@ -10,6 +10,7 @@ use crate::error::RequestError;
 use crate::local_path::LocalPath;
 use crate::settings::{Settings, SiteSettings};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
+use std::cell::OnceCell;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::Caches;
@@ -17,7 +18,7 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::rules::Rules;
 
 /// The form field that proves that a form is from the viewer's session.
-pub const SECRET_FIELD: &str = "apisecret";
+const SECRET_FIELD: &str = "apisecret";
 
 /// The context in which a page is rendered: the viewer, the address, the time, the settings.
 pub struct Frame<'a> {
@@ -38,6 +39,8 @@ pub struct Frame<'a> {
     pub viewer: Option<&'a User>,
     /// The vote buttons of this page.
     pub vote_buttons: VoteButtons,
+    /// The viewer's secret, masked for this page.
+    secret: OnceCell<String>,
 }
 
 impl<'a> Frame<'a> {
@@ -50,7 +53,8 @@ impl<'a> Frame<'a> {
         viewer: Option<&'a User>,
     ) -> Self {
         let (way_back, vote_buttons) = (here.way_back(), VoteButtons::default());
-        Self { settings, rules, caches, now, here, way_back, viewer, vote_buttons }
+        let secret = Default::default();
+        Self { settings, rules, caches, now, here, way_back, viewer, vote_buttons, secret }
     }
 
     /// The frame of a page for any visitor. Call it after the page's own reads, which
@@ -89,7 +93,8 @@ impl<'a> Frame<'a> {
     pub fn secret_field(&self) -> Markup {
         html! {
             @if let Some(viewer) = self.viewer {
-                input type="hidden" name=(SECRET_FIELD) value=(viewer.apisecret.expose());
+                input type="hidden" name=(SECRET_FIELD)
+                    value=(self.secret.get_or_init(|| viewer.apisecret.masked()));
             }
         }
     }

@@ -4,17 +4,19 @@ use super::RefusedForm;
 use super::layout::Frame;
 use super::parts::alert;
 use crate::App;
+use crate::account_mail::{Notice, send_notices};
 use crate::actions::send_reset_link;
 use crate::error::RequestError;
 use crate::form::Fields;
 use crate::forms::accounts::NewPasswordForm;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
-use crate::viewer::SameSite;
+use crate::viewer::ClientAddress;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
+use std::net::IpAddr;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::PASSWORD_MIN;
@@ -73,12 +75,12 @@ pub async fn request_form(
 /// POST /reset-password: username, email.
 pub async fn request(
     State(app): State<App>,
-    _: SameSite,
+    ClientAddress(address): ClientAddress,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let frame = Frame::anonymous(&app, &here);
-    if let Err(failure) = try_request(&app, &fields).await {
+    if let Err(failure) = try_request(&app, &fields, address).await {
         let refused = RefusedForm::from_failure(failure)?;
         let (username, email) = (fields.text("username"), fields.text("email"));
         let form = RequestForm { username, email, message: Some(&refused.message) };
@@ -94,8 +96,8 @@ pub async fn request(
     Ok(frame.page(HEADING, &content).into_response())
 }
 
-async fn try_request(app: &App, fields: &Fields) -> Result<(), RequestError> {
-    send_reset_link(app, &fields.read()?).await
+async fn try_request(app: &App, fields: &Fields, address: IpAddr) -> Result<(), RequestError> {
+    send_reset_link(app, fields.read()?, address).await
 }
 
 /// The address of these pages is a secret: browsers must not send it anywhere.
@@ -141,7 +143,6 @@ pub async fn new_password_form(
 pub async fn set_password(
     PathOf(token): PathOf<String>,
     State(app): State<App>,
-    _: SameSite,
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let here = LocalPath::parse("/reset-password");
@@ -164,7 +165,9 @@ pub async fn set_password(
 
 async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(), RequestError> {
     let NewPasswordForm { password } = fields.read()?;
-    Ok(password_reset::set_new_password(&app.site, token, &password).await?)
+    let owner = password_reset::set_new_password(&app.site, app.now(), token, &password).await?;
+    send_notices(app, vec![(owner, Notice::PasswordChanged)]);
+    Ok(())
 }
 
 #[cfg(test)]

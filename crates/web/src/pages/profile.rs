@@ -17,7 +17,7 @@ use crate::limits::TIMELINE_ENTRIES;
 use crate::local_path::LocalPath;
 use crate::paging::PageQuery;
 use crate::path::{AtName, PathOf};
-use crate::viewer::SignedFields;
+use crate::viewer::{ClientDevice, SignedFields};
 use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
@@ -192,13 +192,16 @@ pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> RequestError {
     RequestError::MethodNotAllowed
 }
 
-/// POST /profile: about, email, password (may be empty), apisecret.
+/// POST /profile: about, email, password (may be empty), current_password (may be empty if
+/// e-mail and password stay), apisecret.
 pub async fn change(
     State(app): State<App>,
+    ClientDevice(device): ClientDevice,
     here: LocalPath,
     mut form: SignedFields,
 ) -> Result<Response, RequestError> {
-    match save(&app, &form, &user_address("user", &form.user.username, "?saved")).await {
+    let saved = user_address("user", &form.user.username, "?saved");
+    match save(&app, &form, &device, &saved).await {
         Ok(response) => Ok(response),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?;

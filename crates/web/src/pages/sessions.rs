@@ -11,7 +11,7 @@ use crate::error::RequestError;
 use crate::form::{Fields, Form};
 use crate::forms::Next;
 use crate::local_path::LocalPath;
-use crate::viewer::{ClientAddress, SameSite, SignedForm};
+use crate::viewer::{ClientDevice, SignedFields};
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -112,7 +112,7 @@ fn enter(
     let Next { next } = fields.read()?;
     match outcome {
         Ok(session) => {
-            let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, &session.auth))];
+            let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, session.auth.expose()))];
             Ok((cookie, Redirect::to(next.as_str())).into_response())
         }
         Err(failure) => {
@@ -138,13 +138,12 @@ pub async fn login_form(
 /// POST /login: username, password, next.
 pub async fn log_in(
     State(app): State<App>,
-    _: SameSite,
-    ClientAddress(address): ClientAddress,
+    ClientDevice(device): ClientDevice,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let outcome = match fields.read() {
-        Ok(credentials) => open_session(&app, &credentials, address).await,
+        Ok(credentials) => open_session(&app, &credentials, &device).await,
         Err(failure) => Err(failure),
     };
     enter(&app, &here, Purpose::LogIn, &fields, outcome)
@@ -163,13 +162,12 @@ pub async fn register_form(
 /// POST /register: username, password, next.
 pub async fn register(
     State(app): State<App>,
-    _: SameSite,
-    ClientAddress(address): ClientAddress,
+    ClientDevice(device): ClientDevice,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let outcome = match fields.read() {
-        Ok(registration) => open_account(&app, &registration, address).await,
+        Ok(registration) => open_account(&app, &registration, &device).await,
         Err(failure) => Err(failure),
     };
     enter(&app, &here, Purpose::Register, &fields, outcome)
@@ -185,7 +183,10 @@ pub async fn logout_form(
     let content = html! {
         h1 { "Log out" }
         @if frame.viewer.is_some() {
-            p { "This logs you out of all your browsers." }
+            p {
+                "This logs you out of this browser. In your settings you can "
+                a href="/settings/sessions" { "end other sessions" } "."
+            }
             form.form method="post" action="/logout" {
                 (frame.secret_field())
                 button.button { "Log out" }
@@ -198,8 +199,8 @@ pub async fn logout_form(
 }
 
 /// POST /logout: apisecret.
-pub async fn log_out(State(app): State<App>, form: SignedForm<()>) -> Result<Response, RequestError> {
-    sessions::log_out(&app.site, form.user.id).await?;
+pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Response, RequestError> {
+    sessions::log_out(&app.site, form.session()?).await?;
     let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
     Ok((cookie, Redirect::to("/")).into_response())
 }

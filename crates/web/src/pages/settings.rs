@@ -5,17 +5,18 @@ use super::layout::Frame;
 use super::parts::alert;
 use super::profile_address;
 use crate::App;
+use crate::actions;
 use crate::cookies;
 use crate::error::RequestError;
 use crate::form::{Fields, Form};
 use crate::forms::accounts::{self, Saved};
 use crate::local_path::LocalPath;
-use crate::viewer::{ClientAddress, SignedFields, SignedForm, SignedIn};
+use crate::viewer::{ClientAddress, ClientDevice, SignedFields, SignedForm, SignedIn};
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::accounts::account;
+use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::users::User;
 use tidings_domain::deactivation;
 use tidings_domain::values::limits::{MAX_FULL_NAME, PASSWORD_MIN};
@@ -65,21 +66,16 @@ impl<'a> ProfileEditor<'a> {
                     label for="about" { "About you" }
                     textarea #about name="about" { "\n" (self.about) }
                 }
-                (self.email_field(frame))
-                div {
-                    label for="password" { "New password" }
-                    input #password name="password" type="password" autocomplete="new-password"
-                        aria-describedby="password-hint";
-                    p.hint #password-hint {
-                        "Leave empty to keep your password. At least " (PASSWORD_MIN)
-                        " characters. A new password logs you out of other browsers."
-                    }
-                }
                 @if let Some(more) = &self.more {
                     (choice("tweet_news", more.tweet_news, "Announce the stories I submit to my followers"))
                     @if frame.settings.gravatars {
                         (choice("gravatar", more.gravatar, "Show my picture from gravatar.com"))
                     }
+                }
+                fieldset {
+                    legend { "E-mail address and password" }
+                    (self.email_field(frame))
+                    (password_fields())
                 }
                 button.button { "Save" }
             }
@@ -97,6 +93,28 @@ impl<'a> ProfileEditor<'a> {
                     @if frame.settings.gravatars { " and to get your picture from gravatar.com, which reveals a hash of it" }
                     "."
                 }
+            }
+        }
+    }
+}
+
+fn password_fields() -> Markup {
+    html! {
+        div {
+            label for="password" { "New password" }
+            input #password name="password" type="password" autocomplete="new-password"
+                aria-describedby="password-hint";
+            p.hint #password-hint {
+                "Leave empty to keep your password. At least " (PASSWORD_MIN)
+                " characters. A new password ends all your other sessions."
+            }
+        }
+        div {
+            label for="current-password" { "Current password" }
+            input #current-password name="current_password" type="password" autocomplete="current-password"
+                aria-describedby="current-password-hint";
+            p.hint #current-password-hint {
+                "Needed only to change your e-mail address or your password."
             }
         }
     }
@@ -145,6 +163,8 @@ impl SettingsPage<'_> {
             @if self.saved { p.notice role="status" { "Your settings have been saved." } }
             (self.form.render(frame))
             p { a.action href=(profile_address(self.username, "")) { "Your profile" } }
+            h2 { "Sessions" }
+            p { "You can " a href="/settings/sessions" { "see where you are logged in" } ", and log out there." }
             h2 { "Leaving" }
             p { "You can " a href="/settings/deactivate" { "deactivate your account" } "." }
         };
@@ -165,24 +185,32 @@ pub async fn settings(
 }
 
 /// Saves the form and redirects to the page that confirms it.
-pub(super) async fn save(app: &App, form: &SignedFields, saved: &str) -> Result<Response, RequestError> {
-    let change = form.fields.read::<accounts::ProfileForm>()?.into();
-    let session = account::update_profile(&app.site, &form.user, &change).await?;
+pub(super) async fn save(
+    app: &App,
+    form: &SignedFields,
+    device: &Device,
+    saved: &str,
+) -> Result<Response, RequestError> {
+    let session = actions::save_profile(app, form, device).await?;
     let mut response = Redirect::to(saved).into_response();
     if let Some(session) = session {
-        response.headers_mut().insert(header::SET_COOKIE, cookies::session_cookie(app, &session.auth));
+        response
+            .headers_mut()
+            .insert(header::SET_COOKIE, cookies::session_cookie(app, session.auth.expose()));
     }
     Ok(response)
 }
 
-/// POST /settings: fullname, about, email, password (may be empty), tweet_news,
-/// tweet_news_shown, gravatar, gravatar_shown, apisecret.
+/// POST /settings: fullname, about, email, password (may be empty), current_password (may be
+/// empty if e-mail and password stay), tweet_news, tweet_news_shown, gravatar,
+/// gravatar_shown, apisecret.
 pub async fn change(
     State(app): State<App>,
+    ClientDevice(device): ClientDevice,
     here: LocalPath,
     form: SignedFields,
 ) -> Result<Response, RequestError> {
-    match save(&app, &form, "/settings?saved").await {
+    match save(&app, &form, &device, "/settings?saved").await {
         Ok(response) => Ok(response),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?;
@@ -274,7 +302,7 @@ mod tests {
             r#"value="typed email""#,
             r#"role="alert">no<"#,
             r#"action="/settings""#,
-            r#"name="apisecret" value="secret""#,
+            r#"name="apisecret" value=""#,
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }

@@ -1,11 +1,10 @@
 //! The buttons that vote on a story or a comment.
 
 use super::fragments::{ContentPlaceholder, Fragment, Slots, placeholders, written};
-use super::layout::{Frame, SECRET_FIELD};
+use super::layout::Frame;
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::OnceCell;
 use std::sync::LazyLock;
-use tidings_domain::accounts::users::User;
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::ids::{CommentAddress, NewsId};
 
@@ -74,14 +73,14 @@ pub fn vote_buttons(
             });
             target.fill(html, |ContentPlaceholder::Content, html| anchor.render_to(html));
         }
-        (None, Some(viewer), VoteTarget::News(id)) => {
+        (None, Some(_), VoteTarget::News(id)) => {
             let target = news.get_or_init(|| {
                 Fragment::new(|slots: &Slots<'_, NewsVotePlaceholder>| {
                     let id_field = html! {
                         input type="hidden" name="news_id" value=(slots.at(NewsVotePlaceholder::News));
                     };
                     let anchor = slots.at(NewsVotePlaceholder::Anchor);
-                    vote_form(frame, viewer, ("/votenews", "/api/votenews"), &id_field, &anchor)
+                    vote_form(frame, ("/votenews", "/api/votenews"), &id_field, &anchor)
                 })
             });
             target.fill(html, |placeholder, html| match placeholder {
@@ -89,7 +88,7 @@ pub fn vote_buttons(
                 NewsVotePlaceholder::Anchor => anchor.render_to(html),
             });
         }
-        (None, Some(viewer), VoteTarget::Comment(CommentAddress { news, comment })) => {
+        (None, Some(_), VoteTarget::Comment(CommentAddress { news, comment })) => {
             let target = comments.get_or_init(|| {
                 Fragment::new(|slots: &Slots<'_, CommentVotePlaceholder>| {
                     let (news, comment) =
@@ -98,7 +97,7 @@ pub fn vote_buttons(
                         input type="hidden" name="comment_id" value={ (news) "-" (comment) };
                     };
                     let anchor = slots.at(CommentVotePlaceholder::Anchor);
-                    vote_form(frame, viewer, ("/votecomment", "/api/votecomment"), &id_field, &anchor)
+                    vote_form(frame, ("/votecomment", "/api/votecomment"), &id_field, &anchor)
                 })
             });
             target.fill(html, |placeholder, html| match placeholder {
@@ -113,7 +112,6 @@ pub fn vote_buttons(
 /// The form for viewers who can vote, sent to a page or, by the script, to the API.
 fn vote_form(
     frame: &Frame<'_>,
-    viewer: &User,
     (action, api): (&str, &str),
     id_field: &Markup,
     anchor: &dyn Render,
@@ -121,7 +119,7 @@ fn vote_form(
     html! {
         form.vote method="post" action=(action) data-api=(api) {
             (id_field)
-            input type="hidden" name=(SECRET_FIELD) value=(viewer.apisecret.expose());
+            (frame.secret_field())
             input type="hidden" name="next" value={ (frame.way_back) "#" (anchor) };
             (both_buttons(None))
         }

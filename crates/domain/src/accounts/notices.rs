@@ -1,0 +1,55 @@
+//! Mails that tell the owner of an account about a change of it: how many may be sent.
+
+use crate::action::Decision;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::ids::UserId;
+use crate::values::limits::MAX_DAILY_NOTICES;
+use std::time::Duration;
+use tidings_keyspace::{Batch, Query};
+
+/// How long mails are counted, from the first one.
+const WINDOW: Duration = Duration::from_secs(86_400);
+
+/// Somebody to write to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Correspondent {
+    /// The account.
+    pub user_id: UserId,
+    /// The username.
+    pub username: String,
+    /// The e-mail address; may be empty.
+    pub email: String,
+}
+
+/// Whether one more mail may tell about changes of this account today. Counts it. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn may_send(site: &Site, user_id: UserId) -> Result<bool, Error> {
+    let key = keys::account_notices(user_id);
+    site.act(&key, || async {
+        let mut query = Query::new();
+        let sent = query.string(&key);
+        let sent = site.store.query(query).await?.take(sent);
+        let mut batch = Batch::new();
+        match &sent {
+            // The count expires a day after the first mail.
+            None => {
+                batch.key_absent(&key);
+                batch.set_expiring(&key, "1", WINDOW);
+            }
+            Some(sent) => {
+                if fields::read_string::<i64>(Some(sent), || key.clone()).unwrap_or(0) >= MAX_DAILY_NOTICES {
+                    return Ok(Decision::Done(false));
+                }
+                batch.string_equals(&key, sent);
+                batch.increment(&key, 1);
+            }
+        }
+        Ok(Decision::commit(batch, true))
+    })
+    .await
+}

@@ -1,0 +1,380 @@
+//! Sessions as they are stored: the hash `session:<hash of the token>` of each, and the
+//! sorted set `user:<id>:sessions`.
+//!
+//! The store never holds a token, only its hash: who reads a backup cannot use it. A token
+//! under `auth:<token>` was written by Lamer News, or by an earlier version. It is
+//! accepted, but none is written.
+
+use crate::accounts::users::{ApiSecret, DEACTIVATED};
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use crate::values::limits::{MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESSION_SECONDS};
+use crate::values::session_token::{SessionHash, SessionToken};
+use std::net::IpAddr;
+use std::time::Duration;
+use tidings_keyspace::{Answers, Batch, CheckId, Hash, Order, Query, Reads, Tracked, TrackedHandle};
+
+/// How long a session lasts after the last visit.
+const SESSION_LIFE: Duration = Duration::from_secs(SESSION_SECONDS);
+/// The difference in score of two sessions that were opened in the same second, so that
+/// their order is that of the logins.
+const SCORE_STEP: f64 = 0.001;
+/// The field of a user that counts logins. Who ends all sessions checks with it that no
+/// session was opened meanwhile.
+const LOGINS: &str = "logins";
+/// The field of a session with the form secret that the account had before it was replaced.
+const FORMER_SECRET: &str = "apisecret";
+
+/// What a session is opened from.
+#[derive(Debug, Clone)]
+pub struct Device {
+    agent: String,
+    /// The network address.
+    pub address: IpAddr,
+}
+
+impl Device {
+    /// A program at an address. `agent` is its `User-Agent`, which is shortened if it is
+    /// very long.
+    #[must_use]
+    pub fn new(agent: &str, address: IpAddr) -> Self {
+        let printable = agent.chars().filter(|character| !character.is_control());
+        Self { agent: printable.take(MAX_AGENT).collect(), address }
+    }
+}
+
+/// Where a session is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionKey {
+    /// In `session:<hash>`.
+    Session(SessionHash),
+    /// In `auth:<token>`: a session of Lamer News or of an earlier version.
+    Earlier(SessionToken),
+}
+
+impl SessionKey {
+    /// Checks in a batch that the session has not ended.
+    pub(crate) fn check(&self, batch: &mut Batch, user: UserId) -> CheckId {
+        match self {
+            Self::Session(hash) => batch.key_present(keys::session(hash)),
+            Self::Earlier(token) => batch.string_equals(keys::auth(token.expose()), user.to_string()),
+        }
+    }
+
+    /// The hash of the token, unless it is an earlier session.
+    pub(crate) const fn hash(&self) -> Option<&SessionHash> {
+        match self {
+            Self::Session(hash) => Some(hash),
+            Self::Earlier(_) => None,
+        }
+    }
+}
+
+/// A session as a visit uses it.
+#[derive(Debug, Clone)]
+pub struct VisitSession {
+    /// Where it is stored.
+    pub key: SessionKey,
+    /// Whose session it is.
+    pub user_id: UserId,
+    /// When it was last used, as far as it is stored; `None` for an earlier session, which
+    /// never ends by itself.
+    last_seen: Option<Timestamp>,
+    /// The form secret that the account had before the other sessions were ended. Forms that
+    /// were open in this session at that time still carry it.
+    pub former_secret: ApiSecret,
+}
+
+impl VisitSession {
+    /// Whether the last visit is recent enough. The key in the store expires at the same
+    /// time; this is for sessions that are cached.
+    pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
+        self.last_seen.is_none_or(|seen| now.seconds_since(seen) < SESSION_SECONDS)
+    }
+
+    /// Whether a visit at this time is to be stored.
+    fn is_due(&self, now: Timestamp) -> bool {
+        self.last_seen.is_some_and(|seen| now.seconds_since(seen) >= SESSION_NOTED_SECONDS)
+    }
+}
+
+/// A pending read: the session of a token.
+pub(crate) struct SessionRead {
+    token: SessionToken,
+    hash: SessionHash,
+    session: TrackedHandle<Hash>,
+    earlier: TrackedHandle<Option<String>>,
+}
+
+impl SessionRead {
+    /// Asks for the session of a token.
+    pub(crate) fn ask(query: &mut Query, token: &SessionToken) -> Self {
+        let hash = token.hash();
+        let session = query.hash(keys::session(&hash));
+        let earlier = query.string(keys::auth(token.expose()));
+        query.keep_apart(&session);
+        query.keep_apart(&earlier);
+        let (session, earlier) = (query.track(session), query.track(earlier));
+        Self { token: token.clone(), hash, session, earlier }
+    }
+
+    /// The session; `None` if there is none, or it has ended.
+    pub(crate) fn take(self, answers: &mut Answers, now: Timestamp) -> Option<Tracked<VisitSession>> {
+        let mut reads = Reads::default();
+        let stored = answers.take_tracked(self.session).collect_into(&mut reads);
+        let earlier = answers.take_tracked(self.earlier).collect_into(&mut reads);
+        let session = if stored.is_empty() {
+            let user_id = earlier?.parse().ok()?;
+            let key = SessionKey::Earlier(self.token);
+            VisitSession { key, user_id, last_seen: None, former_secret: ApiSecret::default() }
+        } else {
+            let name = || keys::session(&self.hash);
+            let seen = fields::read(stored.get("last_seen"), name, "last_seen").map(Timestamp)?;
+            let former_secret = ApiSecret::new(stored.get(FORMER_SECRET).unwrap_or_default());
+            let user_id = fields::read(stored.get("user_id"), name, "user_id")?;
+            VisitSession {
+                key: SessionKey::Session(self.hash),
+                user_id,
+                last_seen: Some(seen),
+                former_secret,
+            }
+        };
+        session.is_alive(now).then(|| Tracked::new(session, reads))
+    }
+}
+
+/// Notes a visit, so that the session lasts 60 days from now. Writes at most once an hour.
+/// Returns whether the session was prolonged. Rounds: at most 1.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn prolong(site: &Site, now: Timestamp, session: &VisitSession) -> Result<bool, Error> {
+    let (Some(hash), Some(seen), true) = (session.key.hash(), session.last_seen, session.is_due(now)) else {
+        return Ok(false);
+    };
+    let key = keys::session(hash);
+    let mut batch = Batch::new();
+    // Fails if the session has ended, or if another request has noted the visit.
+    batch.field_equals(&key, "last_seen", seen.to_string());
+    batch.set_field(&key, "last_seen", now.to_string());
+    batch.expire(&key, SESSION_LIFE);
+    batch.expire(keys::user_sessions(session.user_id), SESSION_LIFE);
+    Ok(matches!(site.apply(batch).await?, Applied::Yes(_)))
+}
+
+/// Adds a new session to a batch.
+pub(crate) fn write_new(batch: &mut Batch, now: Timestamp, token: &SessionToken, opened: &Opening<'_>) {
+    let (hash, device) = (token.hash(), opened.device);
+    let key = keys::session(&hash);
+    let list = keys::user_sessions(opened.user_id);
+    batch.set_fields(
+        &key,
+        [
+            ("user_id", opened.user_id.to_string()),
+            ("since", now.to_string()),
+            ("last_seen", now.to_string()),
+            ("agent", device.agent.clone()),
+            ("address", device.address.to_string()),
+        ],
+    );
+    batch.expire(&key, SESSION_LIFE);
+    let score = opened.newest.map_or(now.as_score(), |newest| now.as_score().max(newest + SCORE_STEP));
+    batch.sorted_add(&list, hash.to_string(), score);
+    batch.expire(&list, SESSION_LIFE);
+    batch.increment_field(keys::user(opened.user_id), LOGINS, 1);
+}
+
+/// A session to be opened.
+pub(crate) struct Opening<'a> {
+    /// Whose it is.
+    pub(crate) user_id: UserId,
+    /// What it is opened from.
+    pub(crate) device: &'a Device,
+    /// The score of the newest session that the user has.
+    pub(crate) newest: Option<f64>,
+}
+
+/// The sessions of an account as they were read, to end all of them.
+pub(crate) struct AllSessions {
+    user_id: UserId,
+    hashes: Vec<String>,
+    /// The score of the newest.
+    pub(crate) newest: Option<f64>,
+    /// The field `auth`: the token of an earlier session.
+    auth: Option<String>,
+    logins: Option<String>,
+    /// Whether the account exists and is not deactivated.
+    pub(crate) has_owner: bool,
+}
+
+impl AllSessions {
+    /// Reads the sessions of an account. Rounds: 1.
+    pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self, Error> {
+        let mut query = Query::new();
+        let list = query.sorted_range(keys::user_sessions(user_id), Order::Ascending, 0, u64::MAX);
+        let user = query.hash_fields(keys::user(user_id), ["username", DEACTIVATED, "auth", LOGINS]);
+        let mut answers = site.store.query(query).await?;
+        let list = answers.take(list);
+        let [username, deactivated, auth, logins] = fields::each(answers.take(user));
+        let newest = list.last().map(|(_, score)| *score);
+        let hashes = list.into_iter().map(|(hash, _)| hash).collect();
+        let has_owner = username.is_some() && deactivated.is_none();
+        Ok(Self { user_id, hashes, newest, auth, logins, has_owner })
+    }
+
+    /// Ends them in a batch, all but `kept`. The batch fails if a session was opened since
+    /// they were read.
+    pub(crate) fn end(&self, batch: &mut Batch, kept: Option<&SessionKey>) {
+        let key = keys::user(self.user_id);
+        batch.field_unchanged(&key, LOGINS, self.logins.as_ref());
+        batch.field_unchanged(&key, "auth", self.auth.as_ref());
+        for hash in &self.hashes {
+            let is_kept = kept.and_then(SessionKey::hash).is_some_and(|kept| kept.to_string() == *hash);
+            if !is_kept {
+                end_listed(batch, self.user_id, hash);
+            }
+        }
+        let Some(auth) = self.auth.as_deref().filter(|auth| !auth.is_empty()) else { return };
+        let is_kept = matches!(kept, Some(SessionKey::Earlier(kept)) if kept.expose() == auth);
+        if !is_kept {
+            batch.delete(keys::auth(auth));
+            batch.delete_field(&key, "auth");
+        }
+    }
+
+    /// The token of an earlier session.
+    pub(crate) fn earlier(&self) -> Option<SessionToken> {
+        self.auth.as_deref().and_then(SessionToken::parse)
+    }
+
+    /// The hash whose session has this id.
+    pub(crate) fn find(&self, id: &str) -> Option<SessionHash> {
+        self.hashes.iter().filter_map(|hash| SessionHash::parse(hash)).find(|hash| hash.id() == id)
+    }
+}
+
+/// Ends one session in a batch.
+pub(crate) fn end_one(batch: &mut Batch, user_id: UserId, session: &SessionKey) {
+    match session {
+        SessionKey::Session(hash) => end_listed(batch, user_id, &hash.to_string()),
+        SessionKey::Earlier(token) => {
+            batch.delete(keys::auth(token.expose()));
+            batch.delete_field(keys::user(user_id), "auth");
+        }
+    }
+}
+
+/// Ends a session as it is listed. What is no hash of ours was written by somebody else, and
+/// has no session.
+fn end_listed(batch: &mut Batch, user_id: UserId, listed: &str) {
+    if let Some(hash) = SessionHash::parse(listed) {
+        batch.delete(keys::session(&hash));
+    }
+    batch.sorted_remove(keys::user_sessions(user_id), listed);
+}
+
+/// Lets a session use the form secret that the account has had until now.
+pub(crate) fn remember_secret(batch: &mut Batch, session: &SessionKey, secret: &ApiSecret) {
+    if let Some(hash) = session.hash() {
+        batch.set_field(keys::session(hash), FORMER_SECRET, secret.expose());
+    }
+}
+
+/// One session of an account, for its owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenSession {
+    /// The id, with which the owner can end it. It is of no use without a session.
+    pub id: String,
+    /// When the owner logged in; `None` if it is not known, as for an earlier session.
+    pub since: Option<Timestamp>,
+    /// The last visit, to the hour.
+    pub last_seen: Option<Timestamp>,
+    /// The `User-Agent` at the login; may be empty.
+    pub agent: String,
+    /// The network address at the login; may be empty.
+    pub address: String,
+    /// Whether the list was asked for in this session.
+    pub current: bool,
+}
+
+/// The id of an earlier session: an account has at most one.
+pub(crate) const EARLIER_ID: &str = "earlier";
+
+/// The sessions of an account, the newest first. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>, Error> {
+    let all = AllSessions::read(site, session.user_id).await?;
+    let mut query = Query::new();
+    let hashes: Vec<SessionHash> =
+        all.hashes.iter().rev().filter_map(|hash| SessionHash::parse(hash)).collect();
+    let reads: Vec<_> = hashes.iter().map(|hash| query.hash(keys::session(hash))).collect();
+    let auth = all.earlier();
+    let earlier = auth.as_ref().map(|token| query.string(keys::auth(token.expose())));
+    let mut answers = site.store.query(query).await?;
+    let mut sessions = Vec::with_capacity(reads.len() + 1);
+    for (hash, read) in hashes.into_iter().zip(reads) {
+        let stored = answers.take(read);
+        // What has expired is still listed until the next login.
+        if !stored.is_empty() {
+            let time = |field| fields::read(stored.get(field), || keys::session(&hash), field).map(Timestamp);
+            sessions.push(OpenSession {
+                id: hash.id().to_owned(),
+                since: time("since"),
+                last_seen: time("last_seen"),
+                agent: stored.get("agent").unwrap_or_default().to_owned(),
+                address: stored.get("address").unwrap_or_default().to_owned(),
+                current: session.key.hash() == Some(&hash),
+            });
+        }
+    }
+    if earlier.and_then(|earlier| answers.take(earlier)).is_some_and(|id| id == session.user_id.to_string()) {
+        let current = matches!(session.key, SessionKey::Earlier(_));
+        let (agent, address) = Default::default();
+        sessions.push(OpenSession {
+            id: EARLIER_ID.to_owned(),
+            since: None,
+            last_seen: None,
+            agent,
+            address,
+            current,
+        });
+    }
+    Ok(sessions)
+}
+
+/// Ends the oldest sessions of an account that has too many, and takes those that have
+/// expired off the list. Rounds: 1, and 2 more if there are too many.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn end_surplus(site: &Site, user_id: UserId) -> Result<(), Error> {
+    let all = AllSessions::read(site, user_id).await?;
+    if all.hashes.len() <= MAX_SESSIONS {
+        return Ok(());
+    }
+    let mut query = Query::new();
+    let read = |hash: &String| {
+        let hash = SessionHash::parse(hash)?;
+        Some(query.hash_fields(keys::session(&hash), ["user_id"]))
+    };
+    let reads: Vec<_> = all.hashes.iter().map(read).collect();
+    let mut answers = site.store.query(query).await?;
+    let mut batch = Batch::new();
+    let mut live = 0;
+    for (hash, read) in all.hashes.iter().zip(reads).rev() {
+        let is_live = read.and_then(|read| fields::only(answers.take(read))).is_some();
+        live += usize::from(is_live);
+        if !is_live || live > MAX_SESSIONS {
+            end_listed(&mut batch, user_id, hash);
+        }
+    }
+    // Nothing is checked: what is surplus now is surplus whatever happens meanwhile.
+    site.apply(batch).await?;
+    Ok(())
+}

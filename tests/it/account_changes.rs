@@ -1,0 +1,167 @@
+//! Changing the password and the e-mail address: the current password, who hears of it, and
+//! what ends.
+
+use reqwest::StatusCode;
+use reqwest::header::SET_COOKIE;
+use serde_json::Value;
+
+use crate::client::{Client, PASSWORD, ok, refused};
+use crate::pages::{error_message, page, redirects_to};
+use crate::server::{Engine, Server, each_engine};
+use crate::smtp_server::{ReceivedMessage, SmtpServer};
+
+const NEW_PASSWORD: &str = "battery staple";
+
+/// The answer to a change. `None` sends no current password.
+async fn change(client: &Client, email: &str, password: &str, current: Option<&str>) -> Value {
+    let mut fields = vec![("about", "About"), ("email", email), ("password", password)];
+    fields.extend(current.map(|current| ("current_password", current)));
+    client.api_post("/api/updateprofile", &fields).await
+}
+
+#[tokio::test]
+async fn a_new_password_or_address_needs_the_current_password_and_nothing_else_does() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        ok(change(&alice, "alice@example.org", "", Some(PASSWORD)).await);
+        let before = server.dump().await;
+        for (email, password) in [
+            ("new@example.org", ""),
+            ("", ""),
+            ("ALICE@example.org", ""),
+            ("alice@example.org", NEW_PASSWORD),
+            ("alice@example.org", PASSWORD),
+        ] {
+            for current in [None, Some(""), Some("wrong horse"), Some(NEW_PASSWORD)] {
+                let error = refused(change(&alice, email, password, current).await);
+                assert!(error.contains("current_password"), "{email} {password} {current:?}: {error}");
+            }
+        }
+        assert_eq!(server.dump().await, before);
+        // What stays the same needs none, and one that is not needed is not looked at.
+        for current in [None, Some(""), Some("wrong horse")] {
+            ok(change(&alice, "alice@example.org", "", current).await);
+        }
+        ok(change(&alice, "", "", Some(PASSWORD)).await);
+        assert_eq!(server.field("user:1", "email").await.as_deref(), Some(""));
+        assert!(alice.is_logged_in().await);
+        ok(change(&alice, "", NEW_PASSWORD, Some(PASSWORD)).await);
+        server.visitor().log_in("alice", NEW_PASSWORD).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn both_forms_ask_for_the_current_password() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    for (path, action) in [("/settings", "/settings"), ("/user/alice", "/profile")] {
+        let form = page(&alice, path).await.form(action).with("email", "new@example.org");
+        let answer = form.send(&alice).await;
+        assert!(error_message(&answer, StatusCode::UNPROCESSABLE_ENTITY).contains("current password"));
+        let back = crate::html::Page::of(&answer).form(action);
+        assert_eq!(back.value("email"), Some("new@example.org"));
+        assert_eq!(back.value("current_password"), Some(""));
+        let wrong = form.clone().with("current_password", "wrong horse").send(&alice).await;
+        let back = crate::html::Page::of(&wrong).form(action);
+        assert!(error_message(&wrong, StatusCode::UNPROCESSABLE_ENTITY).contains("current password"));
+        assert_eq!(back.value("current_password"), Some(""));
+        redirects_to(&form.with("current_password", PASSWORD).send(&alice).await);
+        ok(change(&alice, "", "", Some(PASSWORD)).await);
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_current_password_counts_as_a_failed_login() {
+    let server = Server::start(Engine::Memory, &[("limits.failed_logins_per_minute", "2")]).await;
+    let alice = server.register("alice").await;
+    for _ in 0..2 {
+        refused(change(&alice, "new@example.org", "", Some("wrong horse")).await);
+    }
+    let error = refused(change(&alice, "new@example.org", "", Some(PASSWORD)).await);
+    assert!(error.contains("Too many failed logins"), "{error}");
+}
+
+#[tokio::test]
+async fn a_new_password_ends_all_sessions_and_opens_a_new_one() {
+    each_engine(&[("site.url", "https://news.example.com")], async |server| {
+        let alice = server.register("alice").await;
+        let elsewhere = server.visitor().log_in("alice", PASSWORD).await;
+        let fields =
+            [("about", ""), ("email", ""), ("password", NEW_PASSWORD), ("current_password", PASSWORD)];
+        let answer = alice.post("/api/updateprofile", &fields).await;
+        let cookie = answer.headers[SET_COOKIE].to_str().unwrap();
+        let token = cookie.strip_prefix("__Host-auth=").unwrap().split(';').next().unwrap();
+        let new = server.visitor().with_secrets(Some(token), None);
+        for old in [&alice, &elsewhere] {
+            assert_eq!(old.api_get("/api/sessions").await["status"], "err");
+        }
+        let listed = ok(new.api_get("/api/sessions").await)["sessions"].as_array().unwrap().clone();
+        assert_eq!(listed.len(), 1);
+        assert_eq!(listed[0]["current"], true);
+        assert_ne!(server.field("user:1", "apisecret").await, alice.apisecret);
+    })
+    .await;
+}
+
+/// A site with a mail relay, and an account `alice` with an address.
+async fn site_with_mail() -> (Server, SmtpServer, Client) {
+    let mut relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
+    let alice = server.register("alice").await;
+    ok(change(&alice, "alice@example.org", "", Some(PASSWORD)).await);
+    let mail = relay.next_message().await;
+    assert_eq!(mail.to, ["alice@example.org"]);
+    (server, relay, alice)
+}
+
+#[track_caller]
+fn check_notice(mail: &ReceivedMessage, to: &str, subject: &str) {
+    assert_eq!(mail.to, [to]);
+    assert!(mail.header("Subject").unwrap().contains(subject), "{}", mail.data);
+    for secret in [PASSWORD, NEW_PASSWORD, "new@example.org"] {
+        assert!(!mail.text().contains(secret), "{secret} in {}", mail.text());
+    }
+}
+
+#[tokio::test]
+async fn both_addresses_hear_of_a_new_address_and_the_owner_of_a_new_password() {
+    let (server, mut relay, alice) = site_with_mail().await;
+    ok(change(&alice, "new@example.org", "", Some(PASSWORD)).await);
+    check_notice(&relay.next_message().await, "alice@example.org", "e-mail address");
+    check_notice(&relay.next_message().await, "new@example.org", "e-mail address");
+    // The address before the change hears of the password, too.
+    ok(change(&alice, "alice@example.org", NEW_PASSWORD, Some(PASSWORD)).await);
+    check_notice(&relay.next_message().await, "new@example.org", "password");
+    check_notice(&relay.next_message().await, "new@example.org", "e-mail address");
+    check_notice(&relay.next_message().await, "alice@example.org", "e-mail address");
+    // A reset is a change, too.
+    let fields = [("username", "alice"), ("email", "alice@example.org")];
+    ok(server.visitor().api_post("/api/reset-password", &fields).await);
+    let text = relay.next_message().await.text();
+    let link = text.lines().find_map(|line| line.split_once("/reset-password/")).unwrap().1.to_owned();
+    let path = format!("/reset-password/{link}");
+    assert_eq!(server.visitor().post(&path, &[("password", PASSWORD)]).await.status, 200);
+    check_notice(&relay.next_message().await, "alice@example.org", "password");
+}
+
+#[tokio::test]
+async fn an_account_sends_20_notices_a_day_at_most() {
+    let (server, mut relay, alice) = site_with_mail().await;
+    // One was sent already; each change sends two.
+    for number in 0..9 {
+        let email = format!("{number}@example.org");
+        ok(change(&alice, &email, "", Some(PASSWORD)).await);
+        for _ in 0..2 {
+            relay.next_message().await;
+        }
+    }
+    ok(change(&alice, "last@example.org", "", Some(PASSWORD)).await);
+    check_notice(&relay.next_message().await, "8@example.org", "e-mail address");
+    assert_eq!(server.string("limit:account_notices:1").await.as_deref(), Some("20"));
+    server.advance(86_400);
+    // The mail that was not sent does not come later.
+    ok(change(&alice, "next@example.org", "", Some(PASSWORD)).await);
+    check_notice(&relay.next_message().await, "last@example.org", "e-mail address");
+    check_notice(&relay.next_message().await, "next@example.org", "e-mail address");
+}
