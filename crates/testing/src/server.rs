@@ -28,7 +28,9 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const TEST_SETTINGS: [(&str, &str); 4] = [
+const TEST_SETTINGS: [(&str, &str); 5] = [
+    // All clients of a test have one address.
+    ("server.connections_per_address", "0"),
     ("limits.account_creation_seconds", "0"),
     ("limits.submission_seconds", "0"),
     ("limits.failed_logins_per_minute", "0"),
