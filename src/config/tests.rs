@@ -32,6 +32,9 @@ fn without_any_layer_everything_has_its_default() {
     assert_eq!(config.server.store_timeout_seconds, 2);
     assert_eq!(config.server.request_timeout_seconds, 10);
     assert_eq!(config.server.cache_mebibytes, 48);
+    let transport = config.web_settings().transport;
+    assert_eq!(transport, TransportSettings::default());
+    assert_eq!((transport.connections_per_address, transport.answers_bytes), (64, 64 * 1024 * 1024));
     assert_eq!(config.server.site_cache_mebibytes * MEBIBYTE, DEFAULT_BYTES);
     assert_eq!(config.site.name, "Tidings");
     assert_eq!(config.site.url.as_str(), "http://localhost:8080/");
@@ -228,6 +231,7 @@ fn values_are_read_into_their_types() {
         [server]
         listen = "[::1]:80"
         store = "rediss://cache.example.com:6380/2"
+        hosts = "Example.org ,b\u00fccher.example"
         [site]
         url = "https://News.Example.com"
         [mail]
@@ -243,6 +247,7 @@ fn values_are_read_into_their_types() {
     "#;
     let config = from_file(file).unwrap();
     assert_eq!(config.server.listen.port(), 80);
+    assert_eq!(config.web_settings().transport.hosts, ["example.org", "xn--bcher-kva.example"]);
     assert!(config.web_settings().site.is_https());
     assert_eq!(config.web_settings().site.link("/"), "https://news.example.com/");
     assert_eq!(config.mail.relay, Some(Relay { host: "::1".to_owned(), port: 2525 }));

@@ -97,7 +97,8 @@ async fn request_unread(server: &Server, reader: &Client, path: &str) -> TcpStre
 
 #[tokio::test]
 async fn an_address_has_64_connections_and_idle_ones_make_room() {
-    let server = Server::start(Engine::Memory, &[]).await;
+    let limit = CONNECTIONS_PER_ADDRESS.to_string();
+    let server = Server::start(Engine::Memory, &[("server.connections_per_address", &limit)]).await;
     let mut first = connect_from(1, server.address).await;
     assert!(is_answered(&mut first).await);
     let mut busy = Vec::new();
@@ -347,9 +348,7 @@ fn resident_bytes() -> u64 {
 async fn slow_readers_share_a_bounded_memory() {
     const READERS: usize = 150;
     let mebibytes = 4;
-    let settings =
-        [("server.connections_per_address", "0"), ("server.answers_mebibytes", &*mebibytes.to_string())];
-    let server = Server::start(Engine::Memory, &settings).await;
+    let server = Server::start(Engine::Memory, &[("server.answers_mebibytes", &mebibytes.to_string())]).await;
     let alice = server.member("alice").await;
     let path = large_thread(&alice).await;
     let whole = alice.get(&path).await.body;

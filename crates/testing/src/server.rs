@@ -33,7 +33,9 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const TEST_SETTINGS: [(&str, &str); 6] = [
+const TEST_SETTINGS: [(&str, &str); 7] = [
+    // All clients of a test have one address.
+    ("server.connections_per_address", "0"),
     ("limits.account_creation_seconds", "0"),
     ("limits.submission_seconds", "0"),
     ("limits.new_voters_per_day", "0"),

@@ -44,6 +44,12 @@ struct SendWindow {
     taken: usize,
 }
 
+impl SendWindow {
+    fn new(length: Duration) -> Self {
+        Self { ends: Box::pin(sleep(length)), taken: 0 }
+    }
+}
+
 /// Reads what a refused client still sends.
 struct Linger {
     ends: Pin<Box<Sleep>>,
@@ -64,27 +70,31 @@ impl ClientStream {
 
     /// Sends some bytes, or ends with an error if the client has taken too few for too long.
     fn poll_send(&mut self, context: &mut Context<'_>, chunks: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        let offered: usize = chunks.iter().map(|chunk| chunk.len()).sum();
-        let mut sent = Pin::new(&mut self.stream).poll_write_vectored(context, chunks);
-        if sent.is_pending() {
-            sent = self.poll_window(context, chunks);
-        }
-        if let Poll::Ready(Ok(bytes)) = sent {
-            self.connection.note_sent(bytes);
-            match &mut self.window {
-                _ if bytes == offered => self.window = None,
-                Some(window) => window.taken += bytes,
-                None => {}
+        match Pin::new(&mut self.stream).poll_write_vectored(context, chunks) {
+            Poll::Pending => self.poll_window(context, chunks),
+            Poll::Ready(Ok(bytes)) => {
+                self.note_sent(bytes, chunks);
+                Poll::Ready(Ok(bytes))
             }
+            failed @ Poll::Ready(Err(_)) => failed,
         }
-        sent
+    }
+
+    fn note_sent(&mut self, bytes: usize, chunks: &[IoSlice<'_>]) {
+        self.connection.note_sent(bytes);
+        let offered: usize = chunks.iter().map(|chunk| chunk.len()).sum();
+        match &mut self.window {
+            // Nothing waits any more.
+            _ if bytes == offered => self.window = None,
+            Some(window) => window.taken += bytes,
+            None => {}
+        }
     }
 
     /// Waits until the window ends, then sends what there is room for.
     fn poll_window(&mut self, context: &mut Context<'_>, chunks: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let length = self.times().send_window;
-        let window =
-            self.window.get_or_insert_with(|| SendWindow { ends: Box::pin(sleep(length)), taken: 0 });
+        let window = self.window.get_or_insert_with(|| SendWindow::new(length));
         ready!(window.ends.as_mut().poll(context));
         // The system says that there is room only when a third of its buffer is free. A slow
         // client may have taken less than that, so ask it.
@@ -93,17 +103,19 @@ impl ClientStream {
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
             room => room?,
         };
-        if window.taken + room < SEND_LEAST_BYTES {
+        self.note_sent(room, chunks);
+        if self.window.as_ref().is_some_and(|window| window.taken < SEND_LEAST_BYTES) {
             return Poll::Ready(Err(ErrorKind::TimedOut.into()));
         }
-        // The next window begins. What was sent just now counts in it too, which is in favour
-        // of the client.
-        *window = SendWindow { ends: Box::pin(sleep(length)), taken: 0 };
-        if room > 0 {
-            return Poll::Ready(Ok(room));
+        if self.window.is_some() {
+            self.window = Some(SendWindow::new(length));
         }
-        // So that the end of the new window is noticed.
-        window.ends.as_mut().poll(context).map(|()| Err(ErrorKind::TimedOut.into()))
+        if room == 0 {
+            // So that the end of the new window is noticed.
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(room))
     }
 
     /// Sends the rest of a refusal.

@@ -61,7 +61,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
                 async move { Ok::<_, Infallible>(server.answer(&connection, peer, request).await) }
             }
         });
-        let serving = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(io)), service));
+        let serving = graceful.watch(http.serve_connection(TokioIo::new(io), service));
         tokio::spawn(keep_place(place, serving));
     }
     drop(listener);
