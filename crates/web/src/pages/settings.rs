@@ -61,8 +61,8 @@ impl<'a> ProfileEditor<'a> {
                     textarea #about name="about" { "\n" (self.about) }
                 }
                 @if let Some(more) = &self.more { (announce_field(more.tweet_news)) }
-                fieldset {
-                    legend { "E-mail address and password" }
+                div.group role="group" aria-labelledby="credentials" {
+                    h2 #credentials { "E-mail address and password" }
                     (self.email_field(frame))
                     (password_fields())
                 }
