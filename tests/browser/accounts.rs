@@ -107,6 +107,7 @@ async fn a_changed_profile_is_shown_and_a_new_password_only_logs_out_other_brows
     browser.fill("About you", "I read https://example.com/ daily.").await;
     browser.fill("E-mail address", "alice@example.org").await;
     browser.fill("New password", NEW_PASSWORD).await;
+    browser.fill("Current password", PASSWORD).await;
     browser.press("Save").await;
     browser.wait_for("[role=status]").await;
     assert_eq!(browser.text("main .text").await, "I read https://example.com/ daily.");
@@ -141,6 +142,8 @@ async fn a_mailed_link_resets_a_forgotten_password() {
     let settings = [("mail.relay", &*relay.relay()), ("mail.from", "news@news.test"), ("site.url", &site)];
     let server = Server::start(Engine::Memory, &settings).await;
     ok(server.register("alice").await.update_profile("", "alice@example.org", "").await);
+    // It tells of the new address.
+    relay.next_message().await;
     let browser = Browser::open_at(&server, HOST).await;
     browser.go("/login").await;
     browser.follow("Forgot your password?").await;

@@ -39,11 +39,19 @@ async fn read_all(client: &Client) -> BTreeMap<&'static str, (StatusCode, String
     for address in addresses() {
         let answer = client.get(address).await;
         let mut body = String::from_utf8(answer.body).unwrap();
-        // How well the caches work differs each time.
+        // How well the caches work differs each time, and so do masked secrets.
         body.truncate(body.find("<h2>Caches</h2>").unwrap_or(body.len()));
+        let body = without_secrets(&body);
         seen.insert(address, (answer.status, body));
     }
     seen
+}
+
+/// A page without the secrets of its forms.
+fn without_secrets(page: &str) -> String {
+    let mut parts = page.split(r#"name="apisecret" value=""#);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |page, part| page + part.split_once('"').unwrap().1)
 }
 
 /// Compares all responses with those after the caches are cleared.
@@ -80,7 +88,7 @@ async fn act(alice: &Client, bob: &Client, check: impl AsyncFn(&str)) {
     check("a tweet").await;
     bob.follow("alice").await;
     check("a follow").await;
-    ok(bob.update_profile("I am <b>bob</b>", "bob@example.com", "").await);
+    ok(bob.update_profile("I am <b>bob</b>", "", "").await);
     check("a changed profile").await;
     ok(bob.api_post("/api/sites/vote", &[("link", "example.com"), ("vote", "1")]).await);
     check("a vote on a site").await;

@@ -114,6 +114,7 @@ async fn a_comment_edit_window_of_0_means_no_limit() {
     let (news, _, bob, _) = item(&server).await;
     let id = bob.comment(news, "Original").await;
     server.advance(10_000_000);
+    let bob = server.client_of(bob.user_id).await;
     ok(bob.edit_comment(news, id, "Edited").await);
     ok(bob.edit_comment(news, id, "").await);
 }

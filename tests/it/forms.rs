@@ -29,7 +29,7 @@ fn given_session(server: &Server, answer: &HttpResponse) -> Client {
     assert_eq!(token.len(), 40, "{cookie}");
     let mut attributes: Vec<&str> = attributes.split("; ").collect();
     attributes.sort_unstable();
-    assert_eq!(attributes, ["HttpOnly", "Max-Age=31536000", "Path=/", "SameSite=Lax"]);
+    assert_eq!(attributes, ["HttpOnly", "Max-Age=5184000", "Path=/", "SameSite=Lax"]);
     server.visitor().with_secrets(Some(token), None)
 }
 
@@ -414,7 +414,11 @@ async fn a_changed_profile_is_shown_and_a_refused_one_comes_back() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;
     let form = page(&alice, "/user/alice").await.form("/profile");
-    let changed = form.clone().with("about", "About\nme").with("email", "alice@example.org");
+    let changed = form
+        .clone()
+        .with("about", "About\nme")
+        .with("email", "alice@example.org")
+        .with("current_password", PASSWORD);
     let answer = changed.send(&alice).await;
     assert_eq!(redirects_to(&answer), "/user/alice?saved");
     assert!(!answer.headers.contains_key(SET_COOKIE));
@@ -431,10 +435,11 @@ async fn a_changed_profile_is_shown_and_a_refused_one_comes_back() {
         (&*long, "", "", "profile text"),
     ] {
         let filled = form.clone().with("about", about).with("email", email).with("password", password);
+        let filled = filled.with("current_password", PASSWORD);
         let page = refused_page(&filled.send(&alice).await, StatusCode::UNPROCESSABLE_ENTITY, message);
         let back = page.form("/profile");
         assert_eq!((back.value("about"), back.value("email")), (Some(about), Some(email)));
-        assert_eq!(back.value("password"), Some(""));
+        assert_eq!((back.value("password"), back.value("current_password")), (Some(""), Some("")));
     }
     assert_eq!(server.dump().await, before);
 }
@@ -444,6 +449,7 @@ async fn a_new_password_ends_all_sessions_but_this_browsers() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;
     let form = page(&alice, "/user/alice").await.form("/profile").with("password", NEW_PASSWORD);
+    let form = form.with("current_password", PASSWORD);
     let answer = form.send(&alice).await;
     assert_eq!(redirects_to(&answer), "/user/alice?saved");
     let here = given_session(&server, &answer);
@@ -467,7 +473,7 @@ async fn ranks_are_recomputed_by_the_administrator_alone() {
 }
 
 /// The forms that need a session, with good values.
-const SIGNED: [(&str, &[(&str, &str)]); 15] = [
+const SIGNED: [(&str, &[(&str, &str)]); 16] = [
     ("/logout", &[]),
     ("/submit", &[("news_id", "-1"), ("title", "A title"), ("url", ""), ("text", "A text")]),
     ("/editnews/1", &[("news_id", "1"), ("title", "A title"), ("url", ""), ("text", "A text")]),
@@ -475,13 +481,14 @@ const SIGNED: [(&str, &[(&str, &str)]); 15] = [
     ("/votenews", &[("news_id", "2"), ("vote_type", "up"), ("next", "/")]),
     ("/votecomment", &[("comment_id", "1-1"), ("vote_type", "up"), ("next", "/")]),
     ("/postcomment", &[("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "text")]),
-    ("/profile", &[("about", "new"), ("email", "new@example.org"), ("password", "")]),
+    ("/profile", &[("about", "new"), ("email", ""), ("password", "")]),
     ("/admin/recompute", &[]),
     ("/tweet", &[("text", "A tweet")]),
     ("/deltweet/1", &[]),
     ("/follow", &[("username", "bob")]),
     ("/unfollow", &[("username", "bob")]),
     ("/settings", &[("about", "new"), ("email", ""), ("fullname", "A name")]),
+    ("/settings/sessions", &[("session", "others")]),
     ("/settings/deactivate", &[("password", "correct horse")]),
 ];
 
@@ -512,9 +519,11 @@ async fn without_the_secret_of_the_session_nothing_is_written() {
 
 /// A site with a mail relay, and an account `alice` with an address.
 async fn site_with_mail() -> (Server, SmtpServer) {
-    let relay = SmtpServer::start().await;
+    let mut relay = SmtpServer::start().await;
     let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
     ok(server.register("alice").await.update_profile("", "alice@example.org", "").await);
+    // It tells of the new address.
+    relay.next_message().await;
     (server, relay)
 }
 

@@ -49,6 +49,7 @@ const CALLS: [Call; 16] = [
             ("about", "new", REQUIRED),
             ("email", "new@example.org", REQUIRED),
             ("password", "a new password", OPTIONAL),
+            ("current_password", PASSWORD, OPTIONAL),
             ("fullname", "A new name", OPTIONAL),
             ("tweet_news", "0", OPTIONAL),
         ],

@@ -27,6 +27,7 @@ const FORMS: [Call; 20] = [
             ("about", "new", REQUIRED),
             ("email", "new@example.org", REQUIRED),
             ("password", "a new password", OPTIONAL),
+            ("current_password", PASSWORD, OPTIONAL),
         ],
     ),
     signed(
@@ -73,6 +74,7 @@ const FORMS: [Call; 20] = [
             ("about", "new", REQUIRED),
             ("email", "new@example.org", REQUIRED),
             ("password", "a new password", OPTIONAL),
+            ("current_password", PASSWORD, OPTIONAL),
             ("fullname", "A new name", OPTIONAL),
             ("tweet_news", "1", OPTIONAL),
             ("tweet_news_shown", "1", OPTIONAL),

@@ -211,6 +211,7 @@ async fn ask_about_accounts(asker: &mut Asker, visitor: &Client) {
         ("about", "I read."),
         ("email", "carol@example.org"),
         ("password", ""),
+        ("current_password", PASSWORD),
         ("fullname", "Carol C."),
         ("tweet_news", "1"),
     ];
@@ -219,6 +220,9 @@ async fn ask_about_accounts(asker: &mut Asker, visitor: &Client) {
     asker.form(visitor, "/api/reset-password", &reset, &[("username", "carol")]).await;
     let address = "/api/reset-password?username=carol&email=carol%40example.org";
     asker.get(visitor, "/api/reset-password", address, "/api/reset-password").await;
+    asker.good(&carol, "get", "/api/sessions", Address("/api/sessions")).await;
+    asker.bad(visitor, "get", "/api/sessions", Address("/api/sessions")).await;
+    asker.form(&carol, "/api/endsession", &[("session", "others")], &[("session", "unknown")]).await;
     asker.form(&carol, "/api/logout", &[], &[("apisecret", "wrong")]).await;
 }
 

@@ -492,6 +492,7 @@ async fn the_administrator_alone_is_led_to_the_administration() {
 #[tokio::test]
 async fn email_addresses_are_private() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    server.set_field("user:2", "email", "bob@secret.example").await;
     ok(bob.update_profile("About bob", "bob@secret.example", "").await);
     assert_eq!(page(&bob, "/user/bob").await.form("/profile").value("email"), Some("bob@secret.example"));
     for client in [server.visitor(), alice] {

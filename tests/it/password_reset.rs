@@ -15,10 +15,12 @@ const NEW_PASSWORD: &str = "battery staple";
 
 /// A site with a mail relay, and an account `alice` with an address.
 async fn site_with_mail() -> (Server, SmtpServer) {
-    let relay = SmtpServer::start().await;
+    let mut relay = SmtpServer::start().await;
     let settings = [("mail.relay", &*relay.relay()), ("mail.from", "news@example.com"), ("site.url", SITE)];
     let server = Server::start(Engine::Memory, &settings).await;
     ok(server.register("alice").await.update_profile("", "alice@example.org", "").await);
+    // It tells of the new address.
+    relay.next_message().await;
     (server, relay)
 }
 
@@ -90,6 +92,21 @@ async fn the_link_ends_when_the_password_changes() {
     assert!(check_link(&server.app.site, &token).await.is_err());
     assert!(use_link(&server, &token).await.unwrap_err().contains("no longer valid"));
     server.visitor().log_in("alice", "another password").await;
+}
+
+#[tokio::test]
+async fn the_link_ends_when_the_address_changes() {
+    let (server, mut relay) = site_with_mail().await;
+    ask(&server, "alice", "alice@example.org").await;
+    let token = mailed_token(&mut relay).await;
+    let alice = server.visitor().log_in("alice", PASSWORD).await;
+    // Other changes leave it as it is.
+    ok(alice.update_profile("About me", "alice@example.org", "").await);
+    check_link(&server.app.site, &token).await.unwrap();
+    ok(alice.update_profile("", "new@example.org", "").await);
+    assert!(check_link(&server.app.site, &token).await.is_err());
+    assert!(use_link(&server, &token).await.unwrap_err().contains("no longer valid"));
+    server.visitor().log_in("alice", PASSWORD).await;
 }
 
 #[tokio::test]

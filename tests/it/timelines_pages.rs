@@ -414,7 +414,8 @@ async fn settings_are_saved_and_come_back_as_typed_when_refused() {
         .clone()
         .with("fullname", "  Alice\u{3000}<A.>  ")
         .with("about", "About me")
-        .with("email", "alice@example.org");
+        .with("email", "alice@example.org")
+        .with("current_password", PASSWORD);
     assert_eq!(redirects_to(&filled.send(&alice).await), "/settings?saved");
     let saved = page(&alice, "/settings?saved").await;
     saved.one("p", &[("role", "status")]);
@@ -447,6 +448,7 @@ async fn settings_are_saved_and_come_back_as_typed_when_refused() {
     let fields = [("about", ""), ("email", ""), ("tweet_news", "yes")];
     let answer = alice.api_post("/api/updateprofile", &fields).await;
     assert_eq!(refused(answer), "The field tweet_news is wrong: it must be 0 or 1.");
+    let kept = kept.with("email", "").with("current_password", PASSWORD);
     let changed = kept.with("password", "battery staple").send(&alice).await;
     assert!(changed.headers.contains_key("set-cookie"));
     assert!(!alice.is_logged_in().await);

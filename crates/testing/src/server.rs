@@ -248,11 +248,16 @@ impl Server {
         let token = SessionToken::random().unwrap();
         let (session, sessions) = (keys::session(&token.hash()), keys::user_sessions(UserId(user)));
         let now = self.now().to_string();
+        client.apisecret = self.field(&key, "apisecret").await;
+        let secret = client.apisecret.clone().unwrap_or_default();
+        let fields = [
+            ("user_id", user.to_string()),
+            ("since", now.clone()),
+            ("last_seen", now),
+            ("apisecret", secret),
+        ];
         self.write(|batch| {
-            batch.set_fields(
-                &session,
-                [("user_id", &*user.to_string()), ("since", &now), ("last_seen", &now)],
-            );
+            batch.set_fields(&session, fields);
             batch.expire(&session, Duration::from_secs(SESSION_SECONDS));
             batch.sorted_add(&sessions, token.hash().to_string(), Timestamp(self.now()).as_score());
             batch.expire(&sessions, Duration::from_secs(SESSION_SECONDS));
@@ -261,7 +266,6 @@ impl Server {
         client.user_id = user;
         client.username = self.field(&key, "username").await.unwrap();
         client.auth = Some(token.expose().to_owned());
-        client.apisecret = self.field(&key, "apisecret").await;
         client
     }
 

@@ -140,8 +140,7 @@ async fn insert_account(
             ],
         );
         if let Some(device) = device {
-            let opening = Opening { user_id: id, device, newest: None };
-            session_store::write_new(&mut batch, now, &session.auth, &opening);
+            session_store::write_new(&mut batch, now, &session, &Opening { device, newest: None });
         }
         if let Some(address) = address {
             let time_to_live = Duration::from_secs(creation_seconds);

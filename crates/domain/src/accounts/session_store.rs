@@ -5,7 +5,8 @@
 //! under `auth:<token>` was written by Lamer News, or by an earlier version. It is
 //! accepted, but none is written.
 
-use crate::accounts::users::{ApiSecret, DEACTIVATED};
+use crate::accounts::sessions::Session;
+use crate::accounts::users::{ApiSecret, DEACTIVATED, User};
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -23,11 +24,12 @@ const SESSION_LIFE: Duration = Duration::from_secs(SESSION_SECONDS);
 /// The difference in score of two sessions that were opened in the same second, so that
 /// their order is that of the logins.
 const SCORE_STEP: f64 = 0.001;
-/// The field of a user that counts logins. Who ends all sessions checks with it that no
-/// session was opened meanwhile.
-const LOGINS: &str = "logins";
+/// The field of a session with the form secret of its account. A session is valid only while
+/// it is the same: replacing the account's secret ends all sessions at once, also one that is
+/// opened at the same moment.
+const SECRET: &str = "apisecret";
 /// The field of a session with the form secret that the account had before it was replaced.
-const FORMER_SECRET: &str = "apisecret";
+const FORMER_SECRET: &str = "former_apisecret";
 
 /// What a session is opened from.
 #[derive(Debug, Clone)]
@@ -84,6 +86,8 @@ pub struct VisitSession {
     /// When it was last used, as far as it is stored; `None` for an earlier session, which
     /// never ends by itself.
     last_seen: Option<Timestamp>,
+    /// The form secret that the account must have; `None` for an earlier session.
+    secret: Option<ApiSecret>,
     /// The form secret that the account had before the other sessions were ended. Forms that
     /// were open in this session at that time still carry it.
     pub former_secret: ApiSecret,
@@ -94,6 +98,11 @@ impl VisitSession {
     /// time; this is for sessions that are cached.
     pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
         self.last_seen.is_none_or(|seen| now.seconds_since(seen) < SESSION_SECONDS)
+    }
+
+    /// Whether it is a session of this user, as the user is now.
+    pub(crate) fn is_of(&self, user: &User) -> bool {
+        self.user_id == user.id && self.secret.as_ref().is_none_or(|secret| *secret == user.apisecret)
     }
 
     /// Whether a visit at this time is to be stored.
@@ -130,16 +139,18 @@ impl SessionRead {
         let session = if stored.is_empty() {
             let user_id = earlier?.parse().ok()?;
             let key = SessionKey::Earlier(self.token);
-            VisitSession { key, user_id, last_seen: None, former_secret: ApiSecret::default() }
+            VisitSession { key, user_id, last_seen: None, secret: None, former_secret: ApiSecret::default() }
         } else {
             let name = || keys::session(&self.hash);
             let seen = fields::read(stored.get("last_seen"), name, "last_seen").map(Timestamp)?;
-            let former_secret = ApiSecret::new(stored.get(FORMER_SECRET).unwrap_or_default());
+            let secret = |field| ApiSecret::new(stored.get(field).unwrap_or_default());
+            let former_secret = secret(FORMER_SECRET);
             let user_id = fields::read(stored.get("user_id"), name, "user_id")?;
             VisitSession {
                 key: SessionKey::Session(self.hash),
                 user_id,
                 last_seen: Some(seen),
+                secret: Some(secret(SECRET)),
                 former_secret,
             }
         };
@@ -167,14 +178,15 @@ pub(crate) async fn prolong(site: &Site, now: Timestamp, session: &VisitSession)
 }
 
 /// Adds a new session to a batch.
-pub(crate) fn write_new(batch: &mut Batch, now: Timestamp, token: &SessionToken, opened: &Opening<'_>) {
-    let (hash, device) = (token.hash(), opened.device);
+pub(crate) fn write_new(batch: &mut Batch, now: Timestamp, session: &Session, opened: &Opening<'_>) {
+    let (hash, device) = (session.auth.hash(), opened.device);
     let key = keys::session(&hash);
-    let list = keys::user_sessions(opened.user_id);
+    let list = keys::user_sessions(session.user_id);
     batch.set_fields(
         &key,
         [
-            ("user_id", opened.user_id.to_string()),
+            ("user_id", session.user_id.to_string()),
+            (SECRET, session.apisecret.clone()),
             ("since", now.to_string()),
             ("last_seen", now.to_string()),
             ("agent", device.agent.clone()),
@@ -185,13 +197,10 @@ pub(crate) fn write_new(batch: &mut Batch, now: Timestamp, token: &SessionToken,
     let score = opened.newest.map_or(now.as_score(), |newest| now.as_score().max(newest + SCORE_STEP));
     batch.sorted_add(&list, hash.to_string(), score);
     batch.expire(&list, SESSION_LIFE);
-    batch.increment_field(keys::user(opened.user_id), LOGINS, 1);
 }
 
-/// A session to be opened.
+/// How a session is opened.
 pub(crate) struct Opening<'a> {
-    /// Whose it is.
-    pub(crate) user_id: UserId,
     /// What it is opened from.
     pub(crate) device: &'a Device,
     /// The score of the newest session that the user has.
@@ -206,7 +215,7 @@ pub(crate) struct AllSessions {
     pub(crate) newest: Option<f64>,
     /// The field `auth`: the token of an earlier session.
     auth: Option<String>,
-    logins: Option<String>,
+    apisecret: Option<String>,
     /// Whether the account exists and is not deactivated.
     pub(crate) has_owner: bool,
 }
@@ -216,21 +225,20 @@ impl AllSessions {
     pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self, Error> {
         let mut query = Query::new();
         let list = query.sorted_range(keys::user_sessions(user_id), Order::Ascending, 0, u64::MAX);
-        let user = query.hash_fields(keys::user(user_id), ["username", DEACTIVATED, "auth", LOGINS]);
+        let user = query.hash_fields(keys::user(user_id), ["username", DEACTIVATED, "auth", "apisecret"]);
         let mut answers = site.store.query(query).await?;
         let list = answers.take(list);
-        let [username, deactivated, auth, logins] = fields::each(answers.take(user));
+        let [username, deactivated, auth, apisecret] = fields::each(answers.take(user));
         let newest = list.last().map(|(_, score)| *score);
         let hashes = list.into_iter().map(|(hash, _)| hash).collect();
         let has_owner = username.is_some() && deactivated.is_none();
-        Ok(Self { user_id, hashes, newest, auth, logins, has_owner })
+        Ok(Self { user_id, hashes, newest, auth, apisecret, has_owner })
     }
 
-    /// Ends them in a batch, all but `kept`. The batch fails if a session was opened since
-    /// they were read.
+    /// Ends them in a batch, all but `kept`. The batch must also replace the secret of forms:
+    /// that ends a session which was opened since they were read.
     pub(crate) fn end(&self, batch: &mut Batch, kept: Option<&SessionKey>) {
         let key = keys::user(self.user_id);
-        batch.field_unchanged(&key, LOGINS, self.logins.as_ref());
         batch.field_unchanged(&key, "auth", self.auth.as_ref());
         for hash in &self.hashes {
             let is_kept = kept.and_then(SessionKey::hash).is_some_and(|kept| kept.to_string() == *hash);
@@ -244,6 +252,11 @@ impl AllSessions {
             batch.delete(keys::auth(auth));
             batch.delete_field(&key, "auth");
         }
+    }
+
+    /// Whether a session, as it is stored, is one of the account as it is now.
+    fn has(&self, session: &Hash) -> bool {
+        !session.is_empty() && session.get(SECRET) == self.apisecret.as_deref()
     }
 
     /// The token of an earlier session.
@@ -277,10 +290,11 @@ fn end_listed(batch: &mut Batch, user_id: UserId, listed: &str) {
     batch.sorted_remove(keys::user_sessions(user_id), listed);
 }
 
-/// Lets a session use the form secret that the account has had until now.
-pub(crate) fn remember_secret(batch: &mut Batch, session: &SessionKey, secret: &ApiSecret) {
+/// Keeps a session valid when the secret of forms is replaced, and lets it go on using the
+/// former one.
+pub(crate) fn replace_secret(batch: &mut Batch, session: &SessionKey, former: &ApiSecret, new: &str) {
     if let Some(hash) = session.hash() {
-        batch.set_field(keys::session(hash), FORMER_SECRET, secret.expose());
+        batch.set_fields(keys::session(hash), [(SECRET, new), (FORMER_SECRET, former.expose())]);
     }
 }
 
@@ -320,8 +334,8 @@ pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<Open
     let mut sessions = Vec::with_capacity(reads.len() + 1);
     for (hash, read) in hashes.into_iter().zip(reads) {
         let stored = answers.take(read);
-        // What has expired is still listed until the next login.
-        if !stored.is_empty() {
+        // What has expired stays on the list until there are too many.
+        if all.has(&stored) {
             let time = |field| fields::read(stored.get(field), || keys::session(&hash), field).map(Timestamp);
             sessions.push(OpenSession {
                 id: hash.id().to_owned(),
@@ -361,14 +375,14 @@ pub(crate) async fn end_surplus(site: &Site, user_id: UserId) -> Result<(), Erro
     let mut query = Query::new();
     let read = |hash: &String| {
         let hash = SessionHash::parse(hash)?;
-        Some(query.hash_fields(keys::session(&hash), ["user_id"]))
+        Some(query.hash(keys::session(&hash)))
     };
     let reads: Vec<_> = all.hashes.iter().map(read).collect();
     let mut answers = site.store.query(query).await?;
     let mut batch = Batch::new();
     let mut live = 0;
     for (hash, read) in all.hashes.iter().zip(reads).rev() {
-        let is_live = read.and_then(|read| fields::only(answers.take(read))).is_some();
+        let is_live = read.is_some_and(|read| all.has(&answers.take(read)));
         live += usize::from(is_live);
         if !is_live || live > MAX_SESSIONS {
             end_listed(&mut batch, user_id, hash);

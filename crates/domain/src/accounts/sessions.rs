@@ -129,7 +129,7 @@ async fn open_session(
     if user.get("seen_time").is_none() {
         batch.set_field(&key, "seen_time", now.to_string());
     }
-    session_store::write_new(&mut batch, now, &session.auth, &Opening { user_id: id, device, newest });
+    session_store::write_new(&mut batch, now, &session, &Opening { device, newest });
     Ok(Decision::commit(batch, session))
 }
 
@@ -185,8 +185,9 @@ pub async fn end_other_sessions(site: &Site, user: &User, session: &VisitSession
         let mut batch = Batch::new();
         let still = session.key.check(&mut batch, user.id);
         all.end(&mut batch, Some(&session.key));
-        batch.set_field(&key, "apisecret", random_token()?);
-        session_store::remember_secret(&mut batch, &session.key, &user.apisecret);
+        let secret = random_token()?;
+        batch.set_field(&key, "apisecret", &secret);
+        session_store::replace_secret(&mut batch, &session.key, &user.apisecret, &secret);
         Ok(Decision::commit(batch, ()).if_rejected_by(still, Err(Refusal::SessionEnded.into())))
     })
     .await
@@ -232,8 +233,7 @@ pub(crate) async fn end_all_sessions(
         all.end(&mut batch, None);
         batch.set_field(&key, "apisecret", &session.apisecret);
         if let Some(device) = device {
-            let opening = Opening { user_id, device, newest: all.newest };
-            session_store::write_new(&mut batch, *now, &session.auth, &opening);
+            session_store::write_new(&mut batch, *now, session, &Opening { device, newest: all.newest });
         }
         let decided = Decision::commit(batch, true);
         Ok(demanded.into_iter().fold(decided, |decided, check| decided.if_rejected_by(check, Ok(false))))

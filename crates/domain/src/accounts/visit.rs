@@ -88,7 +88,16 @@ impl Visit {
         if let Stage::Known(id) = &self.stage
             && let Some(user) = caches.of::<Viewers>().get(self.view(), id)
         {
-            self.stage = Stage::Viewer((*user).clone());
+            self.meet((*user).clone());
+        }
+    }
+
+    /// The user of the session is known. The session may have ended with the user's secret.
+    fn meet(&mut self, user: Arc<User>) {
+        if self.session.as_ref().is_some_and(|session| session.is_of(&user)) {
+            self.stage = Stage::Viewer(user);
+        } else {
+            (self.stage, self.session) = (Stage::Anonymous, None);
         }
     }
 
@@ -140,13 +149,13 @@ impl Visit {
                 let hash = query.track(hash);
                 let mut answers = store.query(query).await?;
                 let user = answers.take_tracked(hash).map(|hash| User::from_hash(&hash).map(Arc::new));
-                self.stage = match user.transpose() {
+                match user.transpose() {
                     Some(user) => {
                         let user = caches.of::<Viewers>().insert(self.view(), *id, user, None);
-                        Stage::Viewer((*user).clone())
+                        self.meet((*user).clone());
                     }
-                    None => Stage::Anonymous,
-                };
+                    None => self.stage = Stage::Anonymous,
+                }
                 answers
             }
             Stage::Anonymous | Stage::Viewer(_) => store.query(query).await?,

@@ -72,8 +72,8 @@ impl<'a> ProfileEditor<'a> {
                         (choice("gravatar", more.gravatar, "Show my picture from gravatar.com"))
                     }
                 }
-                fieldset {
-                    legend { "E-mail address and password" }
+                div.group role="group" aria-labelledby="credentials" {
+                    h2 #credentials { "E-mail address and password" }
                     (self.email_field(frame))
                     (password_fields())
                 }
