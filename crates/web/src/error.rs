@@ -313,7 +313,9 @@ pub async fn error_responses(State(app): State<App>, request: Request, next: Nex
         ErrorFormat::Documented => reputation::documented_failure(&failure, &message),
         ErrorFormat::Deployed => reputation::deployed_failure(&failure, &message),
     };
-    if let Some(seconds) = failure.retry_after() {
+    if !response.status().is_success()
+        && let Some(seconds) = failure.retry_after()
+    {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     response
