@@ -35,7 +35,7 @@ async fn a_name_that_looks_like_another_is_refused_and_writes_nothing() {
             ("alice", TAKEN),
             ("ALICE", TAKEN),
             ("aIice", ALIKE),
-            ("A1ICE", ALIKE),
+            ("A1iCE", ALIKE),
             ("bob-11", ALIKE),
             ("BOB-Il", ALIKE),
             ("B0B-1L", TAKEN),

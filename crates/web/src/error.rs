@@ -349,7 +349,9 @@ pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &Req
         ErrorFormat::Documented => reputation::documented_failure(failure, &message),
         ErrorFormat::Deployed => reputation::deployed_failure(failure, &message),
     };
-    if let Some(seconds) = failure.retry_after() {
+    if !response.status().is_success()
+        && let Some(seconds) = failure.retry_after()
+    {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     response

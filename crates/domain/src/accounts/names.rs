@@ -24,7 +24,7 @@ const FOLDING_OVERLAP: u64 = 16;
 
 /// Gives the accounts that lack one their entry in the index of names, in chunks. Of two
 /// old accounts whose names look alike, the older one gets it. Returns whether all have
-/// theirs. Rounds: 1 if there is nothing to do; else 3 and a commit for each chunk.
+/// theirs. Rounds: 3 if there is nothing to do; else 3 and a commit for each chunk.
 ///
 /// # Errors
 /// When the store fails.
@@ -49,17 +49,21 @@ async fn fold_chunk(site: &Site) -> Result<bool, Error> {
         };
         let from = number(folded.as_deref(), keys::USERNAMES_FOLDED);
         let count = number(count.as_deref(), keys::USERS_COUNT);
-        if from >= count {
+        if count == 0 {
             return Ok(Decision::Done(true));
         }
         let last = count.min(from + FOLDING_CHUNK);
+        let entries = missing(site, from.saturating_sub(FOLDING_OVERLAP) + 1, last).await?;
+        if from >= count && entries.is_empty() {
+            return Ok(Decision::Done(true));
+        }
         let mut batch = Batch::new();
         match folded {
             Some(folded) => batch.string_equals(keys::USERNAMES_FOLDED, folded),
             None => batch.key_absent(keys::USERNAMES_FOLDED),
         };
-        batch.set(keys::USERNAMES_FOLDED, last.to_string());
-        for (key, id) in missing(site, from.saturating_sub(FOLDING_OVERLAP) + 1, last).await? {
+        batch.set(keys::USERNAMES_FOLDED, last.max(from).to_string());
+        for (key, id) in entries {
             batch.key_absent(&key);
             batch.set(key, id.to_string());
         }
