@@ -55,7 +55,8 @@ pub async fn vote(
     voter: VoterId,
     ballot: &SiteVote,
 ) -> Result<(), Error> {
-    Action { site, now, address, voter, ballot, user: None }.run().await
+    let action = Action { site, now, address, voter, ballot, user: None };
+    action.run().await
 }
 
 /// The same for the voter of an account. The first vote creates the voter and takes one more
@@ -74,7 +75,8 @@ pub async fn vote_as(
         Some(voter) => voter,
         None => bind_voter(site, user).await?,
     };
-    Action { site, now, address, voter, ballot, user: Some(user) }.run().await
+    let action = Action { site, now, address, voter, ballot, user: Some(user) };
+    action.run().await
 }
 
 /// Gives an account its voter.
