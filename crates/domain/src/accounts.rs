@@ -10,9 +10,11 @@
 //! own reads.
 
 pub mod account;
+pub mod actor;
 mod karma;
 pub mod password_reset;
 pub(crate) mod presence;
 pub mod sessions;
+pub(crate) mod unread;
 pub mod users;
 pub mod visit;

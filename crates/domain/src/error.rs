@@ -2,6 +2,7 @@
 
 use crate::passwords::PasswordError;
 use crate::values::hostname::HostnameError;
+use crate::values::rates::RatedAction;
 use crate::values::secrets::NoRandomness;
 use crate::values::text::InputError;
 use crate::values::urls::UrlError;
@@ -78,6 +79,16 @@ pub enum Refusal {
     /// Too many failed logins.
     #[error("too many failed logins. Try again in {0}", wait(*.seconds))]
     TooManyFailedLogins {
+        /// Until the next try.
+        seconds: u64,
+    },
+    /// The account or the address has done this too often.
+    #[error("too many {}{}. Try again in {}", .action.plural(), from(*.by_address), wait(*.seconds))]
+    TooManyRequests {
+        /// What was done too often.
+        action: RatedAction,
+        /// Whether the limit of the address was reached, and not that of the account.
+        by_address: bool,
         /// Until the next try.
         seconds: u64,
     },
@@ -215,6 +226,24 @@ pub enum Refusal {
     /// Only administrators may do this.
     #[error("only administrators can do this")]
     AdministratorsOnly,
+}
+
+impl Refusal {
+    /// How long to wait before trying again, in seconds, if waiting helps.
+    #[must_use]
+    pub const fn wait_seconds(&self) -> Option<u64> {
+        match self {
+            Self::AccountCreatedRecently { seconds }
+            | Self::TooManyFailedLogins { seconds }
+            | Self::TooManyRequests { seconds, .. }
+            | Self::SubmittedRecently { seconds } => Some(*seconds),
+            _ => None,
+        }
+    }
+}
+
+const fn from(by_address: bool) -> &'static str {
+    if by_address { " from your address" } else { " in a short time" }
 }
 
 /// What a vote needs, and how to earn it.

@@ -5,6 +5,7 @@ use crate::cache::Caches;
 use crate::error::Error;
 use crate::jobs::Jobs;
 use crate::passwords::PasswordWorker;
+use crate::rates::Buckets;
 use crate::values::rules::Rules;
 use std::sync::atomic::AtomicU64;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, Store};
@@ -35,6 +36,8 @@ pub struct Site {
     pub(crate) ranks_refreshed: [AtomicU64; 2],
     /// The locks by which actions take turns; see [`Site::act`].
     pub(crate) turns: Turns,
+    /// The rates of what this server has seen.
+    pub(crate) buckets: Buckets,
     login_turns: Turns,
 }
 
@@ -60,6 +63,7 @@ impl Site {
             building: Mutex::new(()),
             ranks_refreshed: Default::default(),
             turns: Turns::default(),
+            buckets: Buckets::default(),
             login_turns: Turns::default(),
         }
     }

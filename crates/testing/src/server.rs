@@ -1,7 +1,7 @@
 //! The real site in this process: its own store, clock, settings and port.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,6 +10,8 @@ use tempfile::TempDir;
 use tidings::config::{CommandLineSettings, Config};
 use tidings::mail::Mailer;
 use tidings_domain::accounts::account::add_account;
+use tidings_domain::accounts::actor::Actor;
+use tidings_domain::accounts::users::User;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
@@ -41,6 +43,11 @@ pub fn without_rates() -> Vec<(String, String)> {
     let is_rate = |name: &str| name.starts_with("rates.") && name.contains("_per_");
     let rates = defaults.describe().iter().map(|line| line.name).filter(|name| is_rate(name));
     rates.chain(["limits.mentions_per_day"]).map(|name| (variable_of(name), "0".to_owned())).collect()
+}
+
+/// A user who does something on this machine.
+pub fn actor(user: &User) -> Actor<'_> {
+    Actor { user, address: IpAddr::V4(Ipv4Addr::LOCALHOST) }
 }
 
 /// The environment variable of a setting.
@@ -123,7 +130,12 @@ impl Server {
 
     /// Starts another server on the same store, with the same clock.
     pub async fn beside(url: &str, other: &Self) -> Self {
-        Self::open_at(other.clock.clone(), url, &[], None, None).await
+        Self::beside_with(url, other, &[]).await
+    }
+
+    /// The same, with settings.
+    pub async fn beside_with(url: &str, other: &Self, settings: Settings<'_>) -> Self {
+        Self::open_at(other.clock.clone(), url, settings, None, None).await
     }
 
     async fn open_at(

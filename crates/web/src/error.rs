@@ -12,7 +12,7 @@ use super::{pages, reputation};
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::FutureExt;
@@ -100,6 +100,15 @@ const fn is_for_the_user(error: &Error) -> bool {
     matches!(error, Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_))
 }
 
+/// Whether a rate is exceeded. Programs get the status of a page then, unlike for the limits
+/// of the original (one account or story in some time).
+const fn is_over_a_rate(error: &Error) -> bool {
+    matches!(error, Error::Refused(Refusal::TooManyRequests { .. } | Refusal::TooManyFailedLogins { .. }))
+}
+
+/// After how many seconds to try again when the site is too busy or cannot reach its store.
+const BUSY_SECONDS: u64 = 10;
+
 impl RequestError {
     /// The status of the response for a page.
     #[must_use]
@@ -127,10 +136,24 @@ impl RequestError {
     /// response there, HTTP 200, as the clients expect.
     fn api_status(&self) -> StatusCode {
         match self {
+            Self::Domain(error) if is_over_a_rate(error) => StatusCode::TOO_MANY_REQUESTS,
             Self::Domain(error) if is_for_the_user(error) => StatusCode::OK,
             Self::Field { .. } | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
             _ => self.status(),
         }
+    }
+
+    /// After how many seconds to try again, if trying again helps: for `Retry-After`.
+    #[must_use]
+    pub fn retry_after_seconds(&self) -> Option<u64> {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Refused(refusal) => refusal.wait_seconds(),
+                _ => None,
+            },
+            _ => None,
+        }
+        .or_else(|| (self.status() == StatusCode::SERVICE_UNAVAILABLE).then_some(BUSY_SECONDS))
     }
 
     /// What the user is told, as a sentence.
@@ -207,6 +230,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManyFailedLogins { .. }
+        | Refusal::TooManyRequests { .. }
         | Refusal::SubmittedRecently { .. }
         | Refusal::TooManyVoters => StatusCode::TOO_MANY_REQUESTS,
         Refusal::UsernameTaken
@@ -247,10 +271,13 @@ impl IntoResponse for RequestError {
     }
 }
 
-/// Middleware that turns failures into pages or JSON: those of handlers, panics and
-/// timeouts.
-pub async fn error_responses(State(app): State<App>, request: Request, next: Next) -> Response {
+/// Middleware that turns failures into pages or JSON: those of handlers, panics, timeouts,
+/// and those that were found before the request got here.
+pub async fn error_responses(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let (method, address) = (request.method().clone(), request.uri().clone());
+    if let Some(failure) = request.extensions_mut().remove::<RequestError>() {
+        return failure_response(&app, &method, &address, &failure);
+    }
     let limit = app.settings.request_timeout;
     let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
     let failure = match tokio::time::timeout(limit, handled).await {
@@ -261,16 +288,21 @@ pub async fn error_responses(State(app): State<App>, request: Request, next: Nex
         Ok(Err(_)) => RequestError::Panic,
         Err(_) => RequestError::Timeout,
     };
+    failure_response(&app, &method, &address, &failure)
+}
+
+/// The response to a request that failed.
+fn failure_response(app: &App, method: &Method, address: &Uri, failure: &RequestError) -> Response {
     let path = address.path();
     let format_of_path = ErrorFormat::of(path);
     if matches!(failure, RequestError::LoginRequired) && format_of_path == ErrorFormat::Page {
         let wanted = address.path_and_query().map_or(path, PathAndQuery::as_str);
-        let back = if method == Method::GET { wanted } else { "/" };
+        let back = if *method == Method::GET { wanted } else { "/" };
         return Redirect::to(&pages::login_address(back)).into_response();
     }
     let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
     let request_id = internal.then(request_id);
-    failure.log(app.now(), &method, loggable(path), request_id.as_deref());
+    failure.log(app.now(), method, loggable(path), request_id.as_deref());
     let mut message = failure.message();
     if let Some(request_id) = &request_id {
         message = sentence(&format!("{INTERNAL} (request {request_id})"));
@@ -284,11 +316,13 @@ pub async fn error_responses(State(app): State<App>, request: Request, next: Nex
             let body = ErrorResponse { status: ErrorStatus::Err, error: message };
             (failure.api_status(), Json(body)).into_response()
         }
-        ErrorFormat::Documented => reputation::documented_failure(&failure, &message),
-        ErrorFormat::Deployed => reputation::deployed_failure(&failure, &message),
+        ErrorFormat::Documented => reputation::documented_failure(failure, &message),
+        ErrorFormat::Deployed => reputation::deployed_failure(failure, &message),
     };
-    if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+    let is_later =
+        [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&response.status());
+    if let Some(seconds) = failure.retry_after_seconds().filter(|_| is_later) {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
 }

@@ -23,6 +23,7 @@ pub mod openapi;
 pub mod pages;
 pub mod paging;
 pub mod path;
+pub mod read_rates;
 pub mod reputation;
 pub mod response_cache;
 pub mod router;

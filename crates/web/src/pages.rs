@@ -28,7 +28,7 @@ pub mod votes;
 
 use super::error::{RequestError, correctable_message};
 use crate::settings::SiteSettings;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use layout::bare_page;
 use maud::{Markup, html};
@@ -82,6 +82,7 @@ pub struct RefusedForm {
     /// The message to the user.
     pub message: String,
     status: StatusCode,
+    retry_after_seconds: Option<u64>,
 }
 
 impl RefusedForm {
@@ -90,14 +91,16 @@ impl RefusedForm {
     /// # Errors
     /// The failure itself, if the user cannot correct it.
     pub fn from_failure(failure: RequestError) -> Result<Self, RequestError> {
-        let status = failure.status();
-        Ok(Self { message: correctable_message(failure)?, status })
+        let (status, retry_after_seconds) = (failure.status(), failure.retry_after_seconds());
+        Ok(Self { message: correctable_message(failure)?, status, retry_after_seconds })
     }
 
     /// The response with the form filled in.
     #[must_use]
     pub fn response(&self, page: Markup) -> Response {
-        (self.status, page).into_response()
+        let retry_after =
+            self.retry_after_seconds.map(|seconds| [(header::RETRY_AFTER, HeaderValue::from(seconds))]);
+        (self.status, retry_after, page).into_response()
     }
 }
 

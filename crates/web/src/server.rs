@@ -1,7 +1,7 @@
 //! Accepts connections, limits their number and times, and shuts down gracefully.
 
 use super::response_cache::respond_cached;
-use super::{App, router};
+use super::{App, read_rates, router};
 use crate::limits::{HEAD_TIMEOUT, MAX_CONNECTIONS, WRITE_TIMEOUT};
 use axum::Router;
 use axum::extract::ConnectInfo;
@@ -47,11 +47,17 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(WRITE_TIMEOUT));
         let (app, router) = (app.clone(), router.clone());
-        let service = service_fn(move |request: Request<Incoming>| {
+        let service = service_fn(move |mut request: Request<Incoming>| {
             let (app, router) = (app.clone(), router.clone());
             async move {
-                let response = respond_cached(&app, request, |request| route(router, peer, request));
-                Ok::<_, Infallible>(response.await)
+                let is_admitted = read_rates::admit(&app, peer.ip(), &mut request);
+                let handle = |request| route(router, peer, request);
+                let response = if is_admitted {
+                    respond_cached(&app, request, handle).await
+                } else {
+                    handle(request).await
+                };
+                Ok::<_, Infallible>(response)
             }
         });
         let connection = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), service));

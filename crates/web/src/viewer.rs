@@ -9,9 +9,11 @@ use super::json;
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::values::rates::subscriber;
 
 impl FromRequestParts<App> for Visit {
     type Rejection = RequestError;
@@ -66,6 +68,16 @@ pub struct SignedFields {
     pub user: User,
     /// What was sent.
     pub fields: Fields,
+    /// Where the request comes from; see [`ClientAddress`].
+    pub address: IpAddr,
+}
+
+impl SignedFields {
+    /// The user, for an action of the domain.
+    #[must_use]
+    pub const fn actor(&self) -> Actor<'_> {
+        Actor { user: &self.user, address: self.address }
+    }
 }
 
 impl FromRequest<App> for SignedFields {
@@ -74,12 +86,13 @@ impl FromRequest<App> for SignedFields {
     async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
         let (mut parts, body) = request.into_parts();
         let mut visit = Visit::from_request_parts(&mut parts, app).await?;
+        let ClientAddress(address) = ClientAddress::from_request_parts(&mut parts, app).await?;
         let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
         let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
         if !user.apisecret.matches(fields.text("apisecret")) {
             return Err(RequestError::WrongSecret);
         }
-        Ok(Self { visit, user, fields })
+        Ok(Self { visit, user, fields, address })
     }
 }
 
@@ -130,16 +143,14 @@ impl FromRequestParts<App> for ClientAddress {
             .extensions
             .get::<ConnectInfo<SocketAddr>>()
             .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
-        let forwarded = parts.headers.get_all("x-forwarded-for").iter();
-        Ok(Self(subscriber(client_address(peer, forwarded, &app.settings.trusted_proxies))))
+        Ok(Self(subscriber_of(app, peer, &parts.headers)))
     }
 }
 
-fn subscriber(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
-    }
+/// As [`ClientAddress`], for code that is no handler.
+pub fn subscriber_of(app: &App, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    let forwarded = headers.get_all("x-forwarded-for").iter();
+    subscriber(client_address(peer, forwarded, &app.settings.trusted_proxies))
 }
 
 /// Proof that a form without a session's secret (to log in or sign up) was not

@@ -1,6 +1,7 @@
 //! Threads: comments in reading order, a user's comments, and replies.
 
 use super::comment::Comment;
+use crate::accounts::unread;
 use crate::accounts::users::{self, UserNames, UserNamesRead};
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{MEBIBYTE, Shared};
@@ -343,10 +344,8 @@ async fn reset_badge(visit: &Visit, viewer: &users::User) -> Result<(), Error> {
     if viewer.replies == 0 {
         return Ok(());
     }
-    let key = keys::user(viewer.id);
     let mut batch = Batch::new();
-    batch.field_equals(&key, "replies", viewer.replies.to_string());
-    batch.set_field(&key, "replies", "0");
+    unread::see_all(&mut batch, viewer.id, viewer.replies);
     match visit.site().apply(batch).await? {
         // On a conflict a reply has arrived: the badge stays until the next visit.
         Applied::Yes(_) | Applied::No(_) => Ok(()),

@@ -4,16 +4,19 @@ use super::cast_vote::read_vote;
 use super::settings::SettingsRead;
 use super::tally::Tally;
 use super::{CastVote, Verdict};
+use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::rates;
 use crate::site::Site;
-use crate::values::clock::Timestamp;
+use crate::values::clock::{Moment, Timestamp};
 use crate::values::day::Day;
 use crate::values::day::written;
 use crate::values::hostname::Hostname;
+use crate::values::rates::RatedAction;
 use crate::values::voter_id::VoterId;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -39,8 +42,9 @@ pub struct SiteVote {
 /// on the same day does not count it any more.
 ///
 /// # Errors
-/// In this order [`Refusal::VoterBanned`], [`Refusal::VotingDisabled`],
-/// [`Refusal::TooManyVotes`], [`Refusal::TooManyVoters`]; or the store's.
+/// In this order [`Refusal::TooManyRequests`], [`Refusal::VoterBanned`],
+/// [`Refusal::VotingDisabled`], [`Refusal::TooManyVotes`], [`Refusal::TooManyVoters`]; or the
+/// store's.
 pub async fn vote(
     site: &Site,
     now: Timestamp,
@@ -48,6 +52,7 @@ pub async fn vote(
     voter: VoterId,
     ballot: &SiteVote,
 ) -> Result<(), Error> {
+    rates::spend(site, Moment::from_timestamp(now), RatedAction::Vote, address).await?;
     let action = Action { site, now, address, voter, ballot, user: None };
     action.run().await
 }
@@ -57,13 +62,9 @@ pub async fn vote(
 ///
 /// # Errors
 /// As [`vote`].
-pub async fn vote_as(
-    site: &Site,
-    now: Timestamp,
-    address: IpAddr,
-    user: &User,
-    ballot: &SiteVote,
-) -> Result<(), Error> {
+pub async fn vote_as(site: &Site, now: Timestamp, actor: Actor<'_>, ballot: &SiteVote) -> Result<(), Error> {
+    actor.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
+    let Actor { user, address } = actor;
     let voter = match user.voter {
         Some(voter) => voter,
         None => bind_voter(site, user).await?,

@@ -82,6 +82,11 @@ pub const MAX_CACHED_VOTERS: u64 = 4_000;
 /// The most password checks that may wait before further ones are rejected. A check takes
 /// about 20 ms, so the last in the queue is still answered in time.
 pub const MAX_WAITING_PASSWORDS: usize = 256;
+/// The most sources (accounts and addresses) whose rates a server remembers, of reads and of
+/// everything else; about 10 MiB each.
+pub const MAX_RATED_SOURCES: usize = 65_536;
+/// How long an account is new, in seconds: its rates are lower.
+pub const NEW_ACCOUNT_SECONDS: u64 = 86_400;
 /// The most background jobs that wait in a server's memory. Further ones are found in the
 /// store.
 pub const MAX_QUEUED_JOBS: usize = 4_096;

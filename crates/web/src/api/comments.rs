@@ -6,7 +6,7 @@ use crate::forms::comments::{CommentForm, CommentVoteForm};
 use crate::forms::news::VoteType;
 use crate::openapi::{FORM, values};
 use crate::path::PathOf;
-use crate::viewer::SignedForm;
+use crate::viewer::{ClientAddress, SignedForm};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
@@ -14,6 +14,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tidings_domain::Error;
+use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::values::clock::Timestamp;
@@ -121,9 +122,10 @@ struct CommentEntry<'a> {
 )]
 pub async fn post(
     State(app): State<App>,
+    ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<CommentForm>,
 ) -> Result<Json<CommentPostedResponse>, RequestError> {
-    let posted = actions::post_or_edit(&app, &user, &form).await?;
+    let posted = actions::post_or_edit(&app, Actor { user: &user, address }, &form).await?;
     Ok(Json(CommentPostedResponse {
         status: Status::Ok,
         op: posted.op,
@@ -143,9 +145,10 @@ pub async fn post(
 )]
 pub async fn vote(
     State(app): State<App>,
+    ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<CommentVoteForm>,
 ) -> Result<Json<CommentVotedResponse>, RequestError> {
-    actions::vote_comment(&app, &user, &form).await?;
+    actions::vote_comment(&app, Actor { user: &user, address }, &form).await?;
     Ok(Json(CommentVotedResponse { status: Status::Ok, comment_id: form.comment_id.to_string() }))
 }
 

@@ -1,0 +1,189 @@
+//! How much one account and one network address may do: token buckets.
+//!
+//! Each rated action of an account, and of an address, has a bucket. Rates that protect data
+//! hold for all servers of a site together, so on a store that servers share the buckets are
+//! in the store, under keys that expire (`rate:...`). On the embedded store they are in
+//! memory, as those of reads always are.
+//!
+//! A refusal costs no token. A token is taken before the action decides, so an action that is
+//! refused for another reason (a second vote, too little karma) costs one too: otherwise
+//! such requests would have no limit.
+
+mod bucket;
+mod local;
+mod stored;
+
+use self::local::LocalBuckets;
+use crate::error::{Error, Refusal};
+use crate::site::Site;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::UserId;
+use crate::values::limits::{MAX_RATED_SOURCES, NEW_ACCOUNT_SECONDS};
+use crate::values::rates::{Rate, RatedAction, subscriber};
+use crate::values::rules::RateRules;
+use quick_cache::sync::Cache;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Who sends requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Source {
+    Account(UserId),
+    Address(IpAddr),
+}
+
+/// A bucket that a request takes a token from.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    action: RatedAction,
+    source: Source,
+    rate: Rate,
+}
+
+/// A bucket had no token.
+#[derive(Debug)]
+struct Spent {
+    bucket: Bucket,
+    wait: Duration,
+}
+
+/// The account that an action is counted for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RatedAccount {
+    /// The account.
+    pub(crate) id: UserId,
+    /// When it was created.
+    pub(crate) since: Timestamp,
+}
+
+/// What a server remembers about the rates of its site.
+#[derive(Default)]
+pub(crate) struct Buckets {
+    /// Of everything else.
+    data: LocalBuckets,
+    /// Of reads: apart, so that a flood of reads does not push the others out.
+    reads: LocalBuckets,
+    reports: Reports,
+}
+
+/// The minute in which each source was last reported. Bounded like the buckets.
+struct Reports(Cache<(RatedAction, Source), u64>);
+
+impl Default for Reports {
+    fn default() -> Self {
+        Self(Cache::new(MAX_RATED_SOURCES))
+    }
+}
+
+impl Reports {
+    /// Whether a source has not been reported in this minute. Reports it.
+    fn is_first(&self, bucket: &Bucket, now: Moment) -> bool {
+        let (key, minute) = ((bucket.action, bucket.source), now.timestamp().0 / 60);
+        let is_first = self.0.get(&key) != Some(minute);
+        if is_first {
+            self.0.insert(key, minute);
+        }
+        is_first
+    }
+}
+
+/// Takes a token for an action from an address.
+///
+/// # Errors
+/// [`Refusal::TooManyRequests`], or the store's. Rounds: 2 on a shared store.
+pub async fn spend(site: &Site, now: Moment, action: RatedAction, address: IpAddr) -> Result<(), Error> {
+    spend_for(site, now, action, None, address).await
+}
+
+/// Takes a token for an action from the account and from the address.
+pub(crate) async fn spend_for(
+    site: &Site,
+    now: Moment,
+    action: RatedAction,
+    account: Option<RatedAccount>,
+    address: IpAddr,
+) -> Result<(), Error> {
+    let rules = &site.rules.rates;
+    let of_account = account.and_then(|account| bucket_of_account(rules, now, action, account));
+    let buckets: Vec<Bucket> =
+        of_account.into_iter().chain(bucket_of_address(rules, action, address)).collect();
+    if buckets.is_empty() {
+        return Ok(());
+    }
+    let taken = if site.store.is_shared() {
+        stored::take(site, now, &buckets).await?
+    } else {
+        site.buckets.data.take(now, &buckets)
+    };
+    Ok(taken.map_err(|spent| refusal(site, now, &spent))?)
+}
+
+/// Takes a token for a read, and another if the answer is large. Knows this server only.
+///
+/// # Errors
+/// [`Refusal::TooManyRequests`].
+pub fn spend_read(site: &Site, now: Moment, address: IpAddr, is_large: bool) -> Result<(), Refusal> {
+    let large = if is_large { Some(RatedAction::LargeRead) } else { None };
+    let actions = large.into_iter().chain([RatedAction::Read]);
+    let buckets: Vec<Bucket> =
+        actions.filter_map(|action| bucket_of_address(&site.rules.rates, action, address)).collect();
+    site.buckets.reads.take(now, &buckets).map_err(|spent| refusal(site, now, &spent))
+}
+
+/// The bucket of an account; `None` if the action has no rate per account.
+fn bucket_of_account(
+    rules: &RateRules,
+    now: Moment,
+    action: RatedAction,
+    account: RatedAccount,
+) -> Option<Bucket> {
+    let rate = match action {
+        RatedAction::Comment => rules.comment_per_account,
+        RatedAction::Tweet => rules.tweet_per_account,
+        RatedAction::Vote => rules.vote_per_account,
+        RatedAction::Follow => rules.follow_per_account,
+        RatedAction::FailedLogin | RatedAction::Reset | RatedAction::Read | RatedAction::LargeRead => {
+            Rate::OFF
+        }
+    };
+    let is_new = now.timestamp().seconds_since(account.since) < NEW_ACCOUNT_SECONDS;
+    let rate = if is_new { rate.share(rules.new_account_share) } else { rate };
+    (!rate.is_off()).then_some(Bucket { action, source: Source::Account(account.id), rate })
+}
+
+/// The bucket of an address; `None` if it is exempt or the action has no rate.
+fn bucket_of_address(rules: &RateRules, action: RatedAction, address: IpAddr) -> Option<Bucket> {
+    let rate = match action {
+        RatedAction::Comment => rules.comment_per_address,
+        RatedAction::Tweet => rules.tweet_per_address,
+        RatedAction::Vote => rules.vote_per_address,
+        RatedAction::Follow => rules.follow_per_address,
+        RatedAction::FailedLogin => rules.failed_login_per_address,
+        RatedAction::Reset => rules.reset_per_address,
+        RatedAction::Read => rules.read_per_address,
+        RatedAction::LargeRead => rules.large_per_address,
+    };
+    if rate.is_off() || rules.exempt.contain(address) {
+        return None;
+    }
+    Some(Bucket { action, source: Source::Address(subscriber(address)), rate })
+}
+
+/// The refusal for a bucket without tokens; logs it once a minute for each source.
+fn refusal(site: &Site, now: Moment, spent: &Spent) -> Refusal {
+    let Bucket { action, source, rate } = spent.bucket;
+    if site.buckets.reports.is_first(&spent.bucket, now) {
+        let action = action.name();
+        match source {
+            Source::Account(account) => {
+                tracing::warn!(action, %account, %rate, "an account is over its rate");
+            }
+            Source::Address(address) => {
+                tracing::warn!(action, %address, %rate, "an address is over its rate");
+            }
+        }
+    }
+    let seconds = spent.wait.as_secs() + u64::from(spent.wait.subsec_nanos() > 0);
+    let by_address = matches!(source, Source::Address(_));
+    Refusal::TooManyRequests { action, by_address, seconds: seconds.max(1) }
+}
