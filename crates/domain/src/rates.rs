@@ -187,3 +187,56 @@ fn refusal(site: &Site, now: Moment, spent: &Spent) -> Refusal {
     let by_address = matches!(source, Source::Address(_));
     Refusal::TooManyRequests { action, by_address, seconds: seconds.max(1) }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::fields::log::logged;
+    use crate::passwords::PasswordWorker;
+    use crate::values::rules::Rules;
+    use std::net::Ipv4Addr;
+    use tidings_keyspace::Store;
+
+    const NOW: u64 = 1_800_000_000_000;
+    const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+    #[tokio::test]
+    async fn a_source_that_is_over_its_rate_is_logged_once_a_minute() {
+        let rates = RateRules { read_per_address: Rate::new(1, 86_400), ..RateRules::off() };
+        let rules = Rules { rates, ..Rules::default() };
+        let site = Site::new(Store::in_memory().await.unwrap(), rules, PasswordWorker::default());
+        let lines = |at: u64, address: IpAddr| {
+            let log = logged(|| {
+                for _ in 0..5 {
+                    spend_read(&site, Moment(NOW + at), address, false).ok();
+                }
+            });
+            assert!(log.is_empty() || log.contains("action=\"read\""), "{log}");
+            log.matches(&format!("address={address}")).count()
+        };
+        assert_eq!(lines(0, ADDRESS), 1);
+        assert_eq!(lines(59_999, ADDRESS), 0);
+        assert_eq!(lines(60_000, ADDRESS), 1);
+        assert_eq!(lines(60_000, IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2))), 1);
+    }
+
+    #[tokio::test]
+    async fn failed_logins_and_resets_have_a_rate_per_address() {
+        let rates = RateRules {
+            failed_login_per_address: Rate::new(2, 600),
+            reset_per_address: Rate::new(1, 600),
+            ..RateRules::off()
+        };
+        let rules = Rules { rates, ..Rules::default() };
+        let site = Site::new(Store::in_memory().await.unwrap(), rules, PasswordWorker::default());
+        for (action, count, seconds) in [(RatedAction::FailedLogin, 2, 300), (RatedAction::Reset, 1, 600)] {
+            for _ in 0..count {
+                spend(&site, Moment(NOW), action, ADDRESS).await.unwrap();
+            }
+            let refused = spend(&site, Moment(NOW), action, ADDRESS).await;
+            let expected = Refusal::TooManyRequests { action, by_address: true, seconds };
+            assert!(matches!(&refused, Err(Error::Refused(refusal)) if *refusal == expected), "{refused:?}");
+        }
+    }
+}
