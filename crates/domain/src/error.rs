@@ -229,9 +229,9 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// How long to wait before trying again, in seconds, if waiting helps.
+    /// The seconds after which the action may succeed, if it is only a question of time.
     #[must_use]
-    pub const fn wait_seconds(&self) -> Option<u64> {
+    pub const fn retry_after(&self) -> Option<u64> {
         match self {
             Self::AccountCreatedRecently { seconds }
             | Self::TooManyFailedLogins { seconds }

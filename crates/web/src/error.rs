@@ -12,7 +12,7 @@ use super::{pages, reputation};
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
-use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::FutureExt;
@@ -100,16 +100,26 @@ const fn is_for_the_user(error: &Error) -> bool {
     matches!(error, Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_))
 }
 
-/// Whether a rate is exceeded. Programs get the status of a page then, unlike for the limits
-/// of the original (one account or story in some time).
-const fn is_over_a_rate(error: &Error) -> bool {
-    matches!(error, Error::Refused(Refusal::TooManyRequests { .. } | Refusal::TooManyFailedLogins { .. }))
+/// Whether programs get the status 429 too. Older refusals of the kind are a 200 for them.
+const fn is_slowed_down(error: &Error) -> bool {
+    matches!(error, Error::Refused(Refusal::TooManyRequests { .. }))
 }
 
-/// After how many seconds to try again when the site is too busy or cannot reach its store.
-const BUSY_SECONDS: u64 = 10;
-
 impl RequestError {
+    /// The seconds after which the request may succeed, if the failure says so.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Refused(refusal) => refusal.retry_after(),
+                Error::Store(KeyspaceError::Unavailable(_)) | Error::Busy => Some(BUSY_SECONDS),
+                _ => None,
+            },
+            Self::Timeout => Some(BUSY_SECONDS),
+            _ => None,
+        }
+    }
+
     /// The status of the response for a page.
     #[must_use]
     pub fn status(&self) -> StatusCode {
@@ -136,24 +146,11 @@ impl RequestError {
     /// response there, HTTP 200, as the clients expect.
     fn api_status(&self) -> StatusCode {
         match self {
-            Self::Domain(error) if is_over_a_rate(error) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Domain(error) if is_slowed_down(error) => self.status(),
             Self::Domain(error) if is_for_the_user(error) => StatusCode::OK,
             Self::Field { .. } | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
             _ => self.status(),
         }
-    }
-
-    /// After how many seconds to try again, if trying again helps: for `Retry-After`.
-    #[must_use]
-    pub fn retry_after_seconds(&self) -> Option<u64> {
-        match self {
-            Self::Domain(error) => match &**error {
-                Error::Refused(refusal) => refusal.wait_seconds(),
-                _ => None,
-            },
-            _ => None,
-        }
-        .or_else(|| (self.status() == StatusCode::SERVICE_UNAVAILABLE).then_some(BUSY_SECONDS))
     }
 
     /// What the user is told, as a sentence.
@@ -206,6 +203,8 @@ impl RequestError {
     }
 }
 
+/// When to try again after a 503, in seconds.
+const BUSY_SECONDS: u64 = 10;
 const UNAVAILABLE: &str = "the site cannot reach its database at the moment. Please try again in a minute";
 const INTERNAL: &str = "something went wrong on our side";
 
@@ -271,8 +270,10 @@ impl IntoResponse for RequestError {
     }
 }
 
-/// Middleware that turns failures into pages or JSON: those of handlers, panics, timeouts,
-/// and those that were found before the request got here.
+/// Middleware that turns failures into pages or JSON: those of handlers, panics and
+/// timeouts.
+///
+/// A request that was refused before it got here carries its failure as an extension.
 pub async fn error_responses(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let (method, address) = (request.method().clone(), request.uri().clone());
     if let Some(failure) = request.extensions_mut().remove::<RequestError>() {
@@ -291,8 +292,8 @@ pub async fn error_responses(State(app): State<App>, mut request: Request, next:
     failure_response(&app, &method, &address, &failure)
 }
 
-/// The response to a request that failed.
-fn failure_response(app: &App, method: &Method, address: &Uri, failure: &RequestError) -> Response {
+/// The response to a failed request, and its line in the log.
+pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &RequestError) -> Response {
     let path = address.path();
     let format_of_path = ErrorFormat::of(path);
     if matches!(failure, RequestError::LoginRequired) && format_of_path == ErrorFormat::Page {
@@ -319,10 +320,8 @@ fn failure_response(app: &App, method: &Method, address: &Uri, failure: &Request
         ErrorFormat::Documented => reputation::documented_failure(failure, &message),
         ErrorFormat::Deployed => reputation::deployed_failure(failure, &message),
     };
-    let is_later =
-        [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&response.status());
-    if let Some(seconds) = failure.retry_after_seconds().filter(|_| is_later) {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    if let Some(seconds) = failure.retry_after() {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     response
 }

@@ -28,7 +28,7 @@ pub mod votes;
 
 use super::error::{RequestError, correctable_message};
 use crate::settings::SiteSettings;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use layout::bare_page;
 use maud::{Markup, html};
@@ -82,7 +82,7 @@ pub struct RefusedForm {
     /// The message to the user.
     pub message: String,
     status: StatusCode,
-    retry_after_seconds: Option<u64>,
+    retry_after: Option<u64>,
 }
 
 impl RefusedForm {
@@ -91,16 +91,18 @@ impl RefusedForm {
     /// # Errors
     /// The failure itself, if the user cannot correct it.
     pub fn from_failure(failure: RequestError) -> Result<Self, RequestError> {
-        let (status, retry_after_seconds) = (failure.status(), failure.retry_after_seconds());
-        Ok(Self { message: correctable_message(failure)?, status, retry_after_seconds })
+        let (status, retry_after) = (failure.status(), failure.retry_after());
+        Ok(Self { message: correctable_message(failure)?, status, retry_after })
     }
 
     /// The response with the form filled in.
     #[must_use]
     pub fn response(&self, page: Markup) -> Response {
-        let retry_after =
-            self.retry_after_seconds.map(|seconds| [(header::RETRY_AFTER, HeaderValue::from(seconds))]);
-        (self.status, retry_after, page).into_response()
+        let mut response = (self.status, page).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
     }
 }
 
