@@ -32,6 +32,15 @@ impl LocalBuckets {
         Ok(())
     }
 
+    /// The same for one bucket.
+    pub(super) fn take_one(&self, now: Moment, bucket: &Bucket) -> Result<(), Spent> {
+        let state = self.state_of(bucket);
+        let mut full_at = state.lock().unwrap_or_else(PoisonError::into_inner);
+        *full_at =
+            bucket::take(bucket.rate, *full_at, now).map_err(|wait| Spent { bucket: *bucket, wait })?;
+        Ok(())
+    }
+
     fn state_of(&self, bucket: &Bucket) -> Arc<Mutex<FullAt>> {
         let key = (bucket.action, bucket.source);
         let Ok(state) = self.0.get_or_insert_with(&key, || Ok::<_, Infallible>(Arc::default()));
@@ -87,7 +96,7 @@ mod tests {
     fn the_number_of_sources_is_bounded() {
         let buckets = LocalBuckets::default();
         for address in 0..3 * u32::try_from(MAX_RATED_SOURCES).unwrap_or(0) {
-            assert!(buckets.take(NOW, &[bucket(RatedAction::Read, address, 1)]).is_ok());
+            assert!(buckets.take_one(NOW, &bucket(RatedAction::Read, address, 1)).is_ok());
         }
         assert!(buckets.0.len() <= MAX_RATED_SOURCES, "{}", buckets.0.len());
     }

@@ -16,7 +16,7 @@ const LONGEST_SECONDS: u32 = 2_592_000;
 /// The units of a duration with their seconds, the longest first.
 const UNITS: [(char, u32); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
-/// What has a rate.
+/// What has a rate in tokens. Logins that fail are counted where passwords are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RatedAction {
     /// Posting a comment.
@@ -27,8 +27,6 @@ pub enum RatedAction {
     Vote,
     /// Following or unfollowing.
     Follow,
-    /// A login that fails.
-    FailedLogin,
     /// Asking for a password reset.
     Reset,
     /// Any GET request.
@@ -46,7 +44,6 @@ impl RatedAction {
             Self::Tweet => "tweet",
             Self::Vote => "vote",
             Self::Follow => "follow",
-            Self::FailedLogin => "failed_login",
             Self::Reset => "reset",
             Self::Read => "read",
             Self::LargeRead => "large",
@@ -61,7 +58,6 @@ impl RatedAction {
             Self::Tweet => "tweets",
             Self::Vote => "votes",
             Self::Follow => "follows and unfollows",
-            Self::FailedLogin => "failed logins",
             Self::Reset => "requests for a password reset",
             Self::Read => "requests",
             Self::LargeRead => "requests for large pages",
