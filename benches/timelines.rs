@@ -14,10 +14,11 @@ use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::tweets::post_tweet;
 use tidings_domain::values::clock::Moment;
-use tidings_domain::values::rules::{Rules, TimelineRules};
+use tidings_domain::values::rules::{RateRules, Rules, TimelineRules};
 use tidings_domain::values::text::TweetText;
 use tidings_keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
 use tidings_testing::redis_server::RedisServer;
+use tidings_testing::server::actor;
 use tokio::task::JoinSet;
 
 /// Followers of the authors whose tweets are timed.
@@ -42,7 +43,7 @@ async fn measure(engine: &str, url: &str) {
     let options = StoreOptions { timeout: Duration::from_secs(20), ..StoreOptions::default() };
     let store = Store::open(url, &options).await.unwrap();
     let timelines = TimelineRules { pull_limit: 1_000_000, ..TimelineRules::default() };
-    let rules = Rules { timelines, ..Rules::default() };
+    let rules = Rules { timelines, rates: RateRules::off(), ..Rules::default() };
     let site = Arc::new(Site::new(store.clone(), rules, PasswordWorker::default()));
     fill(&store).await;
     let worker = tokio::spawn(background::run(site.clone(), EngineClock::System));
@@ -119,7 +120,7 @@ async fn last_follower_waits(site: &Arc<Site>, author: u64, followers: u64) -> D
     let mut waited = Duration::ZERO;
     for _ in 0..TIMED {
         let begun = Instant::now();
-        let tweet = post_tweet(site, now(), &author, &text()).await.unwrap();
+        let tweet = post_tweet(site, now(), actor(&author), &text()).await.unwrap();
         loop {
             let mut query = Query::new();
             let home = query.sorted_range(format!("user:{last}:home_timeline"), Order::Descending, 0, 1);
@@ -141,7 +142,7 @@ async fn deliver(site: &Arc<Site>) -> f64 {
     let author = user(site, 3).await;
     let begun = Instant::now();
     for _ in 0..DELIVERED {
-        post_tweet(site, now(), &author, &text()).await.unwrap();
+        post_tweet(site, now(), actor(&author), &text()).await.unwrap();
     }
     delivered(site).await;
     (DELIVERED * FOLLOWERS[2]) as f64 / begun.elapsed().as_secs_f64()
@@ -158,7 +159,7 @@ async fn post(site: &Arc<Site>) -> f64 {
             let author = user(&site, 101 + poster).await;
             let mut posted = 0_u64;
             while begun.elapsed() < POSTING {
-                post_tweet(&site, now(), &author, &text()).await.unwrap();
+                post_tweet(&site, now(), actor(&author), &text()).await.unwrap();
                 posted += 1;
             }
             posted

@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::values::rules::Rules;
-use tidings_web::limits::{STREAMS_PER_ACCOUNT, STREAMS_PER_ADDRESS};
 use tidings_web::settings::TransportSettings;
 
 pub use self::settings::{Mail, Server, Site, Web};
@@ -175,9 +174,6 @@ impl Config {
             gravatars: self.web.gravatars,
             request_timeout: Duration::from_secs(self.server.request_timeout_seconds),
             transport: self.transport(),
-            // They become the settings rates.streams_per_account and _per_address.
-            streams_per_account: STREAMS_PER_ACCOUNT,
-            streams_per_address: STREAMS_PER_ADDRESS,
         }
     }
 

@@ -11,6 +11,7 @@ mod document;
 mod elsewhere;
 mod growth;
 mod options;
+mod rates;
 mod report;
 mod requests;
 mod rounds;
@@ -36,6 +37,10 @@ async fn main() {
     }
     let heading = document::heading();
     println!("{heading}");
+    if options.rates {
+        rates::measure(&options).await;
+        return;
+    }
     let mut sections = Vec::new();
     for engine in options.engines() {
         let measured = document::sections(&measure(engine, &options).await);

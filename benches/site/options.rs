@@ -26,6 +26,9 @@ pub struct Options {
     /// At the end, run the mix for this long, and print the server's memory every minute.
     #[arg(long, value_name = "MINUTES")]
     pub soak: Option<u64>,
+    /// Measure what the rates of reads cost, and nothing else.
+    #[arg(long)]
+    pub rates: bool,
     /// Write the figures into docs/benchmarks.md.
     #[arg(long)]
     pub write: bool,

@@ -42,6 +42,11 @@ pub fn settings() -> impl Iterator<Item = (String, String)> {
 impl Server {
     /// Starts the program on a store and waits for its first response. It logs to a file.
     pub async fn start(store: &str, log: &Path) -> Self {
+        Self::start_with(store, log, &[]).await
+    }
+
+    /// The same, with further settings as environment variables.
+    pub async fn start_with(store: &str, log: &Path, further: &[(&str, &str)]) -> Self {
         let began = Instant::now();
         let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
         for (name, _) in std::env::vars_os() {
@@ -52,6 +57,7 @@ impl Server {
         let mut process = command
             .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
             .envs(settings())
+            .envs(further.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(std::fs::File::options().create(true).append(true).open(log).unwrap())

@@ -124,7 +124,7 @@ async fn without_a_session_there_is_no_stream() {
 
 #[tokio::test]
 async fn an_account_has_five_streams_and_others_have_theirs() {
-    let server = Server::start(Engine::Memory, &[]).await;
+    let server = Server::start(Engine::Memory, &[("rates.streams_per_account", "5")]).await;
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let mut open = Vec::new();
     for _ in 0..5 {
@@ -145,7 +145,8 @@ async fn an_account_has_five_streams_and_others_have_theirs() {
 #[tokio::test]
 async fn an_address_has_twenty_streams_and_zero_is_no_limit() {
     let behind_a_proxy = ("web.trusted_proxies", "127.0.0.0/8");
-    let server = Server::start(Engine::Memory, &[behind_a_proxy]).await;
+    let limit = ("rates.streams_per_address", "20");
+    let server = Server::start(Engine::Memory, &[behind_a_proxy, limit]).await;
     let members = server.members(5).await;
     let mut open = Vec::new();
     for number in 0..20 {
@@ -157,10 +158,8 @@ async fn an_address_has_twenty_streams_and_zero_is_no_limit() {
     error_message(&refused, StatusCode::TOO_MANY_REQUESTS);
     open.push(Events::open(&other.forwarded_for("192.0.2.2"), "/home/events").await);
 
-    let unlimited = Server::start_adjusted(&[], |settings| {
-        (settings.streams_per_account, settings.streams_per_address) = (0, 0);
-    })
-    .await;
+    let zero = [("rates.streams_per_account", "0"), ("rates.streams_per_address", "0")];
+    let unlimited = Server::start(Engine::Memory, &zero).await;
     let alice = unlimited.member("alice").await;
     for _ in 0..30 {
         open.push(Events::open(&alice, "/home/events").await);

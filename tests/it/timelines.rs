@@ -21,11 +21,12 @@ use tidings_domain::timelines::tweets::{delete_tweet, post_tweet};
 use tidings_domain::values::clock::Moment;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::ids::TweetId;
-use tidings_domain::values::rules::{Rules, TimelineRules};
+use tidings_domain::values::rules::{RateRules, Rules, TimelineRules};
 use tidings_domain::values::text::{NewPassword, TweetText, Username};
 use tidings_keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
 
 use crate::redis_server::RedisServer;
+use crate::server::actor;
 
 const USERS: u64 = 5;
 const PASSWORD: &str = "correct horse";
@@ -97,7 +98,7 @@ impl World {
     async fn new(store: Store, home_size: u64) -> Self {
         let site = |pull_limit| {
             let timelines = TimelineRules { pull_limit, home_size, ..TimelineRules::default() };
-            let rules = Rules { timelines, ..Rules::default() };
+            let rules = Rules { timelines, rates: RateRules::off(), ..Rules::default() };
             Arc::new(Site::new(store.clone(), rules, PasswordWorker::new(1, 1_000)))
         };
         let sites: Vec<_> = LIMITS.into_iter().map(site).collect();
@@ -138,7 +139,8 @@ impl World {
         let alive = |user: &u64| !self.gone.contains(user);
         match *step {
             Step::Follow(reader, author) if alive(&reader) => {
-                let followed = follow(self.site(), now, &self.user(reader).await, &name_of(author)).await;
+                let followed =
+                    follow(self.site(), now, actor(&self.user(reader).await), &name_of(author)).await;
                 let possible = reader != author && alive(&author);
                 assert_eq!(followed.is_ok(), possible, "{followed:?}");
                 if possible {
@@ -146,13 +148,14 @@ impl World {
                 }
             }
             Step::Unfollow(reader, author) if alive(&reader) => {
-                let unfollowed = unfollow(self.site(), now, &self.user(reader).await, &name_of(author)).await;
+                let unfollowed =
+                    unfollow(self.site(), now, actor(&self.user(reader).await), &name_of(author)).await;
                 assert_eq!(unfollowed.is_ok(), alive(&author), "{unfollowed:?}");
                 self.follows.remove(&(reader, author));
             }
             Step::Tweet(author) if alive(&author) => {
                 let text = TweetText::parse("a tweet").unwrap();
-                let id = post_tweet(self.site(), now, &self.user(author).await, &text).await.unwrap();
+                let id = post_tweet(self.site(), now, actor(&self.user(author).await), &text).await.unwrap();
                 self.tweets.insert(id.0, (author, self.now));
             }
             Step::Delete(number) if !self.tweets.is_empty() => {
@@ -320,15 +323,15 @@ async fn crowd(store: Store) {
                 let me = &users[usize::try_from((task * 7 + round) % USERS).unwrap()];
                 let other = name_of((task + round * 3) % USERS + 1);
                 match (task + round) % 4 {
-                    0 => drop(follow(site, now, me, &other).await),
-                    1 => unfollow(site, now, me, &other).await.unwrap(),
+                    0 => drop(follow(site, now, actor(me), &other).await),
+                    1 => unfollow(site, now, actor(me), &other).await.unwrap(),
                     2 => {
-                        let id = post_tweet(site, now, me, &text).await.unwrap();
+                        let id = post_tweet(site, now, actor(me), &text).await.unwrap();
                         if round % 5 == 0 {
                             delete_tweet(site, now, me, id).await.unwrap();
                         }
                     }
-                    _ => drop(post_tweet(site, now, me, &text).await.unwrap()),
+                    _ => drop(post_tweet(site, now, actor(me), &text).await.unwrap()),
                 }
             }
         })

@@ -14,6 +14,7 @@
 //! own reads.
 
 pub mod account;
+pub mod actor;
 pub mod harden;
 mod karma;
 pub mod login;
@@ -23,5 +24,6 @@ pub mod password_reset;
 pub(crate) mod presence;
 pub mod session_store;
 pub mod sessions;
+pub(crate) mod unread;
 pub mod users;
 pub mod visit;

@@ -2,6 +2,7 @@
 
 use crate::passwords::PasswordError;
 use crate::values::hostname::HostnameError;
+use crate::values::rates::RatedAction;
 use crate::values::secrets::NoRandomness;
 use crate::values::text::InputError;
 use crate::values::urls::UrlError;
@@ -98,6 +99,16 @@ pub enum Refusal {
     /// The full name looks like the username of another user.
     #[error("your full name looks like another user's username. Choose another")]
     FullNameConfusable,
+    /// The account or the address has done this too often.
+    #[error("too many {}{}. Try again in {}", .action.plural(), from(*.by_address), wait(*.seconds))]
+    TooManyRequests {
+        /// What was done too often.
+        action: RatedAction,
+        /// Whether the limit of the address was reached, and not that of the account.
+        by_address: bool,
+        /// Until the next try.
+        seconds: u64,
+    },
     /// The session that asked for this has ended in the meantime.
     #[error("your session has ended. Log in again")]
     SessionEnded,
@@ -257,10 +268,15 @@ impl Refusal {
             Self::AccountCreatedRecently { seconds }
             | Self::TooManyFailedLogins { seconds }
             | Self::TooManyAtOnce { seconds }
+            | Self::TooManyRequests { seconds, .. }
             | Self::SubmittedRecently { seconds } => Some(*seconds),
             _ => None,
         }
     }
+}
+
+const fn from(by_address: bool) -> &'static str {
+    if by_address { " from your address" } else { " in a short time" }
 }
 
 /// What a vote needs, and how to earn it.

@@ -121,9 +121,9 @@ pub(crate) fn report(key: &str, field: Option<&str>) {
     tracing::warn!(key, field, "this stored value cannot be read; it counts as absent");
 }
 
+/// Collects what is logged, for tests.
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(crate) mod log {
     use std::fmt::{Debug, Write};
     use std::sync::{Arc, Mutex};
     use tracing::field::{Field, Visit};
@@ -156,11 +156,17 @@ mod tests {
     }
 
     /// What is logged while `act` runs.
-    fn logged(act: impl FnOnce()) -> String {
+    pub(crate) fn logged(act: impl FnOnce()) -> String {
         let log = Log::default();
         tracing::subscriber::with_default(log.clone(), act);
         log.0.lock().unwrap().clone()
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::log::logged;
+    use super::*;
 
     fn hash() -> Hash {
         let fields = [("up", "3"), ("down", "a secret"), ("comments", "-2"), ("replies", "")];

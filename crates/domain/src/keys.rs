@@ -8,6 +8,7 @@ use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::lookalikes;
 use crate::values::network::Network;
+use crate::values::rates::RatedAction;
 use crate::values::session_token::SessionHash;
 use crate::values::topic::Topic;
 use crate::values::urls::NewsUrl;
@@ -164,6 +165,18 @@ pub fn owner_told(id: UserId) -> String {
     format!("limit:failed_login:told:{id}")
 }
 
+/// String, expires: when the bucket of an account's action is full again.
+#[must_use]
+pub fn rate_of_account(action: RatedAction, id: UserId) -> String {
+    format!("rate:{}:account:{id}", action.name())
+}
+
+/// String, expires: when the bucket of an address's action is full again.
+#[must_use]
+pub fn rate_of_address(action: RatedAction, address: IpAddr) -> String {
+    format!("rate:{}:address:{address}", action.name())
+}
+
 /// String, expires: this user has submitted recently.
 #[must_use]
 pub fn submitted_recently(id: UserId) -> String {
@@ -309,6 +322,19 @@ pub fn home_timeline(id: UserId) -> String {
 #[must_use]
 pub fn user_mentions(id: UserId) -> String {
     format!("user:{id}:mentions")
+}
+
+/// Sorted set: the tweets (`tweet:<id>`) and comments (`<news id>-<comment id>`) that the
+/// badge of a user counts, by time; the newest.
+#[must_use]
+pub fn user_unread(id: UserId) -> String {
+    format!("user:{id}:unread")
+}
+
+/// Hash, expires: the people whom a user's mentions have notified on a day.
+#[must_use]
+pub fn user_notified(id: UserId, day: Day) -> String {
+    format!("user:{id}:notified:{day}")
 }
 
 /// Hash: the progress of a job.

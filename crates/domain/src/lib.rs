@@ -12,8 +12,8 @@
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, `fields`, [`jobs`], [`cache`], [`passwords`], [`report`],
-//!   [`error`]: the ground: what all actions use
+//! - [`site`], `action`, `fields`, [`jobs`], [`cache`], [`passwords`], [`rates`],
+//!   [`report`], [`error`]: the ground: what all actions use
 //! - [`keys`], [`values`]
 
 pub mod background;
@@ -40,6 +40,7 @@ pub mod error;
 mod fields;
 pub mod jobs;
 pub mod passwords;
+pub mod rates;
 pub mod report;
 pub mod site;
 

@@ -5,6 +5,7 @@ use crate::cache::Caches;
 use crate::error::Error;
 use crate::jobs::Jobs;
 use crate::passwords::PasswordWorker;
+use crate::rates::Buckets;
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_OWNERS_TO_TELL;
 use crate::values::rules::Rules;
@@ -40,6 +41,8 @@ pub struct Site {
     pub(crate) turns: Turns,
     /// Accounts whose owners are to be told that many addresses try to log in to them.
     attacked: std::sync::Mutex<Vec<UserId>>,
+    /// The rates of what this server has seen.
+    pub(crate) buckets: Buckets,
 }
 
 /// The outcome of a batch.
@@ -65,6 +68,7 @@ impl Site {
             ranks_refreshed: Default::default(),
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),
+            buckets: Buckets::default(),
         }
     }
 

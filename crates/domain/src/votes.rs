@@ -1,5 +1,6 @@
 //! Votes on news and on comments: one per user, up or down, never both.
 
+use crate::accounts::actor::Actor;
 use crate::accounts::users::{self, User};
 use crate::action::Decision;
 use crate::articles::article;
@@ -9,9 +10,10 @@ use crate::keys;
 use crate::news::item::{Direction, News, VoteRead};
 use crate::news::ranks::{self, write_rank};
 use crate::site::Site;
-use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentAddress, NewsId, UserId};
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::{CommentAddress, NewsId};
 use crate::values::ranking;
+use crate::values::rates::RatedAction;
 use tidings_keyspace::{Batch, Query};
 
 /// Votes on an item. A vote up also saves the item, costs the voter karma, gives some to the
@@ -20,14 +22,16 @@ use tidings_keyspace::{Batch, Query};
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::VotedAlready`],
-/// [`Refusal::NotEnoughKarma`], or the store's.
+/// [`Refusal::NotEnoughKarma`], [`Refusal::TooManyRequests`], or the store's.
 pub async fn vote_news(
     site: &Site,
     now: Timestamp,
-    voter: UserId,
+    voter: Actor<'_>,
     id: NewsId,
     direction: Direction,
 ) -> Result<(), Error> {
+    voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
+    let voter = voter.id;
     let home = keys::news(id);
     let voted = site.act_counting(&home, || async {
         let mut query = Query::new();
@@ -145,13 +149,16 @@ fn vote_batch(
 ///
 /// # Errors
 /// [`Refusal::NoSuchComment`], [`Refusal::CommentDeleted`],
-/// [`Refusal::NewsDeleted`], [`Refusal::VotedAlready`], or the store's.
+/// [`Refusal::NewsDeleted`], [`Refusal::VotedAlready`], [`Refusal::TooManyRequests`], or the
+/// store's.
 pub async fn vote_comment(
     site: &Site,
-    voter: UserId,
+    now: Timestamp,
+    voter: Actor<'_>,
     address: CommentAddress,
     direction: Direction,
 ) -> Result<(), Error> {
+    voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let thread = keys::thread(address.news);
     site.act(&format!("{thread}/{}", address.comment), || async {
         let stored = comment::read_stored(site, address).await?;
@@ -162,7 +169,7 @@ pub async fn vote_comment(
         if comment.deleted {
             return Err(Refusal::CommentDeleted.into());
         }
-        comment.vote(voter, direction)?;
+        comment.vote(voter.id, direction)?;
         let batch = comment::replacement(address, &stored.json, &comment);
         Ok(Decision::commit(batch, ()))
     })

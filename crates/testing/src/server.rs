@@ -1,7 +1,7 @@
 //! The real site in this process: its own store, clock, settings and port.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,6 +10,8 @@ use tempfile::TempDir;
 use tidings::config::{CommandLineSettings, Config};
 use tidings::mail::Mailer;
 use tidings_domain::accounts::account::add_account;
+use tidings_domain::accounts::actor::Actor;
+use tidings_domain::accounts::users::User;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::keys;
 use tidings_domain::passwords::PasswordWorker;
@@ -53,6 +55,11 @@ pub fn without_rates() -> Vec<(String, String)> {
     let is_rate = |name: &str| name.starts_with("rates.") && name.contains("_per_");
     let rates = defaults.describe().iter().map(|line| line.name).filter(|name| is_rate(name));
     rates.chain(["limits.mentions_per_day"]).map(|name| (variable_of(name), "0".to_owned())).collect()
+}
+
+/// A user who does something on this machine.
+pub fn actor(user: &User) -> Actor<'_> {
+    Actor { user, address: IpAddr::V4(Ipv4Addr::LOCALHOST) }
 }
 
 /// The environment variable of a setting.

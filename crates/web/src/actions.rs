@@ -16,6 +16,7 @@ use std::net::IpAddr;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::account::{self, Owner, ProfileChanged};
+use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::login;
 use tidings_domain::accounts::notices::Correspondent;
 use tidings_domain::accounts::password_reset;
@@ -90,7 +91,8 @@ fn tell_owner(app: &App, id: UserId) {
 /// response, so that neither the response nor its time reveals whether one has.
 ///
 /// # Errors
-/// [`Refusal::MailIsOff`], or [`Error::Busy`] while too many requests are handled.
+/// [`Refusal::MailIsOff`], [`Refusal::TooManyRequests`], [`Error::Busy`] while too many requests
+/// are handled, or the store's.
 pub(super) async fn send_reset_link(
     app: &App,
     form: ResetRequest,
@@ -101,7 +103,7 @@ pub(super) async fn send_reset_link(
         return Err(Refusal::MailIsOff.into());
     }
     let place = RUNNING.try_acquire().map_err(|_| Error::Busy)?;
-    tracing::debug!(%address, "password reset requested");
+    password_reset::admit_request(&app.site, app.moment(), address).await?;
     let app = app.clone();
     tokio::spawn(async move {
         let _place = place;
@@ -222,8 +224,8 @@ pub(super) async fn move_topic(
 }
 
 /// Votes, for both the form and the API.
-pub(super) async fn vote_news(app: &App, user: &User, form: &NewsVoteForm) -> Result<(), RequestError> {
-    Ok(votes::vote_news(&app.site, app.now(), user.id, form.news_id, form.vote_type).await?)
+pub(super) async fn vote_news(app: &App, actor: Actor<'_>, form: &NewsVoteForm) -> Result<(), RequestError> {
+    Ok(votes::vote_news(&app.site, app.now(), actor, form.news_id, form.vote_type).await?)
 }
 
 /// What a posted comment form did.
@@ -238,41 +240,53 @@ pub(super) struct Posted {
 
 /// Writes a comment, edits it, or deletes it if the text is empty, for both the form
 /// and the API.
-pub(super) async fn post_or_edit(app: &App, user: &User, form: &CommentForm) -> Result<Posted, RequestError> {
+pub(super) async fn post_or_edit(
+    app: &App,
+    actor: Actor<'_>,
+    form: &CommentForm,
+) -> Result<Posted, RequestError> {
     let (site, now, news) = (&app.site, app.now(), form.news_id);
     let Some(comment) = form.comment_id else {
         let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
-        let address = comment::post_comment(site, now, user, news, form.parent_id, &body).await?;
+        let address = comment::post_comment(site, now, actor, news, form.parent_id, &body).await?;
         return Ok(Posted { op: CommentChange::Insert, address, parent: form.parent_id });
     };
     let address = CommentAddress { news, comment };
     if form.comment.trim().is_empty() {
-        let deleted = comment::delete_comment(site, now, user, address).await?;
+        let deleted = comment::delete_comment(site, now, actor.user, address).await?;
         return Ok(Posted { op: CommentChange::Delete, address, parent: deleted.parent_id });
     }
     let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
-    let changed = comment::edit_comment(site, now, user, address, &body).await?;
+    let changed = comment::edit_comment(site, now, actor.user, address, &body).await?;
     Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id })
 }
 
 /// Votes, for both the form and the API.
-pub(super) async fn vote_comment(app: &App, user: &User, form: &CommentVoteForm) -> Result<(), RequestError> {
-    Ok(votes::vote_comment(&app.site, user.id, form.comment_id, form.vote_type).await?)
+pub(super) async fn vote_comment(
+    app: &App,
+    actor: Actor<'_>,
+    form: &CommentVoteForm,
+) -> Result<(), RequestError> {
+    Ok(votes::vote_comment(&app.site, app.now(), actor, form.comment_id, form.vote_type).await?)
 }
 
 /// Posts a tweet, for both the form and the API.
-pub(super) async fn post_tweet(app: &App, user: &User, form: &TweetForm) -> Result<TweetId, RequestError> {
-    Ok(tweets::post_tweet(&app.site, app.moment(), user, &form.text).await?)
+pub(super) async fn post_tweet(
+    app: &App,
+    actor: Actor<'_>,
+    form: &TweetForm,
+) -> Result<TweetId, RequestError> {
+    Ok(tweets::post_tweet(&app.site, app.moment(), actor, &form.text).await?)
 }
 
 /// Follows a user, for both the form and the API.
-pub(super) async fn follow(app: &App, user: &User, form: &FollowForm) -> Result<(), RequestError> {
-    follows::follow(&app.site, app.moment(), user, &form.username).await.map_err(unknown_name)
+pub(super) async fn follow(app: &App, actor: Actor<'_>, form: &FollowForm) -> Result<(), RequestError> {
+    follows::follow(&app.site, app.moment(), actor, &form.username).await.map_err(unknown_name)
 }
 
 /// Unfollows a user, for both the form and the API.
-pub(super) async fn unfollow(app: &App, user: &User, form: &FollowForm) -> Result<(), RequestError> {
-    follows::unfollow(&app.site, app.moment(), user, &form.username).await.map_err(unknown_name)
+pub(super) async fn unfollow(app: &App, actor: Actor<'_>, form: &FollowForm) -> Result<(), RequestError> {
+    follows::unfollow(&app.site, app.moment(), actor, &form.username).await.map_err(unknown_name)
 }
 
 /// The error for an action on a user who is given by name.
@@ -284,13 +298,8 @@ pub(super) fn unknown_name(error: Error) -> RequestError {
 }
 
 /// Votes, for both the form and the API.
-pub(super) async fn vote_site(
-    app: &App,
-    address: IpAddr,
-    user: &User,
-    form: SiteVoteForm,
-) -> Result<(), RequestError> {
-    Ok(sites::vote_as(&app.site, app.now(), address, user, &form.into()).await?)
+pub(super) async fn vote_site(app: &App, actor: Actor<'_>, form: SiteVoteForm) -> Result<(), RequestError> {
+    Ok(sites::vote_as(&app.site, app.now(), actor, &form.into()).await?)
 }
 
 /// Bans a voter or lifts the ban, for both the form and the API. Returns whether all

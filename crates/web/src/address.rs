@@ -4,7 +4,7 @@
 //! proxies wrote is used: from the right, up to and including the first address that is
 //! not a trusted proxy.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use axum::http::HeaderValue;
 use ipnet::IpNet;
@@ -41,16 +41,6 @@ pub fn client_address<'a>(
         }
     }
     client
-}
-
-/// The address that a subscriber counts as: for IPv6 only the network (/64), because one
-/// subscriber has all of it. Otherwise limits per address would limit nobody.
-#[must_use]
-pub fn subscriber(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
-    }
 }
 
 /// Parses an address as proxies write it, with or without a port or brackets.

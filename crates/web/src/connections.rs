@@ -5,7 +5,6 @@
 //! between two requests, and while the head of a request arrives. When places run out, the
 //! connection that has been idle for longest is closed. If none is idle, the new one is.
 
-use crate::address::subscriber;
 use crate::limits::{LOGGED_SOURCES, REFUSAL_LOG_INTERVAL};
 use ipnet::IpNet;
 use std::cmp::Reverse;
@@ -14,6 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+use tidings_domain::values::rates::subscriber;
 use tokio::sync::Notify;
 
 /// Idle connections that one search remembers, so that not every new connection has to

@@ -111,7 +111,14 @@ const fn is_for_the_user(error: &Error) -> bool {
 
 /// Whether programs get the status 429 too. Older refusals of the kind are a 200 for them.
 const fn is_slowed_down(error: &Error) -> bool {
-    matches!(error, Error::Refused(Refusal::TooManyFailedLogins { .. } | Refusal::TooManyAtOnce { .. }))
+    matches!(
+        error,
+        Error::Refused(
+            Refusal::TooManyFailedLogins { .. }
+                | Refusal::TooManyAtOnce { .. }
+                | Refusal::TooManyRequests { .. }
+        )
+    )
 }
 
 impl RequestError {
@@ -253,6 +260,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManyFailedLogins { .. }
         | Refusal::TooManyAtOnce { .. }
+        | Refusal::TooManyRequests { .. }
         | Refusal::SubmittedRecently { .. }
         | Refusal::TooManyVoters => StatusCode::TOO_MANY_REQUESTS,
         Refusal::UsernameTaken

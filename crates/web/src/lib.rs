@@ -33,6 +33,7 @@ pub mod pages;
 pub mod paging;
 pub mod panics;
 pub mod path;
+pub mod read_rates;
 mod refusals;
 pub mod reputation;
 pub mod response_cache;

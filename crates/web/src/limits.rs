@@ -109,10 +109,6 @@ pub const COMMENT_CACHE_BYTES: u64 = 11 * MEBIBYTE;
 /// Bytes of the markup of tweets in the cache.
 pub const TWEET_CACHE_BYTES: u64 = 18 * MEBIBYTE;
 
-/// Streams of new tweets that an account can have open: one for each open home page.
-pub const STREAMS_PER_ACCOUNT: usize = 5;
-/// Streams of new tweets that an address can have open.
-pub const STREAMS_PER_ADDRESS: usize = 20;
 /// Messages in the queue of a stream. A stream that falls further behind is closed, and the
 /// browser opens a new one.
 pub const STREAM_QUEUE: usize = 64;

@@ -80,11 +80,13 @@ impl Hub {
         let number = streams.next_number;
         // After `close`, the sender is dropped here, which ends the stream.
         if !streams.is_closed {
-            let is_full = |count: usize, limit: usize| limit != 0 && count >= limit;
+            let rates = &app.site.rules.rates;
+            let is_full = |count: usize, limit: u64| limit != 0 && count as u64 >= limit;
             let of_reader = streams.open.get(&reader).map_or(0, Vec::len);
             let of_address = streams.by_address.get(&address).copied().unwrap_or(0);
-            if is_full(of_reader, app.settings.streams_per_account)
-                || is_full(of_address, app.settings.streams_per_address)
+            let is_limited = !rates.exempt.contain(address);
+            if is_full(of_reader, rates.streams_per_account)
+                || is_limited && is_full(of_address, rates.streams_per_address)
             {
                 return Err(RequestError::TooManyStreams);
             }

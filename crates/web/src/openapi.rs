@@ -209,7 +209,7 @@ impl FailureFormat {
     /// The possible HTTP statuses of failures, besides 200.
     const fn statuses(self) -> &'static [&'static str] {
         match self {
-            Self::Ours => &["400", "403", "404", "405", "413", "500", "503"],
+            Self::Ours => &["400", "403", "404", "405", "413", "429", "500", "503"],
             Self::Documented => &["400", "403", "405", "413", "429", "500", "503"],
             Self::Deployed => &["500"],
         }

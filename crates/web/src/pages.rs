@@ -112,7 +112,6 @@ impl RefusedForm {
 #[allow(clippy::unwrap_used)]
 pub(super) mod test_support {
     use super::layout::Frame;
-    use crate::limits::{STREAMS_PER_ACCOUNT, STREAMS_PER_ADDRESS};
     use crate::local_path::LocalPath;
     use crate::settings::{Settings, SiteSettings, TransportSettings};
     use std::time::Duration;
@@ -140,8 +139,6 @@ pub(super) mod test_support {
             gravatars: true,
             request_timeout: Duration::from_secs(10),
             transport: TransportSettings::default(),
-            streams_per_account: STREAMS_PER_ACCOUNT,
-            streams_per_address: STREAMS_PER_ADDRESS,
         }
     }
 

@@ -93,6 +93,7 @@ enum ErrorCode {
     VotingDisabled,
     TooManyVotes,
     TooManyVoters,
+    TooManyRequests,
     MethodNotAllowed,
     Internal,
     Unavailable,
@@ -302,6 +303,7 @@ pub fn documented_failure(failure: &RequestError, message: &str) -> Response {
 fn code_of(status: StatusCode) -> ErrorCode {
     match status {
         StatusCode::METHOD_NOT_ALLOWED => ErrorCode::MethodNotAllowed,
+        StatusCode::TOO_MANY_REQUESTS => ErrorCode::TooManyRequests,
         StatusCode::SERVICE_UNAVAILABLE => ErrorCode::Unavailable,
         status if status.is_client_error() => ErrorCode::Invalid,
         _ => ErrorCode::Internal,

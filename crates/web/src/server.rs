@@ -11,7 +11,7 @@ use super::connections::{Connection, ConnectionLimits, Connections, Place};
 use super::error::RequestError;
 use super::host::HostRule;
 use super::response_cache::answer_cached;
-use super::{App, router};
+use super::{App, read_rates, router};
 use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT, SOCKET_BUFFER_BYTES};
 use axum::Router;
 use axum::extract::ConnectInfo;
@@ -136,10 +136,11 @@ impl Server {
     fn new(app: App) -> Self {
         let settings = &app.settings;
         let transport = &settings.transport;
+        let exempt = settings.trusted_proxies.iter().chain(&app.site.rules.rates.exempt.0);
         let connections = Connections::new(ConnectionLimits {
             total: transport.connections,
             per_address: transport.connections_per_address,
-            exempt: settings.trusted_proxies.clone(),
+            exempt: exempt.copied().collect(),
         });
         let names = transport.hosts.iter().map(String::as_str).chain(settings.site.url.host_str());
         let answers = AnswerMemory::new(transport.answers_bytes);
@@ -161,7 +162,7 @@ impl Server {
     ) -> Response {
         let guard = connection.begin_answer();
         request.extensions_mut().insert(ConnectInfo(peer));
-        if let Err(refusal) = self.check(&request) {
+        if let Err(refusal) = self.check(peer, &request) {
             // The router turns it into a response in the form of the address.
             request.extensions_mut().insert(refusal);
         }
@@ -178,13 +179,14 @@ impl Server {
         answer.send(&self.answers, guard)
     }
 
-    fn check(&self, request: &Request<Incoming>) -> Result<(), RequestError> {
+    fn check(&self, peer: SocketAddr, request: &Request<Incoming>) -> Result<(), RequestError> {
         let address = request.uri();
         let length = address.path().len() + address.query().map_or(0, |query| 1 + query.len());
         if length > ADDRESS_BYTES {
             return Err(RequestError::AddressTooLong);
         }
-        self.host_rule.check(request)
+        self.host_rule.check(request)?;
+        Ok(read_rates::check(&self.app, peer.ip(), request)?)
     }
 }
 

@@ -18,10 +18,6 @@ pub struct Settings {
     pub request_timeout: Duration,
     /// What connections may cost.
     pub transport: TransportSettings,
-    /// Streams of new tweets that an account can have open; 0 = no limit.
-    pub streams_per_account: usize,
-    /// Streams of new tweets that an address can have open; 0 = no limit.
-    pub streams_per_address: usize,
 }
 
 /// What connections may cost, and for which hosts they are.

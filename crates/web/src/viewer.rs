@@ -1,7 +1,7 @@
 //! Extractors for the sender of a request: the session, signed forms, the client address.
 
 use super::App;
-use super::address::{client_address, subscriber};
+use super::address::client_address;
 use super::cookies::{self, Prolonged};
 use super::error::RequestError;
 use super::form::{Fields, Form, FromFields, Malformed};
@@ -10,9 +10,11 @@ use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::session_store::{Device, VisitSession};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::values::rates::subscriber;
 
 impl FromRequestParts<App> for Visit {
     type Rejection = RequestError;
@@ -71,6 +73,16 @@ pub struct SignedFields {
     pub user: User,
     /// What was sent.
     pub fields: Fields,
+    /// Where the request comes from; see [`ClientAddress`].
+    pub address: IpAddr,
+}
+
+impl SignedFields {
+    /// The user, for an action of the domain.
+    #[must_use]
+    pub const fn actor(&self) -> Actor<'_> {
+        Actor { user: &self.user, address: self.address }
+    }
 }
 
 impl FromRequest<App> for SignedFields {
@@ -79,6 +91,7 @@ impl FromRequest<App> for SignedFields {
     async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
         let (mut parts, body) = request.into_parts();
         let mut visit = Visit::from_request_parts(&mut parts, app).await?;
+        let ClientAddress(address) = ClientAddress::from_request_parts(&mut parts, app).await?;
         let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
         let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
         let given = fields.text("apisecret");
@@ -86,7 +99,7 @@ impl FromRequest<App> for SignedFields {
         if !user.apisecret.matches(given) && !is_former {
             return Err(RequestError::WrongSecret);
         }
-        Ok(Self { visit, user, fields })
+        Ok(Self { visit, user, fields, address })
     }
 }
 
@@ -146,9 +159,14 @@ impl FromRequestParts<App> for ClientAddress {
             .extensions
             .get::<ConnectInfo<SocketAddr>>()
             .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
-        let forwarded = parts.headers.get_all("x-forwarded-for").iter();
-        Ok(Self(subscriber(client_address(peer, forwarded, &app.settings.trusted_proxies))))
+        Ok(Self(subscriber_of(app, peer, &parts.headers)))
     }
+}
+
+/// As [`ClientAddress`], for code that is no handler.
+pub fn subscriber_of(app: &App, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    let forwarded = headers.get_all("x-forwarded-for").iter();
+    subscriber(client_address(peer, forwarded, &app.settings.trusted_proxies))
 }
 
 /// What a request comes from: its address and the program, for new sessions.

@@ -12,12 +12,15 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::passwords::Source;
+use crate::rates;
 use crate::site::Site;
-use crate::values::clock::Timestamp;
+use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::UserId;
+use crate::values::rates::RatedAction;
 use crate::values::secrets::random_token;
 use crate::values::text::NewPassword;
 use sha2::{Digest, Sha256};
+use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Query};
 
@@ -34,6 +37,14 @@ pub struct ResetMail {
     pub token: String,
     user_id: UserId,
     requested: Timestamp,
+}
+
+/// Counts a request for a link for the address that it comes from. Rounds: 2 on a shared store.
+///
+/// # Errors
+/// [`Refusal::TooManyRequests`], or the store's.
+pub async fn admit_request(site: &Site, now: Moment, address: IpAddr) -> Result<(), Error> {
+    rates::spend(site, now, RatedAction::Reset, address).await
 }
 
 /// Prepares a reset, if a user with this name has this address and has not

@@ -368,11 +368,6 @@ impl People {
         self.0.get(&id)?.clone().collect_into(reads)
     }
 
-    /// The users whose accounts are not deactivated.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = UserId> {
-        self.0.iter().filter(|(_, person)| person.peek().is_some()).map(|(id, _)| *id)
-    }
-
     /// Removes and returns the names of a user.
     pub(crate) fn remove(&mut self, id: UserId) -> Option<PersonNames> {
         self.0.remove(&id)?.into_value()

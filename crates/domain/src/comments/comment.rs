@@ -3,6 +3,8 @@
 //! All comments of an item are one hash, `thread:comment:<news id>`, with the comments as
 //! JSON by id. So a thread is one read.
 
+use crate::accounts::actor::Actor;
+use crate::accounts::unread::{self, Forgetting};
 use crate::accounts::users::{self, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -10,9 +12,10 @@ use crate::fields;
 use crate::keys;
 use crate::news::item::{Direction, News};
 use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
+use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use crate::values::limits;
+use crate::values::rates::RatedAction;
 use crate::values::text::Body;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -280,18 +283,19 @@ pub(crate) fn write_new(batch: &mut Batch, news: NewsId, comment: &Comment) {
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NoSuchParent`],
-/// [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::ThreadFull`], or the
-/// store's.
+/// [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::ThreadFull`],
+/// [`Refusal::TooManyRequests`], or the store's.
 pub async fn post_comment(
     site: &Site,
     now: Timestamp,
-    author: &User,
+    author: Actor<'_>,
     news: NewsId,
     parent: Option<CommentId>,
     body: &Body,
 ) -> Result<CommentAddress, Error> {
+    author.spend(site, Moment::from_timestamp(now), RatedAction::Comment).await?;
     let thread = keys::thread(news);
-    let answered = refuse_or_find_answered(site, author, news, parent).await?;
+    let answered = refuse_or_find_answered(site, &author, news, parent).await?;
     let id = site.store.next_id_in(&thread, NEXT_ID).await?;
     let id =
         CommentId::try_from(id).map_err(|_| Error::Internal(format!("{NEXT_ID} of {thread} is {id}")))?;
@@ -307,7 +311,8 @@ pub async fn post_comment(
     batch.field_absent(&thread, id.to_string());
     batch.increment_field(keys::news(news), "comments", 1);
     if let Some(answered) = answered {
-        batch.increment_field(keys::user(answered), "replies", 1);
+        let address = CommentAddress { news, comment: id };
+        unread::add(&mut batch, answered, unread::comment(address), now.as_score());
     }
     write_new(&mut batch, news, &comment);
     match site.apply(batch).await? {
@@ -381,7 +386,8 @@ pub async fn edit_comment(
     .await
 }
 
-/// Deletes a comment. Deleting it again changes nothing.
+/// Deletes a comment. Deleting it again changes nothing. A reply that has not been seen leaves
+/// the badge of the author of its parent. Rounds: 2, and 2 more for a reply.
 ///
 /// # Errors
 /// [`Refusal::NoSuchComment`], the refusals of [`Comment::may_delete`], or the store's.
@@ -398,14 +404,29 @@ pub async fn delete_comment(
         }
         stored.comment.may_delete(viewer, now, site.rules.limits.comment_edit_seconds)?;
         stored.comment.deleted = true;
+        let unread = unread_reply(site, address, &stored.comment).await?;
         let mut batch = replacement(address, &stored.json, &stored.comment);
         if stored.news_comments > 0 {
             batch.field_at_least(keys::news(address.news), "comments", 1);
             batch.increment_field(keys::news(address.news), "comments", -1);
         }
+        unread.write(&mut batch);
         Ok(Decision::commit(batch, stored.comment))
     })
     .await
+}
+
+/// What the deletion of a comment takes off the badge of the user it replies to. Rounds: 2,
+/// none for a comment on the item itself.
+async fn unread_reply(site: &Site, address: CommentAddress, reply: &Comment) -> Result<Forgetting, Error> {
+    let Some(parent) = reply.parent_id else {
+        return Ok(Forgetting::default());
+    };
+    let mut query = Query::new();
+    let json = query.hash_fields(keys::thread(address.news), [parent.to_string()]);
+    let json = fields::only(site.store.query(query).await?.take(json));
+    let answered = json.and_then(|json| Comment::read(address.news, &parent.to_string(), &json));
+    Forgetting::read(site, answered.map(|comment| (comment.user_id, unread::comment(address)))).await
 }
 
 #[cfg(test)]

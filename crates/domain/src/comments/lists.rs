@@ -3,6 +3,7 @@
 use super::comment::{Comment, NEXT_ID};
 use super::outline::{Arranged, ThreadLine, ThreadLines};
 use super::threads::{self, CommentsRead, Threads};
+use crate::accounts::unread;
 use crate::accounts::users::{self, UserNamesRead};
 use crate::accounts::visit::Visit;
 use crate::cache::Shared;
@@ -309,10 +310,8 @@ async fn reset_badge(visit: &Visit, viewer: &users::User) -> Result<(), Error> {
     if viewer.replies == 0 {
         return Ok(());
     }
-    let key = keys::user(viewer.id);
     let mut batch = Batch::new();
-    batch.field_equals(&key, "replies", viewer.replies.to_string());
-    batch.set_field(&key, "replies", "0");
+    unread::see_all(&mut batch, viewer.id, viewer.replies);
     match visit.site().apply(batch).await? {
         // On a conflict a reply has arrived: the badge stays until the next visit.
         Applied::Yes(_) | Applied::No(_) => Ok(()),

@@ -5,17 +5,20 @@ use super::network_quota::{NetworkQuota, NetworkQuotaRead};
 use super::settings::SettingsRead;
 use super::tally::{COUNT as COUNT_OF_VOTES, NetworkVotes, NetworkVotesRead, Tally};
 use super::{CastVote, Verdict};
+use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::rates;
 use crate::site::Site;
-use crate::values::clock::Timestamp;
+use crate::values::clock::{Moment, Timestamp};
 use crate::values::day::Day;
 use crate::values::day::written;
 use crate::values::hostname::Hostname;
 use crate::values::network::Network;
+use crate::values::rates::RatedAction;
 use crate::values::voter_id::VoterId;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -45,9 +48,9 @@ pub struct SiteVote {
 /// again, and withdrawing it makes room for another.
 ///
 /// # Errors
-/// In this order [`Refusal::VoterBanned`], [`Refusal::VotingDisabled`],
-/// [`Refusal::TooManyVotes`], [`Refusal::TooManyVotesFromNetwork`],
-/// [`Refusal::TooManyVoters`]; or the store's.
+/// In this order [`Refusal::TooManyRequests`], [`Refusal::VoterBanned`],
+/// [`Refusal::VotingDisabled`], [`Refusal::TooManyVotes`],
+/// [`Refusal::TooManyVotesFromNetwork`], [`Refusal::TooManyVoters`]; or the store's.
 pub async fn vote(
     site: &Site,
     now: Timestamp,
@@ -55,6 +58,7 @@ pub async fn vote(
     voter: VoterId,
     ballot: &SiteVote,
 ) -> Result<(), Error> {
+    rates::spend(site, Moment::from_timestamp(now), RatedAction::Vote, address).await?;
     let action = Action { site, now, address, voter, ballot, user: None };
     action.run().await
 }
@@ -64,13 +68,9 @@ pub async fn vote(
 ///
 /// # Errors
 /// As [`vote`].
-pub async fn vote_as(
-    site: &Site,
-    now: Timestamp,
-    address: IpAddr,
-    user: &User,
-    ballot: &SiteVote,
-) -> Result<(), Error> {
+pub async fn vote_as(site: &Site, now: Timestamp, actor: Actor<'_>, ballot: &SiteVote) -> Result<(), Error> {
+    actor.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
+    let Actor { user, address } = actor;
     let voter = match user.voter {
         Some(voter) => voter,
         None => bind_voter(site, user).await?,

@@ -1,7 +1,8 @@
 //! Following: who follows whom, and the effects on home timelines.
 
+use crate::accounts::actor::Actor;
 use crate::accounts::users::DEACTIVATED;
-use crate::accounts::users::{PeopleRead, PersonNames, User};
+use crate::accounts::users::{PeopleRead, PersonNames};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -17,6 +18,7 @@ use crate::values::clock::Moment;
 use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{FOLLOW_BACKFILL, MAX_FOLLOWINGS};
+use crate::values::rates::RatedAction;
 use tidings_keyspace::{Batch, Order, Query};
 
 /// The field of a user that counts lost followers. A delivery checks that no follower has
@@ -31,8 +33,10 @@ pub(crate) const FOLLOWINGS_VERSION: &str = "followings_version";
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::FollowingOneself`],
-/// [`Refusal::TooManyFollowings`], [`Refusal::SessionEnded`], or the store's.
-pub async fn follow(site: &Site, now: Moment, follower: &User, name: &str) -> Result<(), Error> {
+/// [`Refusal::TooManyFollowings`], [`Refusal::SessionEnded`],
+/// [`Refusal::TooManyRequests`], or the store's.
+pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -> Result<(), Error> {
+    follower.spend(site, now, RatedAction::Follow).await?;
     let author = user_named(site, name).await?;
     if author == follower.id {
         return Err(Refusal::FollowingOneself.into());
@@ -91,8 +95,9 @@ fn backfill(batch: &mut Batch, site: &Site, follower: UserId, tweets: &[(String,
 /// nothing for a user who is not followed.
 ///
 /// # Errors
-/// [`Refusal::NoSuchUser`], or the store's.
-pub async fn unfollow(site: &Site, now: Moment, follower: &User, name: &str) -> Result<(), Error> {
+/// [`Refusal::NoSuchUser`], [`Refusal::TooManyRequests`], or the store's.
+pub async fn unfollow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -> Result<(), Error> {
+    follower.spend(site, now, RatedAction::Follow).await?;
     let author = user_named(site, name).await?;
     let job = clear::job(follower.id, author);
     let mut batch = Batch::new();

@@ -1,5 +1,7 @@
 //! Tweets: posting and deleting them, and announcing news.
 
+use crate::accounts::actor::Actor;
+use crate::accounts::unread::{self, Forgetting};
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::{PeopleRead, User};
 use crate::action::Decision;
@@ -11,10 +13,12 @@ use crate::site::Site;
 use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live;
+use crate::timelines::notified::Notified;
 use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MAX_MENTIONS, MENTIONS_SIZE};
 use crate::values::mentions;
+use crate::values::rates::RatedAction;
 use crate::values::text::{Title, TweetText};
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -85,21 +89,31 @@ fn mentioned_names(text: &str) -> Vec<String> {
 }
 
 /// Posts a tweet to the timelines of its author and of everyone, and in the background to
-/// the home timelines of the author's followers. Mentioned users get it in their mentions.
+/// the home timelines of the author's followers. Mentioned users get it in their mentions,
+/// as many of them as the author's mentions may notify in a day.
 ///
 /// # Errors
 /// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile,
-/// or the store's.
-pub async fn post_tweet(site: &Site, now: Moment, author: &User, text: &TweetText) -> Result<TweetId, Error> {
+/// [`Refusal::TooManyRequests`], or the store's.
+pub async fn post_tweet(
+    site: &Site,
+    now: Moment,
+    author: Actor<'_>,
+    text: &TweetText,
+) -> Result<TweetId, Error> {
+    author.spend(site, now, RatedAction::Tweet).await?;
     let names = mentioned_names(text.as_str());
-    let mentioned = users_named(site, &names).await?;
+    let mut mentioned = users_named(site, &names).await?;
+    mentioned.retain(|user| *user != author.id);
     let home = keys::user_timeline(author.id);
     let posted = site.act(&home, || async {
+        let notified = Notified::choose(site, now, author.id, &mentioned).await?;
         let new = TweetDraft::draw(site, now, author.id).await?;
         let mut batch = Batch::new();
         let account_there = new.write(&mut batch, site, text.as_str(), None);
-        for user in mentioned.iter().filter(|user| **user != author.id) {
-            batch.increment_field(keys::user(*user), "replies", 1);
+        notified.write(&mut batch);
+        for user in &notified.people {
+            unread::add(&mut batch, *user, unread::tweet(new.id), now.as_score());
             batch.sorted_add(keys::user_mentions(*user), new.id.to_string(), now.as_score());
             batch.sorted_trim(keys::user_mentions(*user), MENTIONS_SIZE);
         }
@@ -184,16 +198,18 @@ impl TweetDraft {
     }
 }
 
-/// The users with these names; unknown names are skipped. Rounds: 2, none without names.
+/// The users with these names, in their order; unknown names are skipped. Rounds: 2, none
+/// without names.
 async fn users_named(site: &Site, names: &[String]) -> Result<Vec<UserId>, Error> {
     let ids = ids_by_name(site, names).await?;
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     let mut query = Query::new();
-    let people = PeopleRead::ask(&mut query, ids.into_values());
+    let people = PeopleRead::ask(&mut query, ids.values().copied());
     let people = people.take(&mut site.store.query(query).await?);
-    Ok(people.ids().collect())
+    let users = names.iter().filter_map(|name| ids.get(name)).copied();
+    Ok(users.filter(|user| people.get(*user).is_some()).collect())
 }
 
 /// The ids of the names that are taken, also by deactivated accounts. Rounds: 1, none
@@ -212,18 +228,21 @@ async fn ids_by_name(site: &Site, names: &[String]) -> Result<HashMap<String, Us
         .collect())
 }
 
-/// Adds to a batch the removal of tweets from the mentions of users. Rounds: 1, none without
-/// mentions.
+/// Adds to a batch the removal of tweets from the mentions of users, and from their badges.
+/// Rounds: 2, none without mentions.
 pub(crate) async fn forget_mentions(site: &Site, batch: &mut Batch, tweets: &[Tweet]) -> Result<(), Error> {
     let mut names: Vec<String> = tweets.iter().flat_map(Tweet::mentioned_names).collect();
     names.sort_unstable();
     names.dedup();
     let ids = ids_by_name(site, &names).await?;
+    let mut unread = Vec::new();
     for tweet in tweets {
         for user in tweet.mentioned_names().iter().filter_map(|name| ids.get(name)) {
             batch.sorted_remove(keys::user_mentions(*user), tweet.id.to_string());
+            unread.push((*user, unread::tweet(tweet.id)));
         }
     }
+    Forgetting::read(site, unread).await?.write(batch);
     Ok(())
 }
 
@@ -267,17 +286,20 @@ impl TweetRead {
 pub(crate) struct Removal {
     tweet: Tweet,
     mentioned: Vec<UserId>,
+    unread: Forgetting,
     has_followers: bool,
 }
 
 impl Removal {
-    /// Reads what the removal of a tweet needs. Rounds: 1, and 2 for mentions.
+    /// Reads what the removal of a tweet needs. Rounds: 1, and 3 for mentions.
     pub(crate) async fn read(site: &Site, tweet: Tweet) -> Result<Self, Error> {
         let mut query = Query::new();
         let followers = query.sorted_count(keys::followers(tweet.user_id));
         let has_followers = site.store.query(query).await?.take(followers) > 0;
         let mentioned = users_named(site, &tweet.mentioned_names()).await?;
-        Ok(Self { tweet, mentioned, has_followers })
+        let unread = mentioned.iter().map(|user| (*user, unread::tweet(tweet.id)));
+        let unread = Forgetting::read(site, unread).await?;
+        Ok(Self { tweet, mentioned, unread, has_followers })
     }
 
     /// Adds the removal to a batch.
@@ -293,6 +315,7 @@ impl Removal {
         for user in &self.mentioned {
             batch.sorted_remove(keys::user_mentions(*user), &member);
         }
+        self.unread.write(batch);
         if self.has_followers {
             jobs::remove(batch, &deliver::job(id));
             jobs::add(batch, &sweep::job(id), now, author);

@@ -46,6 +46,12 @@ impl Moment {
         Self(clock.now_ms())
     }
 
+    /// The beginning of a second.
+    #[must_use]
+    pub const fn from_timestamp(timestamp: Timestamp) -> Self {
+        Self(timestamp.0.saturating_mul(1_000))
+    }
+
     /// The second that it is in.
     #[must_use]
     pub const fn timestamp(self) -> Timestamp {

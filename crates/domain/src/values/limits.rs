@@ -126,6 +126,11 @@ pub const MAX_DAILY_NOTICES: i64 = 20;
 /// The most requests for reset links that are handled at the same time. Further ones are
 /// refused as busy.
 pub const MAX_RUNNING_RESETS: usize = 64;
+/// The most sources (accounts and addresses) whose rates a server remembers, of reads and of
+/// everything else; about 10 MiB each.
+pub const MAX_RATED_SOURCES: usize = 65_536;
+/// How long an account is new, in seconds: its rates are lower.
+pub const NEW_ACCOUNT_SECONDS: u64 = 86_400;
 /// The most background jobs that wait in a server's memory. Further ones are found in the
 /// store.
 pub const MAX_QUEUED_JOBS: usize = 4_096;

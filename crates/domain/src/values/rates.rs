@@ -1,17 +1,79 @@
-//! Rates as an operator writes them, and networks that rates do not apply to.
+//! Rates as an operator writes them, what they are for, and networks that they do not
+//! apply to.
 
 use ipnet::IpNet;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 use std::time::Duration;
 
+/// The bits of an IPv6 address that name the network of one subscriber.
+const SUBSCRIBER_BITS: u8 = 64;
 /// The highest count of a rate.
 const MOST: u32 = 1_000_000;
 /// The longest duration of a rate, in seconds: 30 days.
 const LONGEST_SECONDS: u32 = 2_592_000;
 /// The units of a duration with their seconds, the longest first.
 const UNITS: [(char, u32); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+
+/// What has a rate in tokens. Logins that fail are counted where passwords are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RatedAction {
+    /// Posting a comment.
+    Comment,
+    /// Posting a tweet.
+    Tweet,
+    /// Voting on a story, a comment or a site.
+    Vote,
+    /// Following or unfollowing.
+    Follow,
+    /// Asking for a password reset.
+    Reset,
+    /// Any GET request.
+    Read,
+    /// A GET request for a large answer.
+    LargeRead,
+}
+
+impl RatedAction {
+    /// The name in keys and in the log.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Comment => "comment",
+            Self::Tweet => "tweet",
+            Self::Vote => "vote",
+            Self::Follow => "follow",
+            Self::Reset => "reset",
+            Self::Read => "read",
+            Self::LargeRead => "large",
+        }
+    }
+
+    /// What there are too many of, in a message.
+    #[must_use]
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Comment => "comments",
+            Self::Tweet => "tweets",
+            Self::Vote => "votes",
+            Self::Follow => "follows and unfollows",
+            Self::Reset => "requests for a password reset",
+            Self::Read => "requests",
+            Self::LargeRead => "requests for large pages",
+        }
+    }
+}
+
+/// The address that rates count by. An IPv6 subscriber has a whole /64 network, so only the
+/// network counts: otherwise a limit per address would limit nobody.
+#[must_use]
+pub fn subscriber(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+    }
+}
 
 /// How often something may be done: `10/10m` is a burst of 10, which refills evenly within
 /// 10 minutes. `0` is no limit.
@@ -111,11 +173,18 @@ impl fmt::Display for Rate {
 pub struct Networks(pub Vec<IpNet>);
 
 impl Networks {
-    /// Whether an address is in one of them.
+    /// Whether a subscriber's address is in one of them; see [`subscriber`]. A part of a
+    /// /64 network stands for all of it.
     #[must_use]
     pub fn contain(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        self.0.iter().any(|network| network.contains(&address))
+        let address = subscriber(address);
+        let is_in = |network: &IpNet| match network {
+            IpNet::V6(part) if part.prefix_len() > SUBSCRIBER_BITS => {
+                subscriber(IpAddr::V6(part.addr())) == address
+            }
+            network => network.contains(&address),
+        };
+        self.0.iter().any(is_in)
     }
 }
 
@@ -192,17 +261,20 @@ mod tests {
 
     #[test]
     fn networks_contain_mapped_addresses_too() {
-        let networks = Networks(vec!["192.0.2.0/24".parse().unwrap(), "2001:db8::/32".parse().unwrap()]);
+        let networks = ["192.0.2.0/24", "2001:db8::/32", "2001:dba::7/128"];
+        let networks = Networks(networks.map(|network| network.parse().unwrap()).to_vec());
         for (address, is_in) in [
             ("192.0.2.255", true),
             ("::ffff:192.0.2.1", true),
             ("192.0.3.0", false),
             ("2001:db8:1::1", true),
             ("2001:db9::1", false),
+            ("2001:dba::8", true),
+            ("2001:dba:0:1::7", false),
         ] {
             assert_eq!(networks.contain(address.parse().unwrap()), is_in, "{address}");
         }
-        assert_eq!(networks.to_string(), "192.0.2.0/24, 2001:db8::/32");
+        assert_eq!(networks.to_string(), "192.0.2.0/24, 2001:db8::/32, 2001:dba::7/128");
         assert_eq!(Networks::default().to_string(), "");
     }
 }

@@ -9,7 +9,7 @@ use crate::limits::API_COMMENTS;
 use crate::openapi::{FORM, values};
 use crate::pages::parts::DELETED_USER;
 use crate::path::PathOf;
-use crate::viewer::SignedForm;
+use crate::viewer::{ClientAddress, SignedForm};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
@@ -18,6 +18,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::ops::Range;
 use tidings_domain::Error;
+use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
@@ -140,9 +141,10 @@ struct CommentEntry<'a> {
 )]
 pub async fn post(
     State(app): State<App>,
+    ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<CommentForm>,
 ) -> Result<Json<CommentPostedResponse>, RequestError> {
-    let posted = actions::post_or_edit(&app, &user, &form).await?;
+    let posted = actions::post_or_edit(&app, Actor { user: &user, address }, &form).await?;
     Ok(Json(CommentPostedResponse {
         status: Status::Ok,
         op: posted.op,
@@ -162,9 +164,10 @@ pub async fn post(
 )]
 pub async fn vote(
     State(app): State<App>,
+    ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<CommentVoteForm>,
 ) -> Result<Json<CommentVotedResponse>, RequestError> {
-    actions::vote_comment(&app, &user, &form).await?;
+    actions::vote_comment(&app, Actor { user: &user, address }, &form).await?;
     Ok(Json(CommentVotedResponse { status: Status::Ok, comment_id: form.comment_id.to_string() }))
 }
 

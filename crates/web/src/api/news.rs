@@ -6,11 +6,12 @@ use crate::forms::news::{NewsIdForm, NewsVoteForm, SubmissionForm, VoteType};
 use crate::openapi::{FORM, values};
 use crate::pages::parts::DELETED_USER;
 use crate::path::{PathOf, Start};
-use crate::viewer::SignedForm;
+use crate::viewer::{ClientAddress, SignedForm};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::news::lists;
@@ -119,9 +120,10 @@ pub async fn delete(
 )]
 pub async fn vote(
     State(app): State<App>,
+    ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<NewsVoteForm>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    actions::vote_news(&app, &user, &form).await?;
+    actions::vote_news(&app, Actor { user: &user, address }, &form).await?;
     Ok(Json(DONE))
 }
 

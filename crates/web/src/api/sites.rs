@@ -20,6 +20,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tidings_domain::Error;
+use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::sites::{self, Board, Score, Span};
 use tidings_domain::values::day::{Day, written};
@@ -204,7 +205,7 @@ pub async fn vote(
     ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<SiteVoteForm>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    actions::vote_site(&app, address, &user, form).await?;
+    actions::vote_site(&app, Actor { user: &user, address }, form).await?;
     Ok(Json(DONE))
 }
 

@@ -7,11 +7,12 @@ use crate::forms::timelines::{FollowForm, TweetDeletion, TweetForm};
 use crate::openapi::{FORM, values};
 use crate::paging::WindowQuery;
 use crate::path::PathOf;
-use crate::viewer::SignedForm;
+use crate::viewer::{ClientAddress, SignedForm};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
@@ -100,9 +101,10 @@ struct PersonEntry {
 )]
 pub async fn tweet(
     State(app): State<App>,
+    ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<TweetForm>,
 ) -> Result<Json<TweetedResponse>, RequestError> {
-    let tweet_id = actions::post_tweet(&app, &user, &form).await?;
+    let tweet_id = actions::post_tweet(&app, Actor { user: &user, address }, &form).await?;
     Ok(Json(TweetedResponse { status: Status::Ok, tweet_id }))
 }
 
@@ -132,9 +134,10 @@ pub async fn delete(
 )]
 pub async fn follow(
     State(app): State<App>,
+    ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<FollowForm>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    actions::follow(&app, &user, &form).await?;
+    actions::follow(&app, Actor { user: &user, address }, &form).await?;
     Ok(Json(DONE))
 }
 
@@ -148,9 +151,10 @@ pub async fn follow(
 )]
 pub async fn unfollow(
     State(app): State<App>,
+    ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<FollowForm>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    actions::unfollow(&app, &user, &form).await?;
+    actions::unfollow(&app, Actor { user: &user, address }, &form).await?;
     Ok(Json(DONE))
 }
 

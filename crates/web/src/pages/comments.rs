@@ -243,7 +243,7 @@ pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Resp
 }
 
 async fn try_post(app: &App, form: &SignedFields) -> Result<Posted, RequestError> {
-    post_or_edit(app, &form.user, &form.fields.read()?).await
+    post_or_edit(app, form.actor(), &form.fields.read()?).await
 }
 
 /// A user's comments, each with its story, and with as many of its replies as fit.

@@ -182,7 +182,7 @@ pub async fn tweet(State(app): State<App>, mut form: SignedFields) -> Result<Res
 }
 
 async fn try_tweet(app: &App, form: &SignedFields) -> Result<(), RequestError> {
-    actions::post_tweet(app, &form.user, &form.fields.read()?).await?;
+    actions::post_tweet(app, form.actor(), &form.fields.read()?).await?;
     Ok(())
 }
 

@@ -14,10 +14,11 @@ use crate::limits::SUGGESTIONS;
 use crate::local_path::LocalPath;
 use crate::paging::PageQuery;
 use crate::path::{AtName, PathOf};
-use crate::viewer::SignedForm;
+use crate::viewer::{ClientAddress, SignedForm};
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
+use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
@@ -218,17 +219,19 @@ impl Back {
 /// POST /follow: username, apisecret, next.
 pub async fn follow(
     State(app): State<App>,
+    ClientAddress(address): ClientAddress,
     SignedForm { user, form: (form, back) }: SignedForm<(FollowForm, Back)>,
 ) -> Result<Redirect, RequestError> {
-    actions::follow(&app, &user, &form).await?;
+    actions::follow(&app, Actor { user: &user, address }, &form).await?;
     Ok(back.redirect(&form))
 }
 
 /// POST /unfollow: username, apisecret, next.
 pub async fn unfollow(
     State(app): State<App>,
+    ClientAddress(address): ClientAddress,
     SignedForm { user, form: (form, back) }: SignedForm<(FollowForm, Back)>,
 ) -> Result<Redirect, RequestError> {
-    actions::unfollow(&app, &user, &form).await?;
+    actions::unfollow(&app, Actor { user: &user, address }, &form).await?;
     Ok(back.redirect(&form))
 }

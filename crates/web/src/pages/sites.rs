@@ -17,6 +17,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::site_page;
 use tidings_domain::sites::{self, Board, Score, Shortage, SiteLine, Span, Verdict};
@@ -310,7 +311,7 @@ pub async fn vote(
     ClientAddress(address): ClientAddress,
     SignedForm { user, form: (form, back) }: SignedForm<(SiteVoteForm, Next)>,
 ) -> Result<Redirect, RequestError> {
-    actions::vote_site(&app, address, &user, form).await?;
+    actions::vote_site(&app, Actor { user: &user, address }, form).await?;
     Ok(Redirect::to(back.next.as_str()))
 }
 

@@ -8,17 +8,19 @@ use crate::error::RequestError;
 use crate::forms::Next;
 use crate::forms::comments::CommentVoteForm;
 use crate::forms::news::NewsVoteForm;
-use crate::viewer::{SignedFields, SignedForm};
+use crate::viewer::{ClientAddress, SignedFields, SignedForm};
 use axum::extract::State;
 use axum::response::Redirect;
+use tidings_domain::accounts::actor::Actor;
 use tidings_domain::values::ids::{CommentId, NewsId};
 
 /// POST /votenews: news_id, vote_type, apisecret, next.
 pub async fn news(
     State(app): State<App>,
+    ClientAddress(address): ClientAddress,
     SignedForm { user, form: (form, back) }: SignedForm<(NewsVoteForm, Next)>,
 ) -> Result<Redirect, RequestError> {
-    actions::vote_news(&app, &user, &form).await?;
+    actions::vote_news(&app, Actor { user: &user, address }, &form).await?;
     Ok(Redirect::to(back.next.as_str()))
 }
 
@@ -26,13 +28,13 @@ pub async fn news(
 /// may have moved the comment to another page of its thread.
 pub async fn comment(
     State(app): State<App>,
-    SignedFields { mut visit, user, fields }: SignedFields,
+    SignedFields { mut visit, user, fields, address }: SignedFields,
 ) -> Result<Redirect, RequestError> {
     let (form, back): (CommentVoteForm, Next) = fields.read()?;
-    actions::vote_comment(&app, &user, &form).await?;
-    let address = form.comment_id;
-    Ok(Redirect::to(&match branch_of(back.next.path(), address.news) {
-        Some(root) => address_of(&mut visit, address, root).await,
+    actions::vote_comment(&app, Actor { user: &user, address }, &form).await?;
+    let comment = form.comment_id;
+    Ok(Redirect::to(&match branch_of(back.next.path(), comment.news) {
+        Some(root) => address_of(&mut visit, comment, root).await,
         None => back.next.to_string(),
     }))
 }

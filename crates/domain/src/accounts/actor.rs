@@ -1,0 +1,42 @@
+//! A user who does something, with the address that the request comes from.
+
+use crate::accounts::users::User;
+use crate::error::Error;
+use crate::rates::{self, RatedAccount};
+use crate::site::Site;
+use crate::values::clock::Moment;
+use crate::values::rates::RatedAction;
+use std::net::IpAddr;
+use std::ops::Deref;
+
+/// A user who does something. The rates count the account and the address.
+#[derive(Debug, Clone, Copy)]
+pub struct Actor<'a> {
+    /// The user.
+    pub user: &'a User,
+    /// Where the request comes from.
+    pub address: IpAddr,
+}
+
+impl Deref for Actor<'_> {
+    type Target = User;
+
+    fn deref(&self) -> &User {
+        self.user
+    }
+}
+
+impl Actor<'_> {
+    /// Takes a token for an action from the account and from the address. Administrators
+    /// need none. Rounds: 2 on a shared store.
+    ///
+    /// # Errors
+    /// [`Refusal::TooManyRequests`](crate::Refusal::TooManyRequests), or the store's.
+    pub(crate) async fn spend(&self, site: &Site, now: Moment, action: RatedAction) -> Result<(), Error> {
+        if self.flags.admin {
+            return Ok(());
+        }
+        let account = RatedAccount { id: self.id, since: self.ctime };
+        rates::spend_for(site, now, action, Some(account), self.address).await
+    }
+}

@@ -1,0 +1,239 @@
+//! How much one account and one network address may do: token buckets.
+//!
+//! Each rated action of an account, and of an address, has a bucket. Rates that protect data
+//! hold for all servers of a site together, so on a store that servers share the buckets are
+//! in the store, under keys that expire (`rate:...`). On the embedded store they are in
+//! memory, as those of reads always are.
+//!
+//! A refusal costs no token. A token is taken before the action decides, so an action that is
+//! refused for another reason (a second vote, too little karma) costs one too: otherwise
+//! such requests would have no limit.
+
+mod bucket;
+mod local;
+mod stored;
+
+use self::local::LocalBuckets;
+use crate::error::{Error, Refusal};
+use crate::site::Site;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::UserId;
+use crate::values::limits::{MAX_RATED_SOURCES, NEW_ACCOUNT_SECONDS};
+use crate::values::rates::{Rate, RatedAction, subscriber};
+use crate::values::rules::RateRules;
+use quick_cache::sync::Cache;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Who sends requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Source {
+    Account(UserId),
+    Address(IpAddr),
+}
+
+/// A bucket that a request takes a token from.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    action: RatedAction,
+    source: Source,
+    rate: Rate,
+}
+
+/// A bucket had no token.
+#[derive(Debug)]
+struct Spent {
+    bucket: Bucket,
+    wait: Duration,
+}
+
+/// The account that an action is counted for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RatedAccount {
+    /// The account.
+    pub(crate) id: UserId,
+    /// When it was created.
+    pub(crate) since: Timestamp,
+}
+
+/// What a server remembers about the rates of its site.
+#[derive(Default)]
+pub(crate) struct Buckets {
+    /// Of everything else.
+    data: LocalBuckets,
+    /// Of reads: apart, so that a flood of reads does not push the others out.
+    reads: LocalBuckets,
+    reports: Reports,
+}
+
+/// The minute in which each source was last reported. Bounded like the buckets.
+struct Reports(Cache<(RatedAction, Source), u64>);
+
+impl Default for Reports {
+    fn default() -> Self {
+        Self(Cache::new(MAX_RATED_SOURCES))
+    }
+}
+
+impl Reports {
+    /// Whether a source has not been reported in this minute. Reports it.
+    fn is_first(&self, bucket: &Bucket, now: Moment) -> bool {
+        let (key, minute) = ((bucket.action, bucket.source), now.timestamp().0 / 60);
+        let is_first = self.0.get(&key) != Some(minute);
+        if is_first {
+            self.0.insert(key, minute);
+        }
+        is_first
+    }
+}
+
+/// Takes a token for an action from an address.
+///
+/// # Errors
+/// [`Refusal::TooManyRequests`], or the store's. Rounds: 2 on a shared store.
+pub async fn spend(site: &Site, now: Moment, action: RatedAction, address: IpAddr) -> Result<(), Error> {
+    spend_for(site, now, action, None, address).await
+}
+
+/// Takes a token for an action from the account and from the address.
+pub(crate) async fn spend_for(
+    site: &Site,
+    now: Moment,
+    action: RatedAction,
+    account: Option<RatedAccount>,
+    address: IpAddr,
+) -> Result<(), Error> {
+    let rules = &site.rules.rates;
+    let of_account = account.and_then(|account| bucket_of_account(rules, now, action, account));
+    let buckets: Vec<Bucket> =
+        of_account.into_iter().chain(bucket_of_address(rules, action, address)).collect();
+    if buckets.is_empty() {
+        return Ok(());
+    }
+    let taken = if site.store.is_shared() {
+        stored::take(site, now, &buckets).await?
+    } else {
+        site.buckets.data.take(now, &buckets)
+    };
+    Ok(taken.map_err(|spent| refusal(site, now, &spent))?)
+}
+
+/// Takes a token for a read, and another if the answer is large. Knows this server only.
+///
+/// # Errors
+/// [`Refusal::TooManyRequests`].
+pub fn spend_read(site: &Site, now: Moment, address: IpAddr, is_large: bool) -> Result<(), Refusal> {
+    let bucket = |action| bucket_of_address(&site.rules.rates, action, address);
+    let large = if is_large { bucket(RatedAction::LargeRead) } else { None };
+    let reads = &site.buckets.reads;
+    // Most requests take one token. That allocates nothing.
+    let taken = match (large, bucket(RatedAction::Read)) {
+        (Some(large), Some(read)) => reads.take(now, &[large, read]),
+        (Some(bucket), None) | (None, Some(bucket)) => reads.take_one(now, &bucket),
+        (None, None) => Ok(()),
+    };
+    taken.map_err(|spent| refusal(site, now, &spent))
+}
+
+/// The bucket of an account; `None` if the action has no rate per account.
+fn bucket_of_account(
+    rules: &RateRules,
+    now: Moment,
+    action: RatedAction,
+    account: RatedAccount,
+) -> Option<Bucket> {
+    let rate = match action {
+        RatedAction::Comment => rules.comment_per_account,
+        RatedAction::Tweet => rules.tweet_per_account,
+        RatedAction::Vote => rules.vote_per_account,
+        RatedAction::Follow => rules.follow_per_account,
+        RatedAction::Reset | RatedAction::Read | RatedAction::LargeRead => Rate::OFF,
+    };
+    let is_new = now.timestamp().seconds_since(account.since) < NEW_ACCOUNT_SECONDS;
+    let rate = if is_new { rate.share(rules.new_account_share) } else { rate };
+    (!rate.is_off()).then_some(Bucket { action, source: Source::Account(account.id), rate })
+}
+
+/// The bucket of an address; `None` if it is exempt or the action has no rate.
+fn bucket_of_address(rules: &RateRules, action: RatedAction, address: IpAddr) -> Option<Bucket> {
+    let rate = match action {
+        RatedAction::Comment => rules.comment_per_address,
+        RatedAction::Tweet => rules.tweet_per_address,
+        RatedAction::Vote => rules.vote_per_address,
+        RatedAction::Follow => rules.follow_per_address,
+        RatedAction::Reset => rules.reset_per_address,
+        RatedAction::Read => rules.read_per_address,
+        RatedAction::LargeRead => rules.large_per_address,
+    };
+    if rate.is_off() || rules.exempt.contain(address) {
+        return None;
+    }
+    Some(Bucket { action, source: Source::Address(subscriber(address)), rate })
+}
+
+/// The refusal for a bucket without tokens; logs it once a minute for each source.
+fn refusal(site: &Site, now: Moment, spent: &Spent) -> Refusal {
+    let Bucket { action, source, rate } = spent.bucket;
+    if site.buckets.reports.is_first(&spent.bucket, now) {
+        let action = action.name();
+        match source {
+            Source::Account(account) => {
+                tracing::warn!(action, %account, %rate, "an account is over its rate");
+            }
+            Source::Address(address) => {
+                tracing::warn!(action, %address, %rate, "an address is over its rate");
+            }
+        }
+    }
+    let seconds = spent.wait.as_secs() + u64::from(spent.wait.subsec_nanos() > 0);
+    let by_address = matches!(source, Source::Address(_));
+    Refusal::TooManyRequests { action, by_address, seconds: seconds.max(1) }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::fields::log::logged;
+    use crate::passwords::PasswordWorker;
+    use crate::values::rules::Rules;
+    use std::net::Ipv4Addr;
+    use tidings_keyspace::Store;
+
+    const NOW: u64 = 1_800_000_000_000;
+    const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+    #[tokio::test]
+    async fn a_source_that_is_over_its_rate_is_logged_once_a_minute() {
+        let rates = RateRules { read_per_address: Rate::new(1, 86_400), ..RateRules::off() };
+        let rules = Rules { rates, ..Rules::default() };
+        let site = Site::new(Store::in_memory().await.unwrap(), rules, PasswordWorker::default());
+        let lines = |at: u64, address: IpAddr| {
+            let log = logged(|| {
+                for _ in 0..5 {
+                    spend_read(&site, Moment(NOW + at), address, false).ok();
+                }
+            });
+            assert!(log.is_empty() || log.contains("action=\"read\""), "{log}");
+            log.matches(&format!("address={address}")).count()
+        };
+        assert_eq!(lines(0, ADDRESS), 1);
+        assert_eq!(lines(59_999, ADDRESS), 0);
+        assert_eq!(lines(60_000, ADDRESS), 1);
+        assert_eq!(lines(60_000, IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2))), 1);
+    }
+
+    #[tokio::test]
+    async fn password_resets_have_a_rate_per_address() {
+        let rates = RateRules { reset_per_address: Rate::new(2, 600), ..RateRules::off() };
+        let rules = Rules { rates, ..Rules::default() };
+        let site = Site::new(Store::in_memory().await.unwrap(), rules, PasswordWorker::default());
+        let action = RatedAction::Reset;
+        for _ in 0..2 {
+            spend(&site, Moment(NOW), action, ADDRESS).await.unwrap();
+        }
+        let refused = spend(&site, Moment(NOW), action, ADDRESS).await;
+        let expected = Refusal::TooManyRequests { action, by_address: true, seconds: 300 };
+        assert!(matches!(&refused, Err(Error::Refused(refusal)) if *refusal == expected), "{refused:?}");
+    }
+}

@@ -1,0 +1,151 @@
+//! The decision about one token bucket, by `governor`. It is a function of numbers: where
+//! the state of the bucket is kept is not its business.
+
+use crate::values::clock::Moment;
+use crate::values::rates::Rate;
+use governor::clock::Clock;
+use governor::middleware::NoOpMiddleware;
+use governor::nanos::Nanos;
+use governor::state::{NotKeyed, StateStore};
+use governor::{Quota, RateLimiter};
+use std::cell::Cell;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// The state of a bucket: when it is full again, in Unix nanoseconds. It has as many tokens
+/// fewer as would flow into it until then (GCRA's theoretical arrival time). 0 is a bucket
+/// that nobody has used.
+pub(crate) type FullAt = u64;
+
+/// Takes a token. Returns the state afterwards, or how long it takes until there is a token.
+///
+/// A bucket that is full only after two whole periods was used before the clock was set
+/// back: it counts as full. The servers of a site may differ by one period.
+pub(crate) fn take(rate: Rate, full_at: FullAt, now: Moment) -> Result<FullAt, Duration> {
+    let quota = rate.period().checked_div(rate.count()).and_then(Quota::with_period);
+    let (Some(quota), Some(burst)) = (quota, NonZeroU32::new(rate.count())) else {
+        return Ok(full_at);
+    };
+    let now = Duration::from_millis(now.0);
+    let is_possible = Duration::from_nanos(full_at) <= now + rate.period() * 2;
+    let before = (full_at > 0 && is_possible).then(|| Nanos::from(full_at));
+    let state = State { before, after: Cell::new(Nanos::from(full_at)) };
+    // The limiter counts from the time at which it is made.
+    let clock = SetClock(Cell::new(Nanos::from(0)));
+    let limiter = RateLimiter::<_, _, _, NoOpMiddleware<Nanos>>::new(quota.allow_burst(burst), state, clock);
+    let now = Nanos::from(now);
+    limiter.clock().0.set(now);
+    limiter.check().map_err(|until| until.wait_time_from(now))?;
+    Ok(limiter.into_state_store().after.get().into())
+}
+
+/// The state of the one bucket of a limiter.
+struct State {
+    before: Option<Nanos>,
+    after: Cell<Nanos>,
+}
+
+impl StateStore for State {
+    type Key = NotKeyed;
+
+    fn measure_and_replace<T, F, E>(&self, _: &NotKeyed, decide: F) -> Result<T, E>
+    where
+        F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
+    {
+        let (answer, after) = decide(self.before)?;
+        self.after.set(after);
+        Ok(answer)
+    }
+}
+
+/// A clock that shows what it is set to.
+#[derive(Clone)]
+struct SetClock(Cell<Nanos>);
+
+impl Clock for SetClock {
+    type Instant = Nanos;
+
+    fn now(&self) -> Nanos {
+        self.0.get()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOW: u64 = 1_800_000_000_000;
+
+    fn rate(text: &str) -> Rate {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_burst_is_taken_at_once_and_refills_evenly() {
+        let rate = rate("10/10m");
+        let mut full_at = 0;
+        for _ in 0..10 {
+            full_at = take(rate, full_at, Moment(NOW)).unwrap();
+        }
+        assert_eq!(take(rate, full_at, Moment(NOW)), Err(Duration::from_secs(60)));
+        assert_eq!(take(rate, full_at, Moment(NOW + 59_999)), Err(Duration::from_millis(1)));
+        let after = take(rate, full_at, Moment(NOW + 60_000)).unwrap();
+        assert_eq!(take(rate, after, Moment(NOW + 60_000)), Err(Duration::from_secs(60)));
+        let full = (0..10).try_fold(full_at, |full_at, _| take(rate, full_at, Moment(NOW + 600_000)));
+        assert_eq!(take(rate, full.unwrap(), Moment(NOW + 600_000)), Err(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_rate_that_is_off_always_has_a_token() {
+        for _ in 0..3 {
+            assert_eq!(take(Rate::OFF, 7, Moment(NOW)), Ok(7));
+        }
+    }
+
+    #[test]
+    fn a_bucket_from_before_the_clock_was_set_back_counts_as_full() {
+        let rate = rate("1/10m");
+        let full_at = take(rate, 0, Moment(NOW)).unwrap();
+        assert!(take(rate, full_at, Moment(NOW - 600_000)).is_err());
+        assert!(take(rate, full_at, Moment(NOW - 600_001)).is_ok());
+    }
+
+    proptest! {
+        /// In any time, a bucket gives no more than its burst and what flows in.
+        #[test]
+        fn no_more_than_the_burst_and_what_flows_in(
+            count in 1..50_u32,
+            seconds in 1..1_000_u32,
+            pauses in prop::collection::vec(0..5_000_u64, 1..200),
+        ) {
+            let rate = Rate::new(count, seconds);
+            let (mut full_at, mut now, mut taken) = (0, NOW, 0_u64);
+            for pause in pauses {
+                now += pause;
+                if let Ok(after) = take(rate, full_at, Moment(now)) {
+                    (full_at, taken) = (after, taken + 1);
+                }
+                let flowed_in = (now - NOW) * u64::from(count) / (u64::from(seconds) * 1_000);
+                prop_assert!(taken <= u64::from(count) + flowed_in + 1);
+            }
+        }
+
+        /// Who waits as long as the refusal says gets a token, and not earlier.
+        #[test]
+        fn the_wait_is_exact(count in 1..50_u32, seconds in 1..1_000_u32, taken in 0..50_u32, pause in 0..5_000_u64) {
+            let rate = Rate::new(count, seconds);
+            let mut full_at = 0;
+            for _ in 0..taken {
+                full_at = take(rate, full_at, Moment(NOW)).unwrap_or(full_at);
+            }
+            let now = NOW + pause;
+            if let Err(wait) = take(rate, full_at, Moment(now)) {
+                let milliseconds = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap();
+                prop_assert!(take(rate, full_at, Moment(now + milliseconds)).is_ok());
+                prop_assert!(take(rate, full_at, Moment(now + milliseconds - 1)).is_err());
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Buckets in a store that several servers share.
+
+use super::bucket::{self, FullAt};
+use super::{Bucket, Source, Spent};
+use crate::action::Decision;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Moment;
+use std::time::Duration;
+use tidings_keyspace::{Batch, Query};
+
+/// Takes a token from each of the buckets, or from none. A bucket that is full again has
+/// expired. Rounds: 2.
+///
+/// # Errors
+/// When the store fails; the inner result says whether there were tokens.
+pub(super) async fn take(site: &Site, now: Moment, buckets: &[Bucket]) -> Result<Result<(), Spent>, Error> {
+    let keys: Vec<String> = buckets.iter().map(key_of).collect();
+    // The last is the address, for which most requests compete.
+    let home = keys.last().map_or("", String::as_str);
+    site.act(home, || async {
+        let mut query = Query::new();
+        let reads: Vec<_> = keys.iter().map(|key| query.string(key)).collect();
+        let mut answers = site.store.query(query).await?;
+        let mut batch = Batch::new();
+        for ((bucket, key), read) in buckets.iter().zip(&keys).zip(reads) {
+            let stored = answers.take(read);
+            let full_at: FullAt = fields::read_string(stored.as_deref(), || key.clone()).unwrap_or(0);
+            let after = match bucket::take(bucket.rate, full_at, now) {
+                Ok(after) => after,
+                Err(wait) => return Ok(Decision::Done(Err(Spent { bucket: *bucket, wait }))),
+            };
+            match stored {
+                Some(stored) => batch.string_equals(key, stored),
+                None => batch.key_absent(key),
+            };
+            batch.set_expiring(key, after.to_string(), time_until_full(after, now));
+        }
+        Ok(Decision::commit(batch, Ok(())))
+    })
+    .await
+}
+
+fn key_of(bucket: &Bucket) -> String {
+    match bucket.source {
+        Source::Account(id) => keys::rate_of_account(bucket.action, id),
+        Source::Address(address) => keys::rate_of_address(bucket.action, address),
+    }
+}
+
+/// In whole milliseconds, rounded up; at least one.
+fn time_until_full(full_at: FullAt, now: Moment) -> Duration {
+    Duration::from_millis(full_at.div_ceil(1_000_000).saturating_sub(now.0).max(1))
+}

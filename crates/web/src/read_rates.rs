@@ -1,0 +1,67 @@
+//! The rates of reads: what one address may ask this server for, whether or not the answer is
+//! cached. They are checked before any other work on a request.
+
+use super::App;
+use super::viewer::subscriber_of;
+use axum::http::{Method, Request};
+use std::net::IpAddr;
+use tidings_domain::Refusal;
+use tidings_domain::rates;
+
+/// Takes a token for a request if it is a read.
+///
+/// # Errors
+/// [`Refusal::TooManyRequests`].
+pub fn check<B>(app: &App, peer: IpAddr, request: &Request<B>) -> Result<(), Refusal> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Ok(());
+    }
+    let address = subscriber_of(app, peer, request.headers());
+    rates::spend_read(&app.site, app.moment(), address, is_large(request.uri().path()))
+}
+
+/// Whether the answer is large, or costly to make: threads, feeds, lists of several topics,
+/// and the description of the API.
+fn is_large(path: &str) -> bool {
+    const FIRST: [&str; 7] = ["news", "comment", "reply", "editcomment", "replies", "topic", "rss"];
+    const API: [&str; 3] = ["getcomments", "topic", "openapi.json"];
+    let mut segments = path.trim_start_matches('/').split('/');
+    let (first, second) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
+    FIRST.contains(&first)
+        || first == "api" && API.contains(&second)
+        || matches!(path.rsplit('/').next(), Some("atom" | "feed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_feeds_and_topics_are_large() {
+        for large in [
+            "/news/1",
+            "/comment/1/2",
+            "/reply/1/2",
+            "/editcomment/1/2",
+            "/replies",
+            "/rss",
+            "/atom",
+            "/best/atom",
+            "/best/new/atom",
+            "/topic/rust",
+            "/topic/rust+go/new",
+            "/topic/rust/new/atom",
+            "/@alice/feed",
+            "/api/getcomments/1",
+            "/api/topic/rust+go/best/1",
+            "/api/openapi.json",
+        ] {
+            assert!(is_large(large), "{large}");
+        }
+        for small in
+            ["/", "/latest/0", "/best", "/@alice", "/newsletter", "/api/getnews/top/0/30", "/assets/app.js"]
+        {
+            assert!(!is_large(small), "{small}");
+        }
+    }
+}
