@@ -50,4 +50,5 @@ mod timelines;
 mod timelines_pages;
 mod top;
 mod topics;
+mod two_viewers;
 mod votes;

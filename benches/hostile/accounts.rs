@@ -1,0 +1,79 @@
+//! Attacks on logins and sign-ups.
+
+use super::attack::{Attack, Check, Tally, addresses, flood};
+use super::connection::{Address, Connection, form};
+use super::store::{NEIGHBOUR, OWNER, PASSWORD};
+use super::target::Target;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
+
+/// How long a login of somebody else may take: a hash, and the turn of one other.
+const LOGIN: Duration = Duration::from_secs(1);
+
+pub fn attacks() -> Vec<Attack> {
+    vec![
+        Attack {
+            name: "login-convoy",
+            sends: "600 connections of one address try passwords of many accounts",
+            run: login_convoy,
+        },
+        Attack {
+            name: "password-flood",
+            sends: "200 addresses try passwords of one account",
+            run: password_flood,
+        },
+        Attack {
+            name: "sign-up-flood",
+            sends: "16 connections of one address sign up, each time with another name",
+            run: sign_up_flood,
+        },
+    ]
+}
+
+fn login(username: &str, password: &str) -> String {
+    form("/api/login", None, &format!("username={username}&password={}", password.replace(' ', "+")))
+}
+
+/// Logs in with the right password, from an address that has never failed, in the middle of an
+/// attack; answers how long it took.
+async fn right_login(target: &Target<'_>, username: &str, from: Address, lasting: Duration) -> Option<Duration> {
+    sleep(lasting / 2).await;
+    let began = Instant::now();
+    let mut connection = Connection::open(target.site(), from).await.ok()?;
+    let reply = connection.ask(&login(username, PASSWORD)).await.ok()?;
+    reply.body_text().contains("\"ok\"").then(|| began.elapsed())
+}
+
+fn login_convoy<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let requests = |client: u64, sent: u64| login(&format!("somebody-{client}"), &format!("wrong {sent}"));
+        let attack = flood(target.site(), addresses(5_000, 1, 600), lasting, Arc::new(requests));
+        let other = right_login(target, NEIGHBOUR, Address(5_100), lasting);
+        let (tally, other) = tokio::join!(attack, other);
+        tally.with(Check::within("login of another", other, LOGIN))
+    })
+}
+
+fn password_flood<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let requests = |client: u64, sent: u64| login(OWNER, &format!("guess {client} {sent}"));
+        let attack = flood(target.site(), addresses(6_000, 200, 1), lasting, Arc::new(requests));
+        let owner = right_login(target, OWNER, Address(6_500), lasting);
+        let (tally, owner) = tokio::join!(attack, owner);
+        tally.with(Check::within("login of the owner", owner, LOGIN))
+    })
+}
+
+fn sign_up_flood<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let requests = |client: u64, sent: u64| {
+            let name = format!("newcomer-{client}-{sent}");
+            form("/api/create_account", None, &format!("username={name}&password=a+long+password"))
+        };
+        let tally = flood(target.site(), addresses(7_000, 1, 16), lasting, Arc::new(requests)).await;
+        let created = tally.answered as f64;
+        tally.with(Check::at_most("accounts created", created, 1.0, ""))
+    })
+}

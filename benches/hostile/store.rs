@@ -1,0 +1,143 @@
+//! The store of the site that is attacked: a small community with one thread that is as large
+//! as threads can be. It is filled before the site starts, because its limits would be in the way.
+
+use super::connection::{Address, Connection, Reply, form};
+use super::target::EXECUTABLE;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use tempfile::TempDir;
+use tidings_domain::keys;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::NewsId;
+use tidings_keyspace::{Batch, EngineClock, Store, StoreOptions};
+use tidings_testing::dataset::{self, Plan, Size};
+use tidings_testing::program::{Program, Start, StoreEngine};
+use tidings_testing::redis_server::RedisServer;
+
+const SIZE: Size = Size {
+    users: 500,
+    news: 2_000,
+    news_votes: 20_000,
+    comments: 6_000,
+    long_thread: COMMENTS,
+    tweets: 1_000,
+    follows: 2_000,
+    hosts: 100,
+    sites: 500,
+    site_votes: 5_000,
+};
+/// The comments of the large thread.
+const COMMENTS: u64 = 2_000;
+/// The characters of each: the most that a comment may have.
+const CHARACTERS: usize = 4_096;
+/// Comments in one batch of writes.
+const BATCH: usize = 100;
+
+/// Accounts with a password, for attacks on the login.
+pub const OWNER: &str = "ownerofaccount";
+pub const NEIGHBOUR: &str = "neighbour";
+pub const PASSWORD: &str = "correct horse battery staple";
+
+/// Settings with which accounts can be made one after another.
+const FILLING: &[(&str, &str)] = &[("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"), ("TIDINGS_LOG", "warn")];
+
+/// A filled store. Dropping it removes it.
+pub struct Filled {
+    pub url: String,
+    /// The folder of its file and of the log.
+    pub folder: PathBuf,
+    pub plan: Plan,
+    redis: Option<RedisServer>,
+    _temporary: TempDir,
+}
+
+/// How large a store is.
+#[derive(Debug, Clone, Copy)]
+pub struct StoreSize {
+    /// Bytes: of the file and its journal, or of the server's memory.
+    pub bytes: u64,
+    /// Keys, where the store tells.
+    pub keys: Option<u64>,
+}
+
+impl Filled {
+    /// Fills a store of an engine.
+    pub async fn new(engine: StoreEngine) -> Self {
+        // Next to the build, which is on a disk; the system's temporary folder may be in memory.
+        let temporary = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let folder = temporary.path().to_owned();
+        let redis = (engine == StoreEngine::Redis).then(RedisServer::start);
+        let url = match &redis {
+            Some(redis) => redis.url(),
+            None => format!("redb:{}", folder.join("site.redb").display()),
+        };
+        let plan = Plan::new(SIZE, Timestamp::now(&EngineClock::System));
+        let options = StoreOptions { timeout: Duration::from_secs(60), ..StoreOptions::default() };
+        let store = Store::open(&url, &options).await.unwrap();
+        dataset::write(&store, &plan).await;
+        lengthen(&store, &plan).await;
+        store.close().await;
+        let filled = Self { url, folder, plan, redis, _temporary: temporary };
+        filled.add_accounts().await;
+        filled
+    }
+
+    /// The file that the site logs to.
+    pub fn log(&self) -> PathBuf {
+        self.folder.join("site.log")
+    }
+
+    /// How large the store is now.
+    pub fn size(&self) -> StoreSize {
+        let Some(redis) = &self.redis else {
+            let bytes = |name: &str| std::fs::metadata(self.folder.join(name)).map_or(0, |file| file.len());
+            return StoreSize { bytes: bytes("site.redb") + bytes("site.redb-journal"), keys: None };
+        };
+        let memory = redis.send(b"INFO memory");
+        let bytes = memory.lines().find_map(|line| line.strip_prefix("used_memory_dataset:"));
+        let keys = redis.send(b"DBSIZE");
+        let keys = keys.trim().trim_start_matches(':').parse().ok();
+        StoreSize { bytes: bytes.unwrap().trim().parse().unwrap(), keys }
+    }
+
+    /// Accounts are made over the API, as everybody makes them.
+    async fn add_accounts(&self) {
+        let log = self.log();
+        let start = Start { executable: EXECUTABLE, store: &self.url, log: &log, settings: FILLING };
+        let program = Program::start(start).await;
+        for name in [OWNER, NEIGHBOUR] {
+            let reply = sign_up(program.address, name).await;
+            assert!(reply.body_text().contains("\"ok\""), "{}", reply.body_text());
+        }
+    }
+}
+
+async fn sign_up(site: SocketAddr, name: &str) -> Reply {
+    let body = format!("username={name}&password={}", PASSWORD.replace(' ', "+"));
+    let mut connection = Connection::open(site, Address(1)).await.unwrap();
+    connection.ask(&form("/api/create_account", None, &body)).await.unwrap()
+}
+
+/// Gives every comment of the long thread as many characters as comments may have.
+async fn lengthen(store: &Store, plan: &Plan) {
+    let key = keys::thread(NewsId(plan.long_thread()));
+    let fields = dataset::comments::long_thread(plan);
+    let comments: Vec<_> = fields.into_iter().filter(|(field, _)| field != "nextid").collect();
+    for chunk in comments.chunks(BATCH) {
+        let mut batch = Batch::new();
+        for (number, comment) in chunk {
+            let mut comment: serde_json::Value = serde_json::from_str(comment).unwrap();
+            // Text that compresses badly, with characters that are escaped in a page.
+            let mut random = dataset::Random::of("hostile", number.parse().unwrap());
+            let mut body = String::new();
+            while body.chars().count() < CHARACTERS {
+                body.push_str(&dataset::words::body(&mut random, 500));
+                body.push_str(" <&\"> ");
+            }
+            comment["body"] = body.chars().take(CHARACTERS).collect::<String>().into();
+            batch.set_field(&key, number, comment.to_string());
+        }
+        store.commit(batch).await.unwrap();
+    }
+}
