@@ -2,7 +2,7 @@
 
 use super::attack::{Attack, Check, Tally, addresses, flood};
 use super::connection::{Address, Connection, form};
-use super::store::{NEIGHBOUR, OWNER, PASSWORD};
+use super::store::{ATTACKER, NEIGHBOUR, OWNER, PASSWORD};
 use super::target::Target;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub fn attacks() -> Vec<Attack> {
     vec![
         Attack {
             name: "login-convoy",
-            sends: "600 connections of one address try passwords of many accounts",
+            sends: "600 connections of one address log in: half to an account of the attacker with its right password, half to others",
             run: login_convoy,
         },
         Attack {
@@ -36,23 +36,41 @@ fn login(username: &str, password: &str) -> String {
     form("/api/login", None, &format!("username={username}&password={}", password.replace(' ', "+")))
 }
 
-/// Logs in with the right password, from an address that has never failed, in the middle of an
-/// attack; answers how long it took.
-async fn right_login(target: &Target<'_>, username: &str, from: Address, lasting: Duration) -> Option<Duration> {
-    sleep(lasting / 2).await;
-    let began = Instant::now();
-    let mut connection = Connection::open(target.site(), from).await.ok()?;
-    let reply = connection.ask(&login(username, PASSWORD)).await.ok()?;
-    reply.body_text().contains("\"ok\"").then(|| began.elapsed())
+/// Logs in with the right password, three times during an attack, from an address that has never
+/// failed; answers how long the slowest login took.
+async fn right_logins(
+    target: &Target<'_>,
+    username: &str,
+    from: Address,
+    lasting: Duration,
+) -> Option<Duration> {
+    let mut slowest = Duration::ZERO;
+    for _ in 0..3 {
+        sleep(lasting / 5).await;
+        let began = Instant::now();
+        let mut connection = Connection::open(target.site(), from).await.ok()?;
+        let reply = connection.ask(&login(username, PASSWORD)).await.ok()?;
+        if !reply.body_text().contains("\"ok\"") {
+            return None;
+        }
+        slowest = slowest.max(began.elapsed());
+    }
+    Some(slowest)
 }
 
 fn login_convoy<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
     Box::pin(async move {
-        let requests = |client: u64, sent: u64| login(&format!("somebody-{client}"), &format!("wrong {sent}"));
+        let requests = |client: u64, sent: u64| {
+            if client.is_multiple_of(2) {
+                login(ATTACKER, PASSWORD)
+            } else {
+                login(&format!("somebody-{client}"), &format!("wrong {sent}"))
+            }
+        };
         let attack = flood(target.site(), addresses(5_000, 1, 600), lasting, Arc::new(requests));
-        let other = right_login(target, NEIGHBOUR, Address(5_100), lasting);
+        let other = right_logins(target, NEIGHBOUR, Address(5_100), lasting);
         let (tally, other) = tokio::join!(attack, other);
-        tally.with(Check::within("login of another", other, LOGIN))
+        tally.with(Check::within("slowest login of another", other, LOGIN))
     })
 }
 
@@ -60,9 +78,9 @@ fn password_flood<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a
     Box::pin(async move {
         let requests = |client: u64, sent: u64| login(OWNER, &format!("guess {client} {sent}"));
         let attack = flood(target.site(), addresses(6_000, 200, 1), lasting, Arc::new(requests));
-        let owner = right_login(target, OWNER, Address(6_500), lasting);
+        let owner = right_logins(target, OWNER, Address(6_500), lasting);
         let (tally, owner) = tokio::join!(attack, owner);
-        tally.with(Check::within("login of the owner", owner, LOGIN))
+        tally.with(Check::within("slowest login of the owner", owner, LOGIN))
     })
 }
 

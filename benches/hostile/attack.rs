@@ -55,7 +55,8 @@ impl Check {
     pub fn within(what: &str, seen: Option<Duration>, most: Duration) -> Self {
         Self {
             bound: format!("{what}: below {} ms", most.as_millis()),
-            seen: seen.map_or_else(|| "never".to_owned(), |seen| format!("{:.1} ms", seen.as_secs_f64() * 1e3)),
+            seen: seen
+                .map_or_else(|| "never".to_owned(), |seen| format!("{:.1} ms", seen.as_secs_f64() * 1e3)),
             is_kept: seen.is_some_and(|seen| seen < most),
         }
     }

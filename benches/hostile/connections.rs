@@ -46,7 +46,11 @@ pub fn attacks() -> Vec<Attack> {
 }
 
 /// Opens connections and sends something on each. They are held by the caller.
-async fn open_all(target: &Target<'_>, from: Vec<Address>, sent: impl Fn(usize) -> String) -> Vec<Connection> {
+async fn open_all(
+    target: &Target<'_>,
+    from: Vec<Address>,
+    sent: impl Fn(usize) -> String,
+) -> Vec<Connection> {
     let open = from.into_iter().enumerate().map(|(number, address)| {
         let bytes = sent(number);
         async move {
@@ -90,7 +94,8 @@ fn unfinished_heads<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<
     Box::pin(async move {
         let began = Instant::now();
         let before = target.program.memory().resident;
-        let head = |bytes: usize| format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-long: {}", "a".repeat(bytes));
+        let head =
+            |bytes: usize| format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-long: {}", "a".repeat(bytes));
         let from = addresses(2_000, 20, 50);
         let opened = from.len();
         let mut connections = open_all(target, from, |_| head(HEAD_BYTES)).await;
@@ -154,7 +159,8 @@ async fn streams(target: &Target<'_>, asked: Vec<(Address, u64)>, end: Instant) 
             connection.send(get("/home/events", Some(user)).as_bytes()).await?;
             connection.head().await
         };
-        if matches!(timeout(end - Instant::now().min(end), asked).await, Ok(Ok(head)) if head.contains(" 200 ")) {
+        if matches!(timeout(end - Instant::now().min(end), asked).await, Ok(Ok(head)) if head.contains(" 200 "))
+        {
             open.push(connection);
         }
     }

@@ -37,10 +37,12 @@ const BATCH: usize = 100;
 /// Accounts with a password, for attacks on the login.
 pub const OWNER: &str = "ownerofaccount";
 pub const NEIGHBOUR: &str = "neighbour";
+pub const ATTACKER: &str = "attacker";
 pub const PASSWORD: &str = "correct horse battery staple";
 
 /// Settings with which accounts can be made one after another.
-const FILLING: &[(&str, &str)] = &[("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"), ("TIDINGS_LOG", "warn")];
+const FILLING: &[(&str, &str)] =
+    &[("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"), ("TIDINGS_LOG", "warn")];
 
 /// A filled store. Dropping it removes it.
 pub struct Filled {
@@ -106,7 +108,7 @@ impl Filled {
         let log = self.log();
         let start = Start { executable: EXECUTABLE, store: &self.url, log: &log, settings: FILLING };
         let program = Program::start(start).await;
-        for name in [OWNER, NEIGHBOUR] {
+        for name in [OWNER, NEIGHBOUR, ATTACKER] {
             let reply = sign_up(program.address, name).await;
             assert!(reply.body_text().contains("\"ok\""), "{}", reply.body_text());
         }

@@ -2,8 +2,9 @@
 
 use super::connection::{Address, Connection, get};
 use std::net::SocketAddr;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use tokio::task::JoinHandle;
+use tokio::runtime::Builder;
 use tokio::time::MissedTickBehavior;
 
 /// The time between two requests: 40 a second, within the limit of one address.
@@ -29,18 +30,20 @@ impl Noticed {
     }
 }
 
-/// A reader at work.
+/// A reader at work, on a thread of its own, so that it does not wait for the attackers of this
+/// process.
 pub struct Witness(JoinHandle<Noticed>);
 
 impl Witness {
     /// Reads for some time.
     pub fn start(site: SocketAddr, lasting: Duration) -> Self {
-        Self(tokio::spawn(read(site, lasting)))
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        Self(thread::spawn(move || runtime.block_on(read(site, lasting))))
     }
 
     /// What the reader noticed, at the end.
     pub async fn report(self) -> Noticed {
-        let mut noticed = self.0.await.unwrap();
+        let mut noticed = tokio::task::spawn_blocking(|| self.0.join().unwrap()).await.unwrap();
         noticed.times.sort_unstable();
         noticed
     }

@@ -1,8 +1,8 @@
 //! The program under load.
 
 use std::path::Path;
-pub use tidings_testing::program::{Memory, Program as Server};
 use tidings_testing::program::Start;
+pub use tidings_testing::program::{Memory, Program as Server};
 
 /// Settings that do not limit the load.
 const SETTINGS: &[(&str, &str)] = &[
