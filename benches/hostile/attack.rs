@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 /// The most memory that a site may take, in MiB.
 const MEMORY_MEBIBYTES: f64 = 300.0;
@@ -21,6 +22,9 @@ const GROWTH_KEYS: i64 = 500;
 
 /// The beginning of a refusal by the API.
 const REFUSAL: &[u8] = b"{\"status\":\"err\"";
+
+/// How long an attacker waits who was not let in.
+const BEFORE_ANOTHER: Duration = Duration::from_millis(5);
 
 /// What an attack does, until its time is over.
 pub type Run = for<'a> fn(&'a Target<'a>, Duration) -> BoxFuture<'a, Tally>;
@@ -173,13 +177,16 @@ pub async fn flood(site: SocketAddr, from: Vec<Address>, lasting: Duration, requ
                         Ok(open) => open,
                         Err(_) => {
                             tally.broken += 1;
-                            tokio::task::yield_now().await;
+                            sleep(BEFORE_ANOTHER).await;
                             continue;
                         }
                     },
                 };
                 let reply = open.ask(&requests(number, sent)).await;
                 tally.count(&reply);
+                if reply.is_err() {
+                    sleep(BEFORE_ANOTHER).await;
+                }
                 connection = reply.is_ok().then_some(open);
             }
             tally

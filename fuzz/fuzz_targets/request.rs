@@ -3,6 +3,7 @@
 
 #![no_main]
 
+use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
@@ -19,6 +20,9 @@ use tower_service::Service;
 const ANSWER_BYTES: usize = 2 * 1024 * 1024;
 /// Requests to one site. Then the next site is started, so that memory does not grow.
 const REQUESTS: u32 = 5_000;
+
+/// A stream of events, which does not end.
+const ENDLESS: &str = "/home/events";
 
 /// Beginnings of addresses, so that the rest of them is not spent on finding routes.
 const PLACES: &[&str] = &[
@@ -58,7 +62,9 @@ const HEADERS: [HeaderName; 9] = [
 ];
 
 struct Site {
-    server: Server,
+    /// Stops when it is dropped.
+    _server: Server,
+    router: Router,
     member: Client,
     answered: u32,
 }
@@ -130,12 +136,13 @@ impl Site {
         let comment = member.comment(news, "A comment").await;
         member.reply(news, comment, "A reply").await;
         member.tweet("A tweet").await;
-        Self { server, member, answered: 0 }
+        let router = tidings_web::router::router(server.app.clone());
+        Self { _server: server, router, member, answered: 0 }
     }
 
-    async fn ask(&self, sent: &Sent<'_>, mut request: Request<Body>) {
+    async fn ask(&mut self, sent: &Sent<'_>, mut request: Request<Body>) {
         let path = request.uri().path().to_owned();
-        if self.answers_forever(&path) {
+        if path == ENDLESS {
             return;
         }
         let mut body = sent.body.to_vec();
@@ -152,17 +159,12 @@ impl Site {
             body = sent.body.to_vec();
         }
         *request.body_mut() = Body::from(body);
-        let answer = tidings_web::router::router(self.server.app.clone()).call(request).await;
+        let answer = self.router.call(request).await;
         let (parts, body) = answer.expect("the router always answers").into_parts();
         // The calls of the original extension answer every mistake with 500 and a fixed text.
         if !path.starts_with("/v1/") {
             assert_ne!(parts.status, StatusCode::INTERNAL_SERVER_ERROR, "{path}");
         }
         to_bytes(body, ANSWER_BYTES).await.expect("an answer within the bound");
-    }
-
-    /// Whether an address answers with a stream of events.
-    fn answers_forever(&self, path: &str) -> bool {
-        path == "/home/events"
     }
 }
