@@ -33,6 +33,8 @@ const COMMENTS: u64 = 2_000;
 const CHARACTERS: usize = 4_096;
 /// Comments in one batch of writes.
 const BATCH: usize = 100;
+/// Entries that are read at once to count keys.
+const SCANNED: usize = 500;
 
 /// Accounts with a password, for attacks on the login.
 pub const OWNER: &str = "ownerofaccount";
@@ -44,6 +46,26 @@ pub const PASSWORD: &str = "correct horse battery staple";
 const FILLING: &[(&str, &str)] =
     &[("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"), ("TIDINGS_LOG", "warn")];
 
+/// How large a store is.
+#[derive(Debug, Clone, Copy)]
+pub struct StoreSize {
+    /// Bytes: of the file and its journal, or of the data in the server's memory.
+    pub bytes: u64,
+    pub keys: u64,
+}
+
+impl StoreSize {
+    /// How many MiB it has grown by.
+    pub fn mebibytes_since(self, before: Self) -> f64 {
+        (self.bytes as f64 - before.bytes as f64) / f64::from(1 << 20)
+    }
+
+    /// How many keys are new. Others may have expired.
+    pub const fn keys_since(self, before: Self) -> i64 {
+        self.keys as i64 - before.keys as i64
+    }
+}
+
 /// A filled store. Dropping it removes it.
 pub struct Filled {
     pub url: String,
@@ -52,15 +74,6 @@ pub struct Filled {
     pub plan: Plan,
     redis: Option<RedisServer>,
     _temporary: TempDir,
-}
-
-/// How large a store is.
-#[derive(Debug, Clone, Copy)]
-pub struct StoreSize {
-    /// Bytes: of the file and its journal, or of the server's memory.
-    pub bytes: u64,
-    /// Keys, where the store tells.
-    pub keys: Option<u64>,
 }
 
 impl Filled {
@@ -90,17 +103,31 @@ impl Filled {
         self.folder.join("site.log")
     }
 
-    /// How large the store is now.
-    pub fn size(&self) -> StoreSize {
+    /// How large the store is, while no site has it open.
+    pub async fn size(&self) -> StoreSize {
         let Some(redis) = &self.redis else {
             let bytes = |name: &str| std::fs::metadata(self.folder.join(name)).map_or(0, |file| file.len());
-            return StoreSize { bytes: bytes("site.redb") + bytes("site.redb-journal"), keys: None };
+            let bytes = bytes("site.redb") + bytes("site.redb-journal");
+            return StoreSize { bytes, keys: self.count_keys().await };
         };
+        let number = |text: &str| text.trim().trim_start_matches(':').parse().unwrap();
         let memory = redis.send(b"INFO memory");
-        let bytes = memory.lines().find_map(|line| line.strip_prefix("used_memory_dataset:"));
-        let keys = redis.send(b"DBSIZE");
-        let keys = keys.trim().trim_start_matches(':').parse().ok();
-        StoreSize { bytes: bytes.unwrap().trim().parse().unwrap(), keys }
+        let bytes = memory.lines().find_map(|line| line.strip_prefix("used_memory_dataset:")).unwrap();
+        StoreSize { bytes: number(bytes), keys: number(&redis.send(b"DBSIZE")) }
+    }
+
+    async fn count_keys(&self) -> u64 {
+        let store = Store::open(&self.url, &StoreOptions::default()).await.unwrap();
+        let (mut keys, mut cursor) = (0, None);
+        loop {
+            let page = store.scan(cursor, SCANNED).await.unwrap();
+            keys += page.entries.len() as u64;
+            cursor = page.next;
+            if cursor.is_none() {
+                store.close().await;
+                return keys;
+            }
+        }
     }
 
     /// Accounts are made over the API, as everybody makes them.

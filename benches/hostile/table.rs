@@ -41,11 +41,10 @@ pub fn section(engine: StoreEngine, outcomes: &[Outcome]) -> Section {
 }
 
 fn cells(outcome: &Outcome) -> [String; 12] {
-    let Outcome { attack, tally, memory_before, memory_most, growth, noticed, checks } = outcome;
+    let Outcome { attack, tally, memory_before, memory_most, growth, new_keys, noticed, checks } = outcome;
     let time = |time: Option<Duration>| {
         time.map_or_else(|| "none".to_owned(), |time| format!("{:.1} ms", time.as_secs_f64() * 1e3))
     };
-    let keys = growth.keys.map(|keys| format!(", {keys} keys")).unwrap_or_default();
     let missed = checks.iter().filter(|check| !check.is_kept).count();
     [
         format!("{}: {}", attack.name, attack.sends),
@@ -56,7 +55,7 @@ fn cells(outcome: &Outcome) -> [String; 12] {
         tally.broken.to_string(),
         format!("{memory_before:.0} MiB"),
         format!("{memory_most:.0} MiB"),
-        format!("{:.1} MiB{keys}", growth.mebibytes),
+        format!("{growth:.1} MiB, {new_keys} keys"),
         time(noticed.percentile(50)),
         time(noticed.percentile(99)),
         if missed == 0 { "yes".to_owned() } else { format!("no, {missed} missed") },

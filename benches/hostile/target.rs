@@ -1,6 +1,6 @@
 //! The site under attack, as an operator starts it: with default limits.
 
-use super::store::{Filled, StoreSize};
+use super::store::Filled;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tidings_testing::program::{Program, Start};
@@ -17,7 +17,6 @@ const SETTINGS: &[(&str, &str)] = &[("TIDINGS_LOG", "error")];
 pub struct Target<'a> {
     pub filled: &'a Filled,
     pub program: Program,
-    before: StoreSize,
 }
 
 impl<'a> Target<'a> {
@@ -26,7 +25,7 @@ impl<'a> Target<'a> {
         let log = filled.log();
         let start = Start { executable: EXECUTABLE, store: &filled.url, log: &log, settings: SETTINGS };
         let program = Program::start(start).await;
-        Self { filled, program, before: filled.size() }
+        Self { filled, program }
     }
 
     pub const fn site(&self) -> SocketAddr {
@@ -43,18 +42,4 @@ impl<'a> Target<'a> {
         }
         most
     }
-
-    /// How much the store has grown since the start, in MiB and keys.
-    pub fn growth(&self) -> Growth {
-        let after = self.filled.size();
-        let keys = after.keys.zip(self.before.keys).map(|(after, before)| after as i64 - before as i64);
-        Growth { mebibytes: (after.bytes as f64 - self.before.bytes as f64) / f64::from(1 << 20), keys }
-    }
-}
-
-/// How much a store has grown.
-#[derive(Debug, Clone, Copy)]
-pub struct Growth {
-    pub mebibytes: f64,
-    pub keys: Option<i64>,
 }
