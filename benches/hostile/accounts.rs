@@ -16,7 +16,7 @@ pub fn attacks() -> Vec<Attack> {
     vec![
         Attack {
             name: "login-convoy",
-            sends: "600 connections of one address log in to the attacker's own account, with its right password",
+            sends: "600 connections of one address log in: half to the attacker's own account, then half to as many others",
             run: login_convoy,
         },
         Attack {
@@ -60,9 +60,21 @@ async fn right_logins(
 
 fn login_convoy<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
     Box::pin(async move {
-        // No login fails, so no limit of failed logins stops them.
-        let requests = |_, _| login(ATTACKER, PASSWORD);
-        let attack = flood(target.site(), addresses(5_000, 1, 600), lasting, Arc::new(requests));
+        // The logins of the first half are right, so no limit of failed logins stops them. Those of
+        // the second half come behind them, and must hold nothing while they wait.
+        let right = Arc::new(|_, _| login(ATTACKER, PASSWORD));
+        let wrong = |client: u64, sent: u64| login(&format!("somebody-{client}"), &format!("wrong {sent}"));
+        let site = target.site();
+        let attack = async {
+            let first = flood(site, addresses(5_000, 1, 300), lasting, right);
+            let second = async {
+                sleep(lasting / 20).await;
+                flood(site, addresses(5_000, 1, 300), lasting - lasting / 20, Arc::new(wrong)).await
+            };
+            let (mut first, second) = tokio::join!(first, second);
+            first.add(second);
+            first
+        };
         let other = right_logins(target, NEIGHBOUR, Address(5_100), lasting);
         let (tally, other) = tokio::join!(attack, other);
         tally.with(Check::within("slowest login of another", other, LOGIN))

@@ -98,7 +98,7 @@ impl Tally {
         }
     }
 
-    fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         self.answered += other.answered;
         self.limited += other.limited;
         self.refused += other.refused;
