@@ -36,19 +36,22 @@ fn login(username: &str, password: &str) -> String {
     form("/api/login", None, &format!("username={username}&password={}", password.replace(' ', "+")))
 }
 
-/// Logs in with the right password, three times during an attack, from an address that has never
+/// How often somebody with the right password logs in during an attack.
+const RIGHT_LOGINS: u32 = 6;
+
+/// Logs in with the right password, each time from another address, none of which has ever
 /// failed; answers how long the slowest login took.
 async fn right_logins(
     target: &Target<'_>,
     username: &str,
-    from: Address,
+    first: Address,
     lasting: Duration,
 ) -> Option<Duration> {
     let mut slowest = Duration::ZERO;
-    for _ in 0..3 {
-        sleep(lasting / 5).await;
+    for number in 0..RIGHT_LOGINS {
+        sleep(lasting / (RIGHT_LOGINS + 1)).await;
         let began = Instant::now();
-        let mut connection = Connection::open(target.site(), from).await.ok()?;
+        let mut connection = Connection::open(target.site(), Address(first.0 + number)).await.ok()?;
         let reply = connection.ask(&login(username, PASSWORD)).await.ok()?;
         if !reply.body_text().contains("\"ok\"") {
             return None;
