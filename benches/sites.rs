@@ -72,7 +72,7 @@ async fn measure_engine(engine: &str, url: &str) {
         ("lookup by prefix", format!("/api/sites/prefix/{}", hash.shelf())),
         ("history of 30 days", format!("/api/sites/history/{}", host(1))),
     ] {
-        let request = format!("GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
         let before = store.rounds();
         let sample = fetch(address, &request).await;
         let rounds = store.rounds() - before;
@@ -138,7 +138,7 @@ async fn vote(address: SocketAddr) -> f64 {
                     let link = host(round % 8);
                     let body = format!(r#"{{"link":"{link}","vote":{vote},"user_id":"{}"}}"#, voter(number));
                     let request = format!(
-                        "POST /vote HTTP/1.1\r\nhost: bench\r\ncontent-length: {}\r\n\r\n{body}",
+                        "POST /vote HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}",
                         body.len()
                     );
                     let head = connection.exchange(&request).await;

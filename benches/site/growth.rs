@@ -7,7 +7,7 @@ use super::options::{Engine, Options};
 use super::requests::{Request, write_list};
 use super::rows::{self, MIX};
 use super::run::{Pace, load};
-use super::server::Server;
+use super::server;
 use super::store::Filled;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -122,8 +122,8 @@ fn first_views(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
 /// Measures an engine with and without the larger data.
 pub async fn measure(engine: Engine, small: &Filled, options: &Options, times: u64) -> Growth {
     let large = Filled::new(engine, options, times).await;
-    let small_server = Server::start(&small.url, &small.folder.join("server.log")).await;
-    let large_server = Server::start(&large.url, &large.folder.join("large-server.log")).await;
+    let small_server = server::start(&small.url, &small.folder.join("server.log")).await;
+    let large_server = server::start(&large.url, &large.folder.join("large-server.log")).await;
     let small = Side { filled: small, address: small_server.address };
     let large = Side { filled: &large, address: large_server.address };
     let wanted = |name: &str| {

@@ -27,7 +27,7 @@ use growth::Growth;
 use options::{Engine, Options};
 use report::Results;
 use store::Filled;
-use tidings_testing::wrk;
+use tidings_testing::{figures, wrk};
 
 #[tokio::main]
 async fn main() {
@@ -35,7 +35,7 @@ async fn main() {
     if let Err(error) = wrk::demand() {
         panic!("{error}");
     }
-    let heading = document::heading();
+    let heading = figures::heading();
     println!("{heading}");
     if options.rates {
         rates::measure(&options).await;
@@ -44,17 +44,17 @@ async fn main() {
     let mut sections = Vec::new();
     for engine in options.engines() {
         let measured = document::sections(&measure(engine, &options).await);
-        document::print(&measured);
+        figures::print(&measured);
         sections.extend(measured);
     }
     if options.write {
-        document::write(&sections, &heading);
+        figures::write(&sections, &heading);
     }
 }
 
 async fn measure(engine: Engine, options: &Options) -> Results {
     let filled = Filled::new(engine, options, 1).await;
-    let figures = run::measure(engine, &filled, options).await;
+    let measured = run::measure(engine, &filled, options).await;
     let times = options.times.unwrap_or(1);
     let growth = match options.times {
         Some(times) => growth::measure(engine, &filled, options, times).await,
@@ -64,5 +64,5 @@ async fn measure(engine: Engine, options: &Options) -> Results {
         Some(minutes) => soak::measure(engine, &filled, minutes).await,
         None => Vec::new(),
     };
-    Results { engine, filling: filled.filling, figures, times, growth, soak }
+    Results { engine, filling: filled.filling, figures: measured, times, growth, soak }
 }

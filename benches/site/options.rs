@@ -1,7 +1,8 @@
 //! The options on the command line.
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use std::path::PathBuf;
+pub use tidings_testing::program::StoreEngine as Engine;
 
 /// Measure the whole site under load.
 #[derive(Debug, Parser)]
@@ -37,28 +38,9 @@ pub struct Options {
     bench: bool,
 }
 
-/// The engine of a site.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
-    Redb,
-    Redis,
-}
-
-impl Engine {
-    pub const ALL: [Self; 2] = [Self::Redb, Self::Redis];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Redb => "redb",
-            Self::Redis => "redis",
-        }
-    }
-}
-
 impl Options {
     /// The engines to measure.
     pub fn engines(&self) -> impl Iterator<Item = Engine> {
-        let chosen = self.engine;
-        Engine::ALL.into_iter().filter(move |engine| chosen.is_none_or(|chosen| chosen == *engine))
+        Engine::chosen(self.engine)
     }
 }

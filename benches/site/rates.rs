@@ -4,7 +4,7 @@
 use super::options::{Engine, Options};
 use super::requests::{Request, write_list};
 use super::run::load;
-use super::server::Server;
+use super::server;
 use super::store::Filled;
 use std::time::Duration;
 use tidings_testing::wrk::Measured;
@@ -20,8 +20,8 @@ pub async fn measure(options: &Options) {
     // Two processes can serve one store on Redis only. The page is the same on both engines.
     let filled = Filled::new(Engine::Redis, options, 1).await;
     let log = filled.folder.join("server.log");
-    let counting = Server::start_with(&filled.url, &log, &[NO_REFUSALS]).await;
-    let free = Server::start(&filled.url, &log).await;
+    let counting = server::start_with(&filled.url, &log, &[NO_REFUSALS]).await;
+    let free = server::start(&filled.url, &log).await;
     let list = filled.folder.join("requests.txt");
     write_list(&list, &[Request::get("/")]);
     let runs = if options.quick { 1 } else { RUNS };

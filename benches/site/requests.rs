@@ -34,7 +34,7 @@ impl Request {
     /// The request as it is sent.
     pub fn text(&self) -> String {
         let method = if self.form.is_some() { "POST" } else { "GET" };
-        let mut text = format!("{method} {} HTTP/1.1\r\nhost: bench\r\n", self.path);
+        let mut text = format!("{method} {} HTTP/1.1\r\nhost: localhost\r\n", self.path);
         if let Some(user) = self.session {
             write!(text, "cookie: auth={}\r\n", people::auth(user)).unwrap();
         }

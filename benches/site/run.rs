@@ -6,7 +6,7 @@ use super::options::{Engine, Options};
 use super::requests::{Request, write_list};
 use super::rounds;
 use super::rows::{MIX, Row, rows};
-use super::server::{Memory, Server};
+use super::server::{self, Memory, Server};
 use super::store::Filled;
 use super::votes::{self, Votes};
 use std::net::SocketAddr;
@@ -101,9 +101,9 @@ pub async fn measure(engine: Engine, filled: &Filled, options: &Options) -> Opti
     let log = filled.folder.join("server.log");
     let mut starts = Vec::new();
     for _ in 0..STARTS {
-        starts.push(Server::start(&filled.url, &log).await.start);
+        starts.push(server::start(&filled.url, &log).await.start);
     }
-    let server = Server::start(&filled.url, &log).await;
+    let server = server::start(&filled.url, &log).await;
     let mut memory = vec![("after the start", server.memory())];
     let pace = Pace::of(options);
     let mut pages = Vec::new();

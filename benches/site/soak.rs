@@ -4,7 +4,7 @@ use super::options::Engine;
 use super::requests::{Request, write_list};
 use super::rows::{MIXED, Mix};
 use super::run::{check_votes, load};
-use super::server::{Memory, Server};
+use super::server::{self, Memory};
 use super::store::Filled;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub struct Minute {
 
 /// Runs the mix for so many minutes.
 pub async fn measure(engine: Engine, filled: &Filled, minutes: u64) -> Vec<Minute> {
-    let server = Server::start(&filled.url, &filled.folder.join("server.log")).await;
+    let server = server::start(&filled.url, &filled.folder.join("server.log")).await;
     let list = filled.folder.join("requests.txt");
     let mut mix = Mix::new(&filled.plan);
     let mut measured = Vec::new();

@@ -5,6 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tidings_web::autolink::autolink;
+use tidings_web::pages::fragments::LinkTarget;
 use url::Url;
 
 const OPENING: &str = "a href=\"";
@@ -12,13 +13,13 @@ const REL: &str = "\" rel=\"nofollow ugc noopener\"";
 const REL_NEW_WINDOW: &str = "\" rel=\"nofollow ugc noopener\" target=\"_blank\"";
 
 fuzz_target!(|text: &str| {
-    check(text, false);
-    check(text, true);
+    check(text, LinkTarget::Same);
+    check(text, LinkTarget::NewWindow);
 });
 
-fn check(text: &str, new_windows: bool) {
-    let rel = if new_windows { REL_NEW_WINDOW } else { REL };
-    let html = autolink(text, new_windows).into_string();
+fn check(text: &str, links: LinkTarget) {
+    let rel = if matches!(links, LinkTarget::NewWindow) { REL_NEW_WINDOW } else { REL };
+    let html = autolink(text, links).into_string();
     let mut shown = String::new();
     let mut rest = html.as_str();
     let mut is_open = false;

@@ -64,4 +64,5 @@ mod timelines_pages;
 mod top;
 mod topics;
 mod transport;
+mod two_viewers;
 mod votes;

@@ -20,6 +20,7 @@ mod tweets;
 pub mod words;
 mod writer;
 
+pub use news::TOPICS;
 pub use plan::{LONG_THREAD_DEPTH, Plan, Size};
 pub use random::Random;
 pub use sites::host;

@@ -16,5 +16,7 @@ pub mod browser;
 pub mod chromedriver;
 
 pub mod dataset;
+pub mod figures;
 pub mod load;
+pub mod program;
 pub mod wrk;

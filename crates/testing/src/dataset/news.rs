@@ -24,7 +24,8 @@ const ADDRESS: &str = "http://localhost:8080";
 /// Votes come within this time, most of them soon.
 const VOTING_SECONDS: u64 = 3 * 86_400;
 const DOWN_VOTES: u64 = 5;
-const TOPICS: &[&str] = &[
+/// Topics of articles.
+pub const TOPICS: &[&str] = &[
     "programming",
     "science",
     "rust",

@@ -1,0 +1,134 @@
+//! Attacks by strangers who only read.
+
+use super::attack::{Attack, Check, Tally, addresses, flood};
+use super::connection::{Address, Connection, get};
+use super::target::Target;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use std::time::Duration;
+use tidings_testing::dataset::{Random, TOPICS};
+
+/// Bytes of an answer: of a page or a feed, and of the API.
+const PAGE_MEBIBYTES: f64 = 1.0;
+const API_MEBIBYTES: f64 = 2.0;
+/// Reads that an address is allowed at once, and in each second.
+const READS_AT_ONCE: f64 = 200.0;
+const READS_PER_SECOND: f64 = 50.0;
+
+pub fn attacks() -> Vec<Attack> {
+    vec![
+        Attack {
+            name: "dearest-page",
+            sends: "8 readers, each of an address of its own, ask for a thread of 2,000 comments of 4,096 characters",
+            run: dearest_page,
+        },
+        Attack {
+            name: "large-answers",
+            sends: "64 addresses ask for that thread as JSON and as a page, and for feeds",
+            run: large_answers,
+        },
+        Attack { name: "read-flood", sends: "8 connections of one address ask for `/`", run: read_flood },
+        Attack {
+            name: "topic-combinations",
+            sends: "16 addresses ask for `/topic/a,b,c,d,e`, each time five other topics",
+            run: topic_combinations,
+        },
+        Attack {
+            name: "odd-hosts",
+            sends: "16 addresses send foreign `Host` headers, and `/scores` for 100 hosts that nobody knows",
+            run: odd_hosts,
+        },
+        Attack {
+            name: "long-queries",
+            sends: "16 addresses add 6,000 characters to the address of a list or the thread, which forms repeat",
+            run: long_queries,
+        },
+    ]
+}
+
+fn mebibytes(bytes: usize) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+fn dearest_page<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let path = format!("/news/{}", target.filled.plan.long_thread());
+        let request = get(&path, None);
+        let tally =
+            flood(target.site(), addresses(0, 8, 1), lasting, Arc::new(move |_, _| request.clone())).await;
+        let largest = mebibytes(tally.largest);
+        tally.with(Check::at_most("largest answer", largest, PAGE_MEBIBYTES, " MiB"))
+    })
+}
+
+fn large_answers<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let thread = target.filled.plan.long_thread();
+        let paths =
+            [format!("/api/getcomments/{thread}"), format!("/news/{thread}"), "/rss".into(), "/atom".into()];
+        let requests = move |client: u64, sent: u64| {
+            get(&format!("{}?{}", paths[(client + sent) as usize % paths.len()], sent % 3), None)
+        };
+        let tally = flood(target.site(), addresses(100, 64, 1), lasting, Arc::new(requests)).await;
+        let largest = mebibytes(tally.largest);
+        tally.with(Check::at_most("largest answer", largest, API_MEBIBYTES, " MiB"))
+    })
+}
+
+fn read_flood<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let requests = Arc::new(|_, _| get("/", None));
+        let tally = flood(target.site(), addresses(200, 1, 8), lasting, requests).await;
+        let most = READS_AT_ONCE + READS_PER_SECOND * (lasting.as_secs_f64() + 0.5);
+        let answered = tally.answered as f64;
+        tally.with(Check::at_most("answered", answered, most.round(), ""))
+    })
+}
+
+fn topic_combinations<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let requests = |client: u64, sent: u64| {
+            let mut random = Random::of("combination", client * 1_000_000 + sent);
+            let places = random.shuffled(TOPICS.len() as u64);
+            let chosen: Vec<&str> = places.iter().take(5).map(|place| TOPICS[*place as usize]).collect();
+            get(&format!("/topic/{}", chosen.join(",")), None)
+        };
+        flood(target.site(), addresses(300, 16, 1), lasting, Arc::new(requests)).await
+    })
+}
+
+fn odd_hosts<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let requests = |client: u64, sent: u64| {
+            if sent.is_multiple_of(2) {
+                let host = format!("evil-{client}-{sent}.example");
+                return get("/", None).replace("host: localhost", &format!("host: {host}"));
+            }
+            let hosts: Vec<String> =
+                (0..100).map(|number| format!("h{client}-{sent}-{number}.example")).collect();
+            get(&format!("/scores?for={}", hosts.join(",")), None)
+        };
+        let tally = flood(target.site(), addresses(400, 16, 1), lasting, Arc::new(requests)).await;
+        let mut accepted = 0.0;
+        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", ""] {
+            let request = get("/", None).replace("host: localhost", &format!("host: {host}"));
+            let mut connection = Connection::open(target.site(), Address(450)).await.unwrap();
+            accepted += f64::from(connection.ask(&request).await.is_ok_and(|reply| reply.status != 400));
+        }
+        tally.with(Check::at_most("foreign hosts not refused", accepted, 0.0, ""))
+    })
+}
+
+fn long_queries<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let thread = target.filled.plan.long_thread();
+        let paths = ["/latest/0".to_owned(), "/".to_owned(), format!("/news/{thread}")];
+        let requests = move |client: u64, sent: u64| {
+            let path = &paths[sent as usize % paths.len()];
+            get(&format!("{path}?{client}-{sent}-{}", "q".repeat(6_000)), None)
+        };
+        let tally = flood(target.site(), addresses(500, 16, 1), lasting, Arc::new(requests)).await;
+        let largest = mebibytes(tally.largest);
+        tally.with(Check::at_most("largest answer", largest, PAGE_MEBIBYTES, " MiB"))
+    })
+}

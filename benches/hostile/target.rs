@@ -1,0 +1,45 @@
+//! The site under attack, as an operator starts it: with default limits.
+
+use super::store::Filled;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tidings_testing::program::{Program, Start};
+use tokio::time::sleep;
+
+/// The program.
+pub const EXECUTABLE: &str = env!("CARGO_BIN_EXE_tidings");
+/// How often memory is looked at.
+const BETWEEN: Duration = Duration::from_millis(20);
+/// Only what is unusual is logged; every limit keeps its default.
+const SETTINGS: &[(&str, &str)] = &[("TIDINGS_LOG", "error")];
+
+/// A running site with its store.
+pub struct Target<'a> {
+    pub filled: &'a Filled,
+    pub program: Program,
+}
+
+impl<'a> Target<'a> {
+    /// Starts the site.
+    pub async fn start(filled: &'a Filled) -> Self {
+        let log = filled.log();
+        let start = Start { executable: EXECUTABLE, store: &filled.url, log: &log, settings: SETTINGS };
+        let program = Program::start(start).await;
+        Self { filled, program }
+    }
+
+    pub const fn site(&self) -> SocketAddr {
+        self.program.address
+    }
+
+    /// Looks at the memory until the end; answers the most, in MiB.
+    pub async fn watch_memory(&self, lasting: Duration) -> f64 {
+        let mut most: f64 = 0.0;
+        let end = tokio::time::Instant::now() + lasting;
+        while tokio::time::Instant::now() < end {
+            most = most.max(self.program.memory().resident);
+            sleep(BETWEEN).await;
+        }
+        most
+    }
+}
