@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::{Method, Response, StatusCode};
 
-use crate::client::{Client, PASSWORD, ok};
+use crate::client::{Client, Fields, PASSWORD, ok};
 use crate::pages::{error_message, page};
 use crate::server::{Engine, Server, each_engine};
 
@@ -132,6 +132,7 @@ async fn an_account_has_five_streams_and_others_have_theirs() {
     }
     let refused = alice.get("/home/events").await;
     error_message(&refused, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.headers["retry-after"], "60");
     assert_eq!(Events::of_home(&bob).await.count().await, 0);
     // A closed stream makes room for another one.
     open.pop();
@@ -173,7 +174,7 @@ async fn a_stream_ends_with_its_session() {
         let bob = server.member("bob").await;
         let mut of_bob = Events::of_home(&bob).await;
         assert_eq!(of_bob.count().await, 0);
-        let ends: [(&str, &str, &[(&str, &str)]); 3] = [
+        let ends: [(&str, &str, Fields<'_>); 3] = [
             ("leaver", "/api/logout", &[]),
             ("changer", "/api/updateprofile", &[("about", ""), ("email", ""), ("password", "another horse")]),
             ("quitter", "/settings/deactivate", &[("password", PASSWORD)]),

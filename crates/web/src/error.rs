@@ -317,6 +317,10 @@ pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &Req
     if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
     }
+    if matches!(failure, RequestError::TooManyStreams) {
+        // Until then, a page may have been closed.
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+    }
     response
 }
 
