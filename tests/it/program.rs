@@ -58,6 +58,19 @@ impl Drop for Program {
     }
 }
 
+#[test]
+fn the_program_may_open_as_many_files_as_the_system_allows() {
+    let (soft, hard) = rlimit::Resource::NOFILE.get().unwrap();
+    rlimit::Resource::NOFILE.set(300.min(hard), hard).unwrap();
+    let program = Program::start("redb::memory:");
+    rlimit::Resource::NOFILE.set(soft, hard).unwrap();
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", program.process.id())).unwrap();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let figures: Vec<&str> = line.split_whitespace().take(2).collect();
+    let hard = hard.to_string();
+    assert_eq!(figures, [&*hard, &*hard]);
+}
+
 /// Opens a store file that a program had open that was killed.
 pub async fn open_again(path: &Path) -> Store {
     let url = format!("redb:{}", path.display());

@@ -362,6 +362,10 @@ pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &Req
     {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
+    if matches!(failure, RequestError::TooManyStreams) {
+        // Until then, a page may have been closed.
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+    }
     response
 }
 
