@@ -7,11 +7,11 @@
 //! future of a generic `AsyncFn` is `Send`, which handlers and spawned tasks need.
 
 use crate::error::Error;
-use crate::site::{Applied, Site};
+use crate::site::{Applied, Site, apply};
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Display;
 use std::hash::{Hash, Hasher};
-use tidings_keyspace::{Batch, CheckId};
+use tidings_keyspace::{Batch, CheckId, Store};
 use tokio::sync::{Mutex, MutexGuard};
 
 /// Attempts before an action gives up as [`Error::Busy`].
@@ -110,7 +110,7 @@ impl Site {
         A: Future<Output = Result<Decision<T>, Error>>,
     {
         let attempts = Attempts { lock: self.turns.lock_of(home), turn: None, left: ATTEMPTS };
-        attempts.run(self, attempt).await
+        attempts.run(&self.store, attempt).await
     }
 
     /// The same with another bound and without taking turns: for actions that take too
@@ -126,10 +126,22 @@ impl Site {
     where
         A: Future<Output = Result<Decision<T>, Error>>,
     {
-        let attempts = Attempts { lock: None, turn: None, left: attempts };
-        let (answer, _) = attempts.run(self, attempt).await?;
-        Ok(answer)
+        act_on(&self.store, attempts, attempt).await
     }
+}
+
+/// [`Site::act_without_turns`] for a task that outlives its request and has a store of its
+/// own.
+///
+/// # Errors
+/// As [`Site::act_without_turns`].
+pub(crate) async fn act_on<T, A>(store: &Store, attempts: usize, attempt: impl Fn() -> A) -> Result<T, Error>
+where
+    A: Future<Output = Result<Decision<T>, Error>>,
+{
+    let attempts = Attempts { lock: None, turn: None, left: attempts };
+    let (answer, _) = attempts.run(store, attempt).await?;
+    Ok(answer)
 }
 
 /// The attempts that an action may still make.
@@ -140,7 +152,7 @@ struct Attempts<'a> {
 }
 
 impl Attempts<'_> {
-    async fn run<T, A>(mut self, site: &Site, attempt: impl Fn() -> A) -> Result<(T, Vec<i64>), Error>
+    async fn run<T, A>(mut self, store: &Store, attempt: impl Fn() -> A) -> Result<(T, Vec<i64>), Error>
     where
         A: Future<Output = Result<Decision<T>, Error>>,
     {
@@ -152,7 +164,7 @@ impl Attempts<'_> {
                 Decision::Done(answer) => return Ok((answer, Vec::new())),
                 Decision::Commit(commit) => commit,
             };
-            let check = match site.apply(commit.batch).await? {
+            let check = match apply(store, commit.batch).await? {
                 Applied::Yes(committed) => return Ok((commit.answer, committed.counters)),
                 Applied::No(check) => check,
             };
@@ -205,7 +217,7 @@ mod tests {
     use crate::passwords::PasswordWorker;
     use crate::values::rules::Rules;
     use std::cell::Cell;
-    use tidings_keyspace::{Query, Store};
+    use tidings_keyspace::Query;
 
     async fn site() -> Site {
         Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())

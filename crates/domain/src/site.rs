@@ -92,11 +92,7 @@ impl Site {
     /// # Errors
     /// When the store fails.
     pub(crate) async fn apply(&self, batch: Batch) -> Result<Applied, Error> {
-        match self.store.commit(batch).await {
-            Ok(committed) => Ok(Applied::Yes(committed)),
-            Err(CommitError::Rejected(check)) => Ok(Applied::No(check)),
-            Err(CommitError::Keyspace(error)) => Err(error.into()),
-        }
+        apply(&self.store, batch).await
     }
 
     /// Notes an account whose owner is to be told that many addresses try to log in to it.
@@ -111,5 +107,17 @@ impl Site {
     #[must_use]
     pub fn take_attacked(&self) -> Vec<UserId> {
         std::mem::take(&mut *self.attacked.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// [`Site::apply`] on a store.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn apply(store: &Store, batch: Batch) -> Result<Applied, Error> {
+    match store.commit(batch).await {
+        Ok(committed) => Ok(Applied::Yes(committed)),
+        Err(CommitError::Rejected(check)) => Ok(Applied::No(check)),
+        Err(CommitError::Keyspace(error)) => Err(error.into()),
     }
 }

@@ -10,6 +10,7 @@
 
 use crate::accounts::account::seconds_left;
 use crate::accounts::users::User;
+use crate::action::{Decision, act_on};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -25,7 +26,7 @@ use crate::values::rates::Rate;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, CommitError, Expiry, Handle, Hash, Order, Query, Store};
+use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Order, Query, Store};
 
 /// The field of a user that says that the hash of the password is of what is left without
 /// the blanks around it: `1`, or absent.
@@ -252,15 +253,11 @@ impl Failure {
         if self.counters.is_empty() {
             return Ok(false);
         }
-        for _ in 0..COUNTING_ATTEMPTS {
+        act_on(&self.store, COUNTING_ATTEMPTS, || async {
             let (batch, is_attack) = self.batch().await?;
-            match self.store.commit(batch).await {
-                Ok(_) => return Ok(is_attack),
-                Err(CommitError::Rejected(_)) => {}
-                Err(CommitError::Keyspace(error)) => return Err(error.into()),
-            }
-        }
-        Err(Error::Busy)
+            Ok(Decision::commit(batch, is_attack))
+        })
+        .await
     }
 
     async fn batch(&self) -> Result<(Batch, bool), Error> {
