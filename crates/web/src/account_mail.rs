@@ -73,7 +73,7 @@ async fn send_notice(app: &App, mailer: &Arc<dyn SendMail>, to: &Correspondent, 
         Err(error) => tracing::warn!(user = %to.user_id, %error, "cannot count the notices of today"),
     }
     let subject = notice.subject(&app.settings.site.name);
-    if let Err(error) = mailer.send(&to.email, &subject, &notice.text(app, &to.username)).await {
+    if let Err(error) = mailer.send_notice(&to.email, &subject, &notice.text(app, &to.username)).await {
         tracing::error!(user = %to.user_id, ?notice, %error, "notice not sent");
     }
 }

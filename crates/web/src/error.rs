@@ -132,6 +132,7 @@ impl RequestError {
                 _ => None,
             },
             Self::Timeout => Some(BUSY_SECONDS),
+            Self::TooManyStreams => Some(STREAM_SECONDS),
             _ => None,
         }
     }
@@ -234,6 +235,8 @@ impl RequestError {
 
 /// When to try again after a 503, in seconds.
 const BUSY_SECONDS: u64 = 10;
+/// Seconds within which another page of the viewer may have been closed.
+const STREAM_SECONDS: u64 = 60;
 const UNAVAILABLE: &str = "the site cannot reach its database at the moment. Please try again in a minute";
 const INTERNAL: &str = "something went wrong on our side";
 
@@ -361,10 +364,6 @@ pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &Req
         && let Some(seconds) = failure.retry_after()
     {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-    }
-    if matches!(failure, RequestError::TooManyStreams) {
-        // Until then, a page may have been closed.
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
     }
     response
 }
