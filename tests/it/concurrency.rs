@@ -94,7 +94,7 @@ async fn one_address_creates_one_account_however_many_it_asks_for_at_once() {
             }
         });
         assert_eq!(count_ok(&at_once(tasks).await), 1);
-        assert_eq!(server.dump().await.keys().filter(|key| key.starts_with("user:")).count(), 1);
+        assert_eq!(server.dump().await.keys().filter(|key| key.starts_with("username.to.id:")).count(), 1);
     })
     .await;
 }
