@@ -270,6 +270,8 @@ impl Showcase {
         ok(member.api_post("/api/sites/vote", &[("link", "lwn.net"), ("vote", "1")]).await);
         server.set_karma(&member, 217).await;
         let about = "Systems programmer in Sapporo. I write about files at https://jun.example.org/";
+        // The member has no password, which a change of the address would need.
+        server.set_field(&format!("user:{}", member.user_id), "email", "jun@example.org").await;
         ok(member.update_profile(about, "jun@example.org", "").await);
         Self { server, member, administrator }
     }

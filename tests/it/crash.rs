@@ -213,7 +213,10 @@ async fn prepare_ban(path: &Path) -> Client {
     let name = Username::parse("admin").unwrap();
     let id = add_account(&site, Timestamp(1_800_000_000), &name, None).await.unwrap();
     let mut batch = Batch::new();
-    batch.set_field(format!("user:{id}"), "flags", "a");
+    let token = "a".repeat(40);
+    // A session of Lamer News does not expire by the clock of the servers to come.
+    batch.set_fields(format!("user:{id}"), [("flags", "a"), ("auth", &token)]);
+    batch.set(format!("auth:{token}"), id.to_string());
     batch.set_fields(format!("voter:{VOTER}"), [("created_at", "2027-01-15T08:00:00Z"), ("is_banned", "0")]);
     for key in ["day:2027-01-15:voters:sum", "day:2027-01-15:voters:count"] {
         batch.sorted_add(key, VOTER, 3_000.0);

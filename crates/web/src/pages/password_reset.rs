@@ -121,7 +121,10 @@ fn password_form(frame: &Frame<'_>, message: Option<&str>) -> Markup {
             button.button { "Set password" }
         }
     };
-    frame.page("Set a new password", &content)
+    // With the policy of the header, browsers that send no `Sec-Fetch-Site` (as under http) would
+    // send the form with `Origin: null`, which is refused. This one reveals no address either.
+    let policy = html! { meta name="referrer" content="strict-origin"; };
+    frame.page_with("Set a new password", &policy, &content)
 }
 
 /// A frame that does not repeat the secret address in its links.
