@@ -75,13 +75,15 @@ async fn both_forms_ask_for_the_current_password() {
 
 #[tokio::test]
 async fn a_wrong_current_password_counts_as_a_failed_login() {
-    let server = Server::start(Engine::Memory, &[("limits.failed_logins_per_minute", "2")]).await;
+    let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "2/1m")]).await;
     let alice = server.register("alice").await;
     for _ in 0..2 {
         refused(change(&alice, "new@example.org", "", Some("wrong horse")).await);
     }
-    let error = refused(change(&alice, "new@example.org", "", Some(PASSWORD)).await);
-    assert!(error.contains("Too many failed logins"), "{error}");
+    let fields = [("about", ""), ("email", "new@example.org"), ("current_password", PASSWORD)];
+    let answer = alice.post("/api/updateprofile", &fields).await;
+    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(refused(serde_json::from_slice(&answer.body).unwrap()).contains("Too many failed logins"));
 }
 
 #[tokio::test]

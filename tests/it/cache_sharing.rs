@@ -82,11 +82,13 @@ async fn all_caches_together_take_what_the_setting_says() {
         let alice = server.member("alice").await;
         let bob = server.member("bob").await;
         alice.submit_link("A story", "http://example.com/").await;
+        server.set_karma(&alice, 100).await;
+        alice.submit_on("rust, web", "About two").await;
         alice.comment(1, "A comment").await;
         alice.tweet("A tweet").await;
         bob.follow("alice").await;
         for _ in 0..3 {
-            for path in ["/", "/latest/0", "/news/1", "/home", "/everyone", "/@alice"] {
+            for path in ["/", "/latest/0", "/news/1", "/home", "/everyone", "/@alice", "/topic/rust,web"] {
                 for client in [&server.visitor(), &bob] {
                     client.get(path).await;
                 }
@@ -107,6 +109,7 @@ async fn all_caches_together_take_what_the_setting_says() {
                 "thread_fragments",
                 "threads",
                 "timelines",
+                "topic_lists",
                 "tweet_fragments",
                 "tweets",
                 "usernames",

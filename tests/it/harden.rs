@@ -133,8 +133,12 @@ async fn blanks_around_name_and_password_are_forgiven_to_accounts_of_the_origina
     // A password that was typed here is what was typed.
     let (username, clear) = ACCOUNTS[2];
     let carol = server.visitor().log_in(username, clear).await;
-    refused(carol.update_profile("", "", "short").await);
-    crate::client::ok(carol.update_profile("", "", "battery staple ").await);
+    let change = async |password| {
+        let fields = [("about", ""), ("email", ""), ("password", password), ("current_password", clear)];
+        carol.api_post("/api/updateprofile", &fields).await
+    };
+    refused(change("short").await);
+    crate::client::ok(change("battery staple ").await);
     refused(server.visitor().try_log_in(username, "battery staple").await);
     server.visitor().log_in(username, "battery staple ").await;
     server.register("dave").await;

@@ -222,7 +222,7 @@ async fn a_person_may_switch_their_gravatar_off() {
         String::from_utf8(page.body).unwrap().contains("gravatar.com/avatar")
     };
     let set = |gravatar: Option<&'static str>| {
-        let mut fields = vec![("about", ""), ("email", "alice@example.org")];
+        let mut fields = vec![("about", ""), ("email", "alice@example.org"), ("current_password", PASSWORD)];
         fields.extend(gravatar.map(|on| ("gravatar", on)));
         let alice = alice.clone();
         async move { alice.api_post("/api/updateprofile", &fields).await }

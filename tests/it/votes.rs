@@ -121,7 +121,7 @@ async fn a_vote_on_an_item_whose_author_is_gone_makes_no_user() {
         server.write(|batch| batch.delete("user:1")).await;
         ok(bob.vote(id, "up").await);
         assert_eq!(server.dump().await.get("user:1"), None);
-        assert_eq!(bob.news(id).await["username"], serde_json::Value::Null);
+        assert_eq!(bob.news(id).await["username"], "[deleted user]");
     })
     .await;
 }

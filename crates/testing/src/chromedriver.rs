@@ -32,6 +32,8 @@ const LAST_RULES: [&str; 2] = ["EXCLUDE 127.0.0.1", "MAP * ~NOTFOUND"];
 /// that the test sees the end of the output if the driver ends.
 const SCRIPT: &str = "chromedriver --port=0 2>/dev/null & exec >&-; read -r _; kill -KILL 0";
 
+/// Attempts to start a driver.
+const ATTEMPTS: usize = 5;
 /// How long a browser may take to start.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -41,15 +43,27 @@ pub struct Chromedriver {
     /// Closing it ends the driver.
     pipe: Option<ChildStdin>,
     /// Must stay open, because the driver writes to it.
-    _output: BufReader<ChildStdout>,
+    output: BufReader<ChildStdout>,
     address: String,
     /// Holds the browser's files.
     folder: TempDir,
 }
 
 impl Chromedriver {
-    /// Starts a driver on a free port.
+    /// Starts a driver on a free port. The driver takes a port of IPv6 first; if that of IPv4
+    /// is in use, it ends, and another one is started.
     pub fn start() -> Self {
+        let mut said = String::new();
+        for _ in 0..ATTEMPTS {
+            match Self::try_start() {
+                Ok(driver) => return driver,
+                Err(output) => said = output,
+            }
+        }
+        panic!("chromedriver does not start (./check installs it): {said}");
+    }
+
+    fn try_start() -> Result<Self, String> {
         let folder = tempfile::tempdir().unwrap();
         let mut shell = Command::new("sh")
             .args(["-c", SCRIPT])
@@ -60,9 +74,10 @@ impl Chromedriver {
             .spawn()
             .unwrap();
         let pipe = shell.stdin.take();
-        let mut output = BufReader::new(shell.stdout.take().unwrap());
-        let address = format!("http://127.0.0.1:{}", read_port(&mut output));
-        Self { shell, pipe, _output: output, address, folder }
+        let output = BufReader::new(shell.stdout.take().unwrap());
+        let mut driver = Self { shell, pipe, output, address: String::new(), folder };
+        driver.address = format!("http://127.0.0.1:{}", read_port(&mut driver.output)?);
+        Ok(driver)
     }
 
     /// Opens a browser with additional arguments. It reaches only 127.0.0.1 and the
@@ -93,14 +108,14 @@ impl Drop for Chromedriver {
     }
 }
 
-/// Reads the port from the output of the driver.
-fn read_port(output: &mut impl BufRead) -> u16 {
+/// Reads the port from the output of the driver. The error is the output.
+fn read_port(output: &mut impl BufRead) -> Result<u16, String> {
     let mut said = String::new();
     while output.read_line(&mut said).unwrap() > 0 {
         let last = said.lines().last().unwrap_or_default();
         if let Some((_, port)) = last.trim_end_matches('.').split_once("started successfully on port ") {
-            return port.parse().unwrap();
+            return Ok(port.parse().unwrap());
         }
     }
-    panic!("chromedriver does not start (./check installs it): {said}");
+    Err(said)
 }

@@ -69,7 +69,13 @@ fn is_own_origin(settings: &Settings, origin: &str, headers: &HeaderMap) -> bool
     };
     is_same_host
         && origin.port().unwrap_or(default_port) == used.port_u16().unwrap_or(default_port)
-        && is_local(&origin)
+        && (is_local(&origin) || is_further_host(settings, &origin))
+}
+
+/// Whether an address has one of the further names that the site answers for.
+fn is_further_host(settings: &Settings, address: &Url) -> bool {
+    let hosts = &settings.transport.hosts;
+    address.host_str().is_some_and(|host| hosts.iter().any(|further| further.eq_ignore_ascii_case(host)))
 }
 
 /// Whether an address has no name that another site could point at this server: it is a
@@ -101,9 +107,10 @@ mod tests {
     fn where_a_request_may_come_from() {
         let settings = settings();
         let url = "https://news.example.com/".parse().unwrap();
-        let settings = Settings { site: SiteSettings { url, ..settings.site.clone() }, ..settings };
+        let mut settings = Settings { site: SiteSettings { url, ..settings.site.clone() }, ..settings };
+        settings.transport.hosts = vec!["www.example.com".to_owned()];
         let site = "sec-fetch-site";
-        let table: [(&[(&'static str, &str)], bool); 27] = [
+        let table: [(&[(&'static str, &str)], bool); 30] = [
             (&[], true),
             (&[(site, "same-origin")], true),
             (&[(site, "none")], true),
@@ -130,6 +137,10 @@ mod tests {
             (&[("origin", "http://localhost"), ("host", "LOCALHOST:80")], true),
             (&[("origin", "http://127.0.0.1:8081"), ("host", "127.0.0.1:8080")], false),
             (&[("origin", "http://localhost:8080"), ("host", "127.0.0.1:8080")], false),
+            // A name of server.hosts.
+            (&[("origin", "https://www.example.com"), ("host", "www.example.com")], true),
+            (&[("origin", "https://www.example.com"), ("host", "news.example.com")], false),
+            (&[("origin", "https://www.example.com")], false),
             // A name that points here, as in DNS rebinding.
             (&[("origin", "http://evil.example"), ("host", "evil.example")], false),
             (&[("origin", "moz-extension://127.0.0.1"), ("host", "127.0.0.1")], false),
