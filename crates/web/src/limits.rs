@@ -28,8 +28,8 @@ pub const HEAD_BYTES: usize = 32 * 1024;
 /// Bytes in the address of a request: an address that a form may redirect to, each byte
 /// percent-encoded, and some room.
 pub const ADDRESS_BYTES: usize = 3 * LOCAL_PATH_BYTES + 512;
-/// Bytes that the system buffers for each direction of a connection. Linux counts its own
-/// overhead in addition.
+/// Bytes of a connection that the system buffers before they are read, and before they are
+/// sent. Linux counts its own overhead in addition.
 pub const SOCKET_BUFFER_BYTES: usize = 32 * 1024;
 /// The time in which a client must take [`SEND_LEAST_BYTES`] of an answer that waits for it.
 pub const SEND_WINDOW: Duration = Duration::from_secs(10);
@@ -58,7 +58,7 @@ pub const LONG_ACTION_WAIT: Duration = Duration::from_secs(5);
 
 /// Bytes in the body of a request: the longest URL and text with each character four bytes
 /// long and percent-encoded, and some room.
-pub const BODY_BYTES: usize = 128 * 1024;
+pub const BODY_BYTES: usize = 96 * 1024;
 /// Fields in a form or query string. No form of the site has as many.
 pub const MAX_FIELDS: usize = 32;
 /// Characters of an unknown field's name that an error message repeats.

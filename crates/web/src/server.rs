@@ -83,12 +83,24 @@ fn http_builder() -> http1::Builder {
 /// Bounds what the system buffers for each connection; accepted connections inherit it.
 fn limit_buffers(listener: &TcpListener) {
     let socket = SockRef::from(listener);
-    let limited = socket
-        .set_send_buffer_size(SOCKET_BUFFER_BYTES)
-        .and_then(|()| socket.set_recv_buffer_size(SOCKET_BUFFER_BYTES));
+    let limited = limit_unsent(&socket).and_then(|()| socket.set_recv_buffer_size(SOCKET_BUFFER_BYTES));
     if let Err(error) = limited {
         tracing::warn!(%error, "cannot limit the buffers of connections");
     }
+}
+
+/// Bounds what is accepted from us and not sent yet. A bound on what is sent and not
+/// acknowledged would be too low for a loopback, whose packets have up to 64 KiB: each
+/// acknowledgement would take 40 ms.
+#[cfg(target_os = "linux")]
+fn limit_unsent(socket: &SockRef<'_>) -> std::io::Result<()> {
+    socket.set_tcp_notsent_lowat(u32::try_from(SOCKET_BUFFER_BYTES).unwrap_or(u32::MAX))
+}
+
+/// Systems other than Linux bound the sum of both.
+#[cfg(not(target_os = "linux"))]
+fn limit_unsent(socket: &SockRef<'_>) -> std::io::Result<()> {
+    socket.set_send_buffer_size(SOCKET_BUFFER_BYTES)
 }
 
 /// Serves a connection until it ends, or until it has to make room.
