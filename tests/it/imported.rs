@@ -181,6 +181,7 @@ fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
         "username",
         "salt",
         "password",
+        "credentials_version",
         "password_trimmed",
         "ctime",
         "karma",

@@ -348,7 +348,7 @@ async fn site_beside_lamer_news() -> (Server, Client) {
 /// Whether nothing is left of the session of Lamer News.
 async fn is_gone(server: &Server) -> bool {
     server.string(&format!("auth:{AUTH}")).await.is_none()
-        && server.field("user:1", "auth").await.is_none()
+        && server.field("user:1", "auth").await.as_deref() == Some("")
         && !has_session(&server.visitor().with_secrets(Some(AUTH), Some(APISECRET))).await
 }
 
@@ -401,6 +401,26 @@ async fn a_session_of_lamer_news_ends_with_the_password() {
     ok(antirez.api_post("/api/updateprofile", &fields).await);
     assert!(is_gone(&server).await);
     server.visitor().log_in(ACCOUNTS[0].0, "battery staple").await;
+}
+
+#[tokio::test]
+async fn a_token_of_lamer_news_counts_only_while_it_is_the_users() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        let stray = "9".repeat(40);
+        server.write(|batch| batch.set(format!("auth:{stray}"), "1")).await;
+        let with_stray = server.visitor().with_secrets(Some(&stray), alice.apisecret.as_deref());
+        assert!(has_session(&with_stray).await);
+        server.write(|batch| batch.set_field("user:1", "auth", "8".repeat(40))).await;
+        assert!(!has_session(&with_stray).await);
+        server.write(|batch| batch.set_field("user:1", "auth", &stray)).await;
+        assert!(has_session(&with_stray).await);
+        ok(alice.update_profile("", "", "battery staple").await);
+        assert!(!has_session(&with_stray).await);
+        server.write(|batch| batch.set(format!("auth:{stray}"), "1")).await;
+        assert!(!has_session(&with_stray).await);
+    })
+    .await;
 }
 
 #[tokio::test]

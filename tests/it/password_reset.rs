@@ -106,6 +106,9 @@ async fn the_link_ends_when_the_address_changes() {
     ok(alice.update_profile("", "new@example.org", "").await);
     assert!(check_link(&server.app.site, &token).await.is_err());
     assert!(use_link(&server, &token).await.unwrap_err().contains("no longer valid"));
+    // It stays so when the address is changed back.
+    ok(alice.update_profile("", "alice@example.org", "").await);
+    assert!(check_link(&server.app.site, &token).await.is_err());
     server.visitor().log_in("alice", PASSWORD).await;
 }
 

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use tidings_web::limits::{
-    ADDRESS_BYTES, CONNECTIONS_PER_ADDRESS, HEAD_BYTES, SEND_LEAST_BYTES, SOCKET_BUFFER_BYTES,
+    ADDRESS_BYTES, BODY_BYTES, CONNECTIONS_PER_ADDRESS, HEAD_BYTES, SEND_LEAST_BYTES, SOCKET_BUFFER_BYTES,
 };
 use tidings_web::panics;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::client::{Client, ok};
+use crate::client::{Client, PASSWORD, ok};
 use crate::headers::check_protection;
 use crate::pages::{error_message, page};
 use crate::server::{Engine, Server};
@@ -285,6 +285,29 @@ async fn a_head_that_does_not_end_is_not_waited_for() {
     }
     // The time begins with the first byte.
     assert!(is_answered(&mut idle).await);
+}
+
+/// A POST to the login with a body in chunks of one byte.
+fn in_tiny_chunks(body: &str) -> String {
+    let chunks: String = body.chars().map(|byte| format!("1\r\n{byte}\r\n")).collect();
+    format!(
+        "POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+         Transfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n"
+    )
+}
+
+#[tokio::test]
+async fn a_body_in_chunks_has_the_same_limit_however_small_they_are() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    server.register("alice").await;
+    let fields = format!("username=alice&password={}&more=", PASSWORD.replace(' ', "+"));
+    for (length, status) in [(BODY_BYTES, "200 OK"), (BODY_BYTES + 1, "413 Payload Too Large")] {
+        let mut stream = connect_from(1, server.address).await;
+        let body = format!("{fields}{}", "x".repeat(length - fields.len()));
+        // A refused client may be cut off before it has sent everything.
+        send(&mut stream, &in_tiny_chunks(&body)).await;
+        assert!(receive(&mut stream).await.starts_with(&format!("HTTP/1.1 {status}")), "{length}");
+    }
 }
 
 #[tokio::test]

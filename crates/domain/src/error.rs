@@ -13,6 +13,9 @@ use tidings_keyspace::{CommitError, KeyspaceError};
 /// longest queue of one takes.
 const CROWDED_SECONDS: u64 = 2;
 
+/// When an address may bring new voters on sites again, at the latest.
+const VOTERS_SECONDS: u64 = 86_400;
+
 /// Why an action did not happen. Nothing has been written then.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -270,6 +273,7 @@ impl Refusal {
             | Self::TooManyAtOnce { seconds }
             | Self::TooManyRequests { seconds, .. }
             | Self::SubmittedRecently { seconds } => Some(*seconds),
+            Self::TooManyVoters => Some(VOTERS_SECONDS),
             _ => None,
         }
     }

@@ -18,7 +18,7 @@ use crate::error::{Error, Refusal};
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::UserId;
-use crate::values::limits::{MAX_RATED_SOURCES, NEW_ACCOUNT_SECONDS};
+use crate::values::limits::{MAX_RATED_SOURCES, NEW_ACCOUNT_SECONDS, POSTS_PER_ADDRESS};
 use crate::values::rates::{Rate, RatedAction, subscriber};
 use crate::values::rules::RateRules;
 use quick_cache::sync::Cache;
@@ -77,8 +77,8 @@ impl Default for Reports {
 
 impl Reports {
     /// Whether a source has not been reported in this minute. Reports it.
-    fn is_first(&self, bucket: &Bucket, now: Moment) -> bool {
-        let (key, minute) = ((bucket.action, bucket.source), now.timestamp().0 / 60);
+    fn is_first(&self, action: RatedAction, source: Source, now: Moment) -> bool {
+        let (key, minute) = ((action, source), now.timestamp().0 / 60);
         let is_first = self.0.get(&key) != Some(minute);
         if is_first {
             self.0.insert(key, minute);
@@ -135,6 +135,17 @@ pub fn spend_read(site: &Site, now: Moment, address: IpAddr, is_large: bool) -> 
     taken.map_err(|spent| refusal(site, now, &spent))
 }
 
+/// Takes a token for a POST request, whatever it asks for. Knows this server only.
+///
+/// # Errors
+/// [`Refusal::TooManyRequests`].
+pub fn spend_post(site: &Site, now: Moment, address: IpAddr) -> Result<(), Refusal> {
+    let Some(bucket) = bucket_of_address(&site.rules.rates, RatedAction::Post, address) else {
+        return Ok(());
+    };
+    site.buckets.reads.take_one(now, &bucket).map_err(|spent| refusal(site, now, &spent))
+}
+
 /// The bucket of an account; `None` if the action has no rate per account.
 fn bucket_of_account(
     rules: &RateRules,
@@ -147,7 +158,12 @@ fn bucket_of_account(
         RatedAction::Tweet => rules.tweet_per_account,
         RatedAction::Vote => rules.vote_per_account,
         RatedAction::Follow => rules.follow_per_account,
-        RatedAction::Reset | RatedAction::Read | RatedAction::LargeRead => Rate::OFF,
+        RatedAction::Reset
+        | RatedAction::Read
+        | RatedAction::LargeRead
+        | RatedAction::Post
+        | RatedAction::FailedLogin
+        | RatedAction::Stream => Rate::OFF,
     };
     let is_new = now.timestamp().seconds_since(account.since) < NEW_ACCOUNT_SECONDS;
     let rate = if is_new { rate.share(rules.new_account_share) } else { rate };
@@ -164,6 +180,10 @@ fn bucket_of_address(rules: &RateRules, action: RatedAction, address: IpAddr) ->
         RatedAction::Reset => rules.reset_per_address,
         RatedAction::Read => rules.read_per_address,
         RatedAction::LargeRead => rules.large_per_address,
+        // A site that does not count reads does not count these.
+        RatedAction::Post if rules.read_per_address.is_off() => Rate::OFF,
+        RatedAction::Post => POSTS_PER_ADDRESS,
+        RatedAction::FailedLogin | RatedAction::Stream => Rate::OFF,
     };
     if rate.is_off() || rules.exempt.contain(address) {
         return None;
@@ -173,21 +193,33 @@ fn bucket_of_address(rules: &RateRules, action: RatedAction, address: IpAddr) ->
 
 /// The refusal for a bucket without tokens; logs it once a minute for each source.
 fn refusal(site: &Site, now: Moment, spent: &Spent) -> Refusal {
-    let Bucket { action, source, rate } = spent.bucket;
-    if site.buckets.reports.is_first(&spent.bucket, now) {
-        let action = action.name();
-        match source {
-            Source::Account(account) => {
-                tracing::warn!(action, %account, %rate, "an account is over its rate");
-            }
-            Source::Address(address) => {
-                tracing::warn!(action, %address, %rate, "an address is over its rate");
-            }
-        }
-    }
+    let Bucket { action, source, .. } = spent.bucket;
+    report(site, now, action, source);
     let seconds = spent.wait.as_secs() + u64::from(spent.wait.subsec_nanos() > 0);
     let by_address = matches!(source, Source::Address(_));
     Refusal::TooManyRequests { action, by_address, seconds: seconds.max(1) }
+}
+
+/// Logs that a source is over a limit, once a minute for each.
+fn report(site: &Site, now: Moment, action: RatedAction, source: Source) {
+    if !site.buckets.reports.is_first(action, source, now) {
+        return;
+    }
+    let action = action.name();
+    match source {
+        Source::Account(account) => tracing::warn!(action, %account, "an account is over its rate"),
+        Source::Address(address) => tracing::warn!(action, %address, "an address is over its rate"),
+    }
+}
+
+/// Logs that logins from an address have failed too often, once a minute.
+pub(crate) fn report_failed_logins(site: &Site, now: Moment, address: IpAddr) {
+    report(site, now, RatedAction::FailedLogin, Source::Address(subscriber(address)));
+}
+
+/// Logs that an account or its address has too many streams open, once a minute.
+pub fn report_streams(site: &Site, now: Moment, account: UserId) {
+    report(site, now, RatedAction::Stream, Source::Account(account));
 }
 
 #[cfg(test)]
@@ -202,6 +234,16 @@ mod tests {
 
     const NOW: u64 = 1_800_000_000_000;
     const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+    #[tokio::test]
+    async fn an_address_has_1200_posts_a_minute_unless_reads_are_not_counted() {
+        for (rates, limit) in [(RateRules::default(), Some(1_200)), (RateRules::off(), None)] {
+            let rules = Rules { rates, ..Rules::default() };
+            let site = Site::new(Store::in_memory().await.unwrap(), rules, PasswordWorker::default());
+            let refused = (0..2_000).find(|_| spend_post(&site, Moment(NOW), ADDRESS).is_err());
+            assert_eq!(refused, limit);
+        }
+    }
 
     #[tokio::test]
     async fn a_source_that_is_over_its_rate_is_logged_once_a_minute() {

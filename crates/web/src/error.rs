@@ -196,7 +196,9 @@ impl RequestError {
                  Its operator can add names with the setting server.hosts"
                 .to_owned(),
             Self::UnknownUsername => Refusal::NoSuchUser.to_string(),
-            Self::TooManyStreams => "you have too many home pages open. Close one and try again".to_owned(),
+            Self::TooManyStreams => {
+                "you have too many home pages open. Close one, and try again in a minute".to_owned()
+            }
             Self::NotFound => "nothing is at this address".to_owned(),
             Self::MethodNotAllowed => "this address does not accept this kind of request".to_owned(),
             Self::LoginRequired => "you must be logged in".to_owned(),
@@ -216,17 +218,28 @@ impl RequestError {
         match self {
             Self::Domain(error) => match &**error {
                 Error::Store(KeyspaceError::Unavailable(reason)) => {
-                    if is_first_this_second(now) {
+                    static LAST: AtomicU64 = AtomicU64::new(0);
+                    if is_first_this_second(&LAST, now) {
                         tracing::warn!(%method, path, reason, "store unavailable");
                     }
                 }
-                Error::Busy => tracing::warn!(%method, path, "too busy"),
+                Error::Busy => {
+                    static LAST: AtomicU64 = AtomicU64::new(0);
+                    if is_first_this_second(&LAST, now) {
+                        tracing::warn!(%method, path, "too busy");
+                    }
+                }
                 Error::Store(_) | Error::Internal(_) => {
                     tracing::error!(%method, path, request_id, %error, "request failed");
                 }
                 Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_) => {}
             },
-            Self::Timeout => tracing::warn!(%method, path, "request timed out"),
+            Self::Timeout => {
+                static LAST: AtomicU64 = AtomicU64::new(0);
+                if is_first_this_second(&LAST, now) {
+                    tracing::warn!(%method, path, "request timed out");
+                }
+            }
             Self::Panic => tracing::error!(%method, path, request_id, "request panicked"),
             _ => {}
         }
@@ -409,11 +422,11 @@ impl ErrorFormat {
     }
 }
 
-/// Whether nothing about the store has been logged in this second: while it is
-/// unavailable every request fails, and one log line is enough.
-fn is_first_this_second(now: Timestamp) -> bool {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    LAST.swap(now.0, Ordering::Relaxed) != now.0
+/// Whether nothing of a kind has been logged in this second: when the store is unavailable or
+/// many clients are slow, every request fails, and one log line is enough. `last` is the second
+/// of the last line.
+fn is_first_this_second(last: &AtomicU64, now: Timestamp) -> bool {
+    last.swap(now.0, Ordering::Relaxed) != now.0
 }
 
 /// A path as it may be logged: the link that sets a new password is a secret.

@@ -3,10 +3,10 @@
 use super::App;
 use super::error::RequestError;
 use super::form::Malformed;
-use super::limits::BODY_BYTES;
-use axum::body::Bytes;
+use super::limits::{BODY_BYTES, CHUNKED_BODY_BYTES};
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
+use futures_util::StreamExt;
 use serde_json::Value;
 use tidings_domain::Error;
 use tidings_domain::values::hostname::Hostname;
@@ -19,23 +19,35 @@ pub struct Json(pub Value);
 impl FromRequest<App> for Json {
     type Rejection = RequestError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
-        let body = read_body(request, app).await?;
+    async fn from_request(request: Request, _: &App) -> Result<Self, RequestError> {
+        let body = read_body(request).await?;
         let json = serde_json::from_slice(&body);
         json.map(Self).map_err(|error| Malformed::NotJson(error.to_string()).into())
     }
 }
 
 /// Reads a body of at most [`BODY_BYTES`]. If `Content-Length` is larger, the body is not
-/// read at all.
-pub async fn read_body(request: Request, app: &App) -> Result<Bytes, RequestError> {
-    let content_length =
-        request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    if content_length.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > BODY_BYTES)
-    {
+/// read at all. Chunks are copied together as they arrive: each chunk alone would take far
+/// more memory than its bytes.
+pub async fn read_body(request: Request) -> Result<Vec<u8>, RequestError> {
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let length: Option<usize> = length.and_then(|length| length.parse().ok());
+    if length.is_some_and(|length| length > BODY_BYTES) {
         return Err(RequestError::TooLarge);
     }
-    Bytes::from_request(request, app).await.map_err(|_| RequestError::TooLarge)
+    let mut body = Vec::with_capacity(length.unwrap_or(CHUNKED_BODY_BYTES));
+    let mut chunks = request.into_body().into_data_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|_| RequestError::TooLarge)?;
+        if body.len() + chunk.len() > BODY_BYTES {
+            return Err(RequestError::TooLarge);
+        }
+        if body.capacity() - body.len() < chunk.len() {
+            body.reserve_exact(BODY_BYTES - body.len());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
 }
 
 /// A required member of a JSON object.

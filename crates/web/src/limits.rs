@@ -58,7 +58,9 @@ pub const LONG_ACTION_WAIT: Duration = Duration::from_secs(5);
 
 /// Bytes in the body of a request: the longest URL and text with each character four bytes
 /// long and percent-encoded, and some room.
-pub const BODY_BYTES: usize = 96 * 1024;
+pub const BODY_BYTES: usize = 80 * 1024;
+/// Bytes of memory at first for a body of unknown length.
+pub const CHUNKED_BODY_BYTES: usize = 4 * 1024;
 /// Fields in a form or query string. No form of the site has as many.
 pub const MAX_FIELDS: usize = 32;
 /// Characters of an unknown field's name that an error message repeats.

@@ -21,6 +21,7 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::rates;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::live::{self, NewTweet};
 use tidings_domain::values::cursor::Cursor;
@@ -80,14 +81,15 @@ impl Hub {
         let number = streams.next_number;
         // After `close`, the sender is dropped here, which ends the stream.
         if !streams.is_closed {
-            let rates = &app.site.rules.rates;
+            let rules = &app.site.rules.rates;
             let is_full = |count: usize, limit: u64| limit != 0 && count as u64 >= limit;
             let of_reader = streams.open.get(&reader).map_or(0, Vec::len);
             let of_address = streams.by_address.get(&address).copied().unwrap_or(0);
-            let is_limited = !rates.exempt.contain(address);
-            if is_full(of_reader, rates.streams_per_account)
-                || is_limited && is_full(of_address, rates.streams_per_address)
+            let is_limited = !rules.exempt.contain(address);
+            if is_full(of_reader, rules.streams_per_account)
+                || is_limited && is_full(of_address, rules.streams_per_address)
             {
+                rates::report_streams(&app.site, app.moment(), reader);
                 return Err(RequestError::TooManyStreams);
             }
             streams.open.entry(reader).or_default().push((number, sender));

@@ -8,16 +8,21 @@ use std::net::IpAddr;
 use tidings_domain::Refusal;
 use tidings_domain::rates;
 
-/// Takes a token for a request if it is a read.
+/// The call of extensions that reads by POST.
+const READ_BY_POST: &str = "/api/sites/own";
+
+/// Takes a token for a request: that of a POST, or that of a read, which any other request
+/// counts as, also one that no address answers.
 ///
 /// # Errors
 /// [`Refusal::TooManyRequests`].
 pub fn check<B>(app: &App, peer: IpAddr, request: &Request<B>) -> Result<(), Refusal> {
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return Ok(());
-    }
     let address = subscriber_of(app, peer, request.headers());
-    rates::spend_read(&app.site, app.moment(), address, is_large(request.uri().path()))
+    let path = request.uri().path();
+    if *request.method() == Method::POST && path != READ_BY_POST {
+        return rates::spend_post(&app.site, app.moment(), address);
+    }
+    rates::spend_read(&app.site, app.moment(), address, is_large(path))
 }
 
 /// Whether the answer is large, or costly to make: threads, feeds, lists of several topics,
@@ -27,7 +32,8 @@ fn is_large(path: &str) -> bool {
     const API: [&str; 3] = ["getcomments", "topic", "openapi.json"];
     let mut segments = path.trim_start_matches('/').split('/');
     let (first, second) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
-    FIRST.contains(&first)
+    path == READ_BY_POST
+        || FIRST.contains(&first)
         || first == "api" && API.contains(&second)
         || matches!(path.rsplit('/').next(), Some("atom" | "feed"))
 }
@@ -39,6 +45,7 @@ mod tests {
     #[test]
     fn threads_feeds_and_topics_are_large() {
         for large in [
+            "/api/sites/own",
             "/news/1",
             "/comment/1/2",
             "/reply/1/2",

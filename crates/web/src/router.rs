@@ -1,12 +1,10 @@
 //! Every address of the site.
 
 use super::error::{self, RequestError};
-use super::limits::BODY_BYTES;
 use super::{
     App, api, assets, cookies, feeds, headers, live, openapi, origin, pages, reputation, response_cache,
 };
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::{get, post};
 
@@ -19,7 +17,6 @@ pub fn router(app: App) -> Router {
         .merge(reputation_routes())
         .fallback(async || RequestError::NotFound)
         .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
-        .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(from_fn_with_state(app.clone(), cookies::renew_cookie))
         .layer(from_fn_with_state(app.clone(), origin::refuse_other_sites))
         .layer(from_fn_with_state(app.clone(), error::error_responses))

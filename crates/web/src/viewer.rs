@@ -125,14 +125,14 @@ impl FromRequest<App> for Fields {
     type Rejection = RequestError;
 
     /// The body of a POST, the query string of anything else.
-    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
+    async fn from_request(request: Request, _: &App) -> Result<Self, RequestError> {
         if request.method() != Method::POST {
             return Ok(Self::parse(request.uri().query().unwrap_or_default().as_bytes())?);
         }
         if !is_form(request.headers()) {
             return Err(Malformed::NotAForm.into());
         }
-        let body = json::read_body(request, app).await?;
+        let body = json::read_body(request).await?;
         Ok(Self::parse(&body)?)
     }
 }

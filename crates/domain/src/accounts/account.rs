@@ -3,7 +3,7 @@
 use crate::accounts::names;
 use crate::accounts::session_store::{self, Device, Opening, VisitSession};
 use crate::accounts::sessions::{self, Replacement, Session};
-use crate::accounts::users::User;
+use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -280,6 +280,9 @@ pub async fn update_profile(
         let mut batch = Batch::new();
         checks(&mut batch);
         batch.set_fields(&key, profile);
+        if has_new_email {
+            batch.increment_field(&key, CREDENTIALS_VERSION, 1);
+        }
         if let Applied::No(_) = site.apply(batch).await? {
             return Err(Refusal::SessionEnded.into());
         }

@@ -15,8 +15,9 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::passwords::{Source, StoredPassword, Turn, Verification, without_blanks};
+use crate::rates;
 use crate::site::Site;
-use crate::values::clock::Timestamp;
+use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::UserId;
 use crate::values::limits::{
     FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, LONGEST_STORED_USERNAME, MAX_FAILED_LOGINS_OF_PAIR,
@@ -86,7 +87,7 @@ impl Verified {
 pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verified, Error> {
     let turn = site.passwords.turn(Source::Address(attempt.address)).await?;
     let counters = counters_of(site, attempt);
-    let user = find_unless_slowed_down(site, attempt.username, &counters).await?;
+    let user = find_unless_slowed_down(site, attempt, &counters).await?;
     let stored = user.as_ref().map(stored_password);
     let failure = Failure {
         store: site.store.clone(),
@@ -213,17 +214,20 @@ impl Counted {
 /// Reads the user with a name, unless too many logins have failed recently.
 async fn find_unless_slowed_down(
     site: &Site,
-    username: &str,
+    attempt: &Attempt<'_>,
     counters: &[Counter],
 ) -> Result<Option<Hash>, Error> {
     let mut query = Query::new();
-    let names = [username, without_blanks(username)].map(keys::username_to_id);
+    let names = [attempt.username, without_blanks(attempt.username)].map(keys::username_to_id);
     let ids = names.clone().map(|name| query.string(name));
     let reads: Vec<CounterRead> =
         counters.iter().map(|counter| CounterRead::ask(&mut query, counter)).collect();
     let mut answers = site.store.query(query).await?;
     let waits = counters.iter().zip(reads).map(|(counter, read)| read.take(&mut answers).wait(counter.rate));
     if let Some(wait) = waits.max().filter(|wait| !wait.is_zero()) {
+        if let Some(now) = attempt.now {
+            rates::report_failed_logins(site, Moment::from_timestamp(now), attempt.address);
+        }
         return Err(Refusal::TooManyFailedLogins { seconds: seconds_left(Expiry::In(wait)) }.into());
     }
     let [typed, trimmed] = ids.map(|id| answers.take(id));

@@ -6,7 +6,7 @@
 
 use crate::accounts::notices::Correspondent;
 use crate::accounts::sessions::{self, Replacement, Session};
-use crate::accounts::users::User;
+use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -26,6 +26,9 @@ use tidings_keyspace::{Batch, Query};
 
 /// How long the link in the mail is valid.
 const LINK_LIFE: Duration = Duration::from_secs(3_600);
+
+/// The fields of a user that a link depends on.
+const CREDENTIALS: [&str; 3] = ["password", "email", CREDENTIALS_VERSION];
 
 /// A mail to be sent.
 pub struct ResetMail {
@@ -85,7 +88,7 @@ pub async fn request_reset(
             None => batch.field_absent(&key, "pwd_reset"),
         };
         batch.set_field(&key, "pwd_reset", now.to_string());
-        let link = format!("{} {}", user.id, fingerprint(hash.get("password"), hash.get("email")));
+        let link = format!("{} {}", user.id, fingerprint(CREDENTIALS.map(|field| hash.get(field))));
         batch.set_expiring(keys::password_reset(&token), link, LINK_LIFE);
         let mail =
             ResetMail { email: user.email, username: user.username, token, user_id: user.id, requested: now };
@@ -135,23 +138,21 @@ async fn read_link(site: &Site, token: &str) -> Result<LinkedAccount, Error> {
     let (id, made_for) = link.split_once(' ').ok_or(Refusal::ResetLinkInvalid)?;
     let user_id: UserId = id.parse().map_err(|_| Refusal::ResetLinkInvalid)?;
     let mut query = Query::new();
-    let account = query.hash_fields(keys::user(user_id), ["username", "email", "password"]);
-    let [username, email, password] = fields::each(site.store.query(query).await?.take(account));
-    if fingerprint(password.as_deref(), email.as_deref()) != made_for {
+    let [password, email, version] = CREDENTIALS;
+    let account = query.hash_fields(keys::user(user_id), ["username", password, email, version]);
+    let [username, password, email, version] = fields::each(site.store.query(query).await?.take(account));
+    if fingerprint([&password, &email, &version].map(|field| field.as_deref())) != made_for {
         return Err(Refusal::ResetLinkInvalid.into());
     }
     Ok(LinkedAccount { user_id, username: username.unwrap_or_default(), email, password })
 }
 
 /// A fingerprint that distinguishes a stored password with an e-mail address from others, and
-/// reveals nothing about them: a link is valid only while both stay the same.
-fn fingerprint(password: Option<&str>, email: Option<&str>) -> String {
-    // Neither holds a zero byte.
-    let digest = Sha256::new()
-        .chain_update(password.unwrap_or_default())
-        .chain_update([0])
-        .chain_update(email.unwrap_or_default())
-        .finalize();
+/// reveals nothing about them: a link is valid only while both stay the same. With the version,
+/// a link stays invalid when one of them is changed back.
+fn fingerprint(credentials: [Option<&str>; 3]) -> String {
+    // None of them holds a zero byte.
+    let digest = Sha256::digest(credentials.map(Option::unwrap_or_default).join("\0"));
     hex::encode(digest).chars().take(16).collect()
 }
 

@@ -6,7 +6,7 @@
 //! accepted, but none is written.
 
 use crate::accounts::sessions::Session;
-use crate::accounts::users::{ApiSecret, DEACTIVATED, User};
+use crate::accounts::users::{ApiSecret, DEACTIVATED, EarlierSession, User};
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -102,7 +102,13 @@ impl VisitSession {
 
     /// Whether it is a session of this user, as the user is now.
     pub(crate) fn is_of(&self, user: &User) -> bool {
-        self.user_id == user.id && self.secret.as_ref().is_none_or(|secret| *secret == user.apisecret)
+        let is_open = match (&self.key, &user.earlier_session) {
+            (SessionKey::Session(_), _) => self.secret.as_ref() == Some(&user.apisecret),
+            (SessionKey::Earlier(_), EarlierSession::Unknown) => true,
+            (SessionKey::Earlier(_), EarlierSession::Ended) => false,
+            (SessionKey::Earlier(token), EarlierSession::Open(hash)) => token.hash() == *hash,
+        };
+        self.user_id == user.id && is_open
     }
 
     /// Whether a visit at this time is to be stored.
@@ -246,12 +252,18 @@ impl AllSessions {
                 end_listed(batch, self.user_id, hash);
             }
         }
-        let Some(auth) = self.auth.as_deref().filter(|auth| !auth.is_empty()) else { return };
-        let is_kept = matches!(kept, Some(SessionKey::Earlier(kept)) if kept.expose() == auth);
-        if !is_kept {
-            batch.delete(keys::auth(auth));
-            batch.delete_field(&key, "auth");
+        let is_kept = match (kept, self.auth.as_deref()) {
+            (Some(SessionKey::Earlier(kept)), auth) => auth.is_none_or(|auth| kept.expose() == auth),
+            _ => false,
+        };
+        if is_kept {
+            return;
         }
+        if let Some(auth) = self.auth.as_deref().filter(|auth| !auth.is_empty()) {
+            batch.delete(keys::auth(auth));
+        }
+        // Empty, not absent: then no token of Lamer News counts.
+        batch.set_field(&key, "auth", "");
     }
 
     /// Whether a session, as it is stored, is one of the account as it is now.
@@ -276,7 +288,7 @@ pub(crate) fn end_one(batch: &mut Batch, user_id: UserId, session: &SessionKey) 
         SessionKey::Session(hash) => end_listed(batch, user_id, &hash.to_string()),
         SessionKey::Earlier(token) => {
             batch.delete(keys::auth(token.expose()));
-            batch.delete_field(keys::user(user_id), "auth");
+            batch.set_field(keys::user(user_id), "auth", "");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::accounts::login::{self, Attempt, TRIMMED};
 use crate::accounts::session_store::{
     self, AllSessions, Device, EARLIER_ID, OpenSession, Opening, SessionKey, VisitSession,
 };
-use crate::accounts::users::User;
+use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -196,6 +196,7 @@ pub async fn end_other_sessions(site: &Site, user: &User, session: &VisitSession
 /// Adds a new password hash to a batch, and replaces the salt of an older hash.
 pub(crate) fn set_password(batch: &mut Batch, id: UserId, hash: &str) {
     batch.set_fields(keys::user(id), [("password", hash), ("salt", &salt_beside(hash))]);
+    batch.increment_field(keys::user(id), CREDENTIALS_VERSION, 1);
     batch.delete_field(keys::user(id), TRIMMED);
 }
 

@@ -10,6 +10,7 @@ use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::secrets;
+use crate::values::session_token::{SessionHash, SessionToken};
 use crate::values::size;
 use crate::values::voter_id::VoterId;
 use std::collections::{HashMap, HashSet};
@@ -27,6 +28,9 @@ pub(crate) const DEACTIVATED: &str = "deactivated";
 /// What `username` holds once an account is deactivated. Our pages do not show it. Lamer
 /// News, which may run on the same Redis, cannot show a user without a name.
 pub(crate) const DELETED_USERNAME: &str = "[deleted user]";
+
+/// The field of a user that counts changes of the password and of the e-mail address.
+pub(crate) const CREDENTIALS_VERSION: &str = "credentials_version";
 
 crate::cache_kind! {
     /// Names of users; `None` for a deactivated account.
@@ -74,6 +78,28 @@ pub struct User {
     pub seen_time: Option<Timestamp>,
     /// The voter of the account, once it has voted on a site. Never shown.
     pub voter: Option<VoterId>,
+    /// The session of Lamer News or of an earlier version.
+    pub(crate) earlier_session: EarlierSession,
+}
+
+/// What the field `auth` of a user says about a session under `auth:<token>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EarlierSession {
+    /// The field is absent: any token may be the user's.
+    Unknown,
+    /// The field is empty: it has ended.
+    Ended,
+    /// The hash of its token.
+    Open(SessionHash),
+}
+
+impl EarlierSession {
+    fn of(auth: Option<&str>) -> Self {
+        match auth {
+            None => Self::Unknown,
+            Some(auth) => SessionToken::parse(auth).map_or(Self::Ended, |token| Self::Open(token.hash())),
+        }
+    }
 }
 
 /// Extra rights and preferences of a user: letters in the field `flags`.
@@ -166,6 +192,7 @@ impl User {
             gravatar: fields.text("gravatar") != Some("0"),
             seen_time: fields.read("seen_time").map(Timestamp),
             voter: fields.read("voter"),
+            earlier_session: EarlierSession::of(fields.text("auth")),
         })
     }
 }

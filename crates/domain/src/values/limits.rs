@@ -4,6 +4,8 @@
 //! What an operator may change is in [`crate::values::rules`] instead. A character is a
 //! Unicode scalar value, as in the original.
 
+use crate::values::rates::Rate;
+
 // What people may send.
 
 /// The most characters in the title of a news item.
@@ -129,6 +131,9 @@ pub const MAX_RUNNING_RESETS: usize = 64;
 /// The most sources (accounts and addresses) whose rates a server remembers, of reads and of
 /// everything else; about 10 MiB each.
 pub const MAX_RATED_SOURCES: usize = 65_536;
+/// POST requests of one address, whatever they ask for: twice the votes that an address may
+/// cast by default.
+pub const POSTS_PER_ADDRESS: Rate = Rate::new(1_200, 60);
 /// How long an account is new, in seconds: its rates are lower.
 pub const NEW_ACCOUNT_SECONDS: u64 = 86_400;
 /// The most background jobs that wait in a server's memory. Further ones are found in the

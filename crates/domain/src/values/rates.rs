@@ -16,7 +16,7 @@ const LONGEST_SECONDS: u32 = 2_592_000;
 /// The units of a duration with their seconds, the longest first.
 const UNITS: [(char, u32); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
-/// What has a rate in tokens. Logins that fail are counted where passwords are checked.
+/// What has a limit for each account or address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RatedAction {
     /// Posting a comment.
@@ -33,6 +33,12 @@ pub enum RatedAction {
     Read,
     /// A GET request for a large answer.
     LargeRead,
+    /// Any POST request. This is beside what it does, and no setting.
+    Post,
+    /// A login that failed. Counted where passwords are checked.
+    FailedLogin,
+    /// An open stream of events. Counted where streams are opened.
+    Stream,
 }
 
 impl RatedAction {
@@ -47,6 +53,9 @@ impl RatedAction {
             Self::Reset => "reset",
             Self::Read => "read",
             Self::LargeRead => "large",
+            Self::Post => "post",
+            Self::FailedLogin => "failed_login",
+            Self::Stream => "stream",
         }
     }
 
@@ -59,8 +68,10 @@ impl RatedAction {
             Self::Vote => "votes",
             Self::Follow => "follows and unfollows",
             Self::Reset => "requests for a password reset",
-            Self::Read => "requests",
+            Self::Read | Self::Post => "requests",
             Self::LargeRead => "requests for large pages",
+            Self::FailedLogin => "failed logins",
+            Self::Stream => "open home pages",
         }
     }
 }
