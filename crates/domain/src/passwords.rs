@@ -11,6 +11,7 @@ mod legacy;
 mod lines;
 mod worker;
 
+pub(crate) use worker::Comparison;
 pub use worker::PasswordWorker;
 
 pub(crate) use lines::{Source, Turn};

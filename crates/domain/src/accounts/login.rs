@@ -14,7 +14,7 @@ use crate::action::{Decision, act_on};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::passwords::{Source, StoredPassword, Turn, Verification, without_blanks};
+use crate::passwords::{Comparison, Source, StoredPassword, Turn, Verification, without_blanks};
 use crate::rates;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -87,7 +87,7 @@ impl Verified {
 pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verified, Error> {
     let turn = site.passwords.turn(Source::Address(attempt.address)).await?;
     let counters = counters_of(site, attempt);
-    let user = find_unless_slowed_down(site, attempt, &counters).await?;
+    let (user, is_suspect) = find_unless_slowed_down(site, attempt, &counters).await?;
     let stored = user.as_ref().map(stored_password);
     let failure = Failure {
         store: site.store.clone(),
@@ -96,10 +96,15 @@ pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verifie
         now: attempt.now,
         counters,
     };
-    let (passwords, held, compared) = (site.passwords.clone(), turn.clone(), stored.clone());
-    let (legacy_salt, password) = (site.rules.accounts.legacy_salt.clone(), attempt.password.to_owned());
+    let (passwords, held) = (site.passwords.clone(), turn.clone());
+    let comparison = Comparison {
+        stored: stored.clone(),
+        legacy_salt: site.rules.accounts.legacy_salt.clone(),
+        password: attempt.password.to_owned(),
+        is_suspect,
+    };
     let checked: Result<(Verification, bool), Error> = tokio::spawn(async move {
-        let verification = passwords.verify(held, compared, legacy_salt, password).await?;
+        let verification = passwords.verify(held, comparison).await?;
         let is_attack = verification == Verification::Wrong && failure.count().await?;
         Ok((verification, is_attack))
     })
@@ -211,19 +216,22 @@ impl Counted {
     }
 }
 
-/// Reads the user with a name, unless too many logins have failed recently.
+/// Reads the user with a name, unless too many logins have failed recently. Returns also
+/// whether any has.
 async fn find_unless_slowed_down(
     site: &Site,
     attempt: &Attempt<'_>,
     counters: &[Counter],
-) -> Result<Option<Hash>, Error> {
+) -> Result<(Option<Hash>, bool), Error> {
     let mut query = Query::new();
     let names = [attempt.username, without_blanks(attempt.username)].map(keys::username_to_id);
     let ids = names.clone().map(|name| query.string(name));
     let reads: Vec<CounterRead> =
         counters.iter().map(|counter| CounterRead::ask(&mut query, counter)).collect();
     let mut answers = site.store.query(query).await?;
-    let waits = counters.iter().zip(reads).map(|(counter, read)| read.take(&mut answers).wait(counter.rate));
+    let counted: Vec<Counted> = reads.into_iter().map(|read| read.take(&mut answers)).collect();
+    let is_suspect = counted.iter().any(|counted| !counted.full_in.is_zero());
+    let waits = counters.iter().zip(&counted).map(|(counter, counted)| counted.wait(counter.rate));
     if let Some(wait) = waits.max().filter(|wait| !wait.is_zero()) {
         if let Some(now) = attempt.now {
             rates::report_failed_logins(site, Moment::from_timestamp(now), attempt.address);
@@ -238,7 +246,7 @@ async fn find_unless_slowed_down(
     let user = query.hash(keys::user(id.unwrap_or(UserId(1))));
     let user = site.store.query(query).await?.take(user);
     let is_named = typed.is_some() || stored_password(&user).ignores_blanks();
-    Ok((id.is_some() && is_named && !user.is_empty()).then_some(user))
+    Ok(((id.is_some() && is_named && !user.is_empty()).then_some(user), is_suspect))
 }
 
 /// A login that may fail.

@@ -12,22 +12,36 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// with a bounded queue. Clones share both.
 ///
 /// Most places are for logins. New passwords (sign-ups, changes, hardening) have a few of
-/// their own, and take turns for all but one of the processors. So they cannot keep logins
-/// waiting, however many there are.
+/// their own, and take turns for all but one of the processors. So do logins from addresses
+/// that have failed recently: a login from another address is second to one of them at most,
+/// however many there are.
 #[derive(Clone, Debug)]
 pub struct PasswordWorker {
     running: Arc<Semaphore>,
     most_running: usize,
     logins: Arc<Semaphore>,
-    new_passwords: NewPasswords,
+    suspect_logins: SlowLane,
+    new_passwords: SlowLane,
     lines: Lines,
 }
 
-/// The places for new passwords.
+/// The places for work that must not keep other logins waiting.
 #[derive(Clone, Debug)]
-struct NewPasswords {
+struct SlowLane {
     admitted: Arc<Semaphore>,
     running: Arc<Semaphore>,
+}
+
+/// A password to compare with the stored one.
+pub(crate) struct Comparison {
+    /// What is stored; `None` for a user that does not exist.
+    pub(crate) stored: Option<StoredPassword>,
+    /// The salt of the passwords of an older site.
+    pub(crate) legacy_salt: String,
+    /// What was typed.
+    pub(crate) password: String,
+    /// Whether logins from the same address have failed recently.
+    pub(crate) is_suspect: bool,
 }
 
 impl Default for PasswordWorker {
@@ -38,21 +52,23 @@ impl Default for PasswordWorker {
 }
 
 impl PasswordWorker {
-    /// A worker that runs at most `running` at once, while `waiting` logins queue, and a
-    /// quarter as many new passwords.
+    /// A worker that runs at most `running` at once, while `waiting` logins queue, as many
+    /// suspect ones, and a quarter as many new passwords.
     #[must_use]
     pub fn new(running: usize, waiting: usize) -> Self {
         let places = |waiting: usize| {
             Arc::new(Semaphore::new(running.saturating_add(waiting).min(Semaphore::MAX_PERMITS)))
         };
+        let slow_lane = |waiting: usize| SlowLane {
+            admitted: places(waiting),
+            running: Arc::new(Semaphore::new(running.saturating_sub(1).max(1))),
+        };
         Self {
             running: Arc::new(Semaphore::new(running)),
             most_running: running,
             logins: places(waiting),
-            new_passwords: NewPasswords {
-                admitted: places(waiting / NEW_PASSWORDS_SHARE),
-                running: Arc::new(Semaphore::new(running.saturating_sub(1).max(1))),
-            },
+            suspect_logins: slow_lane(waiting),
+            new_passwords: slow_lane(waiting / NEW_PASSWORDS_SHARE),
             lines: Lines::default(),
         }
     }
@@ -105,10 +121,9 @@ impl PasswordWorker {
     pub(crate) async fn verify(
         &self,
         turn: Arc<Turn>,
-        stored: Option<StoredPassword>,
-        legacy_salt: String,
-        password: String,
+        comparison: Comparison,
     ) -> Result<Verification, PasswordError> {
+        let Comparison { stored, legacy_salt, password, is_suspect } = comparison;
         let work = move || match &stored {
             Some(stored) => verify_password(stored, &legacy_salt, &password),
             None => {
@@ -116,7 +131,11 @@ impl PasswordWorker {
                 Verification::Wrong
             }
         };
-        self.login(turn, work).await
+        if is_suspect {
+            self.in_slow_lane(&self.suspect_logins, turn, work).await
+        } else {
+            self.login(turn, work).await
+        }
     }
 
     /// [`hash_password`] in place of an older hash that was just verified: part of a login.
@@ -141,14 +160,24 @@ impl PasswordWorker {
         self.run((held, place), work).await
     }
 
-    /// Work on a new password: one less at once than the worker runs.
+    /// Work on a new password.
     async fn new_password<T: Send + 'static>(
         &self,
         held: impl Send + 'static,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PasswordError> {
-        let place = take_place(&self.new_passwords.admitted)?;
-        let turn = self.new_passwords.running.clone().acquire_owned().await.map_err(failed)?;
+        self.in_slow_lane(&self.new_passwords, held, work).await
+    }
+
+    /// Work of a slow lane: one less at once than the worker runs.
+    async fn in_slow_lane<T: Send + 'static>(
+        &self,
+        lane: &SlowLane,
+        held: impl Send + 'static,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, PasswordError> {
+        let place = take_place(&lane.admitted)?;
+        let turn = lane.running.clone().acquire_owned().await.map_err(failed)?;
         self.run((held, place, turn), work).await
     }
 
@@ -185,6 +214,37 @@ mod tests {
 
     fn address(last: u8) -> Source {
         Source::Address(IpAddr::V4(Ipv4Addr::new(203, 0, 113, last)))
+    }
+
+    fn comparison(stored: Option<StoredPassword>, password: &str) -> Comparison {
+        Comparison { stored, legacy_salt: String::new(), password: password.to_owned(), is_suspect: false }
+    }
+
+    #[tokio::test]
+    async fn logins_of_addresses_that_failed_leave_places_for_others() {
+        let worker = PasswordWorker::new(1, 4);
+        let busy = Blocker::start(&worker).await;
+        let mut suspects = Vec::new();
+        for last in 1..=6 {
+            let turn = worker.turn(address(last)).await.unwrap();
+            let suspect = Comparison { is_suspect: true, ..comparison(None, "guess") };
+            let mut waiting = worker.verify(turn, suspect).boxed();
+            match waiting.as_mut().now_or_never() {
+                None => suspects.push(waiting),
+                Some(outcome) => assert!(matches!(outcome, Err(PasswordError::Busy))),
+            }
+        }
+        assert_eq!(suspects.len(), 5);
+        // One of them is in the queue, and a login from another address is next.
+        let turn = worker.turn(address(7)).await.unwrap();
+        let mut login = worker.verify(turn, comparison(None, "right")).boxed();
+        assert!(login.as_mut().now_or_never().is_none());
+        assert_eq!(worker.logins.available_permits(), 5 - 2);
+        busy.finish().await;
+        let first = suspects.swap_remove(0);
+        first.await.unwrap();
+        assert_eq!(login.await.unwrap(), Verification::Wrong);
+        futures_util::future::join_all(suspects).await;
     }
 
     /// Login work that runs until it is released.
@@ -227,7 +287,7 @@ mod tests {
             (None, "correct horse", Verification::Wrong),
         ] {
             let turn = turn().await.unwrap();
-            let verified = worker.verify(turn, stored, String::new(), password.to_owned()).await;
+            let verified = worker.verify(turn, comparison(stored, password)).await;
             assert_eq!(verified.unwrap(), expected);
         }
         worker.hash_again(turn().await.unwrap(), "correct horse".to_owned()).await.unwrap();
@@ -275,7 +335,7 @@ mod tests {
         let busy = Blocker::start(&worker).await;
         let attempt = async || {
             let turn = worker.turn(address(1)).await?;
-            worker.verify(turn, None, String::new(), "guess".to_owned()).await
+            worker.verify(turn, comparison(None, "guess")).await
         };
         let mut waiting = Vec::new();
         let mut refused = 0;
@@ -296,7 +356,7 @@ mod tests {
         // Of all of them one is in the queue, beside the work that runs.
         assert_eq!(worker.logins.available_permits(), 5 - 2);
         let turn = worker.turn(address(2)).now_or_never().expect("a turn at once").unwrap();
-        let mut login = worker.verify(turn, None, String::new(), "guess".to_owned()).boxed();
+        let mut login = worker.verify(turn, comparison(None, "guess")).boxed();
         assert!(login.as_mut().now_or_never().is_none());
         assert_eq!(worker.logins.available_permits(), 5 - 3);
         busy.finish().await;
