@@ -17,6 +17,8 @@ const STREAMS_PER_ADDRESS: f64 = 20.0;
 /// Bytes in the head of a request: just below the bound, and above it.
 const HEAD_BYTES: usize = 31 * 1024;
 const LARGE_HEAD_BYTES: usize = 40 * 1024;
+/// Bytes of a body: just below the bound.
+const BODY_BYTES: usize = 78_000;
 /// The first users of the site who ask for streams.
 const READER: u64 = 60;
 
@@ -31,6 +33,11 @@ pub fn attacks() -> Vec<Attack> {
             name: "unfinished-heads",
             sends: "1,000 connections of 20 addresses send 31 KiB of a head that does not end",
             run: unfinished_heads,
+        },
+        Attack {
+            name: "unfinished-bodies",
+            sends: "500 connections of 10 addresses send a head of 30 KiB and 78,000 bytes of a body that does not end, half of them byte by byte in chunks",
+            run: unfinished_bodies,
         },
         Attack {
             name: "idle-connections",
@@ -108,6 +115,29 @@ fn unfinished_heads<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<
         tally(opened, open)
             .with(Check::at_most("memory of a connection", each, CONNECTION_KIBIBYTES, " KiB"))
             .with(Check::at_most("heads of 40 KiB accepted", accepted, 0.0, ""))
+    })
+}
+
+fn unfinished_bodies<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let began = Instant::now();
+        let before = target.program.memory().resident;
+        let head = format!(
+            "POST /api/login HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-www-form-urlencoded\r\n\
+             x-long: {}\r\n",
+            "a".repeat(HEAD_BYTES - 1_024)
+        );
+        let whole = format!("{head}content-length: {}\r\n\r\n{}", BODY_BYTES + 1, "a".repeat(BODY_BYTES));
+        let chunked = format!("{head}transfer-encoding: chunked\r\n\r\n{}", "1\r\na\r\n".repeat(BODY_BYTES));
+        let from = addresses(2_200, 10, 50);
+        let opened = from.len();
+        let sent = |number: usize| if number.is_multiple_of(2) { whole.clone() } else { chunked.clone() };
+        let mut connections = open_all(target, from, sent).await;
+        // Before the site stops waiting for the bodies.
+        let most = target.program.memory().resident;
+        let open = hold(began, lasting, &mut connections).await;
+        let each = (most - before).max(0.0) * 1_024.0 / connections.len().max(1) as f64;
+        tally(opened, open).with(Check::at_most("memory of a connection", each, CONNECTION_KIBIBYTES, " KiB"))
     })
 }
 
