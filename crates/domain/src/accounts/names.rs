@@ -1,10 +1,10 @@
 //! Which usernames are taken: those that exist, and those that look like them.
-//! Also brings accounts of earlier versions up to date, because it visits each account once.
 //!
 //! `username.folded:<name>` finds a user by how the name looks. It is written with each new
 //! account. Accounts from before, and those that Lamer News creates on the same Redis, get
 //! theirs in the order of their ids: all at the start of a server, and some before each
-//! sign-up. `usernames.folded` says how far that is.
+//! sign-up. `usernames.folded` says how far that is. Because this visits each account once, it
+//! also adds what accounts of earlier versions lack.
 
 use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME};
 use crate::action::Decision;
@@ -27,8 +27,7 @@ const FOLDING_OVERLAP: u64 = 16;
 
 /// Gives the accounts that lack one their entry in the index of names, in chunks. Of two
 /// old accounts whose names look alike, the older one gets it. Returns whether all have
-/// theirs. Accounts of earlier versions also get the fields that Lamer News needs
-/// ([`Repair`]). Rounds: 3 if there is nothing to do; else 3 and a commit for each chunk.
+/// theirs. Accounts of earlier versions also get the fields that Lamer News needs. Rounds: 3 if there is nothing to do; else 3 and a commit for each chunk.
 ///
 /// # Errors
 /// When the store fails.
