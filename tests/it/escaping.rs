@@ -7,7 +7,7 @@ use crate::client::{Client, encoded, ok, refused};
 use crate::community::{Access, Community, PAGES};
 use crate::html::Page;
 use crate::pages::{crawl, page};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, START, Server};
 
 /// What would do harm if it were not escaped, or spoil what was written if it
 /// were escaped twice.
@@ -195,7 +195,8 @@ async fn what_comes_in_the_address_is_text() {
     for hostile in HOSTILE.into_iter().chain(NO_LINKS) {
         let asked = encoded(&[("u", hostile), ("t", hostile)]);
         let form = page(&alice, &format!("/submit?{asked}")).await.form("/submit");
-        assert_eq!((form.value("url"), form.value("title")), (Some(hostile), Some(hostile)));
+        let shown = hostile.replace('\u{1}', "");
+        assert_eq!((form.value("url"), form.value("title")), (Some(&*shown), Some(&*shown)));
         let asked = encoded(&[("next", hostile), ("username", hostile), ("recomputed", hostile)]);
         for path in ["/login", "/register"] {
             let asked = page(&server.visitor(), &format!("{path}?{asked}")).await;
@@ -275,6 +276,63 @@ async fn what_no_document_may_have_in_a_stored_title_is_left_out() {
     assert!(front.content().contains("Bell and [31mred, null, C1, end"), "{}", front.content());
     let told = refused(alice.edit(1, "a\u{FFFF}b", "http://example.com/one", "").await);
     assert_eq!(told, "Your title contains a control character (U+FFFF). Remove it.");
+}
+
+/// Characters that no document may have, around some text with line breaks, and what is
+/// shown of it.
+const RAW: &str = "Bell\u{7} and\r\n\u{1B}[31mred\u{FFFE},\tnull\u{0} C1\u{9B}\u{7F}\r\u{FFFF}end";
+const RAW_SHOWN: &str = "Bell and\n[31mred,\tnull C1\nend";
+
+#[tokio::test]
+async fn what_no_document_may_have_never_leaves_the_store_raw() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let tweet = bob.tweet("A tweet").await;
+    let comment = json!({
+        "body": RAW, "ctime": START, "user_id": 2, "parent_id": -1, "score": 1, "up": [2], "down": [],
+    });
+    server
+        .write(|batch| {
+            batch.set_field("thread:comment:1", "1", comment.to_string());
+            batch.set_field("thread:comment:1", "2", comment.to_string());
+            batch.set_field("news:1", "url", format!("http://example.com/{RAW}"));
+            batch.set_field("news:2", "url", format!("text://{RAW}"));
+            batch.set_field(format!("tweet:{tweet}"), "text", RAW);
+            for user in ["user:1", "user:2"] {
+                batch.set_fields(user, [("about", RAW), ("fullname", RAW), ("email", RAW)]);
+            }
+            batch.set_field("user:2", "username", format!("bob{RAW}"));
+        })
+        .await;
+    let is_bad = |c: char| c.is_control() && !"\t\n".contains(c) || matches!(c, '\u{FFFE}' | '\u{FFFF}');
+    let tweet_page = format!("/tweet/{tweet}");
+    let pages = PAGES.into_iter().map(|(path, _)| path);
+    let more = ["/editnews/2", "/editcomment/1/1", "/rss", "/atom", "/best/atom", "/@bob/feed", &tweet_page];
+    let paths: Vec<&str> = pages.chain(more).collect();
+    for client in [&server.visitor(), &alice, &bob] {
+        for path in &paths {
+            let text = String::from_utf8(client.get(path).await.body).unwrap();
+            assert_eq!(text.chars().find(|c| is_bad(*c)), None, "{path}");
+        }
+    }
+    // Nor does what was just typed and is refused.
+    for (path, name) in [("/settings", "about"), ("/tweet", "text"), ("/submit", "text")] {
+        let answer = alice.post(path, &[(name, RAW)]).await;
+        let text = String::from_utf8(answer.body).unwrap();
+        assert_eq!(text.chars().find(|c| is_bad(*c)), None, "{path}");
+    }
+    for path in ["/news/1", "/news/2", "/@bob", &tweet_page] {
+        let text = String::from_utf8(server.visitor().get(path).await.body).unwrap();
+        assert!(text.contains(RAW_SHOWN), "{path}: {text}");
+    }
+    for path in ["/rss", "/@bob/feed"] {
+        let text = String::from_utf8(server.visitor().get(path).await.body).unwrap();
+        let shown = if path == "/rss" { RAW_SHOWN.replace('\n', "&lt;br&gt;") } else { RAW_SHOWN.to_owned() };
+        assert!(text.contains(&shown), "{path}: {text}");
+    }
+    // Programs get what is stored; JSON can hold it.
+    let thread = alice.thread(1).await;
+    let comment = thread.iter().find(|comment| comment["id"] == 1).unwrap();
+    assert_eq!(comment["body"], RAW);
 }
 
 #[tokio::test]

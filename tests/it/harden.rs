@@ -120,7 +120,7 @@ async fn hardening_on_the_embedded_store_needs_the_server_to_stop() {
 }
 
 #[tokio::test]
-async fn blanks_around_name_and_password_are_forgiven_to_accounts_of_the_original_only() {
+async fn blanks_around_a_password_are_forgiven_to_accounts_of_the_original_only() {
     let server = imported_site().await;
     for (username, clear) in ACCOUNTS {
         let typed = (format!(" {username}\t"), format!("\n {clear} "));
@@ -142,9 +142,25 @@ async fn blanks_around_name_and_password_are_forgiven_to_accounts_of_the_origina
     refused(server.visitor().try_log_in(username, "battery staple").await);
     server.visitor().log_in(username, "battery staple ").await;
     server.register("dave").await;
-    for (username, password) in [("dave", "correct horse "), (" dave", PASSWORD)] {
-        refused(server.visitor().try_log_in(username, password).await);
+    refused(server.visitor().try_log_in("dave", "correct horse ").await);
+}
+
+#[tokio::test]
+async fn blanks_around_a_name_are_forgiven_to_every_account() {
+    let server = imported_site().await;
+    server.register("dave").await;
+    let (username, clear) = ACCOUNTS[2];
+    let carol = server.visitor().log_in(username, clear).await;
+    let fields = [("about", ""), ("email", ""), ("password", "battery staple"), ("current_password", clear)];
+    crate::client::ok(carol.api_post("/api/updateprofile", &fields).await);
+    for (username, password) in [("dave", PASSWORD), (username, "battery staple")] {
+        for typed in [format!(" {username}"), format!("{username}\t\r\n"), format!("  {username} ")] {
+            server.visitor().log_in(&typed, password).await;
+            refused(server.visitor().try_log_in(&typed, &format!("{password} ")).await);
+        }
+        refused(server.visitor().try_log_in(&format!("{username} x"), password).await);
     }
+    refused(server.visitor().try_log_in(" nobody ", PASSWORD).await);
 }
 
 #[tokio::test]

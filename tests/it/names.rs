@@ -186,6 +186,102 @@ async fn a_full_name_never_looks_like_the_username_of_somebody_else() {
 }
 
 #[tokio::test]
+async fn a_full_name_is_not_the_username_of_somebody_else_in_capitals() {
+    each_engine(&[], async |server| {
+        for name in ["igor", "alice", "Ian", "i1"] {
+            server.register(name).await;
+        }
+        // Lamer News allowed other names once.
+        server.write(|batch| batch.set("username.to.id:\u{fc}n\u{ef} x", "2")).await;
+        let carol = server.register("carol").await;
+        for name in [
+            "Igor",
+            "IGOR",
+            "iGOR",
+            "lgor",
+            "ALICE",
+            "AlIcE",
+            " Alice ",
+            "ian",
+            "IAN",
+            "I1",
+            "\u{dc}n\u{ef} X",
+            // Fullwidth, mathematical bold, Lisu, and a dotless i.
+            "\u{ff29}\u{ff47}\u{ff4f}\u{ff52}",
+            "\u{1d408}\u{1d420}\u{1d428}\u{1d42b}",
+            "\u{a4f2}\u{a4d6}\u{a4f3}\u{a4e3}",
+            "\u{131}an",
+        ] {
+            let reason = "Your full name looks like another user's username. Choose another.";
+            assert_eq!(refused(set_full_name(&carol, name).await), reason, "{name}");
+        }
+        for name in ["Carol", "CAROL", "Igor B.", "Alicia", "Gil", "\u{dc}n\u{ef}"] {
+            ok(set_full_name(&carol, name).await);
+        }
+    })
+    .await;
+}
+
+/// What Lamer News needs of an account is given to those of earlier versions of Tidings.
+#[tokio::test]
+async fn accounts_of_earlier_versions_get_what_lamer_news_needs_when_names_are_indexed() {
+    each_engine(&[], async |server| {
+        server.register("first").await;
+        let digest = "5".repeat(40);
+        let wrapped = format!("old-digest:{}", server.field("user:1", "password").await.unwrap());
+        server
+            .write(|batch| {
+                batch.set("users.count", "7");
+                batch.set_fields("user:2", [("id", "2"), ("deactivated", "5"), ("password", "")]);
+                for (id, name, password) in [
+                    (3, "carol", "$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA"),
+                    (4, "dave", &digest),
+                    (5, "erin", &wrapped),
+                    (6, "frank", ""),
+                ] {
+                    let id = id.to_string();
+                    let fields = [("id", &*id), ("username", name), ("password", password)];
+                    batch.set_fields(format!("user:{id}"), fields);
+                }
+                let deactivated = [("id", "7"), ("username", "[deleted user]"), ("deactivated", "6")];
+                batch.set_fields("user:7", deactivated);
+                batch.set_field("user:7", "salt", "x");
+            })
+            .await;
+        let site = &server.app.site;
+        assert!(fold_usernames(site, u64::MAX).await.unwrap());
+        assert_eq!(server.field("user:2", "username").await.as_deref(), Some("[deleted user]"));
+        for id in [2, 3, 6] {
+            assert_eq!(server.field(&format!("user:{id}"), "salt").await.unwrap().len(), 40, "{id}");
+        }
+        // Without a salt, a digest of 2011 is verified with that of the site.
+        for id in [4, 5] {
+            assert_eq!(server.field(&format!("user:{id}"), "salt").await, None, "{id}");
+        }
+        assert_eq!(server.field("user:7", "salt").await.as_deref(), Some("x"));
+        let after = server.dump().await;
+        assert!(!after.contains_key("username.folded:[deleted user]"));
+        assert!(fold_usernames(site, u64::MAX).await.unwrap());
+        assert_eq!(server.dump().await, after);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_account_of_an_earlier_version_gets_a_salt_at_the_next_login() {
+    each_engine(&[], async |server| {
+        server.register("alice").await;
+        server.write(|batch| batch.delete_field("user:1", "salt")).await;
+        server.visitor().log_in("alice", PASSWORD).await;
+        let salt = server.field("user:1", "salt").await;
+        assert_eq!(salt.as_ref().map(String::len), Some(40));
+        server.visitor().log_in("alice", PASSWORD).await;
+        assert_eq!(server.field("user:1", "salt").await, salt);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_full_name_has_one_script_and_no_invisible_marks() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;

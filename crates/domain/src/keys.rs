@@ -83,13 +83,7 @@ pub fn username_to_id(username: &str) -> String {
 /// String: the id of the user whose name looks like this one.
 #[must_use]
 pub fn username_folded(username: &str) -> String {
-    username_of_folded(&lookalikes::folded(username))
-}
-
-/// The same, by the folded name.
-#[must_use]
-pub fn username_of_folded(folded: &str) -> String {
-    format!("username.folded:{folded}")
+    format!("username.folded:{}", lookalikes::folded(username))
 }
 
 /// Hash, expires: a session, by the hash of its token.

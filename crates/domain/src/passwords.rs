@@ -69,8 +69,7 @@ impl StoredPassword {
         if self.ignores_blanks() { without_blanks(typed) } else { typed }
     }
 
-    /// Whether blanks around the name and the password do not matter: for accounts that Lamer
-    /// News made.
+    /// Whether blanks around the password do not matter: for accounts that Lamer News made.
     #[must_use]
     pub fn ignores_blanks(&self) -> bool {
         self.trimmed || is_weak(&self.hash) || self.hash.starts_with(WRAPPED)
@@ -154,6 +153,14 @@ pub fn wrap_digest(hash: &str) -> Result<String, PasswordError> {
 #[must_use]
 pub fn salt_beside(hash: &str) -> String {
     hex::encode(hash.split('$').nth(4).unwrap_or_default())
+}
+
+/// Whether an account needs a random field `salt` for the same reason. An earlier version of
+/// Tidings did not write one. A digest of 2011 without its own salt has that of the site, so
+/// it must not get another.
+#[must_use]
+pub fn lacks_salt(hash: Option<&str>, salt: Option<&str>) -> bool {
+    salt.is_none() && !hash.is_some_and(|hash| is_weak(hash) || hash.starts_with(WRAPPED))
 }
 
 /// Takes as long as verifying a password, for users without one.

@@ -75,7 +75,7 @@ impl Verified {
     }
 }
 
-/// Finds the user with a name and compares the password. A wrong one is counted, even if the
+/// Finds the user with a name, without the blanks around it, and compares the password. A wrong one is counted, even if the
 /// client does not wait for the answer. An unknown user costs the same rounds and the same
 /// time. Rounds: 2, and for a wrong password 1 and a commit.
 ///
@@ -238,15 +238,16 @@ async fn find_unless_slowed_down(
         }
         return Err(Refusal::TooManyFailedLogins { seconds: seconds_left(Expiry::In(wait)) }.into());
     }
+    // Names have no blanks at their ends, except perhaps old imported ones. So these are
+    // ignored for everybody, as in Lamer News.
     let [typed, trimmed] = ids.map(|id| answers.take(id));
-    let id = typed.as_deref().or(trimmed.as_deref());
-    let id = fields::read_string::<UserId>(id, || names[1].clone());
+    let id = typed.or(trimmed);
+    let id = fields::read_string::<UserId>(id.as_deref(), || names[1].clone());
     let mut query = Query::new();
     // An unknown user costs the same reads.
     let user = query.hash(keys::user(id.unwrap_or(UserId(1))));
     let user = site.store.query(query).await?.take(user);
-    let is_named = typed.is_some() || stored_password(&user).ignores_blanks();
-    Ok(((id.is_some() && is_named && !user.is_empty()).then_some(user), is_suspect))
+    Ok(((id.is_some() && !user.is_empty()).then_some(user), is_suspect))
 }
 
 /// A login that may fail.

@@ -3,17 +3,20 @@
 //! `username.folded:<name>` finds a user by how the name looks. It is written with each new
 //! account. Accounts from before, and those that Lamer News creates on the same Redis, get
 //! theirs in the order of their ids: all at the start of a server, and some before each
-//! sign-up. `usernames.folded` says how far that is.
+//! sign-up. `usernames.folded` says how far that is. Because this visits each account once, it
+//! also adds what accounts of earlier versions lack.
 
-use crate::accounts::users::DEACTIVATED;
+use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::passwords::lacks_salt;
 use crate::site::Site;
 use crate::values::ids::UserId;
 use crate::values::limits::{FOLDING_CHUNK, FOLDING_CHUNKS_OF_ONE_ACTION};
 use crate::values::lookalikes;
+use crate::values::secrets::random_token;
 use crate::values::text::FullName;
 use std::collections::HashSet;
 use tidings_keyspace::{Batch, Query};
@@ -24,7 +27,7 @@ const FOLDING_OVERLAP: u64 = 16;
 
 /// Gives the accounts that lack one their entry in the index of names, in chunks. Of two
 /// old accounts whose names look alike, the older one gets it. Returns whether all have
-/// theirs. Rounds: 3 if there is nothing to do; else 3 and a commit for each chunk.
+/// theirs. Accounts of earlier versions also get the fields that Lamer News needs. Rounds: 3 if there is nothing to do; else 3 and a commit for each chunk.
 ///
 /// # Errors
 /// When the store fails.
@@ -53,8 +56,9 @@ async fn fold_chunk(site: &Site) -> Result<bool, Error> {
             return Ok(Decision::Done(true));
         }
         let last = count.min(from + FOLDING_CHUNK);
-        let entries = missing(site, from.saturating_sub(FOLDING_OVERLAP) + 1, last).await?;
-        if from >= count && entries.is_empty() {
+        let first = from.saturating_sub(FOLDING_OVERLAP) + 1;
+        let Missing { entries, repairs } = missing(site, first, last).await?;
+        if from >= count && entries.is_empty() && repairs.is_empty() {
             return Ok(Decision::Done(true));
         }
         let mut batch = Batch::new();
@@ -67,23 +71,62 @@ async fn fold_chunk(site: &Site) -> Result<bool, Error> {
             batch.key_absent(&key);
             batch.set(key, id.to_string());
         }
+        for repair in repairs {
+            repair.write(&mut batch)?;
+        }
         Ok(Decision::commit(batch, last == count))
     })
     .await
 }
 
-/// The entries that the accounts with these ids lack.
-async fn missing(site: &Site, first: u64, last: u64) -> Result<Vec<(String, UserId)>, Error> {
+/// What an account of an earlier version lacks. Lamer News, which may run on the same Redis,
+/// cannot show a user without a name, nor refuse a login without a salt.
+struct Repair {
+    id: UserId,
+    needs_name: bool,
+    needs_salt: bool,
+}
+
+impl Repair {
+    fn write(&self, batch: &mut Batch) -> Result<(), Error> {
+        let key = keys::user(self.id);
+        if self.needs_name {
+            batch.field_absent(&key, "username");
+            batch.set_field(&key, "username", DELETED_USERNAME);
+        }
+        if self.needs_salt {
+            batch.field_absent(&key, "salt");
+            batch.set_field(&key, "salt", random_token()?);
+        }
+        Ok(())
+    }
+}
+
+/// What some accounts lack.
+struct Missing {
+    /// The entries in the index of names.
+    entries: Vec<(String, UserId)>,
+    repairs: Vec<Repair>,
+}
+
+/// What the accounts with these ids lack.
+async fn missing(site: &Site, first: u64, last: u64) -> Result<Missing, Error> {
+    const FIELDS: [&str; 4] = ["username", DEACTIVATED, "password", "salt"];
     let mut query = Query::new();
-    let names: Vec<_> = (first..=last)
-        .map(UserId)
-        .map(|id| (id, query.hash_fields(keys::user(id), ["username", DEACTIVATED])))
-        .collect();
+    let users: Vec<_> =
+        (first..=last).map(UserId).map(|id| (id, query.hash_fields(keys::user(id), FIELDS))).collect();
     let mut answers = site.store.query(query).await?;
-    let mut entries = Vec::new();
+    let (mut entries, mut repairs) = (Vec::new(), Vec::new());
     let mut query = Query::new();
-    for (id, name) in names {
-        if let [Some(name), None] = fields::each(answers.take(name)) {
+    for (id, user) in users {
+        let [name, deactivated, password, salt] = fields::each(answers.take(user));
+        let needs_name = name.is_none() && deactivated.is_some();
+        let is_account = name.is_some() || deactivated.is_some();
+        let needs_salt = is_account && lacks_salt(password.as_deref(), salt.as_deref());
+        if needs_name || needs_salt {
+            repairs.push(Repair { id, needs_name, needs_salt });
+        }
+        if let (Some(name), None) = (name, deactivated) {
             let key = keys::username_folded(&name);
             entries.push((query.string(&key), key, id));
         }
@@ -92,11 +135,12 @@ async fn missing(site: &Site, first: u64, last: u64) -> Result<Vec<(String, User
     let mut seen = HashSet::new();
     let is_missing = |entry: &(_, String, _)| entry.0 && seen.insert(entry.1.clone());
     let entries = entries.into_iter().map(|(read, key, id)| (answers.take(read).is_none(), key, id));
-    Ok(entries.filter(is_missing).map(|(_, key, id)| (key, id)).collect())
+    let entries = entries.filter(is_missing).map(|(_, key, id)| (key, id)).collect();
+    Ok(Missing { entries, repairs })
 }
 
-/// Refuses a full name that looks like the username of another user. Rounds: at most 2, and
-/// what [`fold_usernames`] takes.
+/// Refuses a full name that looks like the username of another user. Rounds: 1 with at most
+/// 98 keys, and what [`fold_usernames`] takes.
 ///
 /// # Errors
 /// [`Refusal::FullNameConfusable`], or the store's.
@@ -107,7 +151,8 @@ pub(crate) async fn refuse_confusable(site: &Site, own: UserId, fullname: &FullN
     }
     fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     let mut query = Query::new();
-    let reads: Vec<_> = candidates.iter().map(|name| query.string(keys::username_of_folded(name))).collect();
+    let names = candidates.iter().flat_map(|name| [keys::username_to_id(name), keys::username_folded(name)]);
+    let reads: Vec<_> = names.map(|name| query.string(name)).collect();
     let mut answers = site.store.query(query).await?;
     let own = own.to_string();
     let is_other = reads.into_iter().any(|read| answers.take(read).is_some_and(|id| id != own));

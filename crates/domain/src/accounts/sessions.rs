@@ -13,7 +13,7 @@ use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::passwords::{StoredPassword, salt_beside};
+use crate::passwords::{StoredPassword, lacks_salt, salt_beside};
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -95,7 +95,7 @@ pub(crate) async fn confirm_password(
     Ok(login::verify(site, &attempt).await?.stored)
 }
 
-/// Adds what an imported account may lack, and opens a session if the account has not
+/// Adds what an account that was imported or made by an earlier version may lack, and opens a session if the account has not
 /// changed since it was read.
 async fn open_session(
     site: &Site,
@@ -125,6 +125,8 @@ async fn open_session(
         if stored.ignores_blanks() {
             batch.set_field(&key, TRIMMED, "1");
         }
+    } else if lacks_salt(Some(&stored.hash), user.get("salt")) {
+        batch.set_field(&key, "salt", random_token()?);
     }
     if user.get("seen_time").is_none() {
         batch.set_field(&key, "seen_time", now.to_string());

@@ -1,5 +1,6 @@
 //! Names that a person would confuse.
 
+use std::collections::BTreeSet;
 use unicode_security::MixedScript;
 use unicode_security::confusable_detection::skeleton;
 
@@ -19,20 +20,43 @@ pub fn folded(username: &str) -> String {
     username.chars().map(same).collect::<String>().to_lowercase()
 }
 
-/// The [`folded`] usernames that a full name looks like: those with the same skeleton
-/// (Unicode TR39), in any case. At most 16; none for most full names, because usernames are
-/// ASCII and have no blanks.
+/// The usernames, in lower case, that a full name looks like: the name itself, and those with
+/// its skeleton (Unicode TR39). At most 49. For most full names there is only the name itself,
+/// because usernames are ASCII and have no blanks.
+///
+/// A skeleton has `l` for a capital `I`. So the skeleton of the name in lower case counts
+/// too, and so does an `l` where a capital letter is likely.
 #[must_use]
-pub fn usernames_that_look_like(fullname: &str) -> Vec<String> {
-    let skeleton: String = skeleton(fullname.trim()).collect();
-    let is_name = skeleton.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    if skeleton.is_empty() || !is_name {
-        return Vec::new();
+pub fn usernames_that_look_like(fullname: &str) -> BTreeSet<String> {
+    let name = fullname.trim();
+    if name.is_empty() {
+        return BTreeSet::new();
     }
-    // A skeleton has `rn` for each `m`.
-    let folded = folded(&skeleton);
+    let lower = name.to_lowercase();
+    let as_typed: String = skeleton(name).collect();
+    let readings = [with_capital_i(&as_typed), skeleton(&lower).collect(), as_typed];
+    let is_name = |reading: &String| {
+        !reading.is_empty() && reading.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    };
+    let readings = readings.iter().filter(|reading| is_name(reading));
+    readings.flat_map(|reading| both_ways(&reading.to_lowercase())).chain([lower.clone()]).collect()
+}
+
+/// A skeleton with `i` for `l` where that may be a capital `I`: everywhere if no other letter
+/// is a small one, otherwise at the start.
+fn with_capital_i(skeleton: &str) -> String {
+    let is_small = |c: char| c.is_ascii_lowercase() && c != 'l';
+    if skeleton.contains(is_small) {
+        skeleton.strip_prefix('l').map_or_else(|| skeleton.to_owned(), |rest| format!("i{rest}"))
+    } else {
+        skeleton.replace('l', "i")
+    }
+}
+
+/// The names that a skeleton may stand for: it has `rn` for each `m`. At most 16.
+fn both_ways(skeleton: &str) -> Vec<String> {
     let mut candidates = vec![String::new()];
-    for (position, part) in folded.split("rn").enumerate() {
+    for (position, part) in skeleton.split("rn").enumerate() {
         if position > 0 {
             let with = |joint: &'static str| candidates.iter().map(move |start| format!("{start}{joint}"));
             candidates = if position <= MAX_DOUBTS {
@@ -95,16 +119,27 @@ mod tests {
             ("mary", "rnary"),
             ("mmm", "rnmrn"),
             ("\u{2010}x", "-x"),
+            ("Igor", "igor"),
+            ("IGOR", "igor"),
+            ("lgor", "igor"),
+            ("ALICE", "alice"),
+            ("IMMI", "immi"),
+            // Mathematical bold, and Lisu.
+            ("\u{1d408}\u{1d420}\u{1d428}\u{1d42b}", "igor"),
+            ("\u{a4f2}\u{a4d6}\u{a4f3}\u{a4e3}", "igor"),
         ] {
             let candidates = usernames_that_look_like(fullname);
-            assert!(candidates.contains(&folded(username)), "{fullname}: {candidates:?}");
-            assert!(candidates.len() <= 16);
+            let is_found = candidates.iter().any(|name| folded(name) == folded(username));
+            assert!(is_found, "{fullname}: {candidates:?}");
         }
-        for fullname in ["", "Alice A.", "\u{e1}lice", "\u{65e5}\u{672c}", "!"] {
-            assert_eq!(usernames_that_look_like(fullname), [""; 0], "{fullname}");
+        assert!(usernames_that_look_like(" ").is_empty());
+        for fullname in ["alice a.", "\u{e1}lice", "\u{65e5}\u{672c}", "!", "bob", "alice"] {
+            assert_eq!(usernames_that_look_like(fullname), BTreeSet::from([fullname.to_owned()]));
         }
-        assert_eq!(usernames_that_look_like(&"m".repeat(50)).len(), 16);
-        assert!(usernames_that_look_like("bob") == ["bob"]);
+        for start in ["m", "Il", "lM", "l"] {
+            let count = usernames_that_look_like(&format!("{start}{}", "m".repeat(48))).len();
+            assert!((16..=49).contains(&count), "{start}: {count}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! cannot have characters that change the direction of the text, because these
 //! affect the text around them.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::values::limits::{
@@ -426,6 +427,42 @@ pub fn printable(text: String) -> String {
     text.replace(is_unprintable, "")
 }
 
+/// The bytes of a text that [`printable_lines`] looks at together.
+const LOOKED_AT: usize = 64;
+
+/// A document, or a stored text of several lines, without what must not be in any document:
+/// of the control characters only line breaks, as `\n`, and tabs stay. The usual text, which
+/// has nothing of the kind, costs one look at each byte and is not copied.
+#[must_use]
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let has_unprintable = bytes.chunks(LOOKED_AT).zip((0..).step_by(LOOKED_AT)).any(|(chunk, start)| {
+        // Without a branch for each byte, the compiler compares many at once.
+        chunk.iter().fold(false, |found, byte| found | may_begin_unprintable(*byte))
+            && (start..start + chunk.len()).any(|at| begins_unprintable(bytes.get(at..).unwrap_or_default()))
+    });
+    if !has_unprintable {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    Cow::Owned(text.replace(|c| is_unprintable(c) && !matches!(c, '\n' | '\t'), ""))
+}
+
+/// Whether the byte can be the first of a character that [`printable_lines`] removes or
+/// replaces: a control character, or one from U+0080 to U+00BF or from U+F000 to U+FFFF.
+const fn may_begin_unprintable(byte: u8) -> bool {
+    (byte < 0x20 && byte != b'\n' && byte != b'\t') || matches!(byte, 0x7F | 0xC2 | 0xEF)
+}
+
+/// Whether the text in these bytes begins with such a character.
+const fn begins_unprintable(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'\n' | b'\t', ..] => false,
+        [0..0x20 | 0x7F, ..] | [0xC2, 0x80..=0x9F, ..] | [0xEF, 0xBF, 0xBE | 0xBF, ..] => true,
+        _ => false,
+    }
+}
+
 /// Whether the character is an invisible mark of a direction.
 const fn is_direction_mark(character: char) -> bool {
     matches!(character, '\u{200E}' | '\u{200F}' | '\u{61C}')
@@ -497,6 +534,25 @@ mod tests {
         let long = Title::parse(&"é".repeat(81)).unwrap_err();
         assert_eq!(long.to_string(), "your title is too long (80 characters at most)");
         assert!(Title::parse(&format!("  {eighty}  ")).is_ok());
+    }
+
+    #[test]
+    fn stored_texts_become_printable_wherever_the_character_is() {
+        for (stored, shown) in [
+            ("a\u{0}\tb\r\n\u{1B}[31mc\rd\n", "a\tb\n[31mc\nd\n"),
+            ("\u{FFFE}a\u{FFFF}\u{80}\u{9F}\u{7F}", "a"),
+        ] {
+            assert_eq!(printable_lines(stored), shown);
+        }
+        for code in 0..=0xFFFF {
+            let Some(character) = char::from_u32(code) else { continue };
+            let is_kept = !is_unprintable(character) || "\n\t".contains(character);
+            for before in [0, LOOKED_AT - 2, LOOKED_AT - 1] {
+                let text = format!("{}{character}", "x".repeat(before));
+                let is_unchanged = matches!(printable_lines(&text), Cow::Borrowed(same) if same == text);
+                assert_eq!(is_unchanged, is_kept, "U+{code:04X} after {before}");
+            }
+        }
     }
 
     #[test]

@@ -10,12 +10,14 @@ use crate::error::RequestError;
 use crate::local_path::LocalPath;
 use crate::settings::{Settings, SiteSettings};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::Caches;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::rules::Rules;
+use tidings_domain::values::text::printable_lines;
 
 /// The form field that proves that a form is from the viewer's session.
 const SECRET_FIELD: &str = "apisecret";
@@ -201,6 +203,9 @@ pub fn bare_page(site: &SiteSettings, title: &str, content: &dyn Render) -> Mark
     document(site, &head(site, title, &html! {}), &navigation, content, false)
 }
 
+/// Every page is made here, so this is where what no document may have is removed: control
+/// characters and noncharacters in texts that other programs have stored, or that somebody has
+/// just typed. Nothing that is removed separates markup from text: that is escaped before.
 fn document(
     site: &SiteSettings,
     head: &Markup,
@@ -208,7 +213,7 @@ fn document(
     content: &dyn Render,
     is_admin: bool,
 ) -> Markup {
-    html! {
+    let document = html! {
         (DOCTYPE)
         html lang="en" {
             (head)
@@ -224,7 +229,12 @@ fn document(
                 (footer(is_admin))
             }
         }
-    }
+    };
+    let cleaned = match printable_lines(&document.0) {
+        Cow::Owned(cleaned) => Some(cleaned),
+        Cow::Borrowed(_) => None,
+    };
+    cleaned.map_or(document, PreEscaped)
 }
 
 fn head(site: &SiteSettings, title: &str, more: &Markup) -> Markup {
