@@ -16,9 +16,7 @@ pub use worker::PasswordWorker;
 
 pub(crate) use lines::{Source, Turn};
 
-pub(crate) use legacy::without_blanks;
-
-use legacy::Digest20;
+use legacy::{Digest20, without_blanks};
 use std::fmt;
 
 use argon2::password_hash::phc::PasswordHash;

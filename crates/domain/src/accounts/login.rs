@@ -14,7 +14,7 @@ use crate::action::{Decision, act_on};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::passwords::{Comparison, Source, StoredPassword, Turn, Verification, without_blanks};
+use crate::passwords::{Comparison, Source, StoredPassword, Turn, Verification};
 use crate::rates;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -165,7 +165,7 @@ fn counters_of(site: &Site, attempt: &Attempt<'_>) -> Vec<Counter> {
     if !rates.exempt.contain(address) {
         counters.push(Counter { key: keys::failed_logins_of_address(address), rate });
     }
-    let name = without_blanks(attempt.username);
+    let name = attempt.username.trim_ascii();
     if name.chars().count() <= LONGEST_STORED_USERNAME && !name.chars().any(char::is_control) {
         counters.push(Counter { key: keys::failed_logins_of_pair(address, name), rate: pair_rate(rate) });
     }
@@ -224,7 +224,7 @@ async fn find_unless_slowed_down(
     counters: &[Counter],
 ) -> Result<(Option<Hash>, bool), Error> {
     let mut query = Query::new();
-    let names = [attempt.username, without_blanks(attempt.username)].map(keys::username_to_id);
+    let names = [attempt.username, attempt.username.trim_ascii()].map(keys::username_to_id);
     let ids = names.clone().map(|name| query.string(name));
     let reads: Vec<CounterRead> =
         counters.iter().map(|counter| CounterRead::ask(&mut query, counter)).collect();

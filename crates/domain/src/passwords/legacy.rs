@@ -34,8 +34,8 @@ pub(super) fn digests(salt: Option<&str>, legacy_salt: &str, password: &str) -> 
     }
 }
 
-/// What Lamer News makes of a typed name or password.
-pub(crate) fn without_blanks(typed: &str) -> &str {
+/// What Lamer News makes of a typed password.
+pub(super) fn without_blanks(typed: &str) -> &str {
     typed.trim_matches(BLANKS)
 }
 
