@@ -19,6 +19,8 @@ const OTHERS_P99: Duration = Duration::from_millis(20);
 /// cached of single topics, and the room that a file reserves.
 const GROWTH_MEBIBYTES: f64 = 8.0;
 const GROWTH_KEYS: f64 = 500.0;
+/// The bounds of every attack; they are checked first.
+pub const COMMON_CHECKS: usize = 5;
 
 /// The beginning of a refusal by the API.
 const REFUSAL: &[u8] = b"{\"status\":\"err\"";

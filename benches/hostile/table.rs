@@ -1,11 +1,12 @@
 //! The figures of an engine as a table.
 
-use super::attack::{Check, Outcome};
+use super::attack::{COMMON_CHECKS, Check, Outcome};
 use std::time::Duration;
 use tidings_testing::figures::{Section, line, table};
 use tidings_testing::program::StoreEngine;
 
-/// The section of an engine: what each attack did, and every bound.
+/// The section of an engine: what each attack did, the bounds of its own, and those bounds of
+/// all attacks that were missed.
 pub fn section(engine: StoreEngine, outcomes: &[Outcome]) -> Section {
     let mut text = String::new();
     let title = match engine {
@@ -32,8 +33,11 @@ pub fn section(engine: StoreEngine, outcomes: &[Outcome]) -> Section {
     }
     table(&mut text, &["attack", "bound", "seen", ""]);
     for outcome in outcomes {
-        for check in &outcome.checks {
-            let Check { bound, seen, is_kept } = check;
+        let listed = outcome.checks.iter().enumerate().filter(|(place, check)| {
+            let is_common = *place < COMMON_CHECKS;
+            !is_common || !check.is_kept
+        });
+        for (_, Check { bound, seen, is_kept }) in listed {
             line(&mut text, &[outcome.attack.name, bound, seen, if *is_kept { "held" } else { "missed" }]);
         }
     }
