@@ -13,10 +13,12 @@ fuzz_target!(|input: (Vec<&[u8]>, &str)| {
     for value in cookies.iter().filter_map(|bytes| HeaderValue::from_bytes(bytes).ok()) {
         headers.append(header::COOKIE, value);
     }
-    if let Some(token) = tidings_web::cookies::session_token(&headers) {
-        let sent = cookies.concat();
-        let sent = String::from_utf8_lossy(&sent);
-        assert!(sent.contains(&*token), "a token that nobody sent: {token:?}");
+    for is_https in [false, true] {
+        if let Some(token) = tidings_web::cookies::token_of(&headers, is_https) {
+            let sent = cookies.concat();
+            let sent = String::from_utf8_lossy(&sent);
+            assert!(sent.contains(&*token), "a token that nobody sent: {token:?}");
+        }
     }
     check_path(path);
 });

@@ -31,8 +31,14 @@ pub const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site")
 /// The session token of a request.
 #[must_use]
 pub fn session_token(app: &App, headers: &HeaderMap) -> Option<String> {
+    token_of(headers, app.settings.site.is_https())
+}
+
+/// The session token of a request to a site whose visitors use https, or do not.
+#[must_use]
+pub fn token_of(headers: &HeaderMap, is_https: bool) -> Option<String> {
     let plain = only_cookie(headers, PLAIN_COOKIE);
-    if !app.settings.site.is_https() {
+    if !is_https {
         return plain.ok()?;
     }
     match only_cookie(headers, HOST_COOKIE) {
