@@ -214,8 +214,10 @@ impl SiteReputationPage<'_> {
             }
             @if let Some((host, score)) = &self.page.other_form {
                 p.meta {
-                    "See also " a href=(site_address(host)) { (host) } ", whose votes are separate: "
-                    (score_words(*score)) "."
+                    span {
+                        "See also " a href=(site_address(host)) { (host) } ", whose votes are separate: "
+                        (score_words(*score)) "."
+                    }
                 }
             }
             (self.vote(frame))
