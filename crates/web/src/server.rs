@@ -1,7 +1,7 @@
 //! Accepts connections, answers their requests, and shuts down gracefully.
 //!
-//! What a client may cost is bounded here: see [`crate::connections`] for the number of
-//! connections, [`crate::client_stream`] for their times, [`crate::answer_memory`] for the
+//! What a client may cost is bounded here: see `connections` for the number of
+//! connections, `client_stream` for their times, `answer_memory` for the
 //! memory of answers.
 
 use super::answer_memory::AnswerMemory;

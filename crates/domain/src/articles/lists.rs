@@ -1,8 +1,8 @@
 //! Lists of articles: the best, the newest, and by topic.
 //!
 //! The two lists of all articles are always exact. The list of a topic is stored for a
-//! minute ([`topic_lists`]), and lists of several topics are made of those of the single
-//! topics ([`combinations`]).
+//! minute (`topic_lists`), and lists of several topics are made of those of the single
+//! topics (`combinations`).
 
 use super::{combinations, topic_lists};
 use crate::accounts::visit::Visit;
@@ -121,7 +121,7 @@ pub async fn all(visit: &mut Visit, order: ArticleOrder, page: PageNumber) -> Re
 }
 
 /// A page of the articles of some topics. The list of several topics has an end: see
-/// [`combinations`]. Rounds: 3, and 1 for all of several large topics; 2 more where the list of
+/// `combinations`. Rounds: 3, and 1 for all of several large topics; 2 more where the list of
 /// a topic has to be built, and 1 for each further one.
 ///
 /// Votes change the order of articles while a list is stored. The stored order decides which
