@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use tidings_web::limits::{
-    ADDRESS_BYTES, BODY_BYTES, CONNECTIONS_PER_ADDRESS, HEAD_BYTES, SEND_LEAST_BYTES, SOCKET_BUFFER_BYTES,
+    ADDRESS_BYTES, BODY_BYTES, CONNECTIONS_PER_ADDRESS, HEAD_BYTES, REQUEST_BYTES, SEND_LEAST_BYTES,
+    SOCKET_BUFFER_BYTES,
 };
 use tidings_web::panics;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -288,11 +289,11 @@ async fn a_head_that_does_not_end_is_not_waited_for() {
 }
 
 /// A POST to the login with a body in chunks of one byte.
-fn in_tiny_chunks(body: &str) -> String {
+fn in_tiny_chunks(body: &str, further_field: &str) -> String {
     let chunks: String = body.chars().map(|byte| format!("1\r\n{byte}\r\n")).collect();
     format!(
         "POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n\
-         Transfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n"
+         Transfer-Encoding: chunked\r\n{further_field}\r\n{chunks}0\r\n\r\n"
     )
 }
 
@@ -301,11 +302,18 @@ async fn a_body_in_chunks_has_the_same_limit_however_small_they_are() {
     let server = Server::start(Engine::Memory, &[]).await;
     server.register("alice").await;
     let fields = format!("username=alice&password={}&more=", PASSWORD.replace(' ', "+"));
-    for (length, status) in [(BODY_BYTES, "200 OK"), (BODY_BYTES + 1, "413 Payload Too Large")] {
+    let long_field = format!("X-Long: {}\r\n", "x".repeat(30 * 1024));
+    for (length, further_field, status) in [
+        (BODY_BYTES, "", "200 OK"),
+        (BODY_BYTES + 1, "", "413 Payload Too Large"),
+        // A longer head leaves less for the body.
+        (REQUEST_BYTES - 31 * 1024, &*long_field, "200 OK"),
+        (REQUEST_BYTES - 30 * 1024, &*long_field, "413 Payload Too Large"),
+    ] {
         let mut stream = connect_from(1, server.address).await;
         let body = format!("{fields}{}", "x".repeat(length - fields.len()));
         // A refused client may be cut off before it has sent everything.
-        send(&mut stream, &in_tiny_chunks(&body)).await;
+        send(&mut stream, &in_tiny_chunks(&body, further_field)).await;
         assert!(receive(&mut stream).await.starts_with(&format!("HTTP/1.1 {status}")), "{length}");
     }
 }

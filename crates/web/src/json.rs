@@ -3,7 +3,7 @@
 use super::App;
 use super::error::RequestError;
 use super::form::Malformed;
-use super::limits::{BODY_BYTES, CHUNKED_BODY_BYTES};
+use super::limits::{BODY_BYTES, CHUNKED_BODY_BYTES, REQUEST_BYTES};
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use futures_util::StreamExt;
@@ -26,24 +26,32 @@ impl FromRequest<App> for Json {
     }
 }
 
-/// Reads a body of at most [`BODY_BYTES`]. If `Content-Length` is larger, the body is not
+/// The bytes that the body of a request may have behind its head.
+fn body_limit(request: &Request) -> usize {
+    let fields: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    let address = request.uri().path_and_query().map_or(0, |address| address.as_str().len());
+    REQUEST_BYTES.saturating_sub(fields + address).min(BODY_BYTES)
+}
+
+/// Reads a body of at most [`BODY_BYTES`], and of less behind a long head. If `Content-Length` is larger, the body is not
 /// read at all. Chunks are copied together as they arrive: each chunk alone would take far
 /// more memory than its bytes.
 pub async fn read_body(request: Request) -> Result<Vec<u8>, RequestError> {
+    let limit = body_limit(&request);
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let length: Option<usize> = length.and_then(|length| length.parse().ok());
-    if length.is_some_and(|length| length > BODY_BYTES) {
+    if length.is_some_and(|length| length > limit) {
         return Err(RequestError::TooLarge);
     }
     let mut body = Vec::with_capacity(length.unwrap_or(CHUNKED_BODY_BYTES));
     let mut chunks = request.into_body().into_data_stream();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|_| RequestError::TooLarge)?;
-        if body.len() + chunk.len() > BODY_BYTES {
+        if body.len() + chunk.len() > limit {
             return Err(RequestError::TooLarge);
         }
         if body.capacity() - body.len() < chunk.len() {
-            body.reserve_exact(BODY_BYTES - body.len());
+            body.reserve_exact(limit - body.len());
         }
         body.extend_from_slice(&chunk);
     }

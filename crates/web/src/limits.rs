@@ -58,8 +58,11 @@ pub const LONG_ACTION_WAIT: Duration = Duration::from_secs(5);
 
 /// Bytes in the body of a request: the longest text with each character four bytes long and
 /// percent-encoded, the longest URL with each character two bytes long and percent-encoded, and
-/// some room. With the head and the rest, a connection takes less than 128 KiB.
+/// some room.
 pub const BODY_BYTES: usize = 72 * 1024;
+/// Bytes in the head and the body of a request together, so that a connection takes less than
+/// 128 KiB with what reads them. A longer head leaves less for the body.
+pub const REQUEST_BYTES: usize = BODY_BYTES + 8 * 1024;
 /// Bytes of memory at first for a body of unknown length.
 pub const CHUNKED_BODY_BYTES: usize = 4 * 1024;
 /// Fields in a form or query string. No form of the site has as many.
