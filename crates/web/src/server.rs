@@ -11,7 +11,7 @@ use super::connections::{Connection, ConnectionLimits, Connections, Place};
 use super::error::RequestError;
 use super::host::HostRule;
 use super::response_cache::answer_cached;
-use super::{App, read_rates, router};
+use super::{App, request_rates, router};
 use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT, SOCKET_BUFFER_BYTES};
 use axum::Router;
 use axum::extract::ConnectInfo;
@@ -198,7 +198,7 @@ impl Server {
             return Err(RequestError::AddressTooLong);
         }
         self.host_rule.check(request)?;
-        Ok(read_rates::check(&self.app, peer.ip(), request)?)
+        Ok(request_rates::check(&self.app, peer.ip(), request)?)
     }
 }
 

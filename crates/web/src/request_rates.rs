@@ -1,5 +1,5 @@
-//! The rates of reads: what one address may ask this server for, whether or not the answer is
-//! cached. They are checked before any other work on a request.
+//! The rates of requests: what one address may ask this server for, whether or not the answer
+//! is cached. They are checked before any other work on a request.
 
 use super::App;
 use super::viewer::subscriber_of;
