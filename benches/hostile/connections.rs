@@ -18,7 +18,7 @@ const STREAMS_PER_ADDRESS: f64 = 20.0;
 const HEAD_BYTES: usize = 31 * 1024;
 const LARGE_HEAD_BYTES: usize = 40 * 1024;
 /// Bytes of a body: just below what such a head leaves.
-const BODY_BYTES: usize = 50_000;
+const BODY_BYTES: usize = 18_000;
 /// The first users of the site who ask for streams.
 const READER: u64 = 60;
 
@@ -36,7 +36,7 @@ pub fn attacks() -> Vec<Attack> {
         },
         Attack {
             name: "unfinished-bodies",
-            sends: "500 connections of 10 addresses send a head of 30 KiB and 50,000 bytes of a body that does not end, half of them byte by byte in chunks",
+            sends: "500 connections of 10 addresses send a head of 30 KiB and 18,000 bytes of a body that does not end, half of them byte by byte in chunks",
             run: unfinished_bodies,
         },
         Attack {

@@ -30,7 +30,7 @@ impl FromRequest<App> for Json {
 fn body_limit(request: &Request) -> usize {
     let fields: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     let address = request.uri().path_and_query().map_or(0, |address| address.as_str().len());
-    REQUEST_BYTES.saturating_sub(fields + address).min(BODY_BYTES)
+    REQUEST_BYTES.saturating_sub(2 * (fields + address)).min(BODY_BYTES)
 }
 
 /// Reads a body of at most [`BODY_BYTES`], and of less behind a long head. If `Content-Length` is larger, the body is not

@@ -61,7 +61,7 @@ pub const LONG_ACTION_WAIT: Duration = Duration::from_secs(5);
 /// some room.
 pub const BODY_BYTES: usize = 72 * 1024;
 /// Bytes in the head and the body of a request together, so that a connection takes less than
-/// 128 KiB with what reads them. A longer head leaves less for the body.
+/// 128 KiB. The head counts twice, because the buffer that reads it grows with it.
 pub const REQUEST_BYTES: usize = BODY_BYTES + 8 * 1024;
 /// Bytes of memory at first for a body of unknown length.
 pub const CHUNKED_BODY_BYTES: usize = 4 * 1024;
