@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 use tidings_domain::accounts::account::{CurrentPassword, Owner, ProfileChange, update_profile};
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::values::preferences::PreferencesChange;
 use tidings_domain::values::text::{About, NewPassword};
 use tidings_keyspace::Expiry;
 
@@ -321,6 +322,7 @@ async fn a_profile_change_from_a_session_that_has_ended_changes_nothing() {
                 fullname: None,
                 tweet_news: None,
                 gravatar: None,
+                preferences: PreferencesChange::default(),
                 current_password: CurrentPassword(Some(PASSWORD.to_owned())),
             };
             let refused =

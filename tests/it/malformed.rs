@@ -52,6 +52,10 @@ const CALLS: [Call; 16] = [
             ("current_password", PASSWORD, OPTIONAL),
             ("fullname", "A new name", OPTIONAL),
             ("tweet_news", "0", OPTIONAL),
+            ("shortcuts", "modifier", OPTIONAL),
+            ("digest", "weekly", OPTIONAL),
+            ("mail_replies", "1", OPTIONAL),
+            ("sort_comments", "newest", OPTIONAL),
         ],
         takes_get: false,
         signed: true,
@@ -333,7 +337,7 @@ const BAD_TOPICS: &[&str] = &[
 ];
 
 /// A field, and what must never be accepted in it.
-pub const BAD_VALUES: [(&str, &[&str]); 13] = [
+pub const BAD_VALUES: [(&str, &[&str]); 17] = [
     ("topics", BAD_TOPICS),
     ("topic", BAD_TOPICS),
     ("name", BAD_TOPICS),
@@ -394,6 +398,10 @@ pub const BAD_VALUES: [(&str, &[&str]); 13] = [
         "tweet_id",
         &["", "0", "-1", "+1", "01", "1.0", "1 ", "1\0", "one", "ids", "999", "99999999999999999999", "1-1"],
     ),
+    ("shortcuts", &["", "ON", "1", "off ", "off\0"]),
+    ("digest", &["", "monthly", "0", "daily ", "daily\0"]),
+    ("mail_replies", &["", "2", "-1", "01", "on", "yes", "1 ", "1\0"]),
+    ("sort_comments", &["", "best", "0", "newest ", "newest\0"]),
     ("tweet_news", &["", "2", "-1", "01", "on", "yes", "1 ", "1\0"]),
     (
         "fullname",

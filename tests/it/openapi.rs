@@ -214,6 +214,10 @@ async fn ask_about_accounts(asker: &mut Asker, visitor: &Client) {
         ("current_password", PASSWORD),
         ("fullname", "Carol C."),
         ("tweet_news", "1"),
+        ("shortcuts", "off"),
+        ("digest", "daily"),
+        ("mail_replies", "1"),
+        ("sort_comments", "oldest"),
     ];
     asker.form(&carol, "/api/updateprofile", &profile, &[("about", ""), ("email", "no address")]).await;
     let reset = [("username", "carol"), ("email", "carol@example.org")];

@@ -8,24 +8,29 @@ use reqwest::header::CONTENT_TYPE;
 use crate::client::{Client, FORM, HttpResponse, encoded};
 
 /// Elements without an end.
-const VOID: [&str; 4] = ["img", "input", "link", "meta"];
+const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "meta"];
 
 /// Every element that our pages are made of: what users write adds none.
-const ELEMENTS: [&str; 55] = [
+const ELEMENTS: [&str; 67] = [
     "a",
     "article",
     "aside",
     "bdi",
+    "blockquote",
     "body",
+    "br",
     "button",
     "circle",
     "code",
     "datalist",
     "dd",
     "details",
+    "dialog",
     "div",
     "dl",
     "dt",
+    "em",
+    "fieldset",
     "figcaption",
     "figure",
     "footer",
@@ -33,25 +38,32 @@ const ELEMENTS: [&str; 55] = [
     "g",
     "h1",
     "h2",
+    "h3",
     "head",
     "header",
+    "hr",
     "html",
     "img",
     "input",
     "kbd",
     "label",
+    "legend",
     "li",
     "line",
     "link",
     "main",
     "meta",
     "nav",
+    "noscript",
     "ol",
     "option",
     "p",
     "path",
+    "polyline",
+    "pre",
     "rect",
     "script",
+    "select",
     "span",
     "strong",
     "summary",
@@ -264,6 +276,11 @@ impl Page {
                 "input" => read.fields.push((name, value)),
                 // A line end right after the tag is none of the text.
                 "textarea" => read.fields.push((name, element.text.trim_start_matches('\n').to_owned())),
+                "select" => read.fields.push((name, String::new())),
+                "option" if element.attribute("selected").is_some() => {
+                    // The options follow their list.
+                    read.fields.last_mut().into_iter().for_each(|(_, chosen)| chosen.clone_from(&value));
+                }
                 "button" if element.attribute("disabled").is_none() => read.buttons.push((name, value)),
                 _ => {}
             }

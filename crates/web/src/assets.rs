@@ -11,6 +11,33 @@ use std::sync::LazyLock;
 /// The logo as SVG, also used inline in pages.
 pub const LOGO: &str = include_str!("../assets/logo.svg");
 
+/// The style sheet: rules that come later override earlier ones.
+const STYLES: &str = concat!(
+    include_str!("../assets/styles/base.css"),
+    include_str!("../assets/styles/frame.css"),
+    include_str!("../assets/styles/stories.css"),
+    include_str!("../assets/styles/votes.css"),
+    include_str!("../assets/styles/topics.css"),
+    include_str!("../assets/styles/timelines.css"),
+    include_str!("../assets/styles/threads.css"),
+    include_str!("../assets/styles/forms.css"),
+    include_str!("../assets/styles/sites.css"),
+    include_str!("../assets/styles/prose.css"),
+    include_str!("../assets/styles/dialogs.css"),
+    include_str!("../assets/styles/small_screens.css"),
+);
+
+/// The script: one module, so that the files share their top level.
+const SCRIPTS: &str = concat!(
+    include_str!("../assets/scripts/base.js"),
+    include_str!("../assets/scripts/votes.js"),
+    include_str!("../assets/scripts/threads.js"),
+    include_str!("../assets/scripts/topics.js"),
+    include_str!("../assets/scripts/shortcuts.js"),
+    include_str!("../assets/scripts/live_tweets.js"),
+    include_str!("../assets/scripts/counters.js"),
+);
+
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const FOR_A_DAY: HeaderValue = HeaderValue::from_static("public, max-age=86400");
 const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
@@ -36,18 +63,8 @@ pub struct Assets {
 
 /// The files. Their names are computed once.
 pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
-    style: Asset::new(
-        "app",
-        "css",
-        include_str!("../assets/app.css"),
-        HeaderValue::from_static("text/css; charset=utf-8"),
-    ),
-    script: Asset::new(
-        "app",
-        "js",
-        include_str!("../assets/app.js"),
-        HeaderValue::from_static("text/javascript; charset=utf-8"),
-    ),
+    style: Asset::new("app", "css", STYLES, HeaderValue::from_static("text/css; charset=utf-8")),
+    script: Asset::new("app", "js", SCRIPTS, HeaderValue::from_static("text/javascript; charset=utf-8")),
     icon: Asset::new("logo", "svg", LOGO, SVG),
 });
 

@@ -13,6 +13,7 @@ use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::FOLDING_CHUNKS_OF_ONE_ACTION;
+use crate::values::preferences::PreferencesChange;
 use crate::values::secrets::random_token;
 use crate::values::text::{About, Email, FullName, NewPassword, Username};
 use std::net::IpAddr;
@@ -191,6 +192,8 @@ pub struct ProfileChange {
     pub tweet_news: Option<bool>,
     /// Whether the user wants the picture from gravatar.com; `None` keeps the setting.
     pub gravatar: Option<bool>,
+    /// The new preferences.
+    pub preferences: PreferencesChange,
     /// The current password, which a change of the password or of the e-mail address needs.
     pub current_password: CurrentPassword,
 }
@@ -254,6 +257,7 @@ pub async fn update_profile(
     profile.extend(change.fullname.as_ref().map(|name| ("fullname", name.as_str().to_owned())));
     let switches = [("tweet_news", change.tweet_news), ("gravatar", change.gravatar)];
     profile.extend(switches.into_iter().filter_map(|(field, on)| Some((field, u8::from(on?).to_string()))));
+    profile.extend(change.preferences.fields().map(|(field, value)| (field, value.to_owned())));
     let checks = |batch: &mut Batch| {
         let mut checks = vec![owner.session.key.check(batch, user.id)];
         // The current password is still the one that was typed.

@@ -9,6 +9,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
+use crate::values::preferences::Preferences;
 use crate::values::secrets;
 use crate::values::session_token::{SessionHash, SessionToken};
 use crate::values::size;
@@ -74,6 +75,8 @@ pub struct User {
     pub tweet_news: bool,
     /// Whether the user wants the picture from gravatar.com, on sites that show them.
     pub gravatar: bool,
+    /// What the user has chosen on the settings page.
+    pub preferences: Preferences,
     /// When the user last visited, if known.
     pub seen_time: Option<Timestamp>,
     /// The voter of the account, once it has voted on a site. Never shown.
@@ -190,6 +193,7 @@ impl User {
             fullname: size::shown_name(&text("fullname")).to_owned(),
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),
+            preferences: Preferences::read(|field| fields.text(field)),
             seen_time: fields.read("seen_time").map(Timestamp),
             voter: fields.read("voter"),
             earlier_session: EarlierSession::of(fields.text("auth")),

@@ -5,6 +5,7 @@ use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use tidings_domain::Error;
 use tidings_domain::accounts::account::{CurrentPassword, ProfileChange};
+use tidings_domain::values::preferences::{Choice, CommentOrder, Digest, PreferencesChange, Shortcuts};
 use tidings_domain::values::text::{About, Email, FullName, NewPassword, Username};
 use utoipa::{IntoParams, ToSchema};
 
@@ -97,6 +98,18 @@ pub struct ProfileForm {
     /// to keep the setting.
     #[schema(value_type = values::Switch, required = false)]
     pub gravatar: Option<bool>,
+    /// Whether single keys are shortcuts; missing to keep the setting.
+    #[schema(value_type = values::Shortcuts, required = false)]
+    pub shortcuts: Option<Shortcuts>,
+    /// How often a digest is mailed; missing to keep the setting.
+    #[schema(value_type = values::Digest, required = false)]
+    pub digest: Option<Digest>,
+    /// Whether what arrives in the inbox is also mailed; missing to keep the setting.
+    #[schema(value_type = values::Switch, required = false)]
+    pub mail_replies: Option<bool>,
+    /// The order of comments; missing to keep the setting.
+    #[schema(value_type = values::CommentOrder, required = false)]
+    pub sort_comments: Option<CommentOrder>,
 }
 
 impl FromFields for ProfileForm {
@@ -113,6 +126,10 @@ impl FromFields for ProfileForm {
             fullname: fields.get("fullname").map(FullName::parse).transpose().map_err(Error::from)?,
             tweet_news: switch(fields, "tweet_news", "tweet_news_shown")?,
             gravatar: switch(fields, "gravatar", "gravatar_shown")?,
+            shortcuts: choice(fields, "shortcuts", "it must be on, modifier or off")?,
+            digest: choice(fields, "digest", "it must be off, daily or weekly")?,
+            mail_replies: switch(fields, "mail_replies", "mail_replies_shown")?,
+            sort_comments: choice(fields, "sort_comments", "it must be score, newest or oldest")?,
         })
     }
 }
@@ -128,10 +145,23 @@ fn switch(fields: &Fields, name: &'static str, shown: &str) -> Result<Option<boo
     }
 }
 
+/// One of several choices, if the form has it.
+fn choice<C: Choice>(
+    fields: &Fields,
+    name: &'static str,
+    expected: &'static str,
+) -> Result<Option<C>, RequestError> {
+    let parse = |given| C::parse(given).ok_or(RequestError::Field { name, expected });
+    fields.get(name).map(parse).transpose()
+}
+
 impl From<ProfileForm> for ProfileChange {
     fn from(form: ProfileForm) -> Self {
-        let ProfileForm { about, email, password, current_password, fullname, tweet_news, gravatar } = form;
-        Self { about, email, password, fullname, tweet_news, gravatar, current_password }
+        let ProfileForm { about, email, password, current_password, fullname, tweet_news, gravatar, .. } =
+            form;
+        let ProfileForm { shortcuts, digest, mail_replies, sort_comments, .. } = form;
+        let preferences = PreferencesChange { shortcuts, digest, mail_replies, sort_comments };
+        Self { about, email, password, fullname, tweet_news, gravatar, preferences, current_password }
     }
 }
 

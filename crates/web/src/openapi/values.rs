@@ -4,6 +4,7 @@
 use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
 use tidings_domain::values::limits;
+use tidings_domain::values::preferences::{self, Choice};
 use tidings_domain::values::secrets::MASKED_DIGITS;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Components, RefOr};
@@ -52,6 +53,12 @@ values! {
     About = text(0, limits::MAX_ABOUT);
     /// A user's full name; may be empty.
     FullName = text(0, limits::MAX_FULL_NAME);
+    /// Whether single keys are shortcuts: always, with a modifier key, or never.
+    Shortcuts = pattern(choices::<preferences::Shortcuts>(), "on");
+    /// How often a digest is mailed.
+    Digest = pattern(choices::<preferences::Digest>(), "off");
+    /// The order of comments.
+    CommentOrder = pattern(choices::<preferences::CommentOrder>(), "score");
     /// A secret of a session.
     Secret = pattern("^[0-9a-f]{40}$".to_owned(), "371ffee6dd19851234e3dc458f14af7732abc1a4");
     /// The secret of a session, as a login returns it or, masked, as a page has it.
@@ -185,6 +192,12 @@ fn string() -> ObjectBuilder {
 /// A text with a minimum and a maximum number of characters.
 fn text(least: usize, most: usize) -> ObjectBuilder {
     string().min_length(Some(least)).max_length(Some(most))
+}
+
+/// The pattern of a choice.
+fn choices<C: Choice>() -> String {
+    let names: Vec<&str> = C::ALL.iter().map(|(_, name)| *name).collect();
+    format!("^({})$", names.join("|"))
 }
 
 fn pattern(pattern: String, example: &str) -> ObjectBuilder {

@@ -20,6 +20,7 @@ use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::users::User;
 use tidings_domain::deactivation;
 use tidings_domain::values::limits::{MAX_FULL_NAME, PASSWORD_MIN};
+use tidings_domain::values::preferences::{Choice, CommentOrder, Digest, Preferences, Shortcuts};
 
 /// The form of a profile, as it is stored or as it was typed.
 pub(super) struct ProfileEditor<'a> {
@@ -34,13 +35,18 @@ pub(super) struct MoreSettings<'a> {
     pub fullname: &'a str,
     pub tweet_news: bool,
     pub gravatar: bool,
+    pub preferences: Preferences,
 }
 
 impl<'a> ProfileEditor<'a> {
     /// All settings of a user.
     fn of(user: &'a User) -> Self {
-        let more =
-            MoreSettings { fullname: &user.fullname, tweet_news: user.tweet_news, gravatar: user.gravatar };
+        let more = MoreSettings {
+            fullname: &user.fullname,
+            tweet_news: user.tweet_news,
+            gravatar: user.gravatar,
+            preferences: user.preferences,
+        };
         Self { about: &user.about, email: &user.email, more: Some(more) }
     }
 
@@ -51,6 +57,7 @@ impl<'a> ProfileEditor<'a> {
             fullname: fields.text("fullname"),
             tweet_news: is_on("tweet_news"),
             gravatar: is_on("gravatar"),
+            preferences: Preferences::read(|field| fields.get(field)),
         };
         Self { about: fields.text("about"), email: fields.text("email"), more: Some(more) }
     }
@@ -71,6 +78,7 @@ impl<'a> ProfileEditor<'a> {
                     @if frame.settings.gravatars {
                         (choice("gravatar", more.gravatar, "Show my picture from gravatar.com"))
                     }
+                    (preference_fields(more.preferences))
                 }
                 div.group role="group" aria-labelledby="credentials" {
                     h2 #credentials { "E-mail address and password" }
@@ -92,6 +100,47 @@ impl<'a> ProfileEditor<'a> {
                     "Never shown. Used to reset your password"
                     @if frame.settings.gravatars { " and to get your picture from gravatar.com, which reveals a hash of it" }
                     "."
+                }
+            }
+        }
+    }
+}
+
+fn preference_fields(preferences: Preferences) -> Markup {
+    html! {
+        div.group role="group" aria-labelledby="reading" {
+            h2 #reading { "Reading" }
+            (select("sort_comments", "Order of comments", preferences.sort_comments, &[
+                (CommentOrder::Score, "Best first"),
+                (CommentOrder::Newest, "Newest first"),
+                (CommentOrder::Oldest, "Oldest first"),
+            ]))
+            (select("shortcuts", "Keyboard shortcuts", preferences.shortcuts, &[
+                (Shortcuts::On, "Single keys, such as j and k"),
+                (Shortcuts::Modifier, "Only together with the Alt key"),
+                (Shortcuts::Off, "Off"),
+            ]))
+        }
+        div.group role="group" aria-labelledby="mail" {
+            h2 #mail { "Mail" }
+            (choice("mail_replies", preferences.mail_replies, "Mail me replies and mentions"))
+            (select("digest", "Digest of the best stories", preferences.digest, &[
+                (Digest::Off, "Off"),
+                (Digest::Daily, "Every day"),
+                (Digest::Weekly, "Every week"),
+            ]))
+        }
+    }
+}
+
+/// A list to choose one of several from.
+fn select<C: Choice>(name: &str, label: &str, chosen: C, choices: &[(C, &str)]) -> Markup {
+    html! {
+        div {
+            label for=(name) { (label) }
+            select id=(name) name=(name) {
+                @for (choice, text) in choices {
+                    option value=(choice.name()) selected[*choice == chosen] { (text) }
                 }
             }
         }
@@ -203,7 +252,7 @@ pub(super) async fn save(
 
 /// POST /settings: fullname, about, email, password (may be empty), current_password (may be
 /// empty if e-mail and password stay), tweet_news, tweet_news_shown, gravatar,
-/// gravatar_shown, apisecret.
+/// gravatar_shown, shortcuts, digest, mail_replies, mail_replies_shown, sort_comments, apisecret.
 pub async fn change(
     State(app): State<App>,
     ClientDevice(device): ClientDevice,
@@ -292,7 +341,12 @@ mod tests {
     #[test]
     fn a_refused_form_keeps_what_was_typed() {
         let alice = user("1", "alice", "");
-        let more = MoreSettings { fullname: "\"><b>", tweet_news: false, gravatar: false };
+        let more = MoreSettings {
+            fullname: "\"><b>",
+            tweet_news: false,
+            gravatar: false,
+            preferences: Preferences::default(),
+        };
         let form = ProfileEditor { about: "</textarea>", email: "typed email", more: Some(more) };
         let page = SettingsPage { form, username: "alice", message: Some("no"), saved: false };
         let html = framed(Some(&alice), |frame| page.render(frame)).into_string();

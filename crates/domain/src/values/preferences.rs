@@ -1,0 +1,153 @@
+//! What people choose for themselves on their settings page: fields of `user:<id>`. A field
+//! that is absent or unknown has the default.
+
+/// How a preference is stored, and what a form sends.
+pub trait Choice: Sized + Copy + Default + PartialEq + 'static {
+    /// All choices with their names.
+    const ALL: &'static [(Self, &'static str)];
+
+    /// The choice with this name.
+    #[must_use]
+    fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(choice, _)| *choice)
+    }
+
+    /// The name of the choice.
+    #[must_use]
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(choice, _)| *choice == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// Whether single keys are shortcuts (WCAG 2.1.4).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Shortcuts {
+    /// They are.
+    #[default]
+    On,
+    /// Only with a modifier key.
+    Modifier,
+    /// There are none.
+    Off,
+}
+
+impl Choice for Shortcuts {
+    const ALL: &'static [(Self, &'static str)] =
+        &[(Self::On, "on"), (Self::Modifier, "modifier"), (Self::Off, "off")];
+}
+
+/// How often a digest of the site is mailed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Digest {
+    /// Never.
+    #[default]
+    Off,
+    /// Every day.
+    Daily,
+    /// Every week.
+    Weekly,
+}
+
+impl Choice for Digest {
+    const ALL: &'static [(Self, &'static str)] =
+        &[(Self::Off, "off"), (Self::Daily, "daily"), (Self::Weekly, "weekly")];
+}
+
+/// The order of the comments that reply to the same story or comment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum CommentOrder {
+    /// The highest score first.
+    #[default]
+    Score,
+    /// The latest first.
+    Newest,
+    /// The earliest first.
+    Oldest,
+}
+
+impl Choice for CommentOrder {
+    const ALL: &'static [(Self, &'static str)] =
+        &[(Self::Score, "score"), (Self::Newest, "newest"), (Self::Oldest, "oldest")];
+}
+
+/// The preferences of a user.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Preferences {
+    /// Field `shortcuts`.
+    pub shortcuts: Shortcuts,
+    /// Field `digest`.
+    pub digest: Digest,
+    /// Field `mail_replies`, 1 or 0: whether what arrives in the inbox is also mailed.
+    pub mail_replies: bool,
+    /// Field `sort_comments`.
+    pub sort_comments: CommentOrder,
+}
+
+impl Preferences {
+    /// Reads the preferences by the names of their fields.
+    pub fn read<'a>(field: impl Fn(&str) -> Option<&'a str>) -> Self {
+        fn chosen<C: Choice>(name: Option<&str>) -> C {
+            name.and_then(C::parse).unwrap_or_default()
+        }
+        Self {
+            shortcuts: chosen(field("shortcuts")),
+            digest: chosen(field("digest")),
+            mail_replies: field("mail_replies") == Some("1"),
+            sort_comments: chosen(field("sort_comments")),
+        }
+    }
+}
+
+/// A change of preferences; `None` keeps one as it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PreferencesChange {
+    /// See [`Preferences::shortcuts`].
+    pub shortcuts: Option<Shortcuts>,
+    /// See [`Preferences::digest`].
+    pub digest: Option<Digest>,
+    /// See [`Preferences::mail_replies`].
+    pub mail_replies: Option<bool>,
+    /// See [`Preferences::sort_comments`].
+    pub sort_comments: Option<CommentOrder>,
+}
+
+impl PreferencesChange {
+    /// The fields to store.
+    pub fn fields(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let mail_replies = self.mail_replies.map(|on| if on { "1" } else { "0" });
+        [
+            ("shortcuts", self.shortcuts.map(Choice::name)),
+            ("digest", self.digest.map(Choice::name)),
+            ("mail_replies", mail_replies),
+            ("sort_comments", self.sort_comments.map(Choice::name)),
+        ]
+        .into_iter()
+        .filter_map(|(field, value)| Some((field, value?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stored_is_read_again() {
+        let change = PreferencesChange {
+            shortcuts: Some(Shortcuts::Modifier),
+            digest: Some(Digest::Weekly),
+            mail_replies: Some(true),
+            sort_comments: Some(CommentOrder::Oldest),
+        };
+        let fields: Vec<_> = change.fields().collect();
+        let field = |name: &str| fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value);
+        let expected = Preferences {
+            shortcuts: Shortcuts::Modifier,
+            digest: Digest::Weekly,
+            mail_replies: true,
+            sort_comments: CommentOrder::Oldest,
+        };
+        assert_eq!(Preferences::read(field), expected);
+        assert_eq!(Preferences::read(|_| Some("unknown")), Preferences::default());
+        assert_eq!(PreferencesChange::default().fields().count(), 0);
+    }
+}

@@ -1,0 +1,60 @@
+// New tweets
+
+const live = document.querySelector("[data-live]");
+let stream;
+
+function listen() {
+  if (stream || document.hidden) return;
+  stream = new EventSource(live.dataset.live);
+  stream.addEventListener("new", (event) => showNew(Number(event.data)));
+  // The browser reconnects by itself after a lost connection, but not after an
+  // error response. In that case, try again when the page is next shown.
+  stream.addEventListener("error", () => {
+    if (stream?.readyState === EventSource.CLOSED) stream = undefined;
+  });
+}
+
+function stopListening() {
+  stream?.close();
+  stream = undefined;
+}
+
+// The server stops counting at 100.
+function showNew(count) {
+  if (count === 0) {
+    live.replaceChildren();
+    return;
+  }
+  const number = count < 100 ? String(count) : "100 or more";
+  const link = live.querySelector("a") ?? document.createElement("a");
+  link.href = "/home";
+  link.onclick = saveDraft;
+  link.textContent = `${number} new ${count === 1 ? "tweet" : "tweets"}`;
+  if (!link.isConnected) live.append(link);
+}
+
+// Saves an unfinished tweet while the page with the new tweets is loaded. These
+// calls throw in a browser that blocks storage.
+const draft = document.querySelector(".compose textarea");
+
+function saveDraft() {
+  try {
+    sessionStorage.setItem("draft", draft.value);
+  } catch {}
+}
+
+function restoreDraft() {
+  try {
+    if (!draft.value) draft.value = sessionStorage.getItem("draft") ?? "";
+    sessionStorage.removeItem("draft");
+  } catch {}
+}
+
+if (live) {
+  restoreDraft();
+  document.addEventListener("visibilitychange", () => (document.hidden ? stopListening() : listen()));
+  // The browser may cache a page that the user leaves, and show it again.
+  window.addEventListener("pagehide", stopListening);
+  window.addEventListener("pageshow", listen);
+  listen();
+}
