@@ -35,6 +35,8 @@ const SCRIPTS: &str = concat!(
     include_str!("../assets/scripts/topics.js"),
     include_str!("../assets/scripts/shortcuts.js"),
     include_str!("../assets/scripts/live_tweets.js"),
+    include_str!("../assets/scripts/drafts.js"),
+    include_str!("../assets/scripts/editor.js"),
     include_str!("../assets/scripts/counters.js"),
 );
 
