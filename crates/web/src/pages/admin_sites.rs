@@ -119,7 +119,7 @@ impl AdminSitesPage<'_> {
             @if self.voters.is_empty() {
                 p.empty { "Nobody voted on that day." }
             } @else {
-                div.scroll tabindex="0" role="region" aria-label="Who voted most" {
+                div.scroll.wide tabindex="0" role="region" aria-label="Who voted most" {
                     table {
                         thead {
                             tr {
@@ -148,7 +148,7 @@ impl AdminSitesPage<'_> {
             @if self.audit.is_empty() {
                 p.empty { "Nothing yet." }
             } @else {
-                div.scroll tabindex="0" role="region" aria-label="Actions of administrators" {
+                div.scroll.wide tabindex="0" role="region" aria-label="Actions of administrators" {
                     table {
                         thead {
                             tr {
@@ -201,7 +201,7 @@ impl FoundVoter {
                 button.button.grave[!self.details.is_banned] { (text) }
             }
             @if !self.votes.is_empty() {
-                div.scroll tabindex="0" role="region" aria-label="The voter's votes" {
+                div.scroll.wide tabindex="0" role="region" aria-label="The voter's votes" {
                     table {
                         thead {
                             tr {

@@ -16,6 +16,7 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::Caches;
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::preferences::{Choice, Shortcuts};
 use tidings_domain::values::rules::Rules;
 use tidings_domain::values::text::printable_lines;
 
@@ -116,7 +117,8 @@ impl<'a> Frame<'a> {
         };
         let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
         let head = head(&self.settings.site, title, more_head);
-        document(&self.settings.site, &head, &navigation, content, is_admin)
+        let footer = footer(is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
+        document(&self.settings.site, &head, &navigation, content, &footer)
     }
 
     fn places(&self) -> Markup {
@@ -200,7 +202,7 @@ pub fn bare_page(site: &SiteSettings, title: &str, content: &dyn Render) -> Mark
             li { a href="/latest/0" { "latest" } }
         }
     };
-    document(site, &head(site, title, &html! {}), &navigation, content, false)
+    document(site, &head(site, title, &html! {}), &navigation, content, &footer(false, None))
 }
 
 /// Every page is made here, so this is where what no document may have is removed: control
@@ -211,7 +213,7 @@ fn document(
     head: &Markup,
     navigation: &Markup,
     content: &dyn Render,
-    is_admin: bool,
+    footer: &Markup,
 ) -> Markup {
     let document = html! {
         (DOCTYPE)
@@ -226,7 +228,7 @@ fn document(
                     }
                 }
                 main #main tabindex="-1" { (content) }
-                (footer(is_admin))
+                (footer)
             }
         }
     };
@@ -260,7 +262,8 @@ fn head(site: &SiteSettings, title: &str, more: &Markup) -> Markup {
     }
 }
 
-fn footer(is_admin: bool) -> Markup {
+/// The footer. `shortcuts` is what a member has chosen.
+fn footer(is_admin: bool, shortcuts: Option<Shortcuts>) -> Markup {
     html! {
         footer.site-footer {
             div {
@@ -273,7 +276,11 @@ fn footer(is_admin: bool) -> Markup {
                     li { a href="/atom" { "Atom" } }
                     @if is_admin { li { a href="/admin" { "admin" } } }
                     // The script removes `hidden`: without it there are no shortcuts.
-                    li hidden { button type="button" data-help { "keyboard shortcuts" } }
+                    li hidden {
+                        button type="button" data-help=(shortcuts.map_or("", Choice::name)) {
+                            "keyboard shortcuts"
+                        }
+                    }
                 }
             }
         }
