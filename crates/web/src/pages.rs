@@ -3,6 +3,7 @@
 
 pub mod charts;
 pub mod comment_item;
+pub mod fields;
 pub mod fragments;
 pub mod layout;
 pub mod parts;
@@ -28,10 +29,9 @@ pub mod topics;
 pub mod tweets;
 pub mod votes;
 
-use super::error::{RequestError, correctable_message};
 use crate::settings::SiteSettings;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::StatusCode;
+pub use fields::RefusedForm;
 use layout::bare_page;
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -77,35 +77,6 @@ pub fn error_page(site: &SiteSettings, status: StatusCode, message: &str) -> Mar
         p.hint { "Error " (status.as_u16()) }
     };
     bare_page(site, heading, &content)
-}
-
-/// Why a form is shown again: the message above it, and the status of the failure.
-pub struct RefusedForm {
-    /// The message to the user.
-    pub message: String,
-    status: StatusCode,
-    retry_after: Option<u64>,
-}
-
-impl RefusedForm {
-    /// A failure that the user can correct in the form.
-    ///
-    /// # Errors
-    /// The failure itself, if the user cannot correct it.
-    pub fn from_failure(failure: RequestError) -> Result<Self, RequestError> {
-        let (status, retry_after) = (failure.status(), failure.retry_after());
-        Ok(Self { message: correctable_message(failure)?, status, retry_after })
-    }
-
-    /// The response with the form filled in.
-    #[must_use]
-    pub fn response(&self, page: Markup) -> Response {
-        let mut response = (self.status, page).into_response();
-        if let Some(seconds) = self.retry_after {
-            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-        }
-        response
-    }
 }
 
 #[cfg(test)]

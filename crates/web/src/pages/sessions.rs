@@ -1,9 +1,8 @@
 //! Logging in and out, and signing up.
 
-use super::RefusedForm;
+use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::login_address;
-use super::parts::alert;
 use crate::App;
 use crate::actions::{open_account, open_session};
 use crate::cookies;
@@ -33,37 +32,31 @@ struct CredentialsForm<'a> {
     username: &'a str,
     /// Where to go after logging in.
     next: &'a LocalPath,
-    message: Option<&'a str>,
+    refused: Option<&'a RefusedForm>,
 }
 
 impl CredentialsForm<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
-        let (heading, action, password) = match self.purpose {
+        let (heading, action, autocomplete) = match self.purpose {
             Purpose::LogIn => ("Log in", "/login", "current-password"),
             Purpose::Register => ("Sign up", "/register", "new-password"),
         };
-        let is_new = self.purpose == Purpose::Register;
+        let mut username = Field::new("username", "Username").value(self.username);
+        username = username.with("autocomplete", "username").required().exact();
+        let mut password = Field::new("password", "Password");
+        if self.purpose == Purpose::Register {
+            username = username.hint(html! {
+                (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
+            });
+            password = password.hint(html! { "At least " (PASSWORD_MIN) " characters." });
+        }
         let content = html! {
             h1 { (heading) }
-            (alert(self.message))
+            (summary(self.refused))
             form.form.narrow method="post" action=(action) {
                 input type="hidden" name="next" value=(self.next);
-                div {
-                    label for="username" { "Username" }
-                    input #username name="username" value=(self.username) required autocomplete="username"
-                        autocapitalize="none" spellcheck="false" aria-describedby=[is_new.then_some("username-hint")];
-                    @if is_new {
-                        p.hint #username-hint {
-                            (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
-                        }
-                    }
-                }
-                div {
-                    label for="password" { "Password" }
-                    input #password name="password" type="password" required autocomplete=(password)
-                        aria-describedby=[is_new.then_some("password-hint")];
-                    @if is_new { p.hint #password-hint { "At least " (PASSWORD_MIN) " characters." } }
-                }
+                (username.input(self.refused))
+                (password.with("autocomplete", autocomplete).required().password(self.refused))
                 button.button { (heading) }
             }
             (self.elsewhere())
@@ -98,7 +91,7 @@ async fn form(
     next: &LocalPath,
 ) -> Result<Markup, RequestError> {
     let frame = Frame::of(app, &mut visit, here).await?;
-    Ok(CredentialsForm { purpose, username: "", next, message: None }.render(&frame))
+    Ok(CredentialsForm { purpose, username: "", next, refused: None }.render(&frame))
 }
 
 /// Redirects with the new session, or shows the form again.
@@ -116,9 +109,9 @@ fn enter(
             Ok((cookie, Redirect::to(next.as_str())).into_response())
         }
         Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?;
-            let message = Some(refused.message.as_str());
-            let form = CredentialsForm { purpose, username: fields.text("username"), next: &next, message };
+            let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
+            let username = fields.text("username");
+            let form = CredentialsForm { purpose, username, next: &next, refused: Some(&refused) };
             let frame = Frame::anonymous(app, here);
             Ok(refused.response(form.render(&frame)))
         }
@@ -207,14 +200,16 @@ pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Respo
 
 #[cfg(test)]
 mod tests {
+    use super::super::fields::test_support::refused;
     use super::super::test_support::framed;
     use super::*;
 
     #[test]
     fn a_refused_form_keeps_the_name_but_no_password() {
         let next = LocalPath::parse("/news/1");
-        let form =
-            CredentialsForm { purpose: Purpose::LogIn, username: "\"><b>", next: &next, message: Some("no") };
+        let refused = refused("no", Some("password"));
+        let (purpose, username) = (Purpose::LogIn, "\"><b>");
+        let form = CredentialsForm { purpose, username, next: &next, refused: Some(&refused) };
         let html = framed(None, |frame| form.render(frame)).into_string();
         for part in [
             r#"value="&quot;&gt;&lt;b&gt;""#,
