@@ -2,7 +2,7 @@
 
 use super::charts::{votes_bar, votes_per_day, votes_text};
 use super::layout::Frame;
-use super::login_address;
+use super::login_to;
 use super::parts::{alert, news_list, number, site_address, site_badge};
 use crate::error::{RequestError, sentence};
 use crate::form::{Fields, Form, FromFields};
@@ -10,6 +10,7 @@ use crate::forms::Next;
 use crate::forms::sites::SiteVoteForm;
 use crate::limits::SITE_DAYS;
 use crate::local_path::LocalPath;
+use crate::login_reason::LoginReason;
 use crate::path::PathOf;
 use crate::viewer::{ClientAddress, SignedForm};
 use crate::{App, actions};
@@ -254,7 +255,7 @@ impl SiteReputationPage<'_> {
                     }
                 }
             } @else {
-                p { a.action href=(login_address(&frame.way_back)) { "Log in to vote on this site" } }
+                p { a.action href=(login_to(Some(LoginReason::Vote), &frame.way_back)) { "Log in to vote on this site" } }
             }
         }
     }
