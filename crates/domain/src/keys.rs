@@ -59,6 +59,10 @@ pub const IMPORTED_VOTERS: &str = "import:voters";
 
 /// Hash: settings that administrators change while the site runs.
 pub const SETTINGS: &str = "settings";
+/// Hash: how the site presents itself, as far as administrators have changed it.
+pub const SITE: &str = "site";
+/// String: the logo of the site, in base64.
+pub const SITE_LOGO: &str = "site.logo";
 /// Sorted set: hosts by the sum of their votes, of all time.
 pub const LINKS_SUM: &str = "links:sum";
 /// Sorted set: hosts by the number of their votes, of all time.

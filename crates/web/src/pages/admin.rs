@@ -74,6 +74,7 @@ impl AdminPage<'_> {
                 }
                 button.button { "Recompute all ranks" }
             }
+            p { a.action href="/admin/site" { "Name, colours, logo and texts of this site" } }
             p { a.action href="/admin/sites" { "Votes on sites" } }
             h2 { "The front page in numbers" }
             (self.table(frame))

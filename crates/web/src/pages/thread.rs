@@ -7,7 +7,7 @@ use super::comment_item::{
 use super::comments::CommentEditor;
 use super::fragments::{ContentPlaceholder, Fragment, LinkTarget, PartKey, written};
 use super::layout::Frame;
-use super::login_address;
+use super::login_to;
 use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
 use crate::App;
 use crate::autolink::autolink;
@@ -15,6 +15,7 @@ use crate::error::RequestError;
 use crate::form::Form;
 use crate::limits::{COMMENT_CACHE_BYTES, THREAD_PAGE};
 use crate::local_path::LocalPath;
+use crate::login_reason::LoginReason;
 use crate::path::PathOf;
 use axum::extract::State;
 use maud::{Markup, Render, html};
@@ -140,7 +141,7 @@ impl<'a> ThreadPage<'a> {
             } @else if frame.viewer.is_some() {
                 (CommentEditor::new(news.id, None, "Your comment", "Add comment").render(frame, true))
             } @else {
-                p { a.action href=(login_address(&frame.way_back)) { "Log in to comment" } }
+                p { a.action href=(login_to(Some(LoginReason::Comment), &frame.way_back)) { "Log in to comment" } }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::fragments::{ContentPlaceholder, Fragment, Slots, placeholders, written};
 use super::layout::Frame;
+use crate::login_reason::LoginReason;
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::OnceCell;
 use std::sync::LazyLock;
@@ -65,6 +66,7 @@ pub fn vote_buttons(
                     html! {
                         form.vote action="/login" {
                             input type="hidden" name="next" value={ (frame.way_back) "#" (slots.at(ContentPlaceholder::Content)) };
+                            input type="hidden" name="reason" value=(LoginReason::Vote.name());
                             button.up { span.hidden { "Vote up" } }
                             button.down { span.hidden { "Vote down" } }
                         }
