@@ -283,6 +283,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::UsernameConfusable
         | Refusal::UrlPostedRecently
         | Refusal::VotedAlready
+        | Refusal::NoVoteToTakeBack
         | Refusal::TopicExists(_)
         | Refusal::TopicMoving { .. } => StatusCode::CONFLICT,
         Refusal::NothingSubmitted
@@ -297,6 +298,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NewsDeleted
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }
+        | Refusal::OwnFirstVote
+        | Refusal::TooLateToTakeBack { .. }
+        | Refusal::VotesAreFinal
         | Refusal::NotEnoughKarma { .. }
         | Refusal::NewTopicNeedsKarma { .. }
         | Refusal::CommentDeleted

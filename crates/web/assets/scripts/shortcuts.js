@@ -4,8 +4,8 @@ const HELP = [
   ["j", "Next story, comment or tweet"],
   ["k", "Previous story, comment or tweet"],
   ["Enter", "Open it"],
-  ["a", "Vote up"],
-  ["z", "Vote down"],
+  ["a", "Vote up, or take the vote back"],
+  ["z", "Vote down, or take the vote back"],
   ["?", "Show this help"],
 ];
 
