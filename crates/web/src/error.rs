@@ -325,6 +325,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::UsernameConfusable
         | Refusal::UrlPostedRecently
         | Refusal::VotedAlready
+        | Refusal::NoVoteToTakeBack
         | Refusal::TopicExists(_)
         | Refusal::TopicMoving { .. } => StatusCode::CONFLICT,
         Refusal::NothingSubmitted
@@ -339,6 +340,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NewsDeleted
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }
+        | Refusal::OwnFirstVote
+        | Refusal::TooLateToTakeBack { .. }
+        | Refusal::VotesAreFinal
         | Refusal::NotEnoughKarma { .. }
         | Refusal::NewTopicNeedsKarma { .. }
         | Refusal::CommentDeleted

@@ -6,6 +6,11 @@
 
 use crate::values::rates::Rate;
 
+// What people may do.
+
+/// The most recent votes of a user that can be taken back.
+pub const MAX_RECENT_VOTES: usize = 200;
+
 // What people may send.
 
 /// The most characters in the title of a news item.
