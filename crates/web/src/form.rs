@@ -29,6 +29,9 @@ pub enum Malformed {
     /// The content type is not that of a form.
     #[error("the body must be application/x-www-form-urlencoded")]
     NotAForm,
+    /// The body is not a form with files, as it must be.
+    #[error("the body must be multipart/form-data")]
+    NotMultipart,
     /// The body is not JSON, as it must be.
     #[error("the body is not JSON: {0}")]
     NotJson(String),

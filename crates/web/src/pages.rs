@@ -11,6 +11,7 @@ pub mod vote_buttons;
 
 pub mod about;
 pub mod admin;
+pub mod admin_site;
 pub mod admin_sites;
 pub mod articles;
 pub mod comments;
@@ -28,11 +29,13 @@ pub mod thread;
 pub mod topics;
 pub mod tweets;
 pub mod votes;
+pub mod welcome;
 
-use crate::settings::SiteSettings;
+use super::App;
+use super::login_reason::LoginReason;
 use axum::http::StatusCode;
 pub use fields::RefusedForm;
-use layout::bare_page;
+use layout::{Frame, bare_page};
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -58,36 +61,59 @@ pub fn user_address(family: &str, username: &str, rest: &str) -> String {
     format!("/{family}/{}{rest}", utf8_percent_encode(username, SEGMENT))
 }
 
+/// The address of the login page that says why, and then redirects to `back`.
+#[must_use]
+pub fn login_to(reason: Option<LoginReason>, back: &str) -> String {
+    let address = login_address(back);
+    reason.map_or(address.clone(), |reason| format!("{address}&reason={}", reason.name()))
+}
+
+/// The page for a request that failed, with the navigation of its viewer.
+#[must_use]
+pub fn error_page(frame: &Frame<'_>, status: StatusCode, message: &str) -> Markup {
+    let heading = error_heading(status);
+    frame.page(heading, &error_content(heading, status, message))
+}
+
 /// The page for a request that failed. It needs nothing from the store, which may
 /// be unavailable.
 #[must_use]
-pub fn error_page(site: &SiteSettings, status: StatusCode, message: &str) -> Markup {
-    let heading = match status {
+pub fn bare_error_page(app: &App, status: StatusCode, message: &str) -> Markup {
+    let heading = error_heading(status);
+    bare_page(&app.known_brand(), heading, &error_content(heading, status, message))
+}
+
+fn error_heading(status: StatusCode) -> &'static str {
+    match status {
         StatusCode::NOT_FOUND => "Page not found",
         StatusCode::FORBIDDEN | StatusCode::CONFLICT => "You can't do that",
         StatusCode::TOO_MANY_REQUESTS => "Please wait",
         StatusCode::SERVICE_UNAVAILABLE => "Back in a moment",
         _ if status.is_client_error() => "That didn't work",
         _ => "Something went wrong",
-    };
-    let content = html! {
+    }
+}
+
+fn error_content(heading: &str, status: StatusCode, message: &str) -> Markup {
+    html! {
         h1 { (heading) }
         p.trouble role="alert" { (message) }
         p { a.action href="/" { "Go to the front page" } }
         p.hint { "Error " (status.as_u16()) }
-    };
-    bare_page(site, heading, &content)
+    }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(super) mod test_support {
     use super::layout::Frame;
+    use crate::brand::Brand;
     use crate::local_path::LocalPath;
     use crate::settings::{Settings, SiteSettings, TransportSettings};
     use std::time::Duration;
     use tidings_domain::accounts::users::User;
     use tidings_domain::cache::Caches;
+    use tidings_domain::identity::Identity;
     use tidings_domain::news::item::{Direction, News};
     use tidings_domain::news::lines::{NewsLine, NewsSummary};
     use tidings_domain::sites::Score;
@@ -159,7 +185,8 @@ pub(super) mod test_support {
     pub fn framed<T>(viewer: Option<&User>, use_frame: impl FnOnce(&Frame<'_>) -> T) -> T {
         let (settings, rules, caches) = (settings(), Rules::default(), Caches::default());
         let here = LocalPath::parse("/latest/0");
-        use_frame(&Frame::new((&settings, &rules, &caches), NOW, &here, viewer))
+        let brand = Brand::new(&settings.site, &Identity::default()).into();
+        use_frame(&Frame::new((&settings, &rules, &caches), brand, (NOW, &here), viewer))
     }
 }
 
@@ -177,8 +204,8 @@ mod tests {
 
     #[test]
     fn the_error_page_escapes_its_message() {
-        let settings = test_support::settings();
-        let page = error_page(&settings.site, StatusCode::NOT_FOUND, "<script>").into_string();
+        let page = test_support::framed(None, |frame| error_page(frame, StatusCode::NOT_FOUND, "<script>"));
+        let page = page.into_string();
         assert!(page.contains("&lt;script&gt;") && page.contains(r#"role="alert""#), "{page}");
         assert!(!page.contains("<script>"), "{page}");
     }

@@ -113,7 +113,7 @@ impl AdminSitesPage<'_> {
             @if self.voters.is_empty() {
                 p.empty { "Nobody voted on that day." }
             } @else {
-                div.scroll tabindex="0" role="region" aria-label="Who voted most" {
+                div.scroll.wide tabindex="0" role="region" aria-label="Who voted most" {
                     table {
                         thead {
                             tr {
@@ -142,7 +142,7 @@ impl AdminSitesPage<'_> {
             @if self.audit.is_empty() {
                 p.empty { "Nothing yet." }
             } @else {
-                div.scroll tabindex="0" role="region" aria-label="Actions of administrators" {
+                div.scroll.wide tabindex="0" role="region" aria-label="Actions of administrators" {
                     table {
                         thead {
                             tr {
@@ -195,7 +195,7 @@ impl FoundVoter {
                 button.button.grave[!self.details.is_banned] { (text) }
             }
             @if !self.votes.is_empty() {
-                div.scroll tabindex="0" role="region" aria-label="The voter's votes" {
+                div.scroll.wide tabindex="0" role="region" aria-label="The voter's votes" {
                     table {
                         thead {
                             tr {

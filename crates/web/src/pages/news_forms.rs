@@ -108,11 +108,11 @@ async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, RequestError> {
 
 /// The link to drag to the browser's bookmarks bar.
 fn bookmarklet(frame: &Frame<'_>) -> Markup {
-    let script = bookmarklet_script(&frame.settings.site.link("/submit"));
+    let script = bookmarklet_script(&frame.site().link("/submit"));
     html! {
         h2 { "Submit from any page" }
         p { "Drag this to your bookmarks bar, then click it on any page to submit it." }
-        p { a.bookmarklet href=(script) { "Submit to " (frame.settings.site.name) } }
+        p { a.bookmarklet href=(script) { "Submit to " (frame.site().name) } }
     }
 }
 

@@ -72,7 +72,7 @@ pub async fn request(
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let frame = Frame::anonymous(&app, &here);
+    let frame = Frame::anonymous(&app, &here).await;
     if let Err(failure) = try_request(&app, &fields, address).await {
         let refused = RefusedForm::from_failure(failure)?.beside(&["username", "email"]);
         let (username, email) = (fields.text("username"), fields.text("email"));
@@ -118,8 +118,8 @@ fn password_form(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
 }
 
 /// A frame that does not repeat the secret address in its links.
-fn frame<'a>(app: &'a App, here: &'a LocalPath) -> Frame<'a> {
-    Frame::anonymous(app, here)
+async fn frame<'a>(app: &'a App, here: &'a LocalPath) -> Frame<'a> {
+    Frame::anonymous(app, here).await
 }
 
 /// GET /reset-password/:token.
@@ -129,7 +129,7 @@ pub async fn new_password_form(
 ) -> Result<Response, RequestError> {
     password_reset::check_link(&app.site, &token).await?;
     let here = LocalPath::parse("/reset-password");
-    Ok((NO_REFERRER, password_form(&frame(&app, &here), None)).into_response())
+    Ok((NO_REFERRER, password_form(&frame(&app, &here).await, None)).into_response())
 }
 
 /// POST /reset-password/:token: password. A refused password leaves the link as it is.
@@ -139,7 +139,7 @@ pub async fn set_password(
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let here = LocalPath::parse("/reset-password");
-    let frame = frame(&app, &here);
+    let frame = frame(&app, &here).await;
     let outcome = try_set_password(&app, &token, &fields).await;
     if let Err(failure) = outcome {
         // Without a valid link, the form cannot be shown again.

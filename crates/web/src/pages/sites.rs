@@ -3,7 +3,7 @@
 use super::charts::{votes_bar, votes_per_day, votes_text};
 use super::fields::{Field, RefusedForm};
 use super::layout::Frame;
-use super::login_address;
+use super::login_to;
 use super::parts::{news_list, number, site_address, site_badge};
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
@@ -11,6 +11,7 @@ use crate::forms::Next;
 use crate::forms::sites::SiteVoteForm;
 use crate::limits::SITE_DAYS;
 use crate::local_path::LocalPath;
+use crate::login_reason::LoginReason;
 use crate::path::PathOf;
 use crate::viewer::{ClientAddress, SignedForm};
 use crate::{App, actions};
@@ -253,7 +254,7 @@ impl SiteReputationPage<'_> {
                     }
                 }
             } @else {
-                p { a.action href=(login_address(&frame.way_back)) { "Log in to vote on this site" } }
+                p { a.action href=(login_to(Some(LoginReason::Vote), &frame.way_back)) { "Log in to vote on this site" } }
             }
         }
     }
