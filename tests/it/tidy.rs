@@ -21,7 +21,7 @@ const FORBIDDEN_IN_KEYSPACE: [&str; 5] = ["domain", "web", "cli", "news", "News"
 /// one line may not import each other either.
 const WINGS: [&[&str]; 8] = [
     &["values", "keys"],
-    &["action", "cache", "error", "fields", "jobs", "passwords", "rates", "report", "site"],
+    &["action", "cache", "error", "fields", "jobs", "marks", "passwords", "rates", "report", "site"],
     &["accounts"],
     &["sites"],
     &["news"],

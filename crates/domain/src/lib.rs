@@ -12,7 +12,7 @@
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, `fields`, [`jobs`], [`cache`], [`passwords`], [`rates`],
+//! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`], [`rates`],
 //!   [`report`], [`error`]: the ground: what all actions use
 //! - [`keys`], [`values`]
 
@@ -39,6 +39,7 @@ pub mod cache;
 pub mod error;
 mod fields;
 pub mod jobs;
+pub mod marks;
 pub mod passwords;
 pub mod rates;
 pub mod report;

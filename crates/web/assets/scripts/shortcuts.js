@@ -6,6 +6,9 @@ const HELP = [
   ["Enter", "Open it"],
   ["a", "Vote up"],
   ["z", "Vote down"],
+  ["n", "Next new comment"],
+  ["[", "Collapse or expand these comments"],
+  ["]", "Collapse or expand all comments"],
   ["?", "Show this help"],
 ];
 
@@ -17,11 +20,16 @@ const commands = {
   k: () => move(-1),
   a: () => press("up"),
   z: () => press("down"),
+  n: () => reach(nextNewComment(current)),
+  "[": () => toggleBranch(current),
+  "]": toggleAllBranches,
   "?": showHelp,
 };
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
+  // On some keyboards brackets are typed with AltGr, which some systems report as Ctrl and Alt.
+  const isModified = event.ctrlKey || event.altKey ? !event.getModifierState("AltGraph") : event.metaKey;
+  if (isModified || event.isComposing || event.defaultPrevented) return;
   if (event.target.closest("input, textarea, select, dialog, [contenteditable]")) return;
   if (event.key === "Enter" && current && !event.target.closest("a, button")) {
     event.preventDefault();
@@ -40,11 +48,17 @@ function linkOf(item) {
 
 function move(step) {
   const items = [...document.querySelectorAll("[data-item]")];
-  const at = items.indexOf(current);
-  const next = items[at < 0 ? (step > 0 ? 0 : -1) : at + step];
-  if (!next) return;
+  let at = items.indexOf(current);
+  // What is in a collapsed branch is skipped.
+  do at += step;
+  while (items[at] && items[at].getClientRects().length === 0);
+  reach(items[at]);
+}
+
+function reach(item) {
+  if (!item) return;
   current?.classList.remove("current");
-  current = next;
+  current = item;
   current.classList.add("current");
   linkOf(current)?.focus({ preventScroll: true });
   current.scrollIntoView({ block: "nearest" });
