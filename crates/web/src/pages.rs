@@ -26,6 +26,7 @@ pub mod sessions;
 pub mod settings;
 pub mod sites;
 pub mod thread;
+pub mod thread_list;
 pub mod topics;
 pub mod tweets;
 pub mod votes;
@@ -178,7 +179,7 @@ pub(super) mod test_support {
     pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
         let summary =
             NewsSummary { news: news.into(), username: Some("alice".into()), site_score: Score::default() };
-        NewsLine { summary: summary.into(), my_vote }
+        NewsLine { summary: summary.into(), my_vote, new_comments: 0 }
     }
 
     /// Renders with a frame of default settings at `/latest/0`.

@@ -28,6 +28,7 @@ use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::timelines::reading;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+use tidings_domain::values::preferences::CommentOrder;
 
 /// The form that writes or edits a comment.
 pub struct CommentEditor<'a> {
@@ -128,7 +129,8 @@ async fn thread_with(
     comment: Option<CommentId>,
 ) -> Result<Thread, RequestError> {
     let position = |lines: &ThreadLines| lines.position(comment?);
-    Ok(threads::get(visit, news, |lines| position(lines).into_iter().collect()).await?)
+    let order = Some(CommentOrder::Score);
+    Ok(threads::get(visit, news, order, |lines| position(lines).into_iter().collect()).await?)
 }
 
 fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>, RequestError> {
