@@ -22,3 +22,4 @@ mod sites;
 mod timelines;
 mod topics;
 mod votes;
+mod writing;

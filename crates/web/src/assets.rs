@@ -40,6 +40,8 @@ const SCRIPTS: &str = concat!(
     include_str!("../assets/scripts/threads.js"),
     include_str!("../assets/scripts/topics.js"),
     include_str!("../assets/scripts/live_tweets.js"),
+    include_str!("../assets/scripts/drafts.js"),
+    include_str!("../assets/scripts/editor.js"),
     include_str!("../assets/scripts/counters.js"),
 );
 

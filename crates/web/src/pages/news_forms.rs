@@ -1,6 +1,6 @@
 //! Submitting, editing and deleting stories.
 
-use super::fields::{Field, RefusedForm, summary};
+use super::fields::{Field, RefusedForm, draft_key, summary};
 use super::layout::Frame;
 use super::parts::news_address;
 use super::thread::thread_link;
@@ -59,20 +59,24 @@ impl NewsFormPage<'_> {
         let title = Field::new("title", "Title").value(self.title);
         let title = title.hint(html! { "Up to " (MAX_TITLE) " characters." });
         let url = Field::new("url", "URL").value(self.url).with("inputmode", "url");
-        let text_hint = html! {
+        let text = Field::new("text", "Text").value(self.text).hint(html! {
             @if self.edited.is_some() {
                 "A story has either a URL or text."
             } @else {
                 "Optional with a URL: it becomes the first comment."
             }
-        };
+        });
+        let draft = |field: &str| draft_key(frame, &format!("story/{id}/{field}"));
+        let drafts = [draft("title"), draft("url"), draft("text")];
+        let (title, url) = (title.with("data-draft", &drafts[0]), url.with("data-draft", &drafts[1]));
+        let text = text.with("data-draft", &drafts[2]);
         html! {
             form.form method="post" action=(action) {
                 input type="hidden" name="news_id" value=(id);
                 (frame.secret_field())
                 (title.with("autocomplete", "off").required().input(self.refused))
                 (url.with("autocomplete", "off").exact().input(self.refused))
-                (Field::new("text", "Text").value(self.text).hint(text_hint).text_area(self.refused))
+                (text.text_area(self.refused))
                 (self.topics_field())
                 button.button { @if self.edited.is_some() { "Save" } @else { "Submit" } }
             }
@@ -284,7 +288,7 @@ mod tests {
             r#"value="&quot;&gt;&lt;script&gt;""#,
             r#"value="javascript:alert(1)""#,
             "&lt;/textarea&gt;</textarea>",
-            r#"<p class="error" id="url-error" role="alert">url is &lt;wrong&gt;</p>"#,
+            r#"<p class="error" id="error-url" role="alert">url is &lt;wrong&gt;</p>"#,
             r#"name="news_id" value="-1""#,
             r#"name="apisecret" value=""#,
         ] {

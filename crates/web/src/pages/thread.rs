@@ -186,7 +186,7 @@ impl<'a> ThreadPage<'a> {
             @if news.deleted {
                 p.empty { "This story has been deleted. Its comments can still be read." }
             } @else if frame.viewer.is_some() {
-                (CommentEditor::new(news.id, None, "Your comment", "Add comment").render(frame, true))
+                (CommentEditor::in_thread(news.id, "Your comment", "Add comment").render(frame))
             } @else {
                 p { a.action href=(login_to(Some(LoginReason::Comment), &frame.way_back)) { "Log in to comment" } }
             }
