@@ -8,6 +8,7 @@ pub mod accounts;
 pub mod comments;
 pub mod news;
 pub mod sites;
+pub mod submitting;
 pub mod timelines;
 pub mod topics;
 

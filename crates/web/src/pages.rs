@@ -23,6 +23,7 @@ pub mod profile;
 pub mod sessions;
 pub mod settings;
 pub mod sites;
+pub mod submission_form;
 pub mod thread;
 pub mod topics;
 pub mod tweets;
@@ -114,6 +115,7 @@ pub(super) mod test_support {
     use super::layout::Frame;
     use crate::local_path::LocalPath;
     use crate::settings::{Settings, SiteSettings, TransportSettings};
+    use crate::titles::TitleSettings;
     use std::time::Duration;
     use tidings_domain::accounts::users::User;
     use tidings_domain::cache::Caches;
@@ -138,6 +140,7 @@ pub(super) mod test_support {
             trusted_proxies: Vec::new(),
             gravatars: true,
             request_timeout: Duration::from_secs(10),
+            titles: TitleSettings::default(),
             transport: TransportSettings::default(),
         }
     }
