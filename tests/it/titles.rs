@@ -79,7 +79,9 @@ fn pages(path: &str) -> Reply {
         "/missing" => Reply::with("404 Not Found", HTML, b"<title>secret text</title>"),
         "/failing" => Reply::with("500 secret reason", HTML, b"<title>secret text</title>"),
         "/garbage" => Reply::Bytes(b"220 secret greeting\r\n".to_vec()),
-        "/long-head" => Reply::with("200 OK", &format!("{HTML}\r\nx: {}", "y".repeat(4 * TITLE_HEAD_BYTES)), b""),
+        "/long-head" => {
+            Reply::with("200 OK", &format!("{HTML}\r\nx: {}", "y".repeat(4 * TITLE_HEAD_BYTES)), b"")
+        }
         "/silent" => Reply::silence(),
         "/again" => Reply::redirect("/again"),
         "/relative" => Reply::redirect("plain"),

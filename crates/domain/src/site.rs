@@ -1,8 +1,9 @@
 //! The site as the domain sees it: its store, its rules and its password worker.
 
 use crate::action::Turns;
-use crate::cache::Caches;
+use crate::cache::{Caches, Shared};
 use crate::error::Error;
+use crate::identity::Identity;
 use crate::jobs::Jobs;
 use crate::passwords::PasswordWorker;
 use crate::rates::Buckets;
@@ -43,6 +44,8 @@ pub struct Site {
     attacked: std::sync::Mutex<Vec<UserId>>,
     /// The rates of what this server has seen.
     pub(crate) buckets: Buckets,
+    /// The identity that was read last.
+    last_identity: std::sync::Mutex<Shared<Identity>>,
 }
 
 /// The outcome of a batch.
@@ -69,6 +72,7 @@ impl Site {
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),
             buckets: Buckets::default(),
+            last_identity: std::sync::Mutex::new(Identity::default().into()),
         }
     }
 
@@ -101,6 +105,16 @@ impl Site {
         if attacked.len() < MAX_OWNERS_TO_TELL {
             attacked.push(id);
         }
+    }
+
+    /// The identity that was read last; that of the configuration before the first read.
+    pub(crate) fn last_identity(&self) -> Shared<Identity> {
+        self.last_identity.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Remembers the identity that was just read.
+    pub(crate) fn remember_identity(&self, identity: &Shared<Identity>) {
+        *self.last_identity.lock().unwrap_or_else(PoisonError::into_inner) = identity.clone();
     }
 
     /// Takes the accounts whose owners are to be told that many addresses try to log in.

@@ -197,9 +197,7 @@ impl Page {
         }
         for element in &self.elements {
             for attribute in ["for", "aria-describedby"] {
-                for id in
-                    element.attribute(attribute).unwrap_or_default().split(' ').filter(|id| !id.is_empty())
-                {
+                for id in element.attribute(attribute).unwrap_or_default().split_whitespace() {
                     assert!(ids.contains(id), "{element:?}");
                 }
             }

@@ -73,7 +73,8 @@ fn tell_owner(app: &App, id: UserId) {
             Ok(None) => return,
             Err(error) => return tracing::warn!(user = %id, %error, "owner of an attacked account not read"),
         };
-        let site = &app.settings.site;
+        let brand = app.brand().await;
+        let site = &brand.site;
         let subject = format!("Failed logins to your account at {}", site.name);
         let body = format!(
             "Hello {},\n\nsomebody is guessing the password of your account at {}: logins from {FAILED_ADDRESSES} \
@@ -121,7 +122,8 @@ async fn mail_reset_link(app: &App, form: &ResetRequest) -> Result<(), Error> {
     let (Some(mail), Some(mailer)) = (mail, &app.mailer) else {
         return Ok(());
     };
-    let site = &app.settings.site;
+    let brand = app.brand().await;
+    let site = &brand.site;
     let link = site.link(&format!("/reset-password/{}", mail.token));
     let subject = format!("Set a new password for {}", site.name);
     let body = format!(
@@ -240,9 +242,14 @@ pub(super) async fn move_topic(
     Ok(Moved { to: moved_to, articles })
 }
 
-/// Votes, for both the form and the API.
+/// Votes or takes the vote back, for both the form and the API.
 pub(super) async fn vote_news(app: &App, actor: Actor<'_>, form: &NewsVoteForm) -> Result<(), RequestError> {
-    Ok(votes::vote_news(&app.site, app.now(), actor, form.news_id, form.vote_type).await?)
+    let (site, now, id) = (&app.site, app.now(), form.news_id);
+    match form.vote_type.direction() {
+        Some(direction) => votes::vote_news(site, now, actor, id, direction).await?,
+        None => votes::take_back_news_vote(site, now, actor, id).await?,
+    }
+    Ok(())
 }
 
 /// What a posted comment form did.
@@ -278,13 +285,18 @@ pub(super) async fn post_or_edit(
     Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id })
 }
 
-/// Votes, for both the form and the API.
+/// Votes or takes the vote back, for both the form and the API.
 pub(super) async fn vote_comment(
     app: &App,
     actor: Actor<'_>,
     form: &CommentVoteForm,
 ) -> Result<(), RequestError> {
-    Ok(votes::vote_comment(&app.site, app.now(), actor, form.comment_id, form.vote_type).await?)
+    let (site, now, address) = (&app.site, app.now(), form.comment_id);
+    match form.vote_type.direction() {
+        Some(direction) => votes::vote_comment(site, now, actor, address, direction).await?,
+        None => votes::take_back_comment_vote(site, now, actor, address).await?,
+    }
+    Ok(())
 }
 
 /// Posts a tweet, for both the form and the API.

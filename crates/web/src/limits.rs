@@ -5,7 +5,7 @@
 use std::time::Duration;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::comments::outline::PartBounds;
-use tidings_domain::values::limits::{MAX_API_COMMENTS, THREAD_PAGE_COMMENTS};
+use tidings_domain::values::limits::{MAX_API_COMMENTS, MAX_TITLE, THREAD_PAGE_COMMENTS};
 
 /// Connections at the same time, if the process may open as many files.
 pub const MAX_CONNECTIONS: usize = 10_000;
@@ -56,6 +56,9 @@ pub const COMPRESSED_AT_ONCE_BYTES: usize = 64 * 1024;
 /// which then continues in the background.
 pub const LONG_ACTION_WAIT: Duration = Duration::from_secs(5);
 
+/// How long an error page waits for its viewer to be found out. Then it has none.
+pub const ERROR_PAGE_READS: Duration = Duration::from_secs(2);
+
 /// Bytes in the body of a request: the longest text with each character four bytes long and
 /// percent-encoded, the longest URL with each character two bytes long and percent-encoded, and
 /// some room.
@@ -103,6 +106,8 @@ pub const CHARSET_BYTES: usize = 1_024;
 pub const PAGE_BYTES: usize = 1024 * 1024;
 /// Bytes in a response of the API before compression.
 pub const API_BYTES: usize = 2 * PAGE_BYTES;
+/// Characters of a title in the names of its vote buttons, which only imported titles exceed.
+pub const VOTE_LABEL_CHARACTERS: usize = MAX_TITLE;
 /// Bytes of the items of a page. The rest is for the layout, a story's text, and the parts of
 /// the request that a page repeats.
 pub const PAGE_LIST_BYTES: usize = PAGE_BYTES - 192 * 1024;
@@ -133,6 +138,9 @@ pub const STORY_CACHE_BYTES: u64 = 2 * MEBIBYTE;
 pub const COMMENT_CACHE_BYTES: u64 = 11 * MEBIBYTE;
 /// Bytes of the markup of tweets in the cache.
 pub const TWEET_CACHE_BYTES: u64 = 18 * MEBIBYTE;
+
+/// Bytes of what the identity of the site looks like in the cache.
+pub const BRAND_CACHE_BYTES: u64 = MEBIBYTE;
 
 /// Messages in the queue of a stream. A stream that falls further behind is closed, and the
 /// browser opens a new one.

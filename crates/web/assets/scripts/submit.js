@@ -60,9 +60,9 @@ function showUrlError(text) {
   if (!text) return;
   const error = document.createElement("p");
   error.id = "url-error";
-  error.className = "field-error";
+  error.className = "error";
   error.setAttribute("role", "alert");
-  url.parentElement.after(error);
+  url.after(error);
   error.textContent = text;
   url.setAttribute("aria-invalid", "true");
   url.setAttribute("aria-describedby", error.id);

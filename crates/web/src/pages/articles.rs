@@ -3,7 +3,7 @@
 use super::layout::Frame;
 use super::parts::{OUTSIDE, age, empty_list, page_links};
 use super::topics::{admin_forms, choice_address};
-use super::vote_buttons::NO_BUTTONS;
+use super::vote_buttons::{NO_BUTTONS, karma_prices, karma_warning};
 use crate::App;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
@@ -44,6 +44,7 @@ impl ArticlesPage<'_> {
             @if self.page.lines.is_empty() {
                 (empty_list("No stories here."))
             } @else {
+                (karma_warning(frame))
                 ol.news role="list" {
                     @for (number, article) in (self.number.start() + 1..).zip(&self.page.lines) {
                         @let standing = Standing {
@@ -56,13 +57,14 @@ impl ArticlesPage<'_> {
                         }
                     }
                 }
+                (karma_prices(frame))
             }
             (page_links(&here, self.number, self.page.total))
             @if let Some(topic) = self.topics.and_then(TopicChoice::single) {
                 (admin_forms(frame, topic))
             }
         };
-        let title = format!("{heading} - {}", frame.settings.site.name);
+        let title = format!("{heading} - {}", frame.site().name);
         let feed = html! {
             link rel="alternate" type="application/atom+xml" title=(title)
                 href=(feed_address(self.topics, self.order));

@@ -2,7 +2,7 @@
 
 use super::fragments::{Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
-use super::parts::{age_as, ago, author, number, vote_counts};
+use super::parts::{age_as, ago, author, vote_counts};
 use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
 use crate::autolink::autolink;
 use maud::{Markup, Render, html};
@@ -109,7 +109,8 @@ pub fn write_comment(
         CommentItemPart::Anchor => anchor.render_to(html),
         CommentItemPart::Buttons if comment.deleted || news_deleted => NO_BUTTONS.render_to(html),
         CommentItemPart::Buttons => {
-            let target = VoteTarget::Comment(CommentAddress { news, comment: comment.id });
+            let address = CommentAddress { news, comment: comment.id };
+            let target = VoteTarget::Comment(address, line.username);
             let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
             vote_buttons(frame, target, my_vote, anchor).render_to(html);
         }
@@ -144,7 +145,7 @@ pub fn comment_markup(
                 div.meta {
                     (author(username)) " "
                     a href=(comment_address(address)) data-open { (age) } " "
-                    (vote_counts(number(comment.up.len()), number(comment.down.len())))
+                    (vote_counts(comment.up.len(), comment.down.len()))
                     @if let Some(parent) = comment.parent_id {
                         " " a href={ "/comment/" (news.0) "/" (parent.0) } { "parent" }
                     }

@@ -1,9 +1,9 @@
 //! Submitting, editing and deleting stories.
 
-use super::RefusedForm;
+use super::fields::RefusedForm;
 use super::layout::Frame;
 use super::parts::news_address;
-use super::submission_form::{FormMessage, Step, SubmissionPage, TypedStory, form_address, wrong_field};
+use super::submission_form::{FIELDS, Notice, Step, SubmissionPage, TypedStory, form_address};
 use super::thread::thread_link;
 use crate::App;
 use crate::actions::{self, submit_or_edit};
@@ -111,43 +111,31 @@ enum Done {
 }
 
 impl PostedForm {
-    /// Does what was asked for. The form comes back if it was not yet to be sent, or is refused.
+    /// Does what was asked for. The form comes back if the story was not to be sent yet, or was
+    /// refused.
     async fn respond(mut self, app: &App, here: &LocalPath) -> Result<Response, RequestError> {
         let mut typed = TypedStory::of(&self.form.fields);
-        let before = typed.title.clone();
-        let (refused, wrong, submission);
-        let message = match self.act(app).await {
+        let (mut refused, mut notice) = (None, Notice::None);
+        match self.act(app).await {
             Ok(Done::Sent(id)) => return Ok(Redirect::to(&news_address(id)).into_response()),
-            Ok(done) => {
-                (refused, typed.url) = (None, completed(&typed.url).into_owned());
-                match done {
-                    Done::Previewed(shown) => {
-                        submission = shown;
-                        FormMessage::Preview(&submission)
-                    }
-                    Done::ToggledTopic(topics) => {
-                        typed.topics = topics.typed();
-                        FormMessage::None
-                    }
-                    Done::Fetched(title) => {
-                        typed.title = title.to_string();
-                        FormMessage::Fetched { replaced: if before == typed.title { "" } else { &before } }
-                    }
-                    Done::Sent(_) => FormMessage::None,
-                }
+            Ok(Done::Fetched(title)) => {
+                let title = title.to_string();
+                let before = std::mem::replace(&mut typed.title, title);
+                notice = Notice::Fetched { replaced: Some(before).filter(|before| *before != typed.title) };
             }
-            Err(failure) => {
-                wrong = wrong_field(&failure);
-                refused = Some(RefusedForm::from_failure(failure)?);
-                let text = refused.as_ref().map_or("", |refused| refused.message.as_str());
-                FormMessage::Mistake { text, field: wrong }
-            }
-        };
-        let offered = offered(&mut self.form.visit).await?;
-        let (edited, form_address) = (self.edited, self.form_address);
-        let page = SubmissionPage { edited, typed, offered: &offered, message, form_address };
+            Ok(Done::Previewed(story)) => notice = Notice::Preview(story),
+            Ok(Done::ToggledTopic(topics)) => typed.topics = topics.typed(),
+            Err(failure) => refused = Some(RefusedForm::from_failure(failure)?.beside(&FIELDS)),
+        }
+        if refused.is_none() {
+            typed.url = completed(&typed.url).into_owned();
+        }
+        let (edited, form_address, offered) =
+            (self.edited, self.form_address, offered(&mut self.form.visit).await?);
+        let refused = refused.as_ref();
+        let page = SubmissionPage { edited, typed, offered: &offered, refused, notice, form_address };
         let page = page.render(&Frame::for_user(app, here, &self.form.user));
-        Ok(match &refused {
+        Ok(match refused {
             Some(refused) => refused.response(page),
             None => page.into_response(),
         })

@@ -1,10 +1,10 @@
 //! The form that submits or edits a story.
 
+use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
-use super::parts::{OUTSIDE, alert};
+use super::parts::OUTSIDE;
 use super::topics::topic_link;
 use crate::autolink::autolink;
-use crate::error::RequestError;
 use crate::form::Fields;
 use crate::settings::SiteSettings;
 use axum::http::uri::Authority;
@@ -14,14 +14,16 @@ use tidings_domain::articles::topics::TopicLine;
 use tidings_domain::submissions::{Submission, SubmissionContent};
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::{MAX_TITLE, MAX_TOPICS, TOPIC_BUTTONS};
-use tidings_domain::values::text::{Body, InputError};
+use tidings_domain::values::text::Body;
 use tidings_domain::values::topic::Topics;
-use tidings_domain::{Error, Refusal};
 
 /// The field by which buttons say what they are for. The button that sends the story has none.
 const STEP: &str = "then";
 /// The field in which the buttons of topics send theirs.
 const TOGGLED_TOPIC: &str = "toggle_topic";
+
+/// The fields of the form that people type into.
+pub const FIELDS: [&str; 4] = ["title", "url", "text", "topics"];
 
 /// What a button of the form asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,26 +73,19 @@ impl TypedStory {
     }
 }
 
-/// What the page says above the form, or beside the field that is wrong.
+/// What the page says about the story.
 #[derive(Default)]
-pub enum FormMessage<'a> {
+pub enum Notice {
     /// Nothing.
     #[default]
     None,
-    /// A mistake.
-    Mistake {
-        /// The message.
-        text: &'a str,
-        /// The field that is wrong, if it is one.
-        field: Option<&'static str>,
-    },
     /// The title was fetched.
     Fetched {
-        /// The title that was in the field before; may be empty.
-        replaced: &'a str,
+        /// Another title that was in the field before; may be empty.
+        replaced: Option<String>,
     },
     /// The story as it would look.
-    Preview(&'a Submission),
+    Preview(Box<Submission>),
 }
 
 /// A page with the form.
@@ -102,8 +97,10 @@ pub struct SubmissionPage<'a> {
     pub typed: TypedStory,
     /// The topics that are offered, the largest first.
     pub offered: &'a [TopicLine],
-    /// What the page says.
-    pub message: FormMessage<'a>,
+    /// Why the form is shown again.
+    pub refused: Option<&'a RefusedForm>,
+    /// What the page says about the story.
+    pub notice: Notice,
     /// The address of the form for a new story; see [`form_address`].
     pub form_address: String,
 }
@@ -115,11 +112,8 @@ impl SubmissionPage<'_> {
         let heading = if self.edited.is_some() { "Edit story" } else { "Submit a story" };
         let content = html! {
             h1 { (heading) }
-            @match self.message {
-                FormMessage::Mistake { text, field: None } => { (alert(Some(text))) }
-                FormMessage::Preview(submission) => { (self.preview(frame, submission)) }
-                _ => {}
-            }
+            (summary(self.refused))
+            @if let Notice::Preview(story) = &self.notice { (self.preview(frame, story)) }
             (self.form(frame))
             @if self.edited.is_none() { (bookmarklet(frame, &self.form_address)) }
         };
@@ -148,115 +142,71 @@ impl SubmissionPage<'_> {
     }
 
     fn url_field(&self, frame: &Frame<'_>) -> Markup {
-        html! {
-            div {
-                label for="url" { "URL" }
-                div.beside-button {
-                    input #url name="url" value=(self.typed.url) inputmode="url" autocomplete="off"
-                        autocapitalize="none" spellcheck="false" data-duplicates
-                        aria-invalid=[self.invalid("url")] aria-describedby=[self.described("url", false)];
-                    @if frame.settings.titles.is_on {
-                        button.button.quiet name=(STEP) value="fetch_title" formnovalidate data-fetch-title {
-                            "Fetch title"
-                        }
-                    }
+        let after = html! {
+            div data-duplicate role="status" {}
+            @if frame.settings.titles.is_on {
+                button.button.small.quiet name=(STEP) value="fetch_title" formnovalidate data-fetch-title {
+                    "Fetch title"
                 }
-                (self.mistake("url"))
-                div data-duplicate role="status" {}
             }
-        }
+        };
+        let field = Field::new("url", "URL").value(&self.typed.url).with("inputmode", "url");
+        field.with("autocomplete", "off").exact().after(after).input(self.refused)
     }
 
     fn title_field(&self) -> Markup {
-        html! {
-            div {
-                label for="title" { "Title" }
-                input #title name="title" value=(self.typed.title) required autocomplete="off"
-                    aria-invalid=[self.invalid("title")] aria-describedby=[self.described("title", true)];
-                (self.mistake("title"))
-                p.hint #title-hint { "Up to " (MAX_TITLE) " characters." }
-                div data-fetched role="status" {
-                    @if let FormMessage::Fetched { replaced } = self.message {
-                        p.hint {
-                            "This is the title of the page."
-                            @if !replaced.is_empty() { " You had typed: \"" (replaced) "\"." }
+        let after = html! {
+            div data-fetched role="status" {
+                @if let Notice::Fetched { replaced } = &self.notice {
+                    p.hint {
+                        "This is the title of the page."
+                        @if let Some(replaced) = replaced.as_ref().filter(|replaced| !replaced.is_empty()) {
+                            " You had typed: \"" (replaced) "\"."
                         }
                     }
                 }
             }
-        }
+        };
+        let hint = html! { "Up to " (MAX_TITLE) " characters." };
+        let field = Field::new("title", "Title").value(&self.typed.title).hint(hint).after(after);
+        field.with("autocomplete", "off").required().input(self.refused)
     }
 
     fn text_field(&self) -> Markup {
-        let draft = self.edited.is_none().then_some("submit");
-        html! {
-            div {
-                label for="text" { "Text" }
-                textarea #text name="text" data-draft=[draft] aria-invalid=[self.invalid("text")]
-                    aria-describedby=[self.described("text", true)] { "\n" (self.typed.text) }
-                (self.mistake("text"))
-                p.hint #text-hint {
-                    @if self.edited.is_some() {
-                        "A story has either a URL or text."
-                    } @else {
-                        "Optional with a URL: it becomes the first comment. Without a URL, it is the story."
-                    }
-                }
-            }
-        }
+        let field = Field::new("text", "Text").value(&self.typed.text);
+        let field = if self.edited.is_some() {
+            field.hint(html! { "A story has either a URL or text." })
+        } else {
+            let hint = "Optional with a URL: it becomes the first comment. Without a URL, it is the story.";
+            field.hint(html! { (hint) }).with("data-draft", "submit")
+        };
+        field.text_area(self.refused)
     }
 
     fn topics_field(&self) -> Markup {
+        let hint = html! {
+            "Up to " (MAX_TOPICS) ", separated by commas. Use a-z, 0-9 and hyphens. See "
+            a href="/topics" { "all topics" } "."
+        };
         let buttons = self.offered.get(..TOPIC_BUTTONS).unwrap_or(self.offered);
         let chosen = Topics::from_stored(&self.typed.topics);
-        html! {
-            div {
-                label for="topics" { "Topics" }
-                input #topics name="topics" value=(self.typed.topics) list="offered-topics" autocomplete="off"
-                    autocapitalize="none" spellcheck="false" data-several
-                    aria-invalid=[self.invalid("topics")] aria-describedby=[self.described("topics", true)];
-                datalist #offered-topics {
-                    @for line in self.offered { option value=(line.topic) {} }
-                }
-                (self.mistake("topics"))
-                p.hint #topics-hint {
-                    "Up to " (MAX_TOPICS) ", separated by commas. Use a-z, 0-9 and hyphens. See "
-                    a href="/topics" { "all topics" } "."
-                }
-                @if !buttons.is_empty() {
-                    div.topic-buttons role="group" aria-label="Topics to choose" data-topic-buttons {
-                        @for line in buttons {
-                            @let is_chosen = chosen.contains(&line.topic).to_string();
-                            button name=(TOGGLED_TOPIC) value=(line.topic) formnovalidate
-                                aria-pressed=(is_chosen) { (line.topic) }
-                        }
+        let after = html! {
+            datalist #offered-topics {
+                @for line in self.offered { option value=(line.topic) {} }
+            }
+            @if !buttons.is_empty() {
+                div.topic-buttons role="group" aria-label="Topics to choose" data-topic-buttons {
+                    @for line in buttons {
+                        @let is_chosen = chosen.contains(&line.topic).to_string();
+                        button name=(TOGGLED_TOPIC) value=(line.topic) formnovalidate
+                            aria-pressed=(is_chosen) { (line.topic) }
                     }
                 }
             }
-        }
-    }
-
-    /// The message about a field that is wrong.
-    fn mistake(&self, name: &str) -> Markup {
-        html! {
-            @if let FormMessage::Mistake { text, field: Some(field) } = self.message && field == name {
-                p.field-error #{ (name) "-error" } role="alert" { (text) }
-            }
-        }
-    }
-
-    fn invalid(&self, name: &str) -> Option<&'static str> {
-        let is_wrong =
-            matches!(self.message, FormMessage::Mistake { field: Some(field), .. } if field == name);
-        is_wrong.then_some("true")
-    }
-
-    /// The ids of what describes a field: the message about it, and its hint.
-    fn described(&self, name: &str, has_hint: bool) -> Option<String> {
-        let error = self.invalid(name).map(|_| format!("{name}-error"));
-        let hint = has_hint.then(|| format!("{name}-hint"));
-        let ids: Vec<String> = error.into_iter().chain(hint).collect();
-        (!ids.is_empty()).then(|| ids.join(" "))
+        };
+        let field = Field::new("topics", "Topics").value(&self.typed.topics).hint(hint).after(after);
+        let field = field.with("list", "offered-topics").with("autocomplete", "off").with("data-several", "");
+        field.exact().input(self.refused)
     }
 
     fn preview(&self, frame: &Frame<'_>, submission: &Submission) -> Markup {
@@ -294,34 +244,6 @@ impl SubmissionPage<'_> {
     }
 }
 
-/// The field that a refused submission is refused for, if it is one.
-#[must_use]
-pub fn wrong_field(failure: &RequestError) -> Option<&'static str> {
-    let error = match failure {
-        RequestError::Title(_) => return Some("url"),
-        RequestError::Domain(error) => &**error,
-        _ => return None,
-    };
-    match error {
-        Error::Url(_) | Error::Refused(Refusal::UrlPostedRecently | Refusal::NothingSubmitted) => Some("url"),
-        Error::Refused(Refusal::UrlAndText) => Some("text"),
-        Error::Refused(Refusal::NewTopicNeedsKarma { .. }) => Some("topics"),
-        Error::Input(
-            InputError::Empty { field }
-            | InputError::TooShort { field, .. }
-            | InputError::TooLong { field, .. }
-            | InputError::TooManyBytes { field, .. }
-            | InputError::Control { field, .. }
-            | InputError::TopicCharacter { field, .. }
-            | InputError::TooManyTopics { field, .. },
-        ) => match *field {
-            "comment" => Some("text"),
-            field => Some(field),
-        },
-        _ => None,
-    }
-}
-
 /// The address of the form for a new story, at the host in the visitor's own address bar, which
 /// can be another than the site's: a site can be reached by several names.
 #[must_use]
@@ -343,7 +265,7 @@ fn bookmarklet(frame: &Frame<'_>, form_address: &str) -> Markup {
         p { "Drag this to your bookmarks bar, then click it on any page to submit it." }
         p {
             a.bookmarklet href=(bookmarklet_script(form_address)) {
-                "Submit to " (frame.settings.site.name)
+                "Submit to " (frame.site().name)
             }
         }
     }
@@ -361,49 +283,42 @@ fn bookmarklet_script(form: &str) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::fields::test_support::refused;
     use super::super::test_support::{framed, settings, user};
     use super::*;
     use axum::http::HeaderValue;
 
-    fn page(message: FormMessage<'_>) -> SubmissionPage<'_> {
+    fn rendered(refused: Option<&RefusedForm>, notice: Notice) -> String {
         let typed = TypedStory {
             title: "\"><script>".to_owned(),
             url: "javascript:alert(1)".to_owned(),
             text: "</textarea>".to_owned(),
             topics: "<i>".to_owned(),
         };
-        SubmissionPage { typed, message, ..SubmissionPage::default() }
-    }
-
-    fn rendered(page: &SubmissionPage<'_>) -> String {
+        let page = SubmissionPage { typed, refused, notice, ..SubmissionPage::default() };
         let alice = user("1", "alice", "");
         framed(Some(&alice), |frame| page.render(frame)).into_string()
     }
 
     #[test]
     fn the_form_comes_back_filled_in_with_the_message() {
-        let html = rendered(&page(FormMessage::Mistake { text: "this is <wrong>", field: None }));
-        for part in [
-            r#"value="&quot;&gt;&lt;script&gt;""#,
-            r#"value="javascript:alert(1)""#,
-            "&lt;/textarea&gt;</textarea>",
-            r#"<p class="alert" role="alert">this is &lt;wrong&gt;</p>"#,
-            r#"name="news_id" value="-1""#,
-            r#"name="apisecret" value=""#,
+        for (field, alert) in [
+            (None, r#"<p class="alert" role="alert">url is &lt;wrong&gt;</p>"#),
+            (Some("url"), r#"<p class="error" id="url-error" role="alert">url is &lt;wrong&gt;</p>"#),
         ] {
-            assert!(html.contains(part), "{part} in {html}");
+            let html = rendered(Some(&refused("url is <wrong>", field)), Notice::None);
+            for part in [
+                r#"value="&quot;&gt;&lt;script&gt;""#,
+                r#"value="javascript:alert(1)""#,
+                "&lt;/textarea&gt;</textarea>",
+                alert,
+                r#"name="news_id" value="-1""#,
+                r#"name="apisecret" value=""#,
+            ] {
+                assert!(html.contains(part), "{part} in {html}");
+            }
+            assert_eq!((html.matches("<h1").count(), html.matches(r#"role="alert""#).count()), (1, 1));
         }
-        assert_eq!(html.matches("<h1").count(), 1);
-        assert!(!html.contains("aria-invalid"), "{html}");
-    }
-
-    #[test]
-    fn a_mistake_is_shown_beside_its_field() {
-        let html = rendered(&page(FormMessage::Mistake { text: "too <long>", field: Some("title") }));
-        assert!(html.contains(r#"aria-invalid="true" aria-describedby="title-error title-hint""#), "{html}");
-        assert!(html.contains(r#"id="title-error" role="alert">too &lt;long&gt;</p>"#), "{html}");
-        assert_eq!(html.matches("aria-invalid").count(), 1);
-        assert_eq!(html.matches(r#"role="alert""#).count(), 1);
     }
 
     #[test]
@@ -412,7 +327,7 @@ mod tests {
             Submission::parse("<b>", "https://example.com/<i>", "see https://a.example/ <u>").unwrap();
         let topics = Some(Topics::parse("rust").unwrap());
         let submission = Submission { topics, ..parsed };
-        let html = rendered(&page(FormMessage::Preview(&submission)));
+        let html = rendered(None, Notice::Preview(Box::new(submission)));
         let (_, preview) = html.split_once("<section class=\"preview\"").unwrap();
         let (preview, _) = preview.split_once("</section>").unwrap();
         assert!(preview.contains("not submitted yet") && !preview.contains("<b>"), "{preview}");

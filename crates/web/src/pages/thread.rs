@@ -7,14 +7,16 @@ use super::comment_item::{
 use super::comments::CommentEditor;
 use super::fragments::{ContentPlaceholder, Fragment, LinkTarget, PartKey, written};
 use super::layout::Frame;
-use super::login_address;
+use super::login_to;
 use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
+use super::vote_buttons::karma_warning;
 use crate::App;
 use crate::autolink::autolink;
 use crate::error::RequestError;
 use crate::form::Form;
 use crate::limits::{COMMENT_CACHE_BYTES, THREAD_PAGE};
 use crate::local_path::LocalPath;
+use crate::login_reason::LoginReason;
 use crate::path::PathOf;
 use axum::extract::State;
 use maud::{Markup, Render, html};
@@ -140,7 +142,7 @@ impl<'a> ThreadPage<'a> {
             } @else if frame.viewer.is_some() {
                 (CommentEditor::new(news.id, None, "Your comment", "Add comment").render(frame, true))
             } @else {
-                p { a.action href=(login_address(&frame.way_back)) { "Log in to comment" } }
+                p { a.action href=(login_to(Some(LoginReason::Comment), &frame.way_back)) { "Log in to comment" } }
             }
         }
     }
@@ -258,11 +260,14 @@ fn page_fragments(lines: &ThreadLines, number: u64, links: LinkTarget) -> PageFr
 pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     let news = &line.news;
     let anchor = news_anchor(news.id);
+    let is_own = frame.viewer.is_some_and(|viewer| viewer.id == news.user_id);
+    let may_vote = !news.deleted && line.my_vote.is_none() && !is_own;
     html! {
         article.item.lead #(anchor) data-item {
             (news_buttons(frame, line, anchor))
             div.story {
                 (leading_story(frame, line))
+                @if may_vote { (karma_warning(frame)) }
                 @if let (false, Some(text)) = (news.deleted, news.text()) {
                     div.text dir="auto" { (autolink(size::shown(text), frame.link_target())) }
                 }
