@@ -11,7 +11,7 @@ use crate::client::{Client, FORM, HttpResponse, encoded};
 const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "meta"];
 
 /// Every element that our pages are made of: what users write adds none.
-const ELEMENTS: [&str; 67] = [
+const ELEMENTS: [&str; 68] = [
     "a",
     "article",
     "aside",
@@ -63,6 +63,7 @@ const ELEMENTS: [&str; 67] = [
     "pre",
     "rect",
     "script",
+    "section",
     "select",
     "span",
     "strong",

@@ -42,6 +42,7 @@ pub mod response_cache;
 pub mod router;
 pub mod server;
 pub mod settings;
+pub mod titles;
 pub mod viewer;
 
 pub use server::serve;

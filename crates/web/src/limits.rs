@@ -83,6 +83,25 @@ pub const WAY_BACK_BYTES: usize = 900;
 /// Bytes in the value of a parameter in such an address.
 pub const WAY_BACK_VALUE_BYTES: usize = 40;
 
+/// Fetches of titles of other sites' pages at the same time.
+pub const MAX_TITLE_FETCHES: usize = 16;
+/// How long such a fetch may take altogether.
+pub const TITLE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long it waits for one address to accept the connection.
+pub const TITLE_CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Addresses of a name that it tries.
+pub const TITLE_ADDRESSES: usize = 4;
+/// Redirects that it follows.
+pub const TITLE_REDIRECTS: usize = 4;
+/// Bytes of the page that it reads.
+pub const TITLE_BYTES: usize = 512 * 1024;
+/// Bytes in the head of the answer, and at the most in a part of its body.
+pub const TITLE_HEAD_BYTES: usize = 64 * 1024;
+/// Fields in the head of the answer.
+pub const TITLE_HEADERS: usize = 100;
+/// Bytes at the beginning of a page in which it can name its encoding.
+pub const CHARSET_BYTES: usize = 1_024;
+
 /// Bytes in a page or a feed before compression.
 pub const PAGE_BYTES: usize = 1024 * 1024;
 /// Bytes in a response of the API before compression.

@@ -171,6 +171,8 @@ fn api_routes() -> Router<App> {
         )
         .route("/api/updateprofile", post(api::accounts::update_profile))
         .route("/api/submit", post(api::news::submit))
+        .route("/api/fetchtitle", post(api::submitting::fetch_title))
+        .route("/api/duplicate", get(api::submitting::duplicate))
         .route("/api/delnews", post(api::news::delete))
         .route("/api/votenews", post(api::news::vote))
         .route("/api/renametopic", post(api::articles::rename))

@@ -203,6 +203,8 @@ pub const MAX_PAGE_NUMBER: u64 = 1_000_000_000;
 pub const MAX_LISTED_TOPICS: u64 = 10_000;
 /// The most topics that the submission form offers, the largest first.
 pub const MAX_OFFERED_TOPICS: u64 = 500;
+/// Topics that the form of a submission has buttons for: those with the most stories.
+pub const TOPIC_BUTTONS: usize = 20;
 /// The most tweets or people on one page.
 pub const MAX_PAGE: usize = 100;
 /// Sites on a leaderboard.
