@@ -57,6 +57,7 @@ mod site_networks;
 mod sites;
 mod sites_rules;
 mod sizes;
+mod taken_back;
 mod thread_pages;
 mod tidy;
 mod timelines;
