@@ -26,7 +26,7 @@ async fn traces(server: &Server) -> BTreeMap<String, Value> {
     for (key, value) in &mut dump {
         if let Value::Hash(fields) = value {
             fields.retain(|(field, _)| {
-                !["rank", "seen_time", "last_seen"].contains(&field.as_str())
+                !["rank", "salt", "seen_time", "last_seen"].contains(&field.as_str())
                     && (!key.starts_with("user:") || !field.contains("secret") && field != "password")
             });
         }

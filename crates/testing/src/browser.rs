@@ -23,6 +23,7 @@ const KEY_POLLS: usize = 25;
 
 pub const ENTER: char = '\u{e007}';
 pub const ESCAPE: char = '\u{e00c}';
+pub const TAB: char = '\u{e004}';
 
 /// A browser with one window. It is closed when dropped.
 pub struct Browser {
