@@ -228,39 +228,6 @@ async fn on_a_phone_up_and_down_are_large_and_apart() {
 }
 
 #[tokio::test]
-async fn zz_shots() {
-    let (server, bob, news, _) = site_with_bob().await;
-    server.set_karma(&bob, 20).await;
-    let alice = server.member("carol").await;
-    for title in [
-        "Linux 7.2 merges a new scheduler for laptops with many small cores",
-        "A short one",
-        "Another story with a title that is of a usual length for this",
-    ] {
-        let id = alice.submit_link(title, &format!("https://example.com/{}", title.len())).await;
-        alice.comment(id, "A short comment.").await;
-        alice.comment(id, "A longer comment, which has some more text in it, so that it takes two lines or more on a phone, as most do.").await;
-    }
-    ok(bob.vote(3, "up").await);
-    ok(bob.vote_comment(3, 1, "up").await);
-    let browser = Browser::open_as(&server, &bob).await;
-    for (scheme, karma) in [("light", 20), ("dark", 0)] {
-        server.set_karma(&bob, karma).await;
-        browser.prefer(scheme).await;
-        for (name, page) in [("front", "/"), ("thread", "/news/3"), ("unvoted", "/news/2")] {
-            browser.resize(1280, 800).await;
-            browser.go(page).await;
-            std::fs::write(format!("/tmp/shot-{name}-{scheme}-1280.png"), browser.screenshot().await)
-                .unwrap();
-            browser.emulate_phone().await;
-            browser.go(page).await;
-            std::fs::write(format!("/tmp/shot-{name}-{scheme}-390.png"), browser.screenshot().await).unwrap();
-        }
-    }
-    let _ = news;
-}
-
-#[tokio::test]
 async fn stories_voted_up_are_saved() {
     let (server, bob, ..) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
