@@ -61,6 +61,7 @@ mod sites;
 mod sites_rules;
 mod sizes;
 mod submitting;
+mod taken_back;
 mod thread_pages;
 mod tidy;
 mod timelines;
