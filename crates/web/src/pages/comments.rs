@@ -3,7 +3,7 @@
 use super::RefusedForm;
 use super::comment_item::{CommentContext, comment_address, comment_item};
 use super::layout::Frame;
-use super::parts::{alert, fitting, news_address, paging};
+use super::parts::{alert, empty_but, fitting, news_address, paging};
 use super::thread::{address_of, thread_link, title_link};
 use super::tweets::tweet_list;
 use super::user_address;
@@ -279,7 +279,7 @@ pub async fn of_user(
     let heading = format!("Comments by {}", user.username);
     let content = html! {
         h1 { (heading) }
-        @if page.comments.is_empty() { p.empty { "No comments here." } }
+        @if page.comments.is_empty() { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
         (comments_with_news(&frame, &page.comments))
         (paging(
             &user_address("usercomments", &user.username, "/"),
@@ -312,7 +312,7 @@ pub async fn replies(
         } @else {
             h1 { "Your comments and the replies to them" }
         }
-        @if comments.is_empty() { p.empty { "Your comments and the replies to them appear here." } }
+        @if comments.is_empty() { (empty_but("Your comments and the replies to them appear here.", ("/latest/0", "Find a story to discuss"))) }
         (comments_with_news(&frame, &comments))
     };
     Ok(frame.page("Replies", &content))

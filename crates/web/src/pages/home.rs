@@ -2,7 +2,7 @@
 
 use super::RefusedForm;
 use super::layout::Frame;
-use super::parts::alert;
+use super::parts::{alert, empty_but};
 use super::people::who_to_follow;
 use super::tweets::{older, tweet_list};
 use crate::App;
@@ -198,7 +198,7 @@ pub async fn everyone(
     let content = html! {
         h1.hidden[frame.viewer.is_some()] { "Everyone's tweets" }
         (tabs(&frame, Tab::Everyone))
-        @if page.lines.is_empty() { p.empty { "No tweets here." } }
+        @if page.lines.is_empty() { (empty_but("No tweets here yet.", ("/home", "Write the first one"))) }
         (tweet_list(&frame, &page.lines))
         (older("/everyone", page.next))
     };
