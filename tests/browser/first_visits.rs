@@ -28,8 +28,8 @@ async fn a_visitor_who_wants_to_comment_signs_up_and_does() {
     sign_up(&browser, "bob").await;
     browser.arrive(&format!("/news/{news}")).await;
     browser.run("document.querySelector('textarea').value = 'My first comment'").await;
-    browser.press("Comment").await;
-    browser.wait_for_text("main", "My first comment").await;
+    browser.press("Add comment").await;
+    browser.wait_for_text(".comment .text", "My first comment").await;
     let thread = alice.thread(news).await;
     assert_eq!(thread[0]["body"], "My first comment");
 }
@@ -42,7 +42,7 @@ async fn a_fresh_site_gets_its_name_its_colour_and_its_first_story() {
     browser.follow("sign up").await;
     sign_up(&browser, "alice").await;
     assert_eq!(browser.address().await, "/welcome");
-    browser.wait_for_text(".checklist", "You are the administrator").await;
+    browser.wait_for_text(".checklist h2", "You are the administrator").await;
     let accent = "getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()";
     assert_eq!(browser.run(&format!("return {accent}")).await, "#0b6e6a");
 
@@ -50,11 +50,15 @@ async fn a_fresh_site_gets_its_name_its_colour_and_its_first_story() {
     browser.fill("Name", "The Gazette").await;
     browser.fill("Accent colour", "red").await;
     browser.press("Save").await;
-    browser.wait_for_text("#accent-error", "Enter a colour").await;
+    browser.wait_for_text(
+            "#accent-error",
+            "Enter a colour as # and six hexadecimal digits, such as #0b6e6a.",
+        )
+        .await;
     assert_eq!(browser.field_value("Name").await, "The Gazette");
     browser.fill("Accent colour", "#aa0000").await;
     browser.press("Save").await;
-    browser.wait_for_text(".notice", "Your changes have been saved.").await;
+    browser.wait_for_text(".notice", "Your changes have been saved. Everyone sees them now.").await;
     browser.wait_for_text(".brand", "The Gazette").await;
     assert_eq!(browser.run(&format!("return {accent}")).await, "#aa0000");
 

@@ -92,7 +92,7 @@ async fn the_login_page_says_why_and_keeps_it_for_signing_up() {
     alice.submit_text("A story", "text").await;
     let visitor = server.visitor();
     for (path, wish) in [
-        ("/login?next=%2Flatest%2F0%23news-1&reason=vote", "Log in to vote."),
+        ("/login?next=%2Flatest%2F0%23news%2D1&reason=vote", "Log in to vote."),
         ("/login?next=%2F&reason=save", "Log in to save stories."),
         ("/login?next=%2F&reason=hide", "Log in to hide stories."),
         ("/login?next=%2F&reason=follow", "Log in to follow people and topics."),
@@ -148,16 +148,23 @@ async fn missing_pages_cost_strangers_no_round_and_members_no_more_than_their_se
     for engine in [Engine::Memory, Engine::Redis] {
         let server = Server::start(engine, &[]).await;
         let alice = server.member("alice").await;
-        let rounds = async |client: &Client| {
-            let before = server.store().rounds();
-            error_message(&client.get("/no/such/page").await, StatusCode::NOT_FOUND);
-            server.store().rounds() - before
+        // The background looks for work now and then, which only adds: the least of some counts.
+        let rounds = async |client: &Client, clear: bool| {
+            let mut least = u64::MAX;
+            for _ in 0..5 {
+                if clear {
+                    server.clear_caches().await;
+                }
+                let before = server.store().rounds();
+                error_message(&client.get("/no/such/page").await, StatusCode::NOT_FOUND);
+                least = least.min(server.store().rounds() - before);
+            }
+            least
         };
-        server.clear_caches().await;
-        assert_eq!(rounds(&server.visitor()).await, 0, "{engine:?}");
-        assert!(rounds(&alice).await <= 3, "{engine:?}");
+        assert_eq!(rounds(&server.visitor(), true).await, 0, "{engine:?}");
+        assert!(rounds(&alice, true).await <= 3, "{engine:?}");
         if engine == Engine::Memory {
-            assert_eq!(rounds(&alice).await, 0);
+            assert_eq!(rounds(&alice, false).await, 0);
         }
     }
 }
