@@ -5,7 +5,7 @@ use super::fields::{
     Field, PREVIEW, RefusedForm, draft_key, formatting_hint, preview_button, preview_place, summary,
 };
 use super::layout::Frame;
-use super::parts::{fitting, news_address, paging};
+use super::parts::{empty_but, fitting, news_address, paging};
 use super::thread::{address_of, thread_link, title_link};
 use super::tweets::tweet_list;
 use super::user_address;
@@ -360,7 +360,7 @@ pub async fn of_user(
     let heading = format!("Comments by {}", user.username);
     let content = html! {
         h1 { (heading) }
-        @if page.comments.is_empty() { p.empty { "No comments here." } }
+        @if page.comments.is_empty() { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
         (comments_with_news(&frame, &page.comments))
         (paging(
             &user_address("usercomments", &user.username, "/"),
@@ -393,7 +393,7 @@ pub async fn replies(
         } @else {
             h1 { "Your comments and the replies to them" }
         }
-        @if comments.is_empty() { p.empty { "Your comments and the replies to them appear here." } }
+        @if comments.is_empty() { (empty_but("Your comments and the replies to them appear here.", ("/latest/0", "Find a story to discuss"))) }
         (comments_with_news(&frame, &comments))
     };
     Ok(frame.page("Replies", &content))

@@ -368,10 +368,10 @@ pub fn news_buttons<'a>(
     })
 }
 
-/// The text for an empty list.
+/// The text for an empty list, with a link to the first step.
 #[must_use]
-pub fn empty_list(text: &str) -> Markup {
-    html! { p.empty { (text) } }
+pub fn empty_but(text: &str, (address, step): (&str, &str)) -> Markup {
+    html! { p.empty { (text) " " a href=(address) { (step) } "." } }
 }
 
 /// The links to the pages of a list of articles before and after this one.
