@@ -63,7 +63,7 @@ pub enum Access {
 }
 
 /// A page of every family there is.
-pub const PAGES: [(&str, Access); 59] = [
+pub const PAGES: [(&str, Access); 60] = [
     ("/", Access::Everybody),
     ("/latest", Access::Everybody),
     ("/latest/0", Access::Everybody),
@@ -115,6 +115,7 @@ pub const PAGES: [(&str, Access); 59] = [
     ("/logout", Access::Always),
     ("/reset-password", Access::Always),
     ("/about", Access::Always),
+    ("/formatting", Access::Always),
     ("/ranking", Access::Always),
     ("/admin", Access::Alice),
     ("/admin/sites", Access::Alice),

@@ -11,6 +11,8 @@ pub mod sessions;
 pub mod sites;
 pub mod timelines;
 
+use super::markdown::markdown;
+use super::pages::fragments::LinkTarget;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -30,3 +32,8 @@ pub struct DoneResponse {
 }
 
 const DONE: DoneResponse = DoneResponse { status: Status::Ok };
+
+/// A comment or the text of a story as HTML.
+fn formatted(text: &str) -> String {
+    markdown(text, LinkTarget::Same).into_string()
+}

@@ -27,6 +27,7 @@ pub mod limits;
 pub mod live;
 pub mod local_path;
 pub mod mail;
+pub mod markdown;
 pub mod openapi;
 pub mod origin;
 pub mod pages;

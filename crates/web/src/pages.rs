@@ -13,6 +13,7 @@ pub mod admin;
 pub mod admin_sites;
 pub mod articles;
 pub mod comments;
+pub mod formatting;
 pub mod front;
 pub mod home;
 pub mod news_forms;

@@ -476,7 +476,8 @@ fn is_line_separator(character: char) -> bool {
 
 /// Whether the character is visible: a title of zero-width characters would be a
 /// link that nobody can click.
-fn is_visible(character: char) -> bool {
+#[must_use]
+pub fn is_visible(character: char) -> bool {
     !character.is_whitespace()
         && !character.is_control()
         && !turns_direction(character)

@@ -10,11 +10,11 @@ use super::layout::Frame;
 use super::login_address;
 use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
 use crate::App;
-use crate::autolink::autolink;
 use crate::error::RequestError;
 use crate::form::Form;
 use crate::limits::{COMMENT_CACHE_BYTES, THREAD_PAGE};
 use crate::local_path::LocalPath;
+use crate::markdown::markdown;
 use crate::path::PathOf;
 use axum::extract::State;
 use maud::{Markup, Render, html};
@@ -27,7 +27,6 @@ use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
-use tidings_domain::values::size;
 
 /// The usual size of a comment's markup without its text, in bytes.
 const USUAL_MARKUP_BYTES: usize = 1_100;
@@ -264,7 +263,7 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
             div.story {
                 (leading_story(frame, line))
                 @if let (false, Some(text)) = (news.deleted, news.text()) {
-                    div.text dir="auto" { (autolink(size::shown(text), frame.link_target())) }
+                    div.text.formatted dir="auto" { (markdown(text, frame.link_target())) }
                 }
             }
         }
