@@ -20,7 +20,7 @@ const HOSTILE: [&str; 9] = [
     "&lt;b&gt; &amp; &#60; &quot",
     "javascript:alert(1)",
     "<!--<svg/onload=alert(1)>",
-    "`${alert(1)}` {{7*7}}",
+    "'${alert(1)}' {{7*7}}",
 ];
 
 /// Web addresses that would break out of an attribute, and how they are linked.

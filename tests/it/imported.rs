@@ -31,10 +31,11 @@ async fn lists_and_threads_of_the_original_are_served() {
     assert_eq!(visitor.list("latest").await, [text.clone(), link.clone()]);
     assert_eq!(visitor.list("top").await, [text, link]);
     let thread = json!([{
-        "id": 1, "body": "First <b>!</b>", "ctime": START - 3_000, "username": "Bob",
+        "id": 1, "body": "First <b>!</b>", "html": "<p>First &lt;b&gt;!&lt;/b&gt;</p>", "ctime": START - 3_000,
+        "username": "Bob",
         "up": 1, "down": 0,
         "replies": [{
-            "id": 2, "body": "An answer", "ctime": START - 2_000, "username": "Antirez",
+            "id": 2, "body": "An answer", "html": "<p>An answer</p>", "ctime": START - 2_000, "username": "Antirez",
             "up": 2, "down": 1, "replies": [],
         }],
     }]);

@@ -35,6 +35,7 @@ mod escaping;
 mod feeds;
 mod first_visits;
 mod form_errors;
+mod formatting;
 mod forms;
 mod harden;
 mod headers;

@@ -275,6 +275,8 @@ async fn ask_about_comments(asker: &mut Asker, alice: &Client, bob: &Client) {
     }
     let vote = [("comment_id", "2-2"), ("vote_type", "down")];
     asker.form(alice, "/api/votecomment", &vote, &[("comment_id", "2"), ("vote_type", "down")]).await;
+    let visitor = alice.with_secrets(None, None);
+    asker.form(&visitor, "/api/preview", &[("text", "*a*")], &[("text", &"x".repeat(4_097))]).await;
     let path = "/api/getcomments/{news_id}";
     let thread = asker.get(alice, path, "/api/getcomments/2", "/api/getcomments/0").await;
     let top = &thread["comments"][0];

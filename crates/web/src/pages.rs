@@ -15,6 +15,7 @@ pub mod admin_site;
 pub mod admin_sites;
 pub mod articles;
 pub mod comments;
+pub mod formatting;
 pub mod front;
 pub mod home;
 pub mod news_forms;

@@ -4,14 +4,13 @@ use super::fragments::{Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
 use super::parts::{age_as, ago, author, vote_counts};
 use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
-use crate::autolink::autolink;
+use crate::markdown::markdown;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::ThreadLine;
 use tidings_domain::news::item::News;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
-use tidings_domain::values::size;
 
 /// A comment's own page.
 #[must_use]
@@ -230,7 +229,7 @@ pub fn comment_markup(
                     (vote_counts(comment.up.len(), comment.down.len()))
                 }
                 (addresses.jumps())
-                div.text dir="auto" { (autolink(size::shown(&comment.body), links)) }
+                div.text.formatted dir="auto" { (markdown(&comment.body, links)) }
                 div.actions { (slots.at(CommentPlaceholder::Links)) }
             }
         }

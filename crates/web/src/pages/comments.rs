@@ -11,7 +11,7 @@ use super::tweets::tweet_list;
 use super::user_address;
 use crate::App;
 use crate::actions::{Posted, post_or_edit};
-use crate::autolink::autolink;
+use crate::markdown::markdown;
 use crate::error::RequestError;
 use crate::forms::id_or_none;
 use crate::forms::news::NewsIdForm;
@@ -91,7 +91,7 @@ impl<'a> CommentEditor<'a> {
                 (frame.secret_field())
                 (self.text_area(&draft))
                 (preview_place(matches!(self.state, EditorState::Preview).then(|| {
-                    autolink(self.text, frame.link_target())
+                    markdown(self.text, frame.link_target())
                 })))
                 div.buttons {
                     button.button { (self.button) }
