@@ -16,6 +16,7 @@ mod accessibility;
 mod accounts;
 mod appearance;
 mod comments;
+mod first_visits;
 mod keyboard;
 mod news;
 mod sites;

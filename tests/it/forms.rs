@@ -73,7 +73,7 @@ async fn a_refused_registration_comes_back_without_the_password() {
     }
     assert_eq!(server.dump().await, before);
     let form = credentials(&visitor, "/register", "alice", PASSWORD).await;
-    assert_eq!(redirects_to(&form.send(&visitor).await), "/");
+    assert_eq!(redirects_to(&form.send(&visitor).await), "/welcome");
     let again = credentials(&visitor, "/register", "bob", PASSWORD).await.send(&visitor).await;
     let back = refused_page(&again, StatusCode::TOO_MANY_REQUESTS, "recently");
     assert_eq!(back.form("/register").value("username"), Some("bob"));
@@ -532,9 +532,9 @@ async fn without_the_secret_of_the_session_nothing_is_written() {
             assert!(error_message(&answer, StatusCode::FORBIDDEN).contains("session"), "{path} {secret:?}");
         }
         let nobody = alice.with_secrets(None, alice.apisecret.as_deref());
-        assert_eq!(redirects_to(&nobody.post(path, fields).await), "/login?next=%2F", "{path}");
+        assert!(redirects_to(&nobody.post(path, fields).await).starts_with("/login?next=%2F"), "{path}");
         let gone = alice.with_secrets(Some(&"0".repeat(40)), alice.apisecret.as_deref());
-        assert_eq!(redirects_to(&gone.post(path, fields).await), "/login?next=%2F", "{path}");
+        assert!(redirects_to(&gone.post(path, fields).await).starts_with("/login?next=%2F"), "{path}");
     }
     assert_eq!(server.dump().await, before);
     // The others would be in each other's way, and alice has no password.

@@ -14,7 +14,7 @@ const draftKey = (field) => DRAFT_PREFIX + field.dataset.draft;
 
 // Whether the page shows a form again that was sent: with a message, or with a preview.
 const isFormAgain = () =>
-  document.querySelector(".trouble, .alert, [aria-invalid=true], [data-preview-place]:not([hidden])") !== null;
+  document.querySelector(".trouble, .alert, [aria-invalid=true], .preview:not([hidden]), [data-fetched] p") !== null;
 
 // A draft is based on what the form had when it was first opened: nothing, or the comment to edit.
 function saveDraft(field) {
@@ -70,21 +70,22 @@ function forgetDrafts(form) {
 }
 
 // A form that the browser sends leads to another page. If that is one of the site that follows
-// from the form, and not the form again with a message, the text has arrived.
+// from the form, and not the form again, with a message or at its own address, the text has arrived.
 function noteSentDrafts(form) {
   const names = [...form.querySelectorAll("[data-draft]")].map((field) => field.dataset.draft);
   if (names.length === 0) return;
   try {
-    sessionStorage.setItem(SENT_DRAFTS, JSON.stringify(names));
+    sessionStorage.setItem(SENT_DRAFTS, JSON.stringify({ names, action: new URL(form.action).pathname }));
   } catch {}
 }
 
 function forgetSentDrafts() {
   try {
-    const names = JSON.parse(sessionStorage.getItem(SENT_DRAFTS) ?? "[]");
+    const { names = [], action } = JSON.parse(sessionStorage.getItem(SENT_DRAFTS) ?? "{}");
     sessionStorage.removeItem(SENT_DRAFTS);
     const [arrival] = performance.getEntriesByType("navigation");
-    if (arrival?.type !== "navigate" || location.pathname === "/login" || isFormAgain()) return;
+    if (arrival?.type !== "navigate" || location.pathname === "/login") return;
+    if (location.pathname === action || isFormAgain()) return;
     for (const name of names) localStorage.removeItem(DRAFT_PREFIX + name);
   } catch {}
 }

@@ -5,13 +5,13 @@ use super::fields::{
     Field, PREVIEW, RefusedForm, draft_key, formatting_hint, preview_button, preview_place, summary,
 };
 use super::layout::Frame;
-use super::parts::{fitting, news_address, paging};
+use super::parts::{empty_but, fitting, news_address, paging};
 use super::thread::{address_of, thread_link, title_link};
 use super::tweets::tweet_list;
 use super::user_address;
 use crate::App;
 use crate::actions::{Posted, post_or_edit};
-use crate::autolink::autolink;
+use crate::markdown::markdown;
 use crate::error::RequestError;
 use crate::forms::id_or_none;
 use crate::forms::news::NewsIdForm;
@@ -32,6 +32,7 @@ use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::timelines::reading;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+use tidings_domain::values::preferences::CommentOrder;
 use tidings_domain::values::text::Body;
 
 /// The form that writes or edits a comment. The script sends it without loading a page, and opens
@@ -90,7 +91,7 @@ impl<'a> CommentEditor<'a> {
                 (frame.secret_field())
                 (self.text_area(&draft))
                 (preview_place(matches!(self.state, EditorState::Preview).then(|| {
-                    autolink(self.text, frame.link_target())
+                    markdown(self.text, frame.link_target())
                 })))
                 div.buttons {
                     button.button { (self.button) }
@@ -181,7 +182,8 @@ async fn thread_with(
     comment: Option<CommentId>,
 ) -> Result<Thread, RequestError> {
     let position = |lines: &ThreadLines| lines.position(comment?);
-    Ok(threads::get(visit, news, |lines| position(lines).into_iter().collect()).await?)
+    let order = Some(CommentOrder::Score);
+    Ok(threads::get(visit, news, order, |lines| position(lines).into_iter().collect()).await?)
 }
 
 fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>, RequestError> {
@@ -358,7 +360,7 @@ pub async fn of_user(
     let heading = format!("Comments by {}", user.username);
     let content = html! {
         h1 { (heading) }
-        @if page.comments.is_empty() { p.empty { "No comments here." } }
+        @if page.comments.is_empty() { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
         (comments_with_news(&frame, &page.comments))
         (paging(
             &user_address("usercomments", &user.username, "/"),
@@ -391,7 +393,7 @@ pub async fn replies(
         } @else {
             h1 { "Your comments and the replies to them" }
         }
-        @if comments.is_empty() { p.empty { "Your comments and the replies to them appear here." } }
+        @if comments.is_empty() { (empty_but("Your comments and the replies to them appear here.", ("/latest/0", "Find a story to discuss"))) }
         (comments_with_news(&frame, &comments))
     };
     Ok(frame.page("Replies", &content))

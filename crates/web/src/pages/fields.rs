@@ -237,7 +237,7 @@ pub fn preview_place(preview: Option<Markup>) -> Markup {
         div.preview role="region" aria-label="Preview" aria-live="polite" data-preview-place
             hidden[preview.is_none()]
         {
-            div.text dir="auto" { @if let Some(preview) = &preview { (preview) } }
+            div.text.formatted dir="auto" { @if let Some(preview) = &preview { (preview) } }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::fields::{Field, RefusedForm, draft_key, summary};
 use super::layout::Frame;
+use super::parts::empty_but;
 use super::people::who_to_follow;
 use super::tweets::{older, tweet_list};
 use crate::App;
@@ -195,7 +196,7 @@ pub async fn everyone(
     let content = html! {
         h1.hidden[frame.viewer.is_some()] { "Everyone's tweets" }
         (tabs(&frame, Tab::Everyone))
-        @if page.lines.is_empty() { p.empty { "No tweets here." } }
+        @if page.lines.is_empty() { (empty_but("No tweets here yet.", ("/home", "Write the first one"))) }
         (tweet_list(&frame, &page.lines))
         (older("/everyone", page.next))
     };
