@@ -3,9 +3,9 @@
 use super::layout::Frame;
 use super::parts::number;
 use crate::App;
-use crate::markdown::markdown;
 use crate::error::RequestError;
 use crate::local_path::LocalPath;
+use crate::markdown::markdown;
 use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
@@ -56,7 +56,7 @@ pub async fn about(
             p {
                 "We store your username, a hash of your password (not the password itself), what you write, \
                  how you vote and whom you follow. We store an e-mail address only if you enter one. There \
-                 is one cookie, which keeps you logged in."
+                 is one cookie, which keeps you logged in. What you have not sent yet stays in your browser."
             }
         }
     };
