@@ -3,9 +3,9 @@
 use super::layout::Frame;
 use super::parts::number;
 use crate::App;
-use crate::markdown::markdown;
 use crate::error::RequestError;
 use crate::local_path::LocalPath;
+use crate::markdown::markdown;
 use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;

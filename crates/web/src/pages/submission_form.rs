@@ -4,8 +4,8 @@ use super::fields::{Field, RefusedForm, draft_key, summary};
 use super::layout::Frame;
 use super::parts::OUTSIDE;
 use super::topics::topic_link;
-use crate::markdown::markdown;
 use crate::form::Fields;
+use crate::markdown::markdown;
 use crate::settings::SiteSettings;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, header};
@@ -216,7 +216,8 @@ impl SubmissionPage<'_> {
 
     fn preview(&self, frame: &Frame<'_>, submission: &Submission) -> Markup {
         let links = frame.link_target();
-        let shown = |text: &Body| html! { div.text.formatted dir="auto" { (markdown(text.as_str(), links)) } };
+        let shown =
+            |text: &Body| html! { div.text.formatted dir="auto" { (markdown(text.as_str(), links)) } };
         html! {
             section.preview aria-labelledby="preview-heading" {
                 h2 #preview-heading { "Preview" }
