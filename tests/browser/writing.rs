@@ -235,7 +235,11 @@ async fn control_enter_sends_any_text() {
     browser.wait_for(".trouble").await;
     let comment = alice.comment(1, "to be changed").await;
     browser.go(&format!("/editcomment/1/{comment}")).await;
-    browser.wait_for("textarea:focus").await.send_keys("!").await.unwrap();
+    let is_at_end = "return document.activeElement.selectionStart === 'to be changed'.length";
+    browser
+        .wait_until("the cursor is after the text", async || browser.run(is_at_end).await == json!(true))
+        .await;
+    type_text(&browser, "!").await;
     type_text(&browser, CONTROL_ENTER).await;
     browser.wait_for_text(&format!("#comment-{comment} .text"), "to be changed!").await;
 }
