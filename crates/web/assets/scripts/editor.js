@@ -190,7 +190,8 @@ async function replyInPlace(link) {
     return;
   }
   opening.form = form;
-  link.closest("[data-item]").querySelector(".text").after(form);
+  // Below the text and the links to what can be done with the comment.
+  link.closest("[data-item]").querySelector(".text").parentElement.append(form);
   const field = form.querySelector("textarea");
   restoreDraft(field);
   focusAtEnd(field);
