@@ -3,11 +3,13 @@
 //! `docs/data-layout.md` explains what each key holds. The names are those of
 //! Lamer News, so that its databases open as they are.
 
+use crate::values::clock::Timestamp;
 use crate::values::day::Day;
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::lookalikes;
 use crate::values::network::Network;
+use crate::values::period::Period;
 use crate::values::rates::RatedAction;
 use crate::values::session_token::SessionHash;
 use crate::values::topic::Topic;
@@ -48,6 +50,8 @@ pub const ARTICLES_BY_SCORE: &str = "score:";
 pub const TOPICS: &str = "topics";
 /// Hash: the topic that each topic under way is being moved to.
 pub const TOPIC_MOVES: &str = "topic.moves";
+/// Hash: the sentence that describes each topic.
+pub const TOPIC_SENTENCES: &str = "topics.about";
 
 /// Hash: the news id of each imported submission, by its id in the source.
 pub const IMPORTED_LINKS: &str = "import:links";
@@ -225,6 +229,44 @@ pub fn user_posted(id: UserId) -> String {
     format!("user.posted:{id}")
 }
 
+/// Sorted set: the news ids that a user has hidden, by time.
+#[must_use]
+pub fn user_hidden(id: UserId) -> String {
+    format!("user:{id}:hidden")
+}
+
+/// Sorted set: the topics that a user follows, by time.
+#[must_use]
+pub fn topics_followed(id: UserId) -> String {
+    format!("user:{id}:topics_followed")
+}
+
+/// Sorted set: the topics that a user has muted, by time.
+#[must_use]
+pub fn topics_muted(id: UserId) -> String {
+    format!("user:{id}:topics_muted")
+}
+
+/// Sorted set, expires: the news of a day or a month by score, as `<time>-<news id>`.
+#[must_use]
+pub fn past(period: Period) -> String {
+    format!("past:{period}")
+}
+
+/// The member of [`past`] for a news item: in the order of its bytes, the newer one is
+/// greater.
+#[must_use]
+pub fn past_member(id: NewsId, posted: Timestamp) -> String {
+    format!("{posted:012}-{id:012}")
+}
+
+/// The news item of a member of [`past`].
+#[must_use]
+pub fn news_of_past(member: &str) -> Option<NewsId> {
+    let (_, id) = member.split_once('-')?;
+    id.trim_start_matches('0').parse().ok()
+}
+
 /// Hash: the comments of a news item, as JSON by comment id.
 #[must_use]
 pub fn thread(id: NewsId) -> String {
@@ -276,7 +318,8 @@ pub fn articles_of_topic_by_time(topic: &Topic) -> String {
     format!("time:{topic}")
 }
 
-/// String, expires: this list of a topic has been built; it may be empty.
+/// String, expires: this list of a topic, a day or a month has been built; that of a topic may
+/// be empty.
 #[must_use]
 pub fn built(list: &str) -> String {
     format!("built:{list}")

@@ -141,7 +141,8 @@ fn vote_batch(
         batch.increment_field(keys::user(news.user_id), "karma", price.transfer);
     }
     let score = ranking::score(up, down, &site.rules.ranking);
-    write_rank(&mut batch, news.id, score, ranking::rank(score, news.ctime, now, &site.rules.ranking));
+    let rank = ranking::rank(score, news.ctime, now, &site.rules.ranking);
+    write_rank(&mut batch, (news.id, news.ctime), score, rank);
     batch
 }
 

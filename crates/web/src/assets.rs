@@ -17,6 +17,7 @@ const STYLES: &str = concat!(
     include_str!("../assets/styles/frame.css"),
     include_str!("../assets/styles/stories.css"),
     include_str!("../assets/styles/votes.css"),
+    include_str!("../assets/styles/lists.css"),
     include_str!("../assets/styles/topics.css"),
     include_str!("../assets/styles/timelines.css"),
     include_str!("../assets/styles/threads.css"),
@@ -31,6 +32,7 @@ const STYLES: &str = concat!(
 const SCRIPTS: &str = concat!(
     include_str!("../assets/scripts/base.js"),
     include_str!("../assets/scripts/votes.js"),
+    include_str!("../assets/scripts/lists.js"),
     include_str!("../assets/scripts/threads.js"),
     include_str!("../assets/scripts/topics.js"),
     include_str!("../assets/scripts/shortcuts.js"),

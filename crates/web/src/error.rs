@@ -305,6 +305,10 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NotYourTweet
         | Refusal::FollowingOneself
         | Refusal::TooManyFollowings { .. }
+        | Refusal::TooManySaved { .. }
+        | Refusal::TooManyFollowedTopics { .. }
+        | Refusal::TooManyMutedTopics { .. }
+        | Refusal::TooManyTopicSentences { .. }
         | Refusal::ThreadFull { .. }
         | Refusal::VoterBanned
         | Refusal::VotingDisabled

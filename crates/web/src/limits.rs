@@ -103,6 +103,8 @@ pub const API_COMMENTS: PartBounds =
     PartBounds { comments: MAX_API_COMMENTS, bytes: API_BYTES - 4 * 1024, comment_bytes: 800 };
 /// Bytes of a comment with its replies on the page of replies.
 pub const REPLIED_COMMENT_BYTES: usize = 56 * 1024;
+/// The most bytes of a topic on the page of topics without its sentence.
+pub const LISTED_TOPIC_BYTES: usize = 220;
 /// Topics on the page of topics, the largest first.
 pub const LISTED_TOPICS: usize = 5_000;
 
@@ -113,7 +115,7 @@ pub const STORY_CACHE_BYTES: u64 = 2 * MEBIBYTE;
 /// Bytes of the markup of comments in the cache.
 pub const COMMENT_CACHE_BYTES: u64 = 11 * MEBIBYTE;
 /// Bytes of the markup of tweets in the cache.
-pub const TWEET_CACHE_BYTES: u64 = 18 * MEBIBYTE;
+pub const TWEET_CACHE_BYTES: u64 = 17 * MEBIBYTE;
 
 /// Messages in the queue of a stream. A stream that falls further behind is closed, and the
 /// browser opens a new one.
@@ -134,8 +136,12 @@ pub const STREAM_LIFETIME: Duration = Duration::from_secs(10 * 60);
 pub const FRONT_PAGE_STORIES: u64 = 30;
 /// Stories on a page of the latest.
 pub const LATEST_STORIES: u64 = 100;
-/// Stories on a page of a user's stories or saved stories.
+/// Stories on a page of a user's stories.
 pub const USER_STORIES: u64 = 10;
+/// Stories on a page of the saved or of the hidden ones.
+pub const MARKED_STORIES: u64 = 30;
+/// Stories on a page of a day or a month.
+pub const PAST_STORIES: u64 = 30;
 /// Comments on a page of a user's comments.
 pub const USER_COMMENTS: u64 = 10;
 /// The viewer's own comments on the page of replies.

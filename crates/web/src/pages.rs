@@ -5,6 +5,7 @@ pub mod charts;
 pub mod comment_item;
 pub mod fragments;
 pub mod layout;
+pub mod marks;
 pub mod parts;
 pub mod vote_buttons;
 
@@ -18,6 +19,7 @@ pub mod home;
 pub mod news_forms;
 pub mod open_sessions;
 pub mod password_reset;
+pub mod past;
 pub mod people;
 pub mod profile;
 pub mod sessions;
@@ -119,6 +121,7 @@ pub(super) mod test_support {
     use tidings_domain::cache::Caches;
     use tidings_domain::news::item::{Direction, News};
     use tidings_domain::news::lines::{NewsLine, NewsSummary};
+    use tidings_domain::news::reader::Marks;
     use tidings_domain::sites::Score;
     use tidings_domain::values::clock::Timestamp;
     use tidings_domain::values::ids::NewsId;
@@ -181,7 +184,7 @@ pub(super) mod test_support {
     pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
         let summary =
             NewsSummary { news: news.into(), username: Some("alice".into()), site_score: Score::default() };
-        NewsLine { summary: summary.into(), my_vote }
+        NewsLine { summary: summary.into(), my_vote, marks: Marks::default() }
     }
 
     /// Renders with a frame of default settings at `/latest/0`.

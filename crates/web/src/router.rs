@@ -37,11 +37,17 @@ fn shared_routes() -> Router<App> {
 
 /// The public pages.
 fn shared_pages() -> Router<App> {
-    use pages::{about, articles, comments, front, home, people, profile, sites, thread, topics, tweets};
+    use pages::{
+        about, articles, comments, front, home, past, people, profile, sites, thread, topics, tweets,
+    };
     Router::new()
         .route("/", get(front::top))
+        .route("/top/{start}", get(front::top_from_start))
         .route("/latest", get(front::latest_from_start))
         .route("/latest/{start}", get(front::latest))
+        .route("/past", get(past::index))
+        .route("/past/{day}", get(past::period))
+        .route("/past/{day}/{start}", get(past::period_from_start))
         .route("/best", get(articles::best))
         .route("/best/new", get(articles::newest))
         .route("/topic/{topics}", get(articles::best_of_topics))
@@ -63,6 +69,7 @@ fn shared_pages() -> Router<App> {
         .route("/sites", get(sites::sites))
         .route("/sites/{list}/{span}", get(sites::board))
         .route("/site/{host}", get(sites::site))
+        .route("/site/{host}/stories/{start}", get(sites::stories))
 }
 
 /// The feeds.
@@ -81,6 +88,7 @@ fn shared_feeds() -> Router<App> {
 fn shared_calls() -> Router<App> {
     Router::new()
         .route("/api/getnews/{sort}/{start}/{count}", get(api::news::list))
+        .route("/api/past/{day}/{start}/{count}", get(api::news::past))
         .route("/api/articles/{order}/{page}", get(api::articles::all))
         .route("/api/topic/{name}/{order}/{page}", get(api::articles::of_topics))
         .route("/api/topics", get(api::articles::topics))
@@ -100,12 +108,24 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_sites, comments, front, home, news_forms, open_sessions, password_reset, people,
-        profile, sessions, settings, sites, topics, tweets, votes,
+        admin, admin_sites, articles, comments, front, home, marks, news_forms, open_sessions,
+        password_reset, people, profile, sessions, settings, sites, topics, tweets, votes,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
+        .route("/hidden/{start}", get(front::hidden))
+        .route("/hide", post(marks::hide))
+        .route("/unhide", post(marks::unhide))
+        .route("/save", post(marks::save))
+        .route("/unsave", post(marks::unsave))
         .route("/random", get(front::random))
+        .route("/topics/followed", get(articles::best_of_followed))
+        .route("/topics/followed/new", get(articles::newest_of_followed))
+        .route("/followtopic", post(topics::follow))
+        .route("/unfollowtopic", post(topics::unfollow))
+        .route("/mutetopic", post(topics::mute))
+        .route("/unmutetopic", post(topics::unmute))
+        .route("/describetopic", post(topics::describe))
         .route("/renametopic", post(topics::rename))
         .route("/mergetopic", post(topics::merge))
         .route("/submit", get(news_forms::submit_form).post(news_forms::submit))
@@ -169,6 +189,15 @@ fn api_routes() -> Router<App> {
         .route("/api/submit", post(api::news::submit))
         .route("/api/delnews", post(api::news::delete))
         .route("/api/votenews", post(api::news::vote))
+        .route("/api/hide", post(api::news::hide))
+        .route("/api/unhide", post(api::news::unhide))
+        .route("/api/save", post(api::news::save))
+        .route("/api/unsave", post(api::news::unsave))
+        .route("/api/followtopic", post(api::articles::follow))
+        .route("/api/unfollowtopic", post(api::articles::unfollow))
+        .route("/api/mutetopic", post(api::articles::mute))
+        .route("/api/unmutetopic", post(api::articles::unmute))
+        .route("/api/describetopic", post(api::articles::describe))
         .route("/api/renametopic", post(api::articles::rename))
         .route("/api/mergetopic", post(api::articles::merge))
         .route("/api/postcomment", post(api::comments::post))

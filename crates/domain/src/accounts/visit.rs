@@ -40,6 +40,7 @@ pub struct Visit {
     prolonged: Arc<AtomicBool>,
     returned: bool,
     current: bool,
+    shows_hidden: bool,
 }
 
 enum Stage {
@@ -57,7 +58,16 @@ impl Visit {
         let stage = token.and_then(SessionToken::parse).map_or(Stage::Anonymous, Stage::Token);
         let current = !site.store.is_shared();
         let prolonged = Arc::default();
-        let mut visit = Self { site, now, stage, session: None, prolonged, returned: false, current };
+        let mut visit = Self {
+            site,
+            now,
+            stage,
+            session: None,
+            prolonged,
+            returned: false,
+            current,
+            shows_hidden: false,
+        };
         visit.recall();
         visit
     }
@@ -67,6 +77,20 @@ impl Visit {
     pub fn reporting_to(mut self, prolonged: Arc<AtomicBool>) -> Self {
         self.prolonged = prolonged;
         self
+    }
+
+    /// The same visit. If `shows`, lists also show the stories that the viewer has hidden or
+    /// muted.
+    #[must_use]
+    pub const fn showing_hidden(mut self, shows: bool) -> Self {
+        self.shows_hidden = shows;
+        self
+    }
+
+    /// Whether lists also show the stories that the viewer has hidden or muted.
+    #[must_use]
+    pub const fn shows_hidden(&self) -> bool {
+        self.shows_hidden
     }
 
     /// The session, once it is known; see [`Visit::viewer`].
@@ -165,6 +189,14 @@ impl Visit {
             self.recall();
         }
         Ok(answers)
+    }
+
+    /// The same, unless the query is empty: then nothing is read.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn run_if_asked(&mut self, query: Query) -> Result<Answers, Error> {
+        if query.is_empty() { Ok(Answers::default()) } else { self.run(query).await }
     }
 
     /// How this visit sees the caches. On a shared store it can use them only after its
@@ -303,7 +335,7 @@ impl SharedVisit<'_> {
     /// # Errors
     /// When the store fails.
     pub(crate) async fn run_if_asked(&mut self, query: Query) -> Result<Answers, Error> {
-        if query.is_empty() { Ok(Answers::default()) } else { self.run(query).await }
+        self.0.run_if_asked(query).await
     }
 
     /// As [`Visit::view`].
@@ -316,6 +348,11 @@ impl SharedVisit<'_> {
     #[must_use]
     pub fn site(&self) -> &Site {
         self.0.site()
+    }
+
+    /// As [`Visit::site_too`].
+    pub(crate) fn site_too(&self) -> Arc<Site> {
+        self.0.site_too()
     }
 
     /// The moment of the visit.

@@ -12,8 +12,7 @@ use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::lines::{self, ItemsRead, ListedItem, NewsLine, SummariesRead};
-use crate::news::voters::OwnVotesRead;
+use crate::news::lines::{ItemsRead, ListedItem, NewsLine, OwnRead, SummariesRead};
 use crate::values::ids::{CommentId, NewsId, UserId};
 use crate::values::limits::{LARGE_THREADS_AT_ONCE, SMALL_THREAD_BYTES, SMALL_THREAD_COMMENTS};
 use std::collections::HashMap;
@@ -141,11 +140,11 @@ async fn read_item(
 ) -> Result<(NewsLine, Answers), Error> {
     let (site, id) = (visit.site_too(), news.news().id);
     let summary = SummariesRead::ask(&visit.shared(), &mut query, vec![news]);
-    let own = OwnVotesRead::ask(site.caches.of(), visit, &mut query, [id].into_iter());
+    let own = OwnRead::ask(site.caches.of(), visit, &mut query, [id].into_iter());
     let mut answers = visit.run(query).await?;
     let summary = summary.take(&visit.shared(), &mut answers);
     let own = own.take(visit, &mut answers).await?;
-    let news = lines::mark(summary, own).into_iter().next().ok_or(Refusal::NoSuchNews)?;
+    let news = own.mark(summary).into_iter().next().ok_or(Refusal::NoSuchNews)?;
     Ok((news, answers))
 }
 

@@ -1,10 +1,11 @@
 //! News as listed: with the author's name, the score of the site, and the viewer's own vote.
 
 use super::item::{Direction, News};
-use super::voters::OwnVotesRead;
+use super::reader::{Marks, Reader, ReaderRead};
+use super::voters::{OwnVotesRead, VotersOfNews};
 use crate::accounts::users::UserNamesRead;
 use crate::accounts::visit::{SharedVisit, Visit};
-use crate::cache::{MEBIBYTE, Shared};
+use crate::cache::{Cache, MEBIBYTE, Shared};
 use crate::error::Error;
 use crate::keys;
 use crate::sites::{Score, SiteVotesRead, TrackedSiteVotesRead};
@@ -46,6 +47,8 @@ pub struct NewsLine {
     pub summary: Shared<NewsSummary>,
     /// The viewer's own vote.
     pub my_vote: Option<Direction>,
+    /// What else it is to the viewer.
+    pub marks: Marks,
 }
 
 impl Deref for NewsLine {
@@ -156,34 +159,82 @@ impl SummariesRead {
     }
 }
 
-/// Reads the summaries of items, and the viewer's own votes on them. Rounds: 1, and another
+/// What only the viewer sees of some items, in their order.
+#[derive(Default)]
+pub(crate) struct Own {
+    votes: Vec<Option<Direction>>,
+    reader: Option<Shared<Reader>>,
+}
+
+impl Own {
+    /// Combines it with the summaries of the items.
+    pub(crate) fn mark(&self, summaries: impl IntoIterator<Item = Shared<NewsSummary>>) -> Vec<NewsLine> {
+        let line = |(summary, my_vote): (Shared<NewsSummary>, &Option<Direction>)| {
+            let marks = self.reader.as_ref().map(|reader| reader.marks(&summary.news));
+            NewsLine { my_vote: *my_vote, marks: marks.unwrap_or_default(), summary }
+        };
+        summaries.into_iter().zip(&self.votes).map(line).collect()
+    }
+}
+
+/// Pending reads of what only the viewer sees of some items.
+pub(crate) struct OwnRead<'a> {
+    votes: OwnVotesRead<'a>,
+    reader: ReaderRead,
+}
+
+impl<'a> OwnRead<'a> {
+    /// Asks for what is not cached. The viewer must be identified already.
+    pub(crate) fn ask(
+        voters: &'a Cache<VotersOfNews>,
+        visit: &Visit,
+        query: &mut Query,
+        ids: impl Iterator<Item = NewsId>,
+    ) -> Self {
+        let votes = OwnVotesRead::ask(voters, visit, query, ids);
+        Self { votes, reader: ReaderRead::ask(visit, query) }
+    }
+
+    /// Rounds: those of [`OwnVotesRead::take`].
+    pub(crate) async fn take(self, visit: &mut Visit, answers: &mut Answers) -> Result<Own, Error> {
+        let reader = self.reader.take(visit, answers);
+        Ok(Own { votes: self.votes.take(visit, answers).await?, reader })
+    }
+}
+
+/// What only the viewer sees of items whose summaries are cached. Rounds: at most 3 for a
+/// viewer, none for others.
+pub(crate) async fn own(visit: &mut Visit, ids: impl Iterator<Item = NewsId>) -> Result<Own, Error> {
+    if visit.identify().await?.is_none() {
+        return Ok(Own { votes: ids.map(|_| None).collect(), reader: None });
+    }
+    let site = visit.site_too();
+    let mut query = Query::new();
+    let own = OwnRead::ask(site.caches.of(), visit, &mut query, ids);
+    let mut answers = visit.run(query).await?;
+    own.take(visit, &mut answers).await
+}
+
+/// Reads the summaries of items, and what only the viewer sees of them. Rounds: 1, and another
 /// for own votes if an item turns out to have very many votes.
 pub(crate) async fn complete(visit: &mut Visit, items: Vec<ListedItem>) -> Result<Vec<NewsLine>, Error> {
     let (summaries, own) = complete_shared(visit, items).await?;
-    Ok(mark(summaries, own))
+    Ok(own.mark(summaries))
 }
 
-/// The same, with the summaries separate from the own votes.
+/// The same, with the summaries separate from what is the viewer's.
 pub(crate) async fn complete_shared(
     visit: &mut Visit,
     items: Vec<ListedItem>,
-) -> Result<(Vec<Shared<NewsSummary>>, Vec<Option<Direction>>), Error> {
+) -> Result<(Vec<Shared<NewsSummary>>, Own), Error> {
     let site = visit.site_too();
     let ids: Vec<NewsId> = items.iter().map(|item| item.news().id).collect();
     let mut query = Query::new();
     let summaries = SummariesRead::ask(&visit.shared(), &mut query, items);
-    let own = OwnVotesRead::ask(site.caches.of(), visit, &mut query, ids.into_iter());
+    let own = OwnRead::ask(site.caches.of(), visit, &mut query, ids.into_iter());
     let mut answers = visit.run(query).await?;
     let summaries = summaries.take(&visit.shared(), &mut answers);
     Ok((summaries, own.take(visit, &mut answers).await?))
-}
-
-/// Combines summaries with own votes, in the same order.
-pub(crate) fn mark(
-    summaries: impl IntoIterator<Item = Shared<NewsSummary>>,
-    own: Vec<Option<Direction>>,
-) -> Vec<NewsLine> {
-    summaries.into_iter().zip(own).map(|(summary, my_vote)| NewsLine { summary, my_vote }).collect()
 }
 
 /// Reads items, without those that do not exist. Rounds: 1.

@@ -281,8 +281,9 @@ pub async fn of_user(
         h1 { (heading) }
         @if page.comments.is_empty() { p.empty { "No comments here." } }
         (comments_with_news(&frame, &page.comments))
+        @let base = user_address("usercomments", &user.username, "/");
         (paging(
-            &user_address("usercomments", &user.username, "/"),
+            &|start| format!("{base}{start}"),
             start,
             (USER_COMMENTS, USER_COMMENTS),
             page.total,

@@ -2,6 +2,7 @@
 
 use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
+use super::marks::{mark_buttons, marks_form};
 use super::profile_address;
 use super::topics::topic_link;
 use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
@@ -226,7 +227,10 @@ pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     let fill = story_filling(frame, line, None);
     let links = frame.link_target();
     let title = html! { h1 dir="auto" { (title_link(links, &line.news, line.site_score)) } };
-    story_markup(&line.summary, &title, &Slots::filled_by(&fill))
+    html! {
+        (story_markup(&line.summary, &title, &Slots::filled_by(&fill)))
+        (marks_form(frame))
+    }
 }
 
 fn listed_story_markup(
@@ -266,7 +270,10 @@ fn story_filling(
         (StoryPlaceholder::Votes, Some(standing)) => standing.render_to(html),
         (StoryPlaceholder::Votes, None) => vote_counts(number(news.up), number(news.down)).render_to(html),
         (StoryPlaceholder::Age, _) => ago(frame.now.seconds_since(news.ctime)).render_to(html),
-        (StoryPlaceholder::Links, _) => news_links(frame, news).render_to(html),
+        (StoryPlaceholder::Links, _) => {
+            news_links(frame, news).render_to(html);
+            mark_buttons(frame, line).render_to(html);
+        }
     }
 }
 
@@ -291,6 +298,7 @@ pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Rend
         Fragment::new(|slots| html! { ol.news role="list" { (slots.at(ContentPlaceholder::Content)) } })
     });
     written(move |html| {
+        marks_form(frame).render_to(html);
         LIST.fill(html, |ContentPlaceholder::Content, html| {
             for (number, line) in (start + 1..).zip(lines) {
                 news_item(frame, number, line, None).render_to(html);
@@ -344,32 +352,40 @@ pub fn empty_list(text: &str) -> Markup {
     html! { p.empty { (text) } }
 }
 
-/// The links to the pages of a list of articles before and after this one.
+/// The links to the pages of a list of articles before and after this one, with or without
+/// what the viewer has hidden.
 #[must_use]
-pub fn page_links(list: &str, page: PageNumber, total: u64) -> Markup {
+pub fn page_links(list: &str, page: PageNumber, total: u64, shows_hidden: bool) -> Markup {
+    let hidden = if shows_hidden { "&hidden=1" } else { "" };
     let (number, has_more) = (page.get(), page.start().saturating_add(ARTICLES_PER_PAGE) < total);
     html! {
         @if number > 1 || has_more {
             nav.more aria-label="Pages" {
-                @if number > 1 { a href={ (list) "?page=" (number - 1) } rel="prev" { "back" } }
-                @if has_more { a href={ (list) "?page=" (number + 1) } rel="next" { "more" } }
+                @if number > 1 { a href={ (list) "?page=" (number - 1) (hidden) } rel="prev" { "back" } }
+                @if has_more { a href={ (list) "?page=" (number + 1) (hidden) } rel="next" { "more" } }
             }
         }
     }
 }
 
-/// The links to the pages of a list before and after this one. `size` is the number of
-/// entries on a full page, `shown` how many of them fit on this one.
+/// The links to the pages of a list before and after this one. `address` is that of the page
+/// that begins at a position, `size` the number of entries on a full page, `shown` how many of
+/// them fit on this one.
 #[must_use]
-pub fn paging(base: &str, start: u64, (size, shown): (u64, u64), total: u64) -> Markup {
+pub fn paging(
+    address: &dyn Fn(u64) -> String,
+    start: u64,
+    (size, shown): (u64, u64),
+    total: u64,
+) -> Markup {
     let next = start.saturating_add(shown);
     html! {
         @if start > 0 || next < total {
             nav.more aria-label="Pages" {
                 @if start > 0 {
-                    a href={ (base) (start.saturating_sub(size)) } rel="prev" { "back" }
+                    a href=(address(start.saturating_sub(size))) rel="prev" { "back" }
                 }
-                @if next < total { a href={ (base) (next) } rel="next" { "more" } }
+                @if next < total { a href=(address(next)) rel="next" { "more" } }
             }
         }
     }
@@ -541,7 +557,8 @@ mod tests {
 
     #[test]
     fn pages_of_a_list_link_to_the_previous_and_next_page() {
-        let links = |start, total| paging("/latest/", start, (100, 100), total).into_string();
+        let address = |start| format!("/latest/{start}");
+        let links = |start, total| paging(&address, start, (100, 100), total).into_string();
         assert_eq!(links(0, 100), "");
         assert!(links(0, 101).contains(r#"href="/latest/100""#) && !links(0, 101).contains("prev"));
         assert!(links(150, 151).contains(r#"href="/latest/50""#) && !links(150, 151).contains("next"));
