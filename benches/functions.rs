@@ -15,6 +15,7 @@ use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::{ThreadLine, arrange};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
+use tidings_domain::news::reader::Marks;
 use tidings_domain::sites::Score;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
@@ -88,7 +89,7 @@ fn line(number: u64) -> NewsLine {
     let news = News::from_hash(&news).unwrap();
     let summary =
         NewsSummary { news: news.into(), username: Some("somebody".into()), site_score: Score::Good };
-    NewsLine { summary: summary.into(), my_vote: None }
+    NewsLine { summary: summary.into(), my_vote: None, marks: Marks::default() }
 }
 
 #[divan::bench]
@@ -156,7 +157,7 @@ fn show_30_cached_news(bencher: Bencher) {
     let cached = |number| {
         let summary = NewsSummary::clone(&line(number).summary);
         cache.insert_derived(number, summary);
-        NewsLine { summary: cache.derived(&number).unwrap(), my_vote: None }
+        NewsLine { summary: cache.derived(&number).unwrap(), my_vote: None, marks: Marks::default() }
     };
     let lines: Vec<NewsLine> = (0..ITEMS).map(cached).collect();
     bencher.bench(|| news_list(&frame(), black_box(&lines), 0).render());

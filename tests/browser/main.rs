@@ -17,6 +17,7 @@ mod accounts;
 mod appearance;
 mod comments;
 mod keyboard;
+mod lists;
 mod news;
 mod sites;
 mod timelines;

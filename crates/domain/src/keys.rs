@@ -3,7 +3,6 @@
 //! `docs/data-layout.md` explains what each key holds. The names are those of
 //! Lamer News, so that its databases open as they are.
 
-use crate::values::clock::Timestamp;
 use crate::values::day::Day;
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{NewsId, TweetId, UserId};
@@ -251,20 +250,6 @@ pub fn topics_muted(id: UserId) -> String {
 #[must_use]
 pub fn past(period: Period) -> String {
     format!("past:{period}")
-}
-
-/// The member of [`past`] for a news item: in the order of its bytes, the newer one is
-/// greater.
-#[must_use]
-pub fn past_member(id: NewsId, posted: Timestamp) -> String {
-    format!("{posted:012}-{id:012}")
-}
-
-/// The news item of a member of [`past`].
-#[must_use]
-pub fn news_of_past(member: &str) -> Option<NewsId> {
-    let (_, id) = member.split_once('-')?;
-    id.trim_start_matches('0').parse().ok()
 }
 
 /// Hash: the comments of a news item, as JSON by comment id.

@@ -56,17 +56,28 @@ fn as_time(score: f64) -> Timestamp {
     Timestamp(score as u64)
 }
 
+/// The member of a list for a story: in the order of its bytes, the newer one is greater.
+fn member(id: NewsId, posted: Timestamp) -> String {
+    format!("{posted:012}-{id:012}")
+}
+
+/// The story of a member of a list.
+fn news_of(member: &str) -> Option<NewsId> {
+    let (_, id) = member.split_once('-')?;
+    id.trim_start_matches('0').parse().ok()
+}
+
 /// Adds the score of a story to the lists of its day and its month, if they are stored.
 pub(crate) fn note_score(batch: &mut Batch, (id, posted): (NewsId, Timestamp), score: f64) {
     for period in Period::both_of(posted) {
-        batch.sorted_add_if_present(keys::past(period), keys::past_member(id, posted), score);
+        batch.sorted_add_if_present(keys::past(period), member(id, posted), score);
     }
 }
 
 /// Removes a story from the lists of its day and its month.
 pub(crate) fn forget(batch: &mut Batch, id: NewsId, posted: Timestamp) {
     for period in Period::both_of(posted) {
-        batch.sorted_remove(keys::past(period), keys::past_member(id, posted));
+        batch.sorted_remove(keys::past(period), member(id, posted));
     }
 }
 
@@ -132,7 +143,7 @@ async fn read_stored(
     if !is_marked || total == 0 {
         return Ok(None);
     }
-    let ids = fields::members(places, &key, |(member, _)| keys::news_of_past(&member));
+    let ids = fields::members(places, &key, |(member, _)| news_of(&member));
     Ok(Some(StoredPart { ids, total, reads }))
 }
 
@@ -190,7 +201,8 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
             let number = |text: &Option<String>, field| {
                 fields::read(text.as_deref(), || news.clone(), field).unwrap_or(0_i64)
             };
-            let Some(posted) = fields::read(posted.as_deref(), || news.clone(), "ctime").map(Timestamp) else {
+            let Some(posted) = fields::read(posted.as_deref(), || news.clone(), "ctime").map(Timestamp)
+            else {
                 continue;
             };
             if deleted.is_some() {
@@ -200,7 +212,7 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
             batch.field_absent(&news, "del");
             batch.field_unchanged(&news, "up", up.as_ref());
             batch.field_unchanged(&news, "down", down.as_ref());
-            batch.sorted_add(key, keys::past_member(id, posted), score);
+            batch.sorted_add(key, member(id, posted), score);
         }
         Ok(Decision::commit(batch, ()))
     })
@@ -232,7 +244,7 @@ mod tests {
         let mut query = Query::new();
         let list = query.sorted_range(keys::past(period), Order::Descending, 0, u64::MAX);
         let list = site.store.query(query).await.unwrap().take(list);
-        list.iter().map(|(member, _)| keys::news_of_past(member).unwrap().0).collect()
+        list.iter().map(|(member, _)| news_of(member).unwrap().0).collect()
     }
 
     const DAY: u64 = 86_400;

@@ -147,9 +147,18 @@ mod tests {
         for good in ["2026-11-21", "2026-11", "1970-01", "2024-02-29"] {
             assert_eq!(period(good).to_string(), good);
         }
-        for bad in
-            ["", "2026", "2026-13", "2026-00", "2026-1", "2026-02-30", "2026-11-21-01", "26-11", "2026-11-", "x"]
-        {
+        for bad in [
+            "",
+            "2026",
+            "2026-13",
+            "2026-00",
+            "2026-1",
+            "2026-02-30",
+            "2026-11-21-01",
+            "26-11",
+            "2026-11-",
+            "x",
+        ] {
             assert_eq!(bad.parse::<Period>(), Err(NotAPeriod), "{bad:?}");
         }
     }
@@ -163,7 +172,10 @@ mod tests {
             ("2024-01", "2023-12", "2024-02", 31 * 86_400),
         ] {
             let period = period(text);
-            assert_eq!((period.previous().to_string(), period.next().to_string()), (before.into(), after.into()));
+            assert_eq!(
+                (period.previous().to_string(), period.next().to_string()),
+                (before.into(), after.into())
+            );
             assert_eq!(period.end().0 - period.start().0 + 1, seconds, "{text}");
             let [day, month] = Period::both_of(period.end());
             assert!(text.starts_with(&month.to_string()) && day.to_string().starts_with(&month.to_string()));

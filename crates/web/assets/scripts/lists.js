@@ -8,7 +8,7 @@ const OPPOSITE_MARKS = {
 };
 
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("button.mark");
+  const button = event.target.closest("button[form=marks]");
   if (!button?.form) return;
   event.preventDefault();
   markStory(button);

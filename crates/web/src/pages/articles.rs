@@ -1,8 +1,8 @@
 //! Lists of articles: the best, the newest, those of topics.
 
 use super::layout::Frame;
-use super::parts::{OUTSIDE, age, empty_list, page_links};
 use super::marks::{JustHidden, marks_form, unlisted_note};
+use super::parts::{OUTSIDE, age, empty_list, page_links};
 use super::topics::{
     FOLLOWED, admin_forms, choice_address, combinations, followed_topics, sentences, stance_forms,
 };
@@ -143,9 +143,9 @@ impl ArticlesPage<'_> {
             _ if self.number != PageNumber::FIRST => html! {},
             ArticleList::All => html! { a href="/submit" { "Submit the first story." } },
             ArticleList::Topics(_) => html! { "Stories appear here when they are submitted with the topic. "
-                a href="/submit" { "Submit one." } },
+            a href="/submit" { "Submit one." } },
             ArticleList::Followed => html! { "Stories of the topics you follow appear here. "
-                a href="/topics" { "Choose topics to follow." } },
+            a href="/topics" { "Choose topics to follow." } },
         };
         html! {
             (empty_list("No stories here."))
@@ -165,6 +165,7 @@ impl ArticlesPage<'_> {
                     (order(ArticleOrder::Score, "best"))
                     (order(ArticleOrder::Time, "newest"))
                     li { a href="/topics" { "topics" } }
+                    @if matches!(self.list, ArticleList::All) { li { a href="/past" { "past" } } }
                     @if let Some(feed) = self.feed_address() { li { a href=(feed) { "feed" } } }
                 }
             }
@@ -373,7 +374,11 @@ mod tests {
         };
         let line = line(news("<t>", "http://a.com/", false), None);
         let score = article.score();
-        ArticlePage { lines: vec![ArticleLine { id: NewsId(5), line: Some(line), score, article }], total, ..ArticlePage::default() }
+        ArticlePage {
+            lines: vec![ArticleLine { id: NewsId(5), line: Some(line), score, article }],
+            total,
+            ..ArticlePage::default()
+        }
     }
 
     fn all_by_score(page: &ArticlePage) -> ArticlesPage<'_> {

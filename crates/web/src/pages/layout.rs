@@ -269,6 +269,7 @@ fn footer(is_admin: bool) -> Markup {
                     li { a href="/everyone" { "tweets" } }
                     li { a href="/ranking" { "ranking" } }
                     li { a href="/topics" { "topics" } }
+                    li { a href="/past" { "past" } }
                     li { a href="/rss" { "RSS" } }
                     li { a href="/atom" { "Atom" } }
                     @if is_admin { li { a href="/admin" { "admin" } } }

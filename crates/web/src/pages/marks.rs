@@ -52,7 +52,7 @@ pub fn mark_buttons(frame: &Frame<'_>, line: &NewsLine) -> impl Render {
         let button = |action: &str, title: Option<&str>, text: &str| {
             Fragment::new(|slots| {
                 html! {
-                    " " button.mark form=(FORM) formaction=(action) name="news_id"
+                    " " button form=(FORM) formaction=(action) name="news_id"
                         value=(slots.at(ContentPlaceholder::Content)) title=[title] { (text) }
                 }
             })

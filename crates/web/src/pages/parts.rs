@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 use tidings_domain::articles::lists::PageNumber;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
+use tidings_domain::news::reader::Marks;
 use tidings_domain::sites::Score;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
@@ -222,14 +223,17 @@ fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) 
     })
 }
 
-/// Like `listed_story`, for the head of the story's own page.
+/// Like `listed_story`, for the head of the story's own page. The page of a deleted story has
+/// no forms; what its reader has hidden or saved can be changed on the lists of those.
 pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
-    let fill = story_filling(frame, line, None);
+    let unmarked = NewsLine { marks: Marks::default(), ..line.clone() };
+    let is_deleted = line.news.deleted;
+    let fill = story_filling(frame, if is_deleted { &unmarked } else { line }, None);
     let links = frame.link_target();
     let title = html! { h1 dir="auto" { (title_link(links, &line.news, line.site_score)) } };
     html! {
         (story_markup(&line.summary, &title, &Slots::filled_by(&fill)))
-        (marks_form(frame))
+        @if !is_deleted { (marks_form(frame)) }
     }
 }
 
@@ -372,12 +376,7 @@ pub fn page_links(list: &str, page: PageNumber, total: u64, shows_hidden: bool) 
 /// that begins at a position, `size` the number of entries on a full page, `shown` how many of
 /// them fit on this one.
 #[must_use]
-pub fn paging(
-    address: &dyn Fn(u64) -> String,
-    start: u64,
-    (size, shown): (u64, u64),
-    total: u64,
-) -> Markup {
+pub fn paging(address: &dyn Fn(u64) -> String, start: u64, (size, shown): (u64, u64), total: u64) -> Markup {
     let next = start.saturating_add(shown);
     html! {
         @if start > 0 || next < total {
@@ -519,7 +518,7 @@ mod tests {
         let html = listed("http://a.com/", "t", false, Some(Direction::Down));
         assert!(html.contains(r#"value="down" aria-pressed="true" disabled"#), "{html}");
         assert!(html.contains(r#"value="up" aria-pressed="false" disabled"#), "{html}");
-        assert!(!html.contains("<form"), "{html}");
+        assert!(!html.contains("/votenews"), "{html}");
     }
 
     #[test]

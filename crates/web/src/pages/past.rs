@@ -228,7 +228,11 @@ mod tests {
         for (text, links, none) in [
             ("2026-11-21", &["/past/2026-11-20", "/past/2026-11"][..], &["/past/2026-11-22"][..]),
             ("2026-10-30", &["/past/2026-10-31", "/past/2026-10"], &["/past/2026-10-29"]),
-            ("2026-11", &["/past/2026-10", "/past/2026-11-01", "/past"], &["/past/2026-12", "/past/2026-11-22"]),
+            (
+                "2026-11",
+                &["/past/2026-10", "/past/2026-11-01", "/past"],
+                &["/past/2026-12", "/past/2026-11-22"],
+            ),
         ] {
             let html = around(text.parse().unwrap(), reach).into_string();
             let has = |link: &&str| html.contains(&format!(r#"href="{link}""#));

@@ -119,7 +119,10 @@ impl ProfilePage<'_> {
                         }
                     }
                 }
-                @if is_own { div { dt { "saved" } dd { a href="/saved/0" { "your saved stories" } } } }
+                @if is_own {
+                    div { dt { "saved" } dd { a href="/saved/0" { "your saved stories" } } }
+                    div { dt { "hidden" } dd { a href="/hidden/0" { "your hidden stories" } } }
+                }
                 @if user.flags.admin { div { dt { "role" } dd { "administrator" } } }
             }
         }

@@ -385,7 +385,11 @@ mod tests {
         let others = ["go", "c-3"].map(|name| Topic::parse("topic", name).unwrap());
         for (choice, links, none) in [
             ("rust", &["/topic/go,rust", "/topic/go+rust", "/topic/c-3,rust"][..], "without"),
-            ("rust+zig", &["/topic/rust,zig", "/topic/rust", "/topic/zig", "/topic/go+rust+zig"], "any of these"),
+            (
+                "rust+zig",
+                &["/topic/rust,zig", "/topic/rust", "/topic/zig", "/topic/go+rust+zig"],
+                "any of these",
+            ),
             ("rust,zig", &["/topic/rust+zig", "/topic/go,rust,zig", "/topic/go+rust+zig"], "all of these"),
             ("aa+bb+cc+dd+ee", &["/topic/aa+bb+cc+dd", "/topic/aa,bb,cc,dd,ee"], "Combine"),
         ] {
