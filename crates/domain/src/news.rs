@@ -3,8 +3,8 @@
 //! Keys: `news:<id>`, `news.count`, `news.top`, `news.cron`, `news.up:<id>`,
 //! `news.down:<id>`, `user.posted:<id>`, `user.saved:<id>`, `user:<id>:hidden`,
 //! `user:<id>:topics_followed`, `user:<id>:topics_muted`, `user:<id>:submitted_recently`,
-//! `url:<url>`, `host.news:<host>`, and the lists of days and months, which are built on demand
-//! and expire: `past:<date>` and `built:past:<date>`.
+//! `user:<id>:visits`, `url:<url>`, `host.news:<host>`, and the lists of days and months, which
+//! are built on demand and expire: `past:<date>` and `built:past:<date>`.
 //!
 //! It hands out [`item`] (a story as stored), [`lines`] (a story as listed), [`lists`] (top,
 //! latest, saved, hidden, posted), [`past`] (the best of a day or month), [`ranks`] (refreshed
@@ -20,4 +20,5 @@ pub mod past;
 pub mod ranks;
 pub mod reader;
 pub mod site_page;
+pub(crate) mod visits;
 pub(crate) mod voters;

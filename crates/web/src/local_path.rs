@@ -38,7 +38,7 @@ impl LocalPath {
     /// long: a longer one than any page has becomes the front page.
     #[must_use]
     pub fn way_back(&self) -> String {
-        self.with_parameters(&["page", "before", HIDDEN])
+        self.with_parameters(&["page", "sort", "before", HIDDEN])
     }
 
     /// The same for a list without what its viewer has hidden.
@@ -167,6 +167,7 @@ mod tests {
             ("/news/1", "/news/1"),
             ("/news/1?page=2&utm_source=x", "/news/1?page=2"),
             ("/home?x&before=1.5-3&page=2#a?page=3", "/home?page=2&before=1.5-3"),
+            ("/news/1?sort=newest&page=2", "/news/1?page=2&sort=newest"),
             ("/news/1#a?page=2", "/news/1"),
             ("/news/1?page=%32&before=<x", "/news/1"),
             (&longest, &longest),

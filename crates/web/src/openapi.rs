@@ -57,6 +57,8 @@ const JSON: &str = "application/json";
         api::news::unsave,
         api::news::list,
         api::news::past,
+        api::submitting::fetch_title,
+        api::submitting::duplicate,
         api::articles::all,
         api::articles::of_topics,
         api::articles::topics,
@@ -70,6 +72,7 @@ const JSON: &str = "application/json";
         api::comments::post,
         api::comments::vote,
         api::comments::thread,
+        api::comments::preview,
         api::timelines::tweet,
         api::timelines::delete,
         api::timelines::follow,
@@ -270,7 +273,7 @@ fn limit_links(call: &mut Operation) {
 fn tag(module: &str) -> &'static str {
     match module {
         "api::accounts" | "api::sessions" => "Accounts",
-        "api::news" => "News",
+        "api::news" | "api::submitting" => "News",
         "api::articles" => "Articles and topics",
         "api::comments" => "Comments",
         "api::timelines" => "Tweets and timelines",

@@ -75,6 +75,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.delete(keys::user_hidden(user));
     batch.delete(keys::topics_followed(user));
     batch.delete(keys::topics_muted(user));
+    batch.delete(keys::user_recent_votes(user));
+    batch.delete(keys::user_visits(user));
     batch.sorted_remove(keys::HOME_FLOORS, user.to_string());
     batch.sorted_remove(keys::MOST_FOLLOWED, user.to_string());
     batch.remove_member(keys::PULLED_AUTHORS, user.to_string());

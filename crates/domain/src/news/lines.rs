@@ -1,13 +1,16 @@
-//! News as listed: with the author's name, the score of the site, and the viewer's own vote.
+//! News as listed: with the author's name and the score of the site; and for the viewer the
+//! own vote and the number of new comments.
 
 use super::item::{Direction, News};
 use super::reader::{Marks, Reader, ReaderRead};
-use super::voters::{OwnVotesRead, VotersOfNews};
+use super::visits::{MarksRead, ReaderMarks};
+use super::voters::OwnVotesRead;
 use crate::accounts::users::UserNamesRead;
 use crate::accounts::visit::{SharedVisit, Visit};
-use crate::cache::{Cache, MEBIBYTE, Shared};
+use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
 use crate::keys;
+use crate::site::Site;
 use crate::sites::{Score, SiteVotesRead, TrackedSiteVotesRead};
 use crate::values::hostname::Hostname;
 use crate::values::ids::NewsId;
@@ -49,6 +52,9 @@ pub struct NewsLine {
     pub my_vote: Option<Direction>,
     /// What else it is to the viewer.
     pub marks: Marks,
+    /// How many comments are new since the viewer's last visit of the thread; 0 if there was
+    /// none.
+    pub new_comments: u64,
 }
 
 impl Deref for NewsLine {
@@ -159,70 +165,14 @@ impl SummariesRead {
     }
 }
 
-/// What only the viewer sees of some items, in their order.
-#[derive(Default)]
-pub(crate) struct Own {
-    votes: Vec<Option<Direction>>,
-    reader: Option<Shared<Reader>>,
-}
-
-impl Own {
-    /// Combines it with the summaries of the items.
-    pub(crate) fn mark(&self, summaries: impl IntoIterator<Item = Shared<NewsSummary>>) -> Vec<NewsLine> {
-        let line = |(summary, my_vote): (Shared<NewsSummary>, &Option<Direction>)| {
-            let marks = self.reader.as_ref().map(|reader| reader.marks(&summary.news));
-            NewsLine { my_vote: *my_vote, marks: marks.unwrap_or_default(), summary }
-        };
-        summaries.into_iter().zip(&self.votes).map(line).collect()
-    }
-}
-
-/// Pending reads of what only the viewer sees of some items.
-pub(crate) struct OwnRead<'a> {
-    votes: OwnVotesRead<'a>,
-    reader: ReaderRead,
-}
-
-impl<'a> OwnRead<'a> {
-    /// Asks for what is not cached. The viewer must be identified already.
-    pub(crate) fn ask(
-        voters: &'a Cache<VotersOfNews>,
-        visit: &Visit,
-        query: &mut Query,
-        ids: impl Iterator<Item = NewsId>,
-    ) -> Self {
-        let votes = OwnVotesRead::ask(voters, visit, query, ids);
-        Self { votes, reader: ReaderRead::ask(visit, query) }
-    }
-
-    /// Rounds: those of [`OwnVotesRead::take`].
-    pub(crate) async fn take(self, visit: &mut Visit, answers: &mut Answers) -> Result<Own, Error> {
-        let reader = self.reader.take(visit, answers);
-        Ok(Own { votes: self.votes.take(visit, answers).await?, reader })
-    }
-}
-
-/// What only the viewer sees of items whose summaries are cached. Rounds: at most 3 for a
-/// viewer, none for others.
-pub(crate) async fn own(visit: &mut Visit, ids: impl Iterator<Item = NewsId>) -> Result<Own, Error> {
-    if visit.identify().await?.is_none() {
-        return Ok(Own { votes: ids.map(|_| None).collect(), reader: None });
-    }
-    let site = visit.site_too();
-    let mut query = Query::new();
-    let own = OwnRead::ask(site.caches.of(), visit, &mut query, ids);
-    let mut answers = visit.run(query).await?;
-    own.take(visit, &mut answers).await
-}
-
 /// Reads the summaries of items, and what only the viewer sees of them. Rounds: 1, and another
 /// for own votes if an item turns out to have very many votes.
 pub(crate) async fn complete(visit: &mut Visit, items: Vec<ListedItem>) -> Result<Vec<NewsLine>, Error> {
     let (summaries, own) = complete_shared(visit, items).await?;
-    Ok(own.mark(summaries))
+    Ok(mark(summaries, own))
 }
 
-/// The same, with the summaries separate from what is the viewer's.
+/// The same, with the summaries separate from what is the viewer's own.
 pub(crate) async fn complete_shared(
     visit: &mut Visit,
     items: Vec<ListedItem>,
@@ -231,10 +181,69 @@ pub(crate) async fn complete_shared(
     let ids: Vec<NewsId> = items.iter().map(|item| item.news().id).collect();
     let mut query = Query::new();
     let summaries = SummariesRead::ask(&visit.shared(), &mut query, items);
-    let own = OwnRead::ask(site.caches.of(), visit, &mut query, ids.into_iter());
+    let own = OwnRead::ask(&site, visit, &mut query, ids.into_iter());
     let mut answers = visit.run(query).await?;
     let summaries = summaries.take(&visit.shared(), &mut answers);
     Ok((summaries, own.take(visit, &mut answers).await?))
+}
+
+/// What only the viewer sees of some items: the own votes, in the order of the items, what else
+/// the items are to the viewer, and how far the threads were read.
+#[derive(Default)]
+pub(crate) struct Own {
+    votes: Vec<Option<Direction>>,
+    reader: Option<Shared<Reader>>,
+    pub(crate) marks: ReaderMarks,
+}
+
+/// Pending reads of what is the viewer's own.
+pub(crate) struct OwnRead<'a> {
+    votes: OwnVotesRead<'a>,
+    reader: ReaderRead,
+    marks: MarksRead,
+}
+
+impl<'a> OwnRead<'a> {
+    /// Asks for what is not cached. The viewer must be identified already.
+    pub(crate) fn ask(
+        site: &'a Site,
+        visit: &Visit,
+        query: &mut Query,
+        ids: impl Iterator<Item = NewsId>,
+    ) -> Self {
+        let (reader, marks) = (ReaderRead::ask(visit, query), MarksRead::ask(visit, query));
+        Self { votes: OwnVotesRead::ask(site.caches.of(), visit, query, ids), reader, marks }
+    }
+
+    /// What was asked for. Rounds: those of [`OwnVotesRead::take`].
+    pub(crate) async fn take(self, visit: &mut Visit, answers: &mut Answers) -> Result<Own, Error> {
+        let reader = self.reader.take(visit, answers);
+        let marks = self.marks.take(visit, answers);
+        Ok(Own { votes: self.votes.take(visit, answers).await?, reader, marks })
+    }
+}
+
+/// What is the viewer's own of some items. Rounds: at most 3 for a viewer, none for others.
+pub(crate) async fn own(visit: &mut Visit, ids: impl Iterator<Item = NewsId>) -> Result<Own, Error> {
+    if visit.identify().await?.is_none() {
+        return Ok(Own { votes: ids.map(|_| None).collect(), ..Own::default() });
+    }
+    let site = visit.site_too();
+    let mut query = Query::new();
+    let own = OwnRead::ask(&site, visit, &mut query, ids);
+    let mut answers = visit.run(query).await?;
+    own.take(visit, &mut answers).await
+}
+
+/// Combines summaries with what is the viewer's own, in the same order.
+pub(crate) fn mark(summaries: impl IntoIterator<Item = Shared<NewsSummary>>, own: Own) -> Vec<NewsLine> {
+    let Own { votes, reader, marks: read } = own;
+    let line = |(summary, my_vote): (Shared<NewsSummary>, _)| {
+        let new_comments = read.new_comments(&summary.news);
+        let marks = reader.as_ref().map(|reader| reader.marks(&summary.news)).unwrap_or_default();
+        NewsLine { summary, my_vote, marks, new_comments }
+    };
+    summaries.into_iter().zip(votes).map(line).collect()
 }
 
 /// Reads items, without those that do not exist. Rounds: 1.

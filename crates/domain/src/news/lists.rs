@@ -135,7 +135,7 @@ pub(super) async fn shared_page(
             (flight.finish(visit.view(), page, Some(now)), own)
         }
     };
-    Ok(NewsPage::listed(visit, own.mark(page.summaries.iter().cloned()), page.total))
+    Ok(NewsPage::listed(visit, lines::mark(page.summaries.iter().cloned(), own), page.total))
 }
 
 /// The items with the highest ranks. Rounds: 3. At most once in five seconds a reader

@@ -2,11 +2,11 @@
 
 use super::layout::Frame;
 use super::marks::{JustHidden, marks_form, unlisted_note};
-use super::parts::{OUTSIDE, age, empty_list, page_links};
+use super::parts::{OUTSIDE, age, empty_but, page_links};
 use super::topics::{
-    FOLLOWED, admin_forms, choice_address, combinations, followed_topics, sentences, stance_forms,
+    FOLLOWED, TOPICS, admin_forms, choice_address, combinations, followed_topics, sentences, stance_forms,
 };
-use super::vote_buttons::NO_BUTTONS;
+use super::vote_buttons::{NO_BUTTONS, karma_prices, karma_warning};
 use crate::App;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
@@ -60,6 +60,7 @@ impl ArticlesPage<'_> {
                 (self.nothing())
             } @else {
                 (marks_form(frame))
+                (karma_warning(frame))
                 ol.news role="list" {
                     @for (number, article) in (self.number.start() + 1..).zip(&self.page.lines) {
                         @let standing = Standing {
@@ -72,6 +73,7 @@ impl ArticlesPage<'_> {
                         }
                     }
                 }
+                (karma_prices(frame))
             }
             (unlisted_note(frame, self.page.unlisted))
             (page_links(&here, self.number, self.page.total, frame.here.shows_hidden()))
@@ -106,7 +108,7 @@ impl ArticlesPage<'_> {
 
     /// The link to the list's feed, for the head of the page. A personal list has none.
     fn feed(&self, frame: &Frame<'_>, heading: &str) -> Markup {
-        let title = format!("{heading} - {}", frame.settings.site.name);
+        let title = format!("{heading} - {}", frame.site().name);
         html! {
             @if let Some(feed) = self.feed_address() {
                 link rel="alternate" type="application/atom+xml" title=(title) href=(feed);
@@ -136,20 +138,21 @@ impl ArticlesPage<'_> {
         }
     }
 
-    /// What an empty list says.
+    /// What an empty list says, and the first step.
     fn nothing(&self) -> Markup {
-        let what = match self.list {
-            _ if self.page.unlisted > 0 => html! { "You have hidden all stories of this page." },
-            _ if self.number != PageNumber::FIRST => html! {},
-            ArticleList::All => html! { a href="/submit" { "Submit the first story." } },
-            ArticleList::Topics(_) => html! { "Stories appear here when they are submitted with the topic. "
-            a href="/submit" { "Submit one." } },
-            ArticleList::Followed => html! { "Stories of the topics you follow appear here. "
-            a href="/topics" { "Choose topics to follow." } },
-        };
-        html! {
-            (empty_list("No stories here."))
-            @if !what.0.is_empty() { p.hint { (what) } }
+        let first_page = self.address(self.order);
+        match self.list {
+            _ if self.page.unlisted > 0 => html! { p.empty { "You have hidden all stories of this page." } },
+            _ if self.number != PageNumber::FIRST => {
+                empty_but("No more stories.", (&first_page, "Go to the first page"))
+            }
+            ArticleList::Followed => empty_but(
+                "Stories with the topics you follow appear here.",
+                (TOPICS, "Choose topics to follow"),
+            ),
+            ArticleList::All | ArticleList::Topics(_) => {
+                empty_but("No stories here yet.", ("/submit", "Submit a story"))
+            }
         }
     }
 
@@ -164,7 +167,7 @@ impl ArticlesPage<'_> {
                 ul {
                     (order(ArticleOrder::Score, "best"))
                     (order(ArticleOrder::Time, "newest"))
-                    li { a href="/topics" { "topics" } }
+                    li { a href=(TOPICS) { "topics" } }
                     @if matches!(self.list, ArticleList::All) { li { a href="/past" { "past" } } }
                     @if let Some(feed) = self.feed_address() { li { a href=(feed) { "feed" } } }
                 }

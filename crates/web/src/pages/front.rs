@@ -2,7 +2,7 @@
 
 use super::layout::Frame;
 use super::marks::{JustHidden, unlisted_note};
-use super::parts::{fitting, listed_story_bytes, news_address, news_list, paging};
+use super::parts::{empty_but, fitting, listed_story_bytes, news_address, news_list, paging};
 use super::user_address;
 use crate::App;
 use crate::error::RequestError;
@@ -36,6 +36,12 @@ impl ListAddress<'_> {
     }
 }
 
+/// The text for a list of all stories when there are none.
+const NONE_YET: (&str, Step) = ("No stories yet.", ("/submit", "Submit the first one"));
+
+/// The first step that an empty list leads to: an address, and what to do there.
+pub type Step = (&'static str, &'static str);
+
 /// One page of a list of stories.
 pub struct NewsListPage<'a> {
     /// The title of the page; empty for the front page.
@@ -52,8 +58,8 @@ pub struct NewsListPage<'a> {
     pub start: u64,
     /// Where the pages are.
     pub address: ListAddress<'a>,
-    /// What an empty list says: what would be here, and the first step.
-    pub empty: Markup,
+    /// What an empty list says, and the first step.
+    pub empty: (&'a str, Step),
 }
 
 impl NewsListPage<'_> {
@@ -65,14 +71,12 @@ impl NewsListPage<'_> {
             (self.before)
             @if let Some(hidden) = just_hidden { (hidden.render(frame)) }
             @if lines.is_empty() {
-                p.empty {
-                    @if self.page.unlisted > 0 {
-                        "You have hidden all stories of this page."
-                    } @else if self.start > 0 {
-                        "No more stories."
-                    } @else {
-                        (self.empty)
-                    }
+                @if self.page.unlisted > 0 {
+                    p.empty { "You have hidden all stories of this page." }
+                } @else if self.start > 0 {
+                    (empty_but("No more stories.", (self.address.first, "Go to the first page")))
+                } @else {
+                    (empty_but(self.empty.0, self.empty.1))
                 }
             } @else {
                 (news_list(frame, lines.get(..fits).unwrap_or_default(), self.start))
@@ -103,11 +107,6 @@ pub async fn list_page(
     Ok(list.render(&frame, just_hidden.as_ref()))
 }
 
-/// The text for a list of all stories when there are none.
-fn none_yet() -> Markup {
-    html! { "No stories yet. " a href="/submit" { "Submit the first one!" } }
-}
-
 /// GET /.
 pub async fn top(app: State<App>, visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     top_from_start(PathOf(Start(0)), app, visit, here).await
@@ -131,7 +130,7 @@ pub async fn top_from_start(
         page: &page,
         start,
         address: ListAddress { first: "/", more: "/top/", size: FRONT_PAGE_STORIES },
-        empty: none_yet(),
+        empty: NONE_YET,
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -162,7 +161,7 @@ pub async fn latest(
         page: &page,
         start,
         address: ListAddress { first: "/latest/0", more: "/latest/", size: LATEST_STORIES },
-        empty: none_yet(),
+        empty: NONE_YET,
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -183,9 +182,7 @@ pub async fn saved(
         page: &page,
         start,
         address: ListAddress { first: "/saved/0", more: "/saved/", size: MARKED_STORIES },
-        empty: html! {
-            "Stories you save or vote up appear here. " a href="/" { "Find one on the front page." }
-        },
+        empty: ("Stories you save or vote up appear here.", ("/latest/0", "Read the latest stories")),
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -206,10 +203,7 @@ pub async fn hidden(
         page: &page,
         start,
         address: ListAddress { first: "/hidden/0", more: "/hidden/", size: MARKED_STORIES },
-        empty: html! {
-            "Stories you hide appear here, and you can show them again. "
-            a href="/" { "Go to the front page." }
-        },
+        empty: ("Stories you hide appear here, and you can show them again.", ("/", "Go to the front page")),
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -234,7 +228,7 @@ pub async fn of_user(
         page: &page,
         start,
         address: ListAddress { first: &first, more: &base, size: USER_STORIES },
-        empty: html! { "No stories here." },
+        empty: ("No stories here yet.", ("/submit", "Submit a story")),
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -264,7 +258,7 @@ mod tests {
             page: &page,
             start: 0,
             address: ListAddress { first: "/usernews/x/0", more: "/usernews/x/", size: 10 },
-            empty: html! { "nothing" },
+            empty: ("nothing", ("/", "go on")),
         };
         let html = framed(None, |frame| list.render(frame, None)).into_string();
         assert_eq!(html.matches("<h1").count(), 1, "{html}");

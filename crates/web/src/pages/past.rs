@@ -2,6 +2,7 @@
 
 use super::front::{ListAddress, NewsListPage, list_page};
 use super::layout::Frame;
+use super::parts::empty_but;
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::PAST_STORIES;
@@ -141,7 +142,7 @@ pub async fn index(
         h1 { "Past stories" }
         p { "The best stories of each day and month, by their votes. Days are UTC." }
         @if first.is_none() {
-            p.empty { "No stories yet. " a href="/submit" { "Submit the first one!" } }
+            (empty_but("No stories yet.", ("/submit", "Submit the first one")))
         }
         h2 { "Days" }
         ul.plain-list {
@@ -202,7 +203,7 @@ pub async fn period_from_start(
         page: &page,
         start,
         address: ListAddress { first: &base, more: &more, size: PAST_STORIES },
-        empty: html! { "No stories were submitted then." },
+        empty: ("No stories were submitted then.", ("/past", "Choose another day")),
     };
     list_page(&app, &mut visit, &here, list).await
 }

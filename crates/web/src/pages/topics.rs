@@ -1,8 +1,9 @@
 //! The list of topics, what a topic's page says about it, and the forms of topics.
 
 use super::articles::{described, list_address};
+use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
-use super::parts::{counted, empty_list, fitting, number};
+use super::parts::{counted, empty_but, fitting, number};
 use crate::App;
 use crate::actions;
 use crate::error::RequestError;
@@ -11,9 +12,9 @@ use crate::forms::Next;
 use crate::forms::topics::{DescribeForm, MergeForm, RenameForm, TopicForm};
 use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, PAGE_LIST_BYTES};
 use crate::local_path::LocalPath;
-use crate::viewer::{SignedFields, SignedForm};
+use crate::viewer::SignedFields;
 use axum::extract::State;
-use axum::response::Redirect;
+use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::ArticleOrder;
@@ -26,6 +27,8 @@ use tidings_domain::values::size;
 use tidings_domain::values::topic::{Topic, TopicChoice};
 use tidings_keyspace::Within;
 
+/// The address of the list of topics.
+pub const TOPICS: &str = "/topics";
 /// The address of the stories of the topics that the viewer follows.
 pub const FOLLOWED: &str = "/topics/followed";
 
@@ -47,8 +50,7 @@ impl TopicsPage<'_> {
             @if frame.viewer.is_some() { p { a.action href=(FOLLOWED) { "Stories of your topics" } } }
             (self.moves(frame))
             @if self.overview.topics.is_empty() {
-                (empty_list("No topics yet. Topics appear when someone uses them."))
-                p.hint { a href="/submit" { "Submit a story with a topic." } }
+                (empty_but("No topics yet. Topics appear when someone uses them.", ("/submit", "Submit a story with a topic")))
             } @else {
                 @let topics = &self.overview.topics;
                 @let topics = topics.get(..LISTED_TOPICS).unwrap_or(topics);
@@ -228,41 +230,60 @@ pub fn combinations(topics: &TopicChoice, others: &[Topic], order: ArticleOrder)
 /// The forms that describe a topic, rename it and merge it into another, for administrators.
 #[must_use]
 pub fn admin_forms(frame: &Frame<'_>, topic: &Topic, sentence: &str) -> Markup {
-    let form = |action: &str, field: &str, label: &str, button: &str| {
-        html! {
-            form.form.narrow method="post" action=(action) {
-                (frame.secret_field())
-                input type="hidden" name="topic" value=(topic);
-                div {
-                    label for=(field) { (label) }
-                    input id=(field) name=(field) required autocomplete="off" autocapitalize="none"
-                        spellcheck="false";
-                }
-                button.button { (button) }
-            }
-        }
-    };
     html! {
         @if is_admin(frame) {
             details.tools {
                 summary { "Describe this topic" }
-                form.form method="post" action="/describetopic" {
-                    (frame.secret_field())
-                    input type="hidden" name="topic" value=(topic);
-                    div {
-                        label for="about" { "What it is about, in one sentence" }
-                        input #about name="about" value=(sentence) maxlength=(MAX_TOPIC_SENTENCE) dir="auto"
-                            autocomplete="off" aria-describedby="about-hint";
-                        p.hint #about-hint { "Leave it empty to remove the sentence." }
-                    }
-                    button.button { "Save" }
-                }
+                (describe_form(frame, topic, (sentence, None)))
             }
             details.tools {
                 summary { "Rename or merge this topic" }
-                (form("/renametopic", "name", "New name", "Rename"))
-                (form("/mergetopic", "into", "Topic to merge it into", "Merge"))
+                (move_form(frame, topic.as_str(), Move::Rename, None))
+                (move_form(frame, topic.as_str(), Move::Merge, None))
             }
+        }
+    }
+}
+
+/// The form for the sentence that describes a topic, with what was typed into it and why that
+/// was refused.
+fn describe_form(
+    frame: &Frame<'_>,
+    topic: &Topic,
+    (sentence, refused): (&str, Option<&RefusedForm>),
+) -> Markup {
+    let hint = html! {
+        "At most " (number(MAX_TOPIC_SENTENCE)) " characters. Leave it empty to remove the sentence."
+    };
+    let field = Field::new("about", "What it is about, in one sentence").value(sentence).hint(hint);
+    html! {
+        form.form method="post" action="/describetopic" {
+            (frame.secret_field())
+            input type="hidden" name="topic" value=(topic);
+            (field.with("dir", "auto").with("autocomplete", "off").input(refused))
+            button.button { "Save" }
+        }
+    }
+}
+
+/// The form for a move of a topic, with what was typed into it if that was refused.
+fn move_form(frame: &Frame<'_>, topic: &str, kind: Move, typed: Option<(&str, &RefusedForm)>) -> Markup {
+    let (action, button) = match kind {
+        Move::Rename => ("/renametopic", "Rename"),
+        Move::Merge => ("/mergetopic", "Merge"),
+    };
+    let (name, label) = match kind {
+        Move::Rename => ("name", "New name"),
+        Move::Merge => ("into", "Topic to merge it into"),
+    };
+    let (value, refused) = typed.unzip();
+    let field = Field::new(name, label).value(value.unwrap_or_default());
+    html! {
+        form.form.narrow method="post" action=(action) {
+            (frame.secret_field())
+            input type="hidden" name="topic" value=(topic);
+            (field.with("autocomplete", "off").required().exact().input(refused))
+            button.button { (button) }
         }
     }
 }
@@ -294,26 +315,94 @@ pub async fn topics(
 /// POST /renametopic: topic, name, apisecret.
 pub async fn rename(
     State(app): State<App>,
-    SignedForm { user, form }: SignedForm<RenameForm>,
-) -> Result<Redirect, RequestError> {
-    Ok(redirect_after_move(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?))
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    let moved = match form.fields.read::<RenameForm>() {
+        Ok(RenameForm { topic, name }) => {
+            actions::move_topic(&app, form.user.clone(), Move::Rename, topic, name).await
+        }
+        Err(failure) => Err(failure),
+    };
+    answer_to_move(&app, &here, &form, (Move::Rename, moved))
 }
 
 /// POST /mergetopic: topic, into, apisecret.
 pub async fn merge(
     State(app): State<App>,
-    SignedForm { user, form }: SignedForm<MergeForm>,
-) -> Result<Redirect, RequestError> {
-    Ok(redirect_after_move(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?))
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    let moved = match form.fields.read::<MergeForm>() {
+        Ok(MergeForm { topic, into }) => {
+            actions::move_topic(&app, form.user.clone(), Move::Merge, topic, into).await
+        }
+        Err(failure) => Err(failure),
+    };
+    answer_to_move(&app, &here, &form, (Move::Merge, moved))
+}
+
+/// Redirects, or shows the form again.
+fn answer_to_move(
+    app: &App,
+    here: &LocalPath,
+    form: &SignedFields,
+    (kind, moved): (Move, Result<actions::Moved, RequestError>),
+) -> Result<Response, RequestError> {
+    let failure = match moved {
+        Ok(moved) => return Ok(redirect_after_move(moved).into_response()),
+        Err(failure) => failure,
+    };
+    // Only administrators have this form, and only for a topic.
+    let topic = Topic::parse("topic", form.fields.text("topic"));
+    let (true, Ok(topic)) = (form.user.flags.admin, topic) else {
+        return Err(failure);
+    };
+    let (heading, name) = match kind {
+        Move::Rename => ("Rename a topic", "name"),
+        Move::Merge => ("Merge a topic", "into"),
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&[name]);
+    let frame = Frame::for_user(app, here, &form.user);
+    let content = html! {
+        h1 { (heading) }
+        (summary(Some(&refused)))
+        p { "The topic is " (topic_link(&topic)) "." }
+        (move_form(&frame, topic.as_str(), kind, Some((form.fields.text(name), &refused))))
+    };
+    Ok(refused.response(frame.page(heading, &content)))
 }
 
 /// POST /describetopic: topic, about, apisecret.
 pub async fn describe(
     State(app): State<App>,
-    SignedForm { user, form }: SignedForm<DescribeForm>,
-) -> Result<Redirect, RequestError> {
-    topics::describe(&app.site, &user, &form.topic, form.about.as_ref()).await?;
-    Ok(Redirect::to(&choice_address(&form.topic.into())))
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    let failure = match describe_topic(&app, &form).await {
+        Ok(topic) => return Ok(Redirect::to(&choice_address(&topic.into())).into_response()),
+        Err(failure) => failure,
+    };
+    // Only administrators have this form, and only for a topic.
+    let topic = Topic::parse("topic", form.fields.text("topic"));
+    let (true, Ok(topic)) = (form.user.flags.admin, topic) else {
+        return Err(failure);
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&["about"]);
+    let frame = Frame::for_user(&app, &here, &form.user);
+    let content = html! {
+        h1 { "Describe a topic" }
+        (summary(Some(&refused)))
+        p { "The topic is " (topic_link(&topic)) "." }
+        (describe_form(&frame, &topic, (form.fields.text("about"), Some(&refused))))
+    };
+    Ok(refused.response(frame.page("Describe a topic", &content)))
+}
+
+async fn describe_topic(app: &App, form: &SignedFields) -> Result<Topic, RequestError> {
+    let DescribeForm { topic, about } = form.fields.read()?;
+    topics::describe(&app.site, &form.user, &topic, about.as_ref()).await?;
+    Ok(topic)
 }
 
 /// POST /followtopic: topic, apisecret, next.
