@@ -31,6 +31,7 @@ mod deliveries;
 mod edges;
 mod escaping;
 mod feeds;
+mod form_errors;
 mod forms;
 mod harden;
 mod headers;

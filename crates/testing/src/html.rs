@@ -196,7 +196,7 @@ impl Page {
         }
         for element in &self.elements {
             for attribute in ["for", "aria-describedby"] {
-                if let Some(id) = element.attribute(attribute) {
+                for id in element.attribute(attribute).unwrap_or_default().split_whitespace() {
                     assert!(ids.contains(id), "{element:?}");
                 }
             }

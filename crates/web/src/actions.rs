@@ -71,7 +71,8 @@ fn tell_owner(app: &App, id: UserId) {
             Ok(None) => return,
             Err(error) => return tracing::warn!(user = %id, %error, "owner of an attacked account not read"),
         };
-        let site = &app.settings.site;
+        let brand = app.brand().await;
+        let site = &brand.site;
         let subject = format!("Failed logins to your account at {}", site.name);
         let body = format!(
             "Hello {},\n\nsomebody is guessing the password of your account at {}: logins from {FAILED_ADDRESSES} \
@@ -119,7 +120,8 @@ async fn mail_reset_link(app: &App, form: &ResetRequest) -> Result<(), Error> {
     let (Some(mail), Some(mailer)) = (mail, &app.mailer) else {
         return Ok(());
     };
-    let site = &app.settings.site;
+    let brand = app.brand().await;
+    let site = &brand.site;
     let link = site.link(&format!("/reset-password/{}", mail.token));
     let subject = format!("Set a new password for {}", site.name);
     let body = format!(

@@ -56,6 +56,9 @@ pub const COMPRESSED_AT_ONCE_BYTES: usize = 64 * 1024;
 /// which then continues in the background.
 pub const LONG_ACTION_WAIT: Duration = Duration::from_secs(5);
 
+/// How long an error page waits for its viewer to be found out. Then it has none.
+pub const ERROR_PAGE_READS: Duration = Duration::from_secs(2);
+
 /// Bytes in the body of a request: the longest text with each character four bytes long and
 /// percent-encoded, the longest URL with each character two bytes long and percent-encoded, and
 /// some room.
@@ -119,6 +122,9 @@ pub const STORY_CACHE_BYTES: u64 = 2 * MEBIBYTE;
 pub const COMMENT_CACHE_BYTES: u64 = 11 * MEBIBYTE;
 /// Bytes of the markup of tweets in the cache.
 pub const TWEET_CACHE_BYTES: u64 = 18 * MEBIBYTE;
+
+/// Bytes of what the identity of the site looks like in the cache.
+pub const BRAND_CACHE_BYTES: u64 = MEBIBYTE;
 
 /// Messages in the queue of a stream. A stream that falls further behind is closed, and the
 /// browser opens a new one.

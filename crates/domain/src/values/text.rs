@@ -90,12 +90,33 @@ pub enum InputError {
     EmailForm,
 }
 
+impl InputError {
+    /// What was being parsed: usually the name of the field, and `tweet` for a tweet.
+    #[must_use]
+    pub const fn field(&self) -> &'static str {
+        match self {
+            Self::Empty { field }
+            | Self::TooShort { field, .. }
+            | Self::TooLong { field, .. }
+            | Self::TooManyBytes { field, .. }
+            | Self::Control { field, .. }
+            | Self::MixedScripts { field }
+            | Self::TopicCharacter { field, .. }
+            | Self::TooManyTopics { field, .. } => field,
+            Self::UsernameStart | Self::UsernameCharacter => "username",
+            Self::EmailForm => "email",
+        }
+    }
+}
+
 /// What a person calls the content of a field.
 fn called(field: &str) -> String {
     let what = match field {
         "about" => "profile text",
         "fullname" => "full name",
         "email" => "e-mail address",
+        "site_name" => "site name",
+        "site_about" => "about text",
         "topic" | "topics" | "name" | "into" => "topic",
         other => other,
     };
@@ -375,7 +396,12 @@ macro_rules! shown_as_text {
 shown_as_text!(Title, Body, About, Username, Email, TweetText, FullName);
 
 /// Text of several lines: trimmed, with all line breaks changed to `\n`.
-fn lines(field: &'static str, input: &str, most: usize, least: usize) -> Result<String, InputError> {
+pub(super) fn lines(
+    field: &'static str,
+    input: &str,
+    most: usize,
+    least: usize,
+) -> Result<String, InputError> {
     let text = input.trim().replace("\r\n", "\n").replace('\r', "\n");
     refuse_characters(field, &text, |c| is_unprintable(c) && c != '\n' && c != '\t')?;
     if least > 0 && !text.chars().any(is_visible) {
@@ -385,7 +411,7 @@ fn lines(field: &'static str, input: &str, most: usize, least: usize) -> Result<
     Ok(text)
 }
 
-fn refuse_characters(
+pub(super) fn refuse_characters(
     field: &'static str,
     text: &str,
     refused: impl Fn(char) -> bool,
@@ -396,7 +422,7 @@ fn refuse_characters(
     }
 }
 
-fn refuse_longer(field: &'static str, text: &str, most: usize) -> Result<(), InputError> {
+pub(super) fn refuse_longer(field: &'static str, text: &str, most: usize) -> Result<(), InputError> {
     if text.chars().count() > most { Err(InputError::TooLong { field, most }) } else { Ok(()) }
 }
 
@@ -466,17 +492,17 @@ const fn begins_unprintable(bytes: &[u8]) -> bool {
 }
 
 /// Whether the character is an invisible mark of a direction.
-const fn is_direction_mark(character: char) -> bool {
+pub(super) const fn is_direction_mark(character: char) -> bool {
     matches!(character, '\u{200E}' | '\u{200F}' | '\u{61C}')
 }
 
-fn is_line_separator(character: char) -> bool {
+pub(super) fn is_line_separator(character: char) -> bool {
     matches!(character, '\u{2028}' | '\u{2029}')
 }
 
 /// Whether the character is visible: a title of zero-width characters would be a
 /// link that nobody can click.
-fn is_visible(character: char) -> bool {
+pub(super) fn is_visible(character: char) -> bool {
     !character.is_whitespace()
         && !character.is_control()
         && !turns_direction(character)

@@ -64,7 +64,7 @@ impl ArticlesPage<'_> {
                 (admin_forms(frame, topic))
             }
         };
-        let title = format!("{heading} - {}", frame.settings.site.name);
+        let title = format!("{heading} - {}", frame.site().name);
         let feed = html! {
             link rel="alternate" type="application/atom+xml" title=(title)
                 href=(feed_address(self.topics, self.order));

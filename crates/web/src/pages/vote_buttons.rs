@@ -5,6 +5,7 @@ use super::layout::Frame;
 use super::parts::{DELETED_USER, number};
 use crate::error::sentence;
 use crate::limits::{VOTE_LABEL_CHARACTERS, VOTE_LABEL_NAME_BYTES};
+use crate::login_reason::LoginReason;
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::OnceCell;
 use tidings_domain::Refusal;
@@ -219,7 +220,11 @@ fn buttons_markup(
     html! {
         @match state {
             ButtonState::LogIn => {
-                form.vote action="/login" { (next) (both) }
+                form.vote action="/login" {
+                    (next)
+                    input type="hidden" name="reason" value=(LoginReason::Vote.name());
+                    (both)
+                }
             }
             ButtonState::Open | ButtonState::Voted(_) => {
                 // The script has to know whether it may offer to take a vote back.
