@@ -19,6 +19,7 @@ mod comments;
 mod keyboard;
 mod news;
 mod sites;
+mod threads;
 mod timelines;
 mod topics;
 mod votes;

@@ -65,4 +65,5 @@ mod top;
 mod topics;
 mod transport;
 mod two_viewers;
+mod visits;
 mod votes;

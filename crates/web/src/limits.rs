@@ -87,9 +87,10 @@ pub const API_BYTES: usize = 2 * PAGE_BYTES;
 /// Bytes of the items of a page. The rest is for the layout, a story's text, and the parts of
 /// the request that a page repeats.
 pub const PAGE_LIST_BYTES: usize = PAGE_BYTES - 192 * 1024;
-/// The most bytes of a comment on a page without its text: the form with its way back, and
-/// the author's name, encoded in the address of the profile.
-pub const COMMENT_MARKUP_BYTES: usize = 2_600;
+/// The most bytes of a comment on a page without its text: the form with its way back, the
+/// author's name, which is also encoded in the address of the profile and in the line of a
+/// collapsed branch, and the links to the comments around it.
+pub const COMMENT_MARKUP_BYTES: usize = 3_500;
 /// The most bytes of a listed story without its title and URL.
 pub const LISTED_STORY_BYTES: usize = 4_500;
 /// What a page of a thread may have.
