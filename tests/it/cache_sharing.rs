@@ -99,6 +99,8 @@ async fn all_caches_together_take_what_the_setting_says() {
         assert_eq!(
             names,
             [
+                "brands",
+                "identity",
                 "lists",
                 "news",
                 "profiles",

@@ -22,7 +22,8 @@ async fn marked(client: &Client, path: &str) -> Vec<String> {
     let marked: Vec<_> = page.find("div", &[("class", "item comment is-new")]);
     let tags = page.find("span", &[("class", "tag new")]);
     assert_eq!(marked.len(), tags.len(), "each has a mark that can be read");
-    let texts = page.find("div", &[("class", "text")]).into_iter().map(|text| text.text().to_owned());
+    let texts =
+        page.find("div", &[("class", "text formatted")]).into_iter().map(|text| text.text().to_owned());
     let texts: Vec<String> = texts.collect();
     let is_marked = |text: &String| marked.iter().any(|item| item.text().contains(text.as_str()));
     texts.into_iter().filter(is_marked).collect()

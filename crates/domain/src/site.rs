@@ -1,8 +1,9 @@
 //! The site as the domain sees it: its store, its rules and its password worker.
 
 use crate::action::Turns;
-use crate::cache::Caches;
+use crate::cache::{Caches, Shared};
 use crate::error::Error;
+use crate::identity::Identity;
 use crate::jobs::Jobs;
 use crate::marks::PendingMarks;
 use crate::passwords::PasswordWorker;
@@ -46,6 +47,8 @@ pub struct Site {
     attacked: std::sync::Mutex<Vec<UserId>>,
     /// The rates of what this server has seen.
     pub(crate) buckets: Buckets,
+    /// The identity that was read last.
+    last_identity: std::sync::Mutex<Shared<Identity>>,
 }
 
 /// The outcome of a batch.
@@ -73,6 +76,7 @@ impl Site {
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),
             buckets: Buckets::default(),
+            last_identity: std::sync::Mutex::new(Identity::default().into()),
         }
     }
 
@@ -105,6 +109,16 @@ impl Site {
         if attacked.len() < MAX_OWNERS_TO_TELL {
             attacked.push(id);
         }
+    }
+
+    /// The identity that was read last; that of the configuration before the first read.
+    pub(crate) fn last_identity(&self) -> Shared<Identity> {
+        self.last_identity.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Remembers the identity that was just read.
+    pub(crate) fn remember_identity(&self, identity: &Shared<Identity>) {
+        *self.last_identity.lock().unwrap_or_else(PoisonError::into_inner) = identity.clone();
     }
 
     /// Takes the accounts whose owners are to be told that many addresses try to log in.

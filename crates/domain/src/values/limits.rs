@@ -6,6 +6,11 @@
 
 use crate::values::rates::Rate;
 
+// What people may do.
+
+/// The most recent votes of a user that can be taken back.
+pub const MAX_RECENT_VOTES: usize = 200;
+
 // What people may send.
 
 /// The most characters in the title of a news item.
@@ -76,6 +81,23 @@ pub const SITE_SCORE_ACCOUNTS: u64 = 5;
 pub const CONTROVERSIAL_MINORITY: i64 = 2;
 /// The most votes that an imported site starts with.
 pub const MAX_IMPORTED_SITE_VOTES: u64 = 1_000;
+/// The most characters in the name of the site.
+pub const MAX_SITE_NAME: usize = 40;
+/// The most characters in the sentence that describes the site.
+pub const MAX_SITE_DESCRIPTION: usize = 160;
+/// The most characters in the text about the site, and in its rules. Both are in one form, with
+/// each byte percent-encoded, and the body of a request is bounded.
+pub const MAX_SITE_TEXT: usize = 2_500;
+/// The most links that administrators add to the footer.
+pub const MAX_FOOTER_LINKS: usize = 8;
+/// The most characters in the label of such a link.
+pub const MAX_LINK_LABEL: usize = 30;
+/// The most bytes in the address of such a link.
+pub const MAX_LINK_ADDRESS_BYTES: usize = 300;
+/// The most bytes in the logo of the site.
+pub const MAX_LOGO_BYTES: usize = 40 * 1024;
+/// The most pixels in the width and in the height of the logo.
+pub const MAX_LOGO_PIXELS: u32 = 1_024;
 
 // How long lists grow.
 
@@ -166,6 +188,12 @@ pub const MAX_SHOWN_REPLIES: usize = 20;
 /// The most bytes of a text that are shown: those of the longest comment or story, with
 /// characters of four bytes. Only other programs store longer ones.
 pub const MAX_SHOWN_TEXT_BYTES: usize = 4 * MAX_TEXT;
+/// Levels of quotes and lists in each other, and of emphasis, in the HTML of a text. Deeper ones
+/// are shown as part of the level above.
+pub const MAX_MARKUP_LEVELS: usize = 8;
+/// The most bytes of a text as HTML with its markup. A text that could take more, which only
+/// one made for that purpose does, is shown without markup.
+pub const MAX_MARKED_BYTES: usize = 6 * MAX_SHOWN_TEXT_BYTES;
 /// The most characters of a full name that are shown. Only other programs store longer ones.
 pub const MAX_SHOWN_FULL_NAME: usize = 100;
 
@@ -181,6 +209,8 @@ pub const MAX_PAGE_NUMBER: u64 = 1_000_000_000;
 pub const MAX_LISTED_TOPICS: u64 = 10_000;
 /// The most topics that the submission form offers, the largest first.
 pub const MAX_OFFERED_TOPICS: u64 = 500;
+/// Topics that the form of a submission has buttons for: those with the most stories.
+pub const TOPIC_BUTTONS: usize = 20;
 /// The most tweets or people on one page.
 pub const MAX_PAGE: usize = 100;
 /// Sites on a leaderboard.

@@ -2,16 +2,15 @@
 
 use super::fragments::{Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
-use super::parts::{age_as, ago, author, number, vote_counts};
+use super::parts::{age_as, ago, author, vote_counts};
 use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
-use crate::autolink::autolink;
+use crate::markdown::markdown;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::ThreadLine;
 use tidings_domain::news::item::News;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
-use tidings_domain::values::size;
 
 /// A comment's own page.
 #[must_use]
@@ -190,7 +189,8 @@ impl CommentItem<'_> {
             CommentItemPart::New => {}
             CommentItemPart::Buttons if comment.deleted || news_deleted => NO_BUTTONS.render_to(html),
             CommentItemPart::Buttons => {
-                let target = VoteTarget::Comment(CommentAddress { news, comment: comment.id });
+                let address = CommentAddress { news, comment: comment.id };
+                let target = VoteTarget::Comment(address, line.username);
                 let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
                 vote_buttons(frame, target, my_vote, place.anchor(comment.id)).render_to(html);
             }
@@ -226,10 +226,10 @@ pub fn comment_markup(
                     (author(username))
                     (slots.at(CommentPlaceholder::Marks)) " "
                     (permalink) " "
-                    (vote_counts(number(comment.up.len()), number(comment.down.len())))
+                    (vote_counts(comment.up.len(), comment.down.len()))
                 }
                 (addresses.jumps())
-                div.text dir="auto" { (autolink(size::shown(&comment.body), links)) }
+                div.text.formatted dir="auto" { (markdown(&comment.body, links)) }
                 div.actions { (slots.at(CommentPlaceholder::Links)) }
             }
         }
@@ -290,10 +290,12 @@ mod tests {
         let comment = Comment::from_field(id, &json.to_string()).unwrap();
         let news = NewsId(id.parse().unwrap());
         let place = CommentContext { news, news_deleted: false, among_others: true };
-        let admin = user("1", "admin", "a");
-        for character in ["🦀", "\""] {
+        // User 1 has voted, user 2 can vote.
+        for (id, character) in [("1", "🦀"), ("1", "\""), ("2", "🦀"), ("2", "\"")] {
             let name = character.repeat(LONGEST_STORED_USERNAME);
             let line = ThreadLine { comment: &comment, depth: 7, username: Some(&name) };
+            let admin = user(id, "admin", "a");
+            let id = "99999999999999";
             let html = framed(Some(&admin), |frame| {
                 let address = || format!("/news/{id}?page=10&sort=newest#comment-{id}");
                 let jump = || Some(address());
@@ -313,9 +315,10 @@ mod tests {
                 html
             });
             let branch = 200;
-            // The way back of the test is shorter than that of a page of a thread may be.
-            let way_back = 60;
-            assert!(html.len() + branch + way_back <= COMMENT_MARKUP_BYTES, "{}", html.len());
+            // The way back of the test is shorter than that of a page of a thread may be, and
+            // a button that takes a vote back has some attributes more.
+            let longer = 60 + 80;
+            assert!(html.len() + branch + longer <= COMMENT_MARKUP_BYTES, "{}", html.len());
         }
     }
 }

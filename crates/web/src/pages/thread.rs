@@ -3,15 +3,17 @@
 use super::comment_item::comment_address;
 use super::comments::CommentEditor;
 use super::layout::Frame;
-use super::login_address;
+use super::login_to;
 use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
 use super::thread_list::{ThreadList, jump_address};
+use super::vote_buttons::karma_warning;
 use crate::App;
-use crate::autolink::autolink;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::limits::THREAD_PAGE;
 use crate::local_path::LocalPath;
+use crate::login_reason::LoginReason;
+use crate::markdown::markdown;
 use crate::pages::articles::PageNumberQuery;
 use crate::pages::fragments::written;
 use crate::path::PathOf;
@@ -25,7 +27,6 @@ use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 use tidings_domain::values::preferences::{Choice, CommentOrder};
-use tidings_domain::values::size;
 
 /// The order of the comments on a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -184,9 +185,9 @@ impl<'a> ThreadPage<'a> {
             @if news.deleted {
                 p.empty { "This story has been deleted. Its comments can still be read." }
             } @else if frame.viewer.is_some() {
-                (CommentEditor::new(news.id, None, "Your comment", "Add comment").render(frame, true))
+                (CommentEditor::in_thread(news.id, "Your comment", "Add comment").render(frame))
             } @else {
-                p { a.action href=(login_address(&frame.way_back)) { "Log in to comment" } }
+                p { a.action href=(login_to(Some(LoginReason::Comment), &frame.way_back)) { "Log in to comment" } }
             }
         }
     }
@@ -277,13 +278,16 @@ impl<'a> ThreadPage<'a> {
 pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     let news = &line.news;
     let anchor = news_anchor(news.id);
+    let is_own = frame.viewer.is_some_and(|viewer| viewer.id == news.user_id);
+    let may_vote = !news.deleted && line.my_vote.is_none() && !is_own;
     html! {
         article.item.lead #(anchor) data-item {
             (news_buttons(frame, line, anchor))
             div.story {
                 (leading_story(frame, line))
+                @if may_vote { (karma_warning(frame)) }
                 @if let (false, Some(text)) = (news.deleted, news.text()) {
-                    div.text dir="auto" { (autolink(size::shown(text), frame.link_target())) }
+                    div.text.formatted dir="auto" { (markdown(text, frame.link_target())) }
                 }
             }
         }
