@@ -21,6 +21,7 @@ mod keyboard;
 mod lists;
 mod news;
 mod sites;
+mod threads;
 mod timelines;
 mod topics;
 mod votes;

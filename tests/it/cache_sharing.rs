@@ -117,6 +117,7 @@ async fn all_caches_together_take_what_the_setting_says() {
                 "tweets",
                 "usernames",
                 "viewers",
+                "visits",
                 "voters",
             ]
         );

@@ -75,4 +75,5 @@ mod top;
 mod topics;
 mod transport;
 mod two_viewers;
+mod visits;
 mod votes;

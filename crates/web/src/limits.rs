@@ -113,9 +113,10 @@ pub const VOTE_LABEL_NAME_BYTES: usize = 96;
 /// Bytes of the items of a page. The rest is for the layout, a story's text, and the parts of
 /// the request that a page repeats.
 pub const PAGE_LIST_BYTES: usize = PAGE_BYTES - 192 * 1024;
-/// The most bytes of a comment on a page without its text: the form with its way back, and
-/// the author's name, encoded in the address of the profile, and in the names of the buttons.
-pub const COMMENT_MARKUP_BYTES: usize = 2_700;
+/// The most bytes of a comment on a page without its text: the form with its way back, the
+/// links to the comments around it, and the author's name: as it is, encoded in the address of
+/// the profile, in the names of the buttons and in the line of a collapsed branch.
+pub const COMMENT_MARKUP_BYTES: usize = 3_900;
 /// The most bytes of a listed story without its title and URL, but with the title in the names
 /// of the buttons.
 pub const LISTED_STORY_BYTES: usize = 5_500;
