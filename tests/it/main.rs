@@ -34,6 +34,7 @@ mod feeds;
 mod formatting;
 mod forms;
 mod harden;
+mod head;
 mod headers;
 mod imported;
 mod live;

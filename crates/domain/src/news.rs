@@ -5,7 +5,7 @@
 //! `user:<id>:submitted_recently`, `url:<url>` and `host.news:<host>`.
 //!
 //! It hands out [`item`] (a story as stored), [`lines`] (a story as listed), [`lists`] (top,
-//! latest, saved, posted), [`ranks`] (refreshed and recomputed) and [`site_page`]. The
+//! latest, saved, posted), [`ranks`] (refreshed and recomputed), [`site_page`] and [`sitemap`]. The
 //! actions that write news are at the top: `submissions`, `votes` and `imports`.
 
 pub mod item;
@@ -13,4 +13,5 @@ pub mod lines;
 pub mod lists;
 pub mod ranks;
 pub mod site_page;
+pub mod sitemap;
 pub(crate) mod voters;

@@ -1,10 +1,13 @@
 //! The style sheet, the script and the icon. They are part of the program, and their names
 //! contain a digest of their content, so that browsers can cache them for ever.
 
+use super::App;
 use super::error::RequestError;
 use super::path::PathOf;
+use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
@@ -43,13 +46,14 @@ const SCRIPTS: &str = concat!(
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const FOR_A_DAY: HeaderValue = HeaderValue::from_static("public, max-age=86400");
 const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
+const PNG: HeaderValue = HeaderValue::from_static("image/png");
 /// The files depend on nothing else in the request.
 const VARY: (HeaderName, HeaderValue) = (header::VARY, HeaderValue::from_static("accept-encoding"));
 
 /// A file that pages refer to.
 pub struct Asset {
     path: String,
-    content: &'static str,
+    content: &'static [u8],
     content_type: HeaderValue,
 }
 
@@ -61,18 +65,35 @@ pub struct Assets {
     pub script: Asset,
     /// The icon.
     pub icon: Asset,
+    /// The icon in 32 pixels, for browsers that know no SVG.
+    pub small_icon: Asset,
+    /// The icon in 180 pixels, for the home screen of a telephone.
+    pub touch_icon: Asset,
+    /// The icon in 192 pixels.
+    pub medium_icon: Asset,
+    /// The icon in 512 pixels.
+    pub large_icon: Asset,
 }
 
 /// The files. Their names are computed once.
 pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
-    style: Asset::new("app", "css", STYLES, HeaderValue::from_static("text/css; charset=utf-8")),
-    script: Asset::new("app", "js", SCRIPTS, HeaderValue::from_static("text/javascript; charset=utf-8")),
-    icon: Asset::new("logo", "svg", LOGO, SVG),
+    style: Asset::new("app", "css", STYLES.as_bytes(), HeaderValue::from_static("text/css; charset=utf-8")),
+    script: Asset::new(
+        "app",
+        "js",
+        SCRIPTS.as_bytes(),
+        HeaderValue::from_static("text/javascript; charset=utf-8"),
+    ),
+    icon: Asset::new("logo", "svg", LOGO.as_bytes(), SVG),
+    small_icon: Asset::new("icon", "png", include_bytes!("../assets/icons/icon-32.png"), PNG),
+    touch_icon: Asset::new("icon", "png", include_bytes!("../assets/icons/apple-touch-icon.png"), PNG),
+    medium_icon: Asset::new("icon", "png", include_bytes!("../assets/icons/icon-192.png"), PNG),
+    large_icon: Asset::new("icon", "png", include_bytes!("../assets/icons/icon-512.png"), PNG),
 });
 
 impl Asset {
-    fn new(stem: &str, extension: &str, content: &'static str, content_type: HeaderValue) -> Self {
-        let digest = hex::encode(Sha256::digest(content.as_bytes()));
+    fn new(stem: &str, extension: &str, content: &'static [u8], content_type: HeaderValue) -> Self {
+        let digest = hex::encode(Sha256::digest(content));
         let digest: String = digest.chars().take(12).collect();
         Self { path: format!("/assets/{stem}-{digest}.{extension}"), content, content_type }
     }
@@ -87,13 +108,13 @@ impl Asset {
 /// Whether a path is that of a file, which is the same for everyone.
 #[must_use]
 pub fn is_file(path: &str) -> bool {
-    path.starts_with("/assets/") || matches!(path, "/robots.txt" | "/favicon.ico")
+    path.starts_with("/assets/") || matches!(path, "/robots.txt" | "/favicon.ico" | "/manifest.webmanifest")
 }
 
 /// GET /assets/:file.
 pub async fn file(PathOf(file): PathOf<String>) -> Result<impl IntoResponse, RequestError> {
-    let Assets { style, script, icon } = &*ASSETS;
-    let asset = [style, script, icon]
+    let Assets { style, script, icon, small_icon, touch_icon, medium_icon, large_icon } = &*ASSETS;
+    let asset = [style, script, icon, small_icon, touch_icon, medium_icon, large_icon]
         .into_iter()
         .find(|asset| asset.path.strip_prefix("/assets/") == Some(file.as_str()))
         .ok_or(RequestError::NotFound)?;
@@ -104,12 +125,37 @@ pub async fn file(PathOf(file): PathOf<String>) -> Result<impl IntoResponse, Req
 
 /// GET /favicon.ico: the icon for clients that do not read the page's head.
 pub async fn favicon() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, SVG), (header::CACHE_CONTROL, FOR_A_DAY), VARY], LOGO)
+    const ICO: HeaderValue = HeaderValue::from_static("image/x-icon");
+    const ICON: &[u8] = include_bytes!("../assets/icons/favicon.ico");
+    ([(header::CONTENT_TYPE, ICO), (header::CACHE_CONTROL, FOR_A_DAY), VARY], ICON)
 }
 
 /// GET /robots.txt: keeps crawlers away from forms and personal pages.
-pub async fn robots() -> impl IntoResponse {
-    ([(header::CACHE_CONTROL, FOR_A_DAY), VARY], ROBOTS)
+pub async fn robots(State(app): State<App>) -> impl IntoResponse {
+    let sitemap = app.settings.site.link("/sitemap.xml");
+    ([(header::CACHE_CONTROL, FOR_A_DAY), VARY], format!("{ROBOTS}\nSitemap: {sitemap}\n"))
+}
+
+/// GET /manifest.webmanifest: how a browser shows the site that somebody has put among their
+/// programs.
+pub async fn manifest(State(app): State<App>) -> impl IntoResponse {
+    const MANIFEST: HeaderValue = HeaderValue::from_static("application/manifest+json");
+    let site = &app.settings.site;
+    let icon =
+        |asset: &Asset, sizes: &str, kind: &str| json!({"src": asset.path(), "sizes": sizes, "type": kind});
+    let manifest = json!({
+        "name": site.name,
+        "short_name": site.name,
+        "description": site.description,
+        "start_url": "/",
+        "display": "minimal-ui",
+        "icons": [
+            icon(&ASSETS.icon, "any", "image/svg+xml"),
+            icon(&ASSETS.medium_icon, "192x192", "image/png"),
+            icon(&ASSETS.large_icon, "512x512", "image/png"),
+        ],
+    });
+    ([(header::CONTENT_TYPE, MANIFEST), (header::CACHE_CONTROL, FOR_A_DAY), VARY], manifest.to_string())
 }
 
 const ROBOTS: &str = "\
@@ -140,8 +186,8 @@ mod tests {
 
     #[test]
     fn names_contain_a_digest_of_the_content() {
-        let one = Asset::new("app", "css", "a{}", SVG);
-        let other = Asset::new("app", "css", "b{}", SVG);
+        let one = Asset::new("app", "css", b"a{}", SVG);
+        let other = Asset::new("app", "css", b"b{}", SVG);
         assert_ne!(one.path(), other.path());
         let digest = one.path().trim_start_matches("/assets/app-").trim_end_matches(".css");
         assert!(digest.len() == 12 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()), "{}", one.path());
@@ -149,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_script_complies_with_the_content_security_policy() {
-        let script = ASSETS.script.content;
+        let script = SCRIPTS;
         for forbidden in ["eval(", "innerHTML", "document.write", ".style"] {
             assert!(!script.contains(forbidden), "{forbidden}");
         }

@@ -41,6 +41,7 @@ pub mod response_cache;
 pub mod router;
 pub mod server;
 pub mod settings;
+mod sitemap;
 pub mod viewer;
 
 pub use server::serve;

@@ -4,6 +4,7 @@
 pub mod charts;
 pub mod comment_item;
 pub mod fragments;
+pub mod head;
 pub mod layout;
 pub mod parts;
 pub mod vote_buttons;

@@ -1,5 +1,6 @@
 //! Lists of articles: the best, the newest, those of topics.
 
+use super::head::PageHead;
 use super::layout::Frame;
 use super::parts::{OUTSIDE, age, empty_list, page_links};
 use super::topics::{admin_forms, choice_address};
@@ -67,7 +68,14 @@ impl ArticlesPage<'_> {
             link rel="alternate" type="application/atom+xml" title=(title)
                 href=(feed_address(self.topics, self.order));
         };
-        frame.page_with(&heading, &feed, &content)
+        let canonical = self.address();
+        frame.page_with(&heading, &PageHead::of(canonical).with(feed), &content)
+    }
+
+    /// The one address of the page.
+    fn address(&self) -> String {
+        let first = list_address(self.topics, self.order);
+        if self.number == PageNumber::FIRST { first } else { format!("{first}?page={}", self.number.get()) }
     }
 
     /// The links to the two orders of the list.

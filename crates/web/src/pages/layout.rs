@@ -1,6 +1,7 @@
 //! The layout of every page: head, navigation, footer.
 
 use super::fragments::LinkTarget;
+use super::head::{PageHead, icons};
 use super::parts::number;
 use super::vote_buttons::VoteButtons;
 use super::{login_address, profile_address};
@@ -104,18 +105,20 @@ impl<'a> Frame<'a> {
     /// A whole page. An empty title is the front page's.
     #[must_use]
     pub fn page(&self, title: &str, content: &dyn Render) -> Markup {
-        self.page_with(title, &html! {}, content)
+        // Only the front page has no title.
+        let head = if title.is_empty() { PageHead::of("/") } else { PageHead::default() };
+        self.page_with(title, &head, content)
     }
 
-    /// A whole page with additional elements in its head.
+    /// A whole page that says more about itself in its head.
     #[must_use]
-    pub fn page_with(&self, title: &str, more_head: &Markup, content: &dyn Render) -> Markup {
+    pub fn page_with(&self, title: &str, page_head: &PageHead, content: &dyn Render) -> Markup {
         let navigation = html! {
             (self.places())
             (self.account())
         };
         let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
-        let head = head(&self.settings.site, title, more_head);
+        let head = head(&self.settings.site, title, page_head);
         document(&self.settings.site, &head, &navigation, content, is_admin)
     }
 
@@ -200,7 +203,7 @@ pub fn bare_page(site: &SiteSettings, title: &str, content: &dyn Render) -> Mark
             li { a href="/latest/0" { "latest" } }
         }
     };
-    document(site, &head(site, title, &html! {}), &navigation, content, false)
+    document(site, &head(site, title, &PageHead::default()), &navigation, content, false)
 }
 
 /// Every page is made here, so this is where what no document may have is removed: control
@@ -237,7 +240,7 @@ fn document(
     cleaned.map_or(document, PreEscaped)
 }
 
-fn head(site: &SiteSettings, title: &str, more: &Markup) -> Markup {
+fn head(site: &SiteSettings, title: &str, page: &PageHead) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -247,14 +250,11 @@ fn head(site: &SiteSettings, title: &str, more: &Markup) -> Markup {
                 @if !title.is_empty() { (title) " - " }
                 (site.name)
             }
-            @if !site.description.is_empty() {
-                meta name="description" content=(site.description);
-            }
             link rel="stylesheet" href=(ASSETS.style.path());
-            link rel="icon" type="image/svg+xml" href=(ASSETS.icon.path());
+            (icons())
             link rel="alternate" type="application/rss+xml" title=(format!("{} (RSS)", site.name)) href="/rss";
             link rel="alternate" type="application/atom+xml" title=(format!("{} (Atom)", site.name)) href="/atom";
-            (more)
+            (page.render(site, title))
             script type="module" src=(ASSETS.script.path()) {}
         }
     }

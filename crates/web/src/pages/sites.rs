@@ -1,6 +1,7 @@
 //! The reputation of sites: the leaderboards, the page of a site, and its vote.
 
 use super::charts::{votes_bar, votes_per_day, votes_text};
+use super::head::{PageHead, PageKind};
 use super::layout::Frame;
 use super::login_address;
 use super::parts::{alert, news_list, number, site_address, site_badge};
@@ -235,7 +236,14 @@ impl SiteReputationPage<'_> {
                 (news_list(frame, &self.page.news.lines, 0))
             }
         };
-        frame.page(self.host.as_str(), &content)
+        let description = format!(
+            "What people at {} think of {}, and its stories. {}",
+            frame.settings.site.name,
+            self.host,
+            standing(history.score)
+        );
+        let head = PageHead::of(site_address(self.host)).about(PageKind::Website, description);
+        frame.page_with(self.host.as_str(), &head, &content)
     }
 
     fn vote(&self, frame: &Frame<'_>) -> Markup {
