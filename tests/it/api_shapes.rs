@@ -218,6 +218,7 @@ async fn what_is_not_there_is_404_and_what_takes_no_such_method_is_405() {
         "/api/logout",
         "/api/updateprofile",
         "/api/submit",
+        "/api/fetchtitle",
         "/api/delnews",
         "/api/votenews",
         "/api/postcomment",
@@ -234,6 +235,7 @@ async fn what_is_not_there_is_404_and_what_takes_no_such_method_is_405() {
     for path in [
         "/api/getnews/top/0/30",
         "/api/getcomments/1",
+        "/api/duplicate",
         "/api/timeline/home",
         "/api/timeline/everyone",
         "/api/timeline/user/alice",

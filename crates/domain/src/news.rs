@@ -2,7 +2,7 @@
 //!
 //! Keys: `news:<id>`, `news.count`, `news.top`, `news.cron`, `news.up:<id>`,
 //! `news.down:<id>`, `user.posted:<id>`, `user.saved:<id>`,
-//! `user:<id>:submitted_recently`, `url:<url>` and `host.news:<host>`.
+//! `user:<id>:submitted_recently`, `user:<id>:visits`, `url:<url>` and `host.news:<host>`.
 //!
 //! It hands out [`item`] (a story as stored), [`lines`] (a story as listed), [`lists`] (top,
 //! latest, saved, posted), [`ranks`] (refreshed and recomputed), [`site_page`] and [`sitemap`]. The
@@ -14,4 +14,5 @@ pub mod lists;
 pub mod ranks;
 pub mod site_page;
 pub mod sitemap;
+pub(crate) mod visits;
 pub(crate) mod voters;

@@ -9,6 +9,7 @@ pub mod comments;
 pub mod news;
 pub mod sessions;
 pub mod sites;
+pub mod submitting;
 pub mod timelines;
 
 use super::markdown::markdown;

@@ -4,6 +4,7 @@
 //! Feeds are the same for everyone, so shared caches may store them.
 
 use super::App;
+use super::brand::Brand;
 use super::error::RequestError;
 use super::markdown::markdown_at;
 use super::pages::articles::{described, feed_address, list_address};
@@ -21,6 +22,7 @@ use std::fmt::Write;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
+use tidings_domain::cache::Shared;
 use tidings_domain::news;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::timelines::lines::TweetLine;
@@ -43,16 +45,15 @@ const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {
 
 /// GET /rss.
 pub async fn rss(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
-    let lines = latest(&app).await?;
-    Ok((headers("application/rss+xml; charset=utf-8"), rss_document(&app.settings.site, &lines)))
+    let (lines, brand) = latest(&app).await?;
+    Ok((headers("application/rss+xml; charset=utf-8"), rss_document(&brand.site, &lines)))
 }
 
 /// GET /atom.
 pub async fn atom(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
-    let lines = latest(&app).await?;
-    let site = &app.settings.site;
-    let feed = AtomFeed { title: &site.name, page: "/", own: "/atom" };
-    Ok((headers(ATOM), feed.document(site, &lines)))
+    let (lines, brand) = latest(&app).await?;
+    let feed = AtomFeed { title: &brand.site.name, page: "/", own: "/atom" };
+    Ok((headers(ATOM), feed.document(&brand.site, &lines)))
 }
 
 /// GET /best/atom.
@@ -94,7 +95,8 @@ async fn articles(
         None => lists::all(&mut visit, order, PageNumber::FIRST).await?,
     };
     let lines: Vec<NewsLine> = page.lines.into_iter().filter_map(|article| article.line).collect();
-    let site = &app.settings.site;
+    let brand = app.brand_for(&mut visit).await;
+    let site = &brand.site;
     let what = match order {
         ArticleOrder::Score => "best stories",
         ArticleOrder::Time => "newest stories",
@@ -117,16 +119,17 @@ pub async fn of_user(
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let user = users::profile(&mut visit, &name).await?.user.clone();
     let lines = reading::of_user(&mut visit, user.id, &Window::newest(FEED_TWEETS)).await?.lines;
-    let document = tweets_document(&app.settings.site, &user.username, user.ctime, &lines);
+    let brand = app.brand_for(&mut visit).await;
+    let document = tweets_document(&brand.site, &user.username, user.ctime, &lines);
     Ok((headers(ATOM), document))
 }
 
-/// The latest stories, without a viewer.
-async fn latest(app: &App) -> Result<Vec<NewsLine>, RequestError> {
+/// The latest stories, without a viewer, and the site.
+async fn latest(app: &App) -> Result<(Vec<NewsLine>, Shared<Brand>), RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let mut lines = news::lists::latest(&mut visit, 0, FEED_STORIES).await?.lines;
     lines.retain(|line| !line.news.deleted);
-    Ok(lines)
+    Ok((lines, app.brand_for(&mut visit).await))
 }
 
 /// The most bytes after the last item of a feed.

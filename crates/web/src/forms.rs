@@ -6,8 +6,10 @@
 
 pub mod accounts;
 pub mod comments;
+pub mod identity;
 pub mod news;
 pub mod sites;
+pub mod submitting;
 pub mod timelines;
 pub mod topics;
 

@@ -104,8 +104,8 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_sites, comments, front, home, news_forms, open_sessions, password_reset, people,
-        profile, sessions, settings, sites, topics, tweets, votes,
+        admin, admin_site, admin_sites, comments, front, home, news_forms, open_sessions, password_reset,
+        people, profile, sessions, settings, sites, topics, tweets, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -134,6 +134,7 @@ fn page_routes() -> Router<App> {
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
         .route("/register", get(sessions::register_form).post(sessions::register))
+        .route("/welcome", get(welcome::welcome))
         .route("/logout", get(sessions::logout_form).post(sessions::log_out))
         .route("/reset-password", get(password_reset::request_form).post(password_reset::request))
         .route(
@@ -142,6 +143,9 @@ fn page_routes() -> Router<App> {
         )
         .route("/admin", get(admin::admin))
         .route("/admin/recompute", post(admin::recompute))
+        .route("/admin/site", get(admin_site::page).post(admin_site::change))
+        .route("/admin/site/logo", post(admin_site::change_logo))
+        .route("/admin/site/removelogo", post(admin_site::remove_logo))
         .route("/votesite", post(sites::vote))
         .route("/admin/sites", get(admin_sites::page))
         .route("/admin/sites/ban", post(admin_sites::ban))
@@ -174,6 +178,8 @@ fn api_routes() -> Router<App> {
         )
         .route("/api/updateprofile", post(api::accounts::update_profile))
         .route("/api/submit", post(api::news::submit))
+        .route("/api/fetchtitle", post(api::submitting::fetch_title))
+        .route("/api/duplicate", get(api::submitting::duplicate))
         .route("/api/delnews", post(api::news::delete))
         .route("/api/votenews", post(api::news::vote))
         .route("/api/renametopic", post(api::articles::rename))

@@ -2,10 +2,10 @@
 //! to it, and to browsers that save it.
 
 use crate::assets::ASSETS;
+use crate::brand::Brand;
 use crate::limits::{DESCRIPTION_CHARACTERS, EXCERPT_BYTES};
 use crate::markdown::markdown;
 use crate::pages::fragments::LinkTarget;
-use crate::settings::SiteSettings;
 use maud::{Markup, html};
 
 /// What a page is about, as the Open Graph protocol has it.
@@ -63,7 +63,9 @@ impl PageHead {
     /// The elements. A page without a canonical address is not for sharing, and has no more than
     /// its description.
     #[must_use]
-    pub fn render(&self, site: &SiteSettings, title: &str) -> Markup {
+    pub fn render(&self, brand: &Brand, title: &str) -> Markup {
+        let site = &brand.site;
+        let image = brand.logo.as_ref().map_or(ASSETS.large_icon.path(), |(address, _)| address);
         let description = if self.description.is_empty() { &site.description } else { &self.description };
         html! {
             @if !description.is_empty() { meta name="description" content=(description); }
@@ -74,7 +76,7 @@ impl PageHead {
                 meta property="og:title" content=(if title.is_empty() { &site.name } else { title });
                 @if !description.is_empty() { meta property="og:description" content=(description); }
                 meta property="og:url" content=(site.link(canonical));
-                meta property="og:image" content=(site.link(ASSETS.large_icon.path()));
+                meta property="og:image" content=(site.link(image));
                 meta name="twitter:card" content="summary";
             }
             @if let Some(more) = &self.more { (more) }
@@ -82,14 +84,18 @@ impl PageHead {
     }
 }
 
-/// The icons of the site and its manifest.
+/// The icons of the site and its manifest. A site with a logo of its own has that as its icon.
 #[must_use]
-pub fn icons() -> Markup {
+pub fn icons(brand: &Brand) -> Markup {
     html! {
-        link rel="icon" type="image/svg+xml" href=(ASSETS.icon.path());
-        // For browsers that know no icons in SVG.
-        link rel="alternate icon" type="image/png" sizes="32x32" href=(ASSETS.small_icon.path());
-        link rel="apple-touch-icon" href=(ASSETS.touch_icon.path());
+        @if let Some((address, logo)) = &brand.logo {
+            link rel="icon" type=(logo.format.content_type()) href=(address);
+        } @else {
+            link rel="icon" type="image/svg+xml" href=(ASSETS.icon.path());
+            // For browsers that know no icons in SVG.
+            link rel="alternate icon" type="image/png" sizes="32x32" href=(ASSETS.small_icon.path());
+            link rel="apple-touch-icon" href=(ASSETS.touch_icon.path());
+        }
         link rel="manifest" href="/manifest.webmanifest";
     }
 }
@@ -131,6 +137,7 @@ pub fn shortened(text: &str) -> String {
 mod tests {
     use super::super::test_support::settings;
     use super::*;
+    use tidings_domain::identity::Identity;
 
     #[test]
     fn an_excerpt_has_words_and_no_markup() {
@@ -149,9 +156,9 @@ mod tests {
 
     #[test]
     fn a_head_is_escaped_and_has_whole_addresses_for_others() {
-        let site = settings().site;
+        let brand = Brand::new(&settings().site, &Identity::default());
         let head = PageHead::of("/news/5").about(PageKind::Article, "A \"<b>\"".to_owned());
-        let html = head.render(&site, "The <i>title</i>").into_string();
+        let html = head.render(&brand, "The <i>title</i>").into_string();
         for part in [
             r#"<meta name="description" content="A &quot;&lt;b&gt;&quot;">"#,
             r#"<link rel="canonical" href="/news/5">"#,
@@ -163,7 +170,7 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }
-        let personal = PageHead::default().render(&site, "Settings").into_string();
-        assert!(personal.contains(&site.description) && !personal.contains("og:"), "{personal}");
+        let personal = PageHead::default().render(&brand, "Settings").into_string();
+        assert!(personal.contains(&brand.site.description) && !personal.contains("og:"), "{personal}");
     }
 }
