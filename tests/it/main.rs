@@ -38,6 +38,7 @@ mod form_errors;
 mod formatting;
 mod forms;
 mod harden;
+mod head;
 mod headers;
 mod imported;
 mod lists;

@@ -8,9 +8,9 @@
 //!
 //! It hands out [`item`] (a story as stored), [`lines`] (a story as listed), [`lists`] (top,
 //! latest, saved, hidden, posted), [`past`] (the best of a day or month), [`ranks`] (refreshed
-//! and recomputed), [`reader`] (what one reader sees of lists), [`marking`] (hiding and saving)
-//! and [`site_page`]. The actions that write news are at the top: `submissions`, `votes` and
-//! `imports`.
+//! and recomputed), [`reader`] (what one reader sees of lists), [`marking`] (hiding and saving),
+//! [`site_page`] and [`sitemap`]. The actions that write news are at the top: `submissions`,
+//! `votes` and `imports`.
 
 pub mod item;
 pub mod lines;
@@ -20,5 +20,6 @@ pub mod past;
 pub mod ranks;
 pub mod reader;
 pub mod site_page;
+pub mod sitemap;
 pub(crate) mod visits;
 pub(crate) mod voters;

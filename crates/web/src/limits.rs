@@ -191,6 +191,16 @@ pub const ADMIN_STORIES: u64 = 30;
 /// Days in the chart of a site, and by default in its history.
 pub const SITE_DAYS: u64 = 30;
 
+/// Characters of what a page says about itself to search engines and in previews of links.
+pub const DESCRIPTION_CHARACTERS: usize = 200;
+/// Bytes of a text that are read for that.
+pub const EXCERPT_BYTES: usize = 1_024;
+/// Stories in one part of the sitemap. With the longest address of a site, it is below
+/// [`PAGE_BYTES`].
+pub const SITEMAP_STORIES: u64 = 2_500;
+/// The most parts of the sitemap: those of the newest stories.
+pub const SITEMAP_PARTS: u64 = 2_000;
+
 /// Stories in a feed.
 pub const FEED_STORIES: u64 = 30;
 /// Tweets in a feed.

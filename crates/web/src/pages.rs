@@ -5,6 +5,7 @@ pub mod charts;
 pub mod comment_item;
 pub mod fields;
 pub mod fragments;
+pub mod head;
 pub mod layout;
 pub mod marks;
 pub mod parts;

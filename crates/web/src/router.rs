@@ -3,6 +3,7 @@
 use super::error::{self, RequestError};
 use super::{
     App, api, assets, cookies, feeds, headers, live, openapi, origin, pages, reputation, response_cache,
+    sitemap,
 };
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
@@ -176,6 +177,9 @@ fn file_routes() -> Router<App> {
     Router::new()
         .route("/robots.txt", get(assets::robots))
         .route("/favicon.ico", get(assets::favicon))
+        .route("/manifest.webmanifest", get(assets::manifest))
+        .route("/sitemap.xml", get(sitemap::index))
+        .route("/sitemap/{page}", get(sitemap::part))
         .route("/assets/{file}", get(assets::file))
 }
 

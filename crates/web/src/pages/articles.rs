@@ -1,5 +1,6 @@
 //! Lists of articles: the best, the newest, those of topics.
 
+use super::head::PageHead;
 use super::layout::Frame;
 use super::marks::{JustHidden, marks_form, unlisted_note};
 use super::parts::{OUTSIDE, age, empty_but, page_links};
@@ -84,7 +85,8 @@ impl ArticlesPage<'_> {
                 }
             }
         };
-        frame.page_with(&heading, &self.feed(frame, &heading), &content)
+        let head = PageHead::of(self.canonical()).with(self.feed(frame, &heading));
+        frame.page_with(&heading, &head, &content)
     }
 
     fn heading(&self) -> String {
@@ -104,6 +106,12 @@ impl ArticlesPage<'_> {
             ArticleList::Topics(topics) => list_address(Some(topics), order),
             ArticleList::Followed => in_order(FOLLOWED, order),
         }
+    }
+
+    /// The one address of the page.
+    fn canonical(&self) -> String {
+        let first = self.address(self.order);
+        if self.number == PageNumber::FIRST { first } else { format!("{first}?page={}", self.number.get()) }
     }
 
     /// The link to the list's feed, for the head of the page. A personal list has none.

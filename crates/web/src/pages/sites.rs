@@ -3,6 +3,7 @@
 use super::charts::{votes_bar, votes_per_day, votes_text};
 use super::fields::{Field, RefusedForm};
 use super::front::{ListAddress, NewsListPage, list_page};
+use super::head::{PageHead, PageKind};
 use super::layout::Frame;
 use super::login_to;
 use super::marks::{JustHidden, unlisted_note};
@@ -242,7 +243,14 @@ impl SiteReputationPage<'_> {
             (unlisted_note(frame, self.page.news.unlisted))
             (paging(&|start| stories_address(self.host, start), 0, (SITE_NEWS, SITE_NEWS), self.page.news.total))
         };
-        frame.page(self.host.as_str(), &content)
+        let description = format!(
+            "What people at {} think of {}, and its stories. {}",
+            frame.site().name,
+            self.host,
+            standing(history.score)
+        );
+        let head = PageHead::of(site_address(self.host)).about(PageKind::Website, description);
+        frame.page_with(self.host.as_str(), &head, &content)
     }
 
     fn vote(&self, frame: &Frame<'_>) -> Markup {
