@@ -336,6 +336,12 @@ pub fn user_unread(id: UserId) -> String {
     format!("user:{id}:unread")
 }
 
+/// Hash: how far a user has read threads, by the story; the last ones.
+#[must_use]
+pub fn user_visits(id: UserId) -> String {
+    format!("user:{id}:visits")
+}
+
 /// Hash, expires: the people whom a user's mentions have notified on a day.
 #[must_use]
 pub fn user_notified(id: UserId, day: Day) -> String {

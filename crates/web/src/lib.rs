@@ -29,6 +29,7 @@ pub mod live;
 pub mod local_path;
 pub mod login_reason;
 pub mod mail;
+pub mod markdown;
 pub mod openapi;
 pub mod origin;
 pub mod pages;

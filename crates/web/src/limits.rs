@@ -108,14 +108,17 @@ pub const PAGE_BYTES: usize = 1024 * 1024;
 pub const API_BYTES: usize = 2 * PAGE_BYTES;
 /// Characters of a title in the names of its vote buttons, which only imported titles exceed.
 pub const VOTE_LABEL_CHARACTERS: usize = MAX_TITLE;
+/// Bytes of an author's name in the names of the vote buttons of a comment, above which it is cut.
+pub const VOTE_LABEL_NAME_BYTES: usize = 96;
 /// Bytes of the items of a page. The rest is for the layout, a story's text, and the parts of
 /// the request that a page repeats.
 pub const PAGE_LIST_BYTES: usize = PAGE_BYTES - 192 * 1024;
 /// The most bytes of a comment on a page without its text: the form with its way back, and
-/// the author's name, encoded in the address of the profile.
-pub const COMMENT_MARKUP_BYTES: usize = 2_600;
-/// The most bytes of a listed story without its title and URL.
-pub const LISTED_STORY_BYTES: usize = 4_500;
+/// the author's name, encoded in the address of the profile, and in the names of the buttons.
+pub const COMMENT_MARKUP_BYTES: usize = 2_700;
+/// The most bytes of a listed story without its title and URL, but with the title in the names
+/// of the buttons.
+pub const LISTED_STORY_BYTES: usize = 5_500;
 /// What a page of a thread may have.
 pub const THREAD_PAGE: PartBounds = PartBounds {
     comments: THREAD_PAGE_COMMENTS,

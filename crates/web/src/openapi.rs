@@ -62,6 +62,7 @@ const JSON: &str = "application/json";
         api::comments::post,
         api::comments::vote,
         api::comments::thread,
+        api::comments::preview,
         api::timelines::tweet,
         api::timelines::delete,
         api::timelines::follow,

@@ -15,6 +15,7 @@ pub mod admin_site;
 pub mod admin_sites;
 pub mod articles;
 pub mod comments;
+pub mod formatting;
 pub mod front;
 pub mod home;
 pub mod news_forms;
@@ -27,6 +28,7 @@ pub mod settings;
 pub mod sites;
 pub mod submission_form;
 pub mod thread;
+pub mod thread_list;
 pub mod topics;
 pub mod tweets;
 pub mod votes;
@@ -181,7 +183,7 @@ pub(super) mod test_support {
     pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
         let summary =
             NewsSummary { news: news.into(), username: Some("alice".into()), site_score: Score::default() };
-        NewsLine { summary: summary.into(), my_vote }
+        NewsLine { summary: summary.into(), my_vote, new_comments: 0 }
     }
 
     /// Renders with a frame of default settings at `/latest/0`.

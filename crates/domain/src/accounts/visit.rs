@@ -280,6 +280,26 @@ impl Visit {
         }
     }
 
+    /// The viewer, or `None` if that is not known yet. A visitor without a session is known.
+    pub(crate) fn known_viewer(&self) -> Option<Option<&User>> {
+        match &self.stage {
+            Stage::Anonymous => Some(None),
+            Stage::Viewer(user) => Some(Some(user)),
+            Stage::Token(_) | Stage::Known(_) => None,
+        }
+    }
+
+    /// The same, with reads of its own if no round of the page has done so. Rounds: at most 2.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn know_viewer(&mut self) -> Result<Option<&User>, Error> {
+        while self.known_viewer().is_none() {
+            self.run(Query::new()).await?;
+        }
+        Ok(self.known_viewer().flatten())
+    }
+
     /// Identifies the viewer with a read of its own, if no round of the page has done so.
     /// Rounds: at most 1.
     ///

@@ -341,7 +341,10 @@ pub async fn post_comment(
     }
     write_new(&mut batch, news, &comment);
     match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(CommentAddress { news, comment: id }),
+        Applied::Yes(_) => {
+            site.marks.note_own(now, author.id, news);
+            Ok(CommentAddress { news, comment: id })
+        }
         Applied::No(check) if check == news_there || check == news_not_deleted => {
             Err(Refusal::NewsDeleted.into())
         }

@@ -519,7 +519,8 @@ pub(super) fn is_line_separator(character: char) -> bool {
 
 /// Whether the character is visible: a title of zero-width characters would be a
 /// link that nobody can click.
-pub(super) fn is_visible(character: char) -> bool {
+#[must_use]
+pub fn is_visible(character: char) -> bool {
     !character.is_whitespace()
         && !character.is_control()
         && !turns_direction(character)

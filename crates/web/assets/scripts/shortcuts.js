@@ -12,6 +12,9 @@ addShortcut("k", "Previous story, comment or tweet", () => move(-1));
 addShortcut("Enter", "Open it", () => linkOf(current)?.click());
 addShortcut("a", "Vote up, or take the vote back", () => press("up"));
 addShortcut("z", "Vote down, or take the vote back", () => press("down"));
+addShortcut("n", "Next new comment", () => reach(nextNewComment(current)));
+addShortcut("[", "Collapse or expand these comments", () => toggleBranch(current));
+addShortcut("]", "Collapse or expand all comments", () => toggleAllBranches());
 addShortcut("?", "Show this help", showHelp);
 
 let current;
@@ -46,8 +49,10 @@ function plainKey(event) {
 
 document.addEventListener("keydown", (event) => {
   const mode = shortcutMode();
-  if (mode === "off" || event.altKey !== (mode === "modifier")) return;
-  if (event.ctrlKey || event.metaKey || event.isComposing || event.defaultPrevented) return;
+  // On some keyboards brackets are typed with AltGr, which some systems report as Ctrl and Alt.
+  const hasAltGraph = event.getModifierState("AltGraph");
+  if (mode === "off" || (event.altKey && !hasAltGraph) !== (mode === "modifier")) return;
+  if ((event.ctrlKey && !hasAltGraph) || event.metaKey || event.isComposing || event.defaultPrevented) return;
   if (event.target.closest("input, textarea, select, dialog, [contenteditable]")) return;
   const key = plainKey(event);
   if (key === "Enter" && (!current || event.target.closest("a, button"))) return;
@@ -63,11 +68,17 @@ function linkOf(item) {
 
 function move(step) {
   const items = [...document.querySelectorAll("[data-item]")];
-  const at = items.indexOf(current);
-  const next = items[at < 0 ? (step > 0 ? 0 : -1) : at + step];
-  if (!next) return;
+  let at = items.indexOf(current);
+  // What is in a collapsed branch is skipped.
+  do at += step;
+  while (items[at] && items[at].getClientRects().length === 0);
+  reach(items[at]);
+}
+
+function reach(item) {
+  if (!item) return;
   current?.classList.remove("current");
-  current = next;
+  current = item;
   current.classList.add("current");
   linkOf(current)?.focus({ preventScroll: true });
   current.scrollIntoView({ block: "nearest" });

@@ -54,12 +54,12 @@ async function completeUrl() {
 
 function showUrlError(text) {
   const { url } = submission.elements;
-  document.getElementById("url-error")?.remove();
+  document.getElementById("error-url")?.remove();
   url.removeAttribute("aria-invalid");
   url.removeAttribute("aria-describedby");
   if (!text) return;
   const error = document.createElement("p");
-  error.id = "url-error";
+  error.id = "error-url";
   error.className = "error";
   error.setAttribute("role", "alert");
   url.after(error);

@@ -1,7 +1,7 @@
 //! Lists of articles: the best, the newest, those of topics.
 
 use super::layout::Frame;
-use super::parts::{OUTSIDE, age, empty_list, page_links};
+use super::parts::{OUTSIDE, age, empty_but, page_links};
 use super::topics::{admin_forms, choice_address};
 use super::vote_buttons::{NO_BUTTONS, karma_prices, karma_warning};
 use crate::App;
@@ -42,7 +42,11 @@ impl ArticlesPage<'_> {
             h1.hidden[self.topics.is_none()] { (heading) }
             (self.orders())
             @if self.page.lines.is_empty() {
-                (empty_list("No stories here."))
+                @if self.number == PageNumber::FIRST {
+                    (empty_but("No stories here yet.", ("/submit", "Submit a story")))
+                } @else {
+                    (empty_but("No more stories.", (&list_address(self.topics, self.order), "Go to the first page")))
+                }
             } @else {
                 (karma_warning(frame))
                 ol.news role="list" {

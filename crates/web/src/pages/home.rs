@@ -1,7 +1,8 @@
 //! The timelines: the tweets of the people a user follows, and everyone's.
 
-use super::fields::{Field, RefusedForm, summary};
+use super::fields::{Field, RefusedForm, draft_key, summary};
 use super::layout::Frame;
+use super::parts::empty_but;
 use super::people::who_to_follow;
 use super::tweets::{older, tweet_list};
 use crate::App;
@@ -93,7 +94,8 @@ impl HomePage<'_> {
         let limit = MAX_TWEET.to_string();
         let hint = html! { "Up to " (MAX_TWEET) " characters. Use @name to mention someone." };
         let text = Field::new("text", "Your tweet").value(self.typed).hint(hint);
-        let text = text.with("data-limit", &limit).required();
+        let draft = draft_key(frame, "tweet");
+        let text = text.with("data-limit", &limit).with("data-draft", &draft).required();
         html! {
             form.form.compose method="post" action="/tweet" {
                 (frame.secret_field())
@@ -194,7 +196,7 @@ pub async fn everyone(
     let content = html! {
         h1.hidden[frame.viewer.is_some()] { "Everyone's tweets" }
         (tabs(&frame, Tab::Everyone))
-        @if page.lines.is_empty() { p.empty { "No tweets here." } }
+        @if page.lines.is_empty() { (empty_but("No tweets here yet.", ("/home", "Write the first one"))) }
         (tweet_list(&frame, &page.lines))
         (older("/everyone", page.next))
     };

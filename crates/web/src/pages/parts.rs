@@ -193,6 +193,8 @@ placeholders! {
         Votes,
         /// How old it is.
         Age,
+        /// A link to the comments that are new for the viewer.
+        NewComments,
         /// Links to the actions that the viewer may take.
         Links,
     }
@@ -222,6 +224,8 @@ fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) 
 
 /// Like `listed_story`, for the head of the story's own page.
 pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
+    // The page itself says what is new.
+    let line = &NewsLine { new_comments: 0, ..line.clone() };
     let fill = story_filling(frame, line, None);
     let links = frame.link_target();
     let title = html! { h1 dir="auto" { (title_link(links, &line.news, line.site_score)) } };
@@ -248,6 +252,7 @@ fn story_markup(summary: &NewsSummary, title: &Markup, slots: &Slots<'_, StoryPl
             a href=(news_address(news.id)) {
                 @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
             }
+            (slots.at(StoryPlaceholder::NewComments))
             @for topic in &news.topics { " " (topic_link(topic)) }
             (slots.at(StoryPlaceholder::Links))
         }
@@ -265,8 +270,24 @@ fn story_filling(
         (StoryPlaceholder::Votes, Some(standing)) => standing.render_to(html),
         (StoryPlaceholder::Votes, None) => vote_counts(news.up, news.down).render_to(html),
         (StoryPlaceholder::Age, _) => ago(frame.now.seconds_since(news.ctime)).render_to(html),
+        (StoryPlaceholder::NewComments, _) => new_comments_link(line).render_to(html),
         (StoryPlaceholder::Links, _) => news_links(frame, news).render_to(html),
     }
+}
+
+/// How many comments are new for the viewer, as a link to the page that names the first one.
+fn new_comments_link(line: &NewsLine) -> impl Render {
+    let (news, count) = (line.news.id, line.new_comments);
+    written(move |html| {
+        if count > 0 {
+            let link = html! {
+                " " a.new-count href={ (news_address(news)) "#new" } {
+                    (number(count)) " new" span.hidden { (if count == 1 { " comment" } else { " comments" }) }
+                }
+            };
+            link.render_to(html);
+        }
+    })
 }
 
 /// The links to the actions that the viewer may take.
@@ -347,10 +368,10 @@ pub fn news_buttons<'a>(
     })
 }
 
-/// The text for an empty list.
+/// The text for an empty list, with a link to the first step.
 #[must_use]
-pub fn empty_list(text: &str) -> Markup {
-    html! { p.empty { (text) } }
+pub fn empty_but(text: &str, (address, step): (&str, &str)) -> Markup {
+    html! { p.empty { (text) " " a href=(address) { (step) } "." } }
 }
 
 /// The links to the pages of a list of articles before and after this one.

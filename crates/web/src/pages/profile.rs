@@ -2,7 +2,7 @@
 
 use super::fields::{RefusedForm, summary};
 use super::layout::Frame;
-use super::parts::{age, counted, number};
+use super::parts::{age, counted, empty_but, number};
 use super::people::follow_button;
 use super::settings::{PROFILE_FIELDS, ProfileEditor, save};
 use super::tweets::{older, tweet_list};
@@ -29,6 +29,13 @@ use tidings_domain::values::cursor::Window;
 
 /// The side of the avatar, in CSS pixels.
 const AVATAR: u32 = 64;
+
+/// The text instead of the tweets of somebody who has none.
+fn no_tweets(is_own: bool) -> Markup {
+    let step =
+        if is_own { ("/home", "Write your first tweet") } else { ("/everyone", "See everyone's tweets") };
+    empty_but("No tweets here.", step)
+}
 
 /// A user's page.
 struct ProfilePage<'a> {
@@ -57,7 +64,7 @@ impl ProfilePage<'_> {
                 (form.render(frame, self.refused))
             }
             h2 { "Tweets" }
-            @if self.tweets.lines.is_empty() { p.empty { "No tweets here." } }
+            @if self.tweets.lines.is_empty() { (no_tweets(is_own)) }
             (tweet_list(frame, &self.tweets.lines))
             (older(&profile_address(&user.username, ""), self.tweets.next))
         };

@@ -4,7 +4,7 @@ use super::charts::{votes_bar, votes_per_day, votes_text};
 use super::fields::{Field, RefusedForm};
 use super::layout::Frame;
 use super::login_to;
-use super::parts::{news_list, number, site_address, site_badge};
+use super::parts::{empty_but, news_list, number, site_address, site_badge};
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::Next;
@@ -71,7 +71,7 @@ impl BoardPage<'_> {
             h1 { (title) }
             (self.tabs())
             @if self.lines.is_empty() {
-                p.empty { "No sites yet. Look one up and vote." }
+                p.empty { "No sites yet. " a href="#host" { "Look one up and vote" } "." }
             } @else {
                 (self.list())
             }
@@ -230,7 +230,7 @@ impl SiteReputationPage<'_> {
             (votes_per_day(&history.days))
             h2 { "Stories from this site" }
             @if self.page.news.lines.is_empty() {
-                p.empty { "No stories from this site yet." }
+                (empty_but("No stories from this site yet.", ("/submit", "Submit one")))
             } @else {
                 (news_list(frame, &self.page.news.lines, 0))
             }

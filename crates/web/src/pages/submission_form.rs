@@ -1,11 +1,11 @@
 //! The form that submits or edits a story.
 
-use super::fields::{Field, RefusedForm, summary};
+use super::fields::{Field, RefusedForm, draft_key, summary};
 use super::layout::Frame;
 use super::parts::OUTSIDE;
 use super::topics::topic_link;
-use crate::autolink::autolink;
 use crate::form::Fields;
+use crate::markdown::markdown;
 use crate::settings::SiteSettings;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, header};
@@ -129,9 +129,11 @@ impl SubmissionPage<'_> {
                 (frame.secret_field())
                 // The Enter key presses the first button of a form.
                 button.hidden tabindex="-1" aria-hidden="true" {}
-                (self.url_field(frame))
-                (self.title_field())
-                (self.text_field())
+                @let [title, url, text] = ["title", "url", "text"]
+                    .map(|field| draft_key(frame, &format!("story/{id}/{field}")));
+                (self.url_field(frame, &url))
+                (self.title_field(&title))
+                (self.text_field(&text))
                 (self.topics_field())
                 div.buttons {
                     button.button { @if self.edited.is_some() { "Save" } @else { "Submit" } }
@@ -141,7 +143,7 @@ impl SubmissionPage<'_> {
         }
     }
 
-    fn url_field(&self, frame: &Frame<'_>) -> Markup {
+    fn url_field(&self, frame: &Frame<'_>, draft: &str) -> Markup {
         let after = html! {
             div data-duplicate role="status" {}
             @if frame.settings.titles.is_on {
@@ -150,11 +152,14 @@ impl SubmissionPage<'_> {
                 }
             }
         };
-        let field = Field::new("url", "URL").value(&self.typed.url).with("inputmode", "url");
+        let field = Field::new("url", "URL")
+            .value(&self.typed.url)
+            .with("inputmode", "url")
+            .with("data-draft", draft);
         field.with("autocomplete", "off").exact().after(after).input(self.refused)
     }
 
-    fn title_field(&self) -> Markup {
+    fn title_field(&self, draft: &str) -> Markup {
         let after = html! {
             div data-fetched role="status" {
                 @if let Notice::Fetched { replaced } = &self.notice {
@@ -169,18 +174,18 @@ impl SubmissionPage<'_> {
         };
         let hint = html! { "Up to " (MAX_TITLE) " characters." };
         let field = Field::new("title", "Title").value(&self.typed.title).hint(hint).after(after);
-        field.with("autocomplete", "off").required().input(self.refused)
+        field.with("autocomplete", "off").with("data-draft", draft).required().input(self.refused)
     }
 
-    fn text_field(&self) -> Markup {
+    fn text_field(&self, draft: &str) -> Markup {
         let field = Field::new("text", "Text").value(&self.typed.text);
         let field = if self.edited.is_some() {
             field.hint(html! { "A story has either a URL or text." })
         } else {
             let hint = "Optional with a URL: it becomes the first comment. Without a URL, it is the story.";
-            field.hint(html! { (hint) }).with("data-draft", "submit")
+            field.hint(html! { (hint) })
         };
-        field.text_area(self.refused)
+        field.with("data-draft", draft).text_area(self.refused)
     }
 
     fn topics_field(&self) -> Markup {
@@ -211,7 +216,8 @@ impl SubmissionPage<'_> {
 
     fn preview(&self, frame: &Frame<'_>, submission: &Submission) -> Markup {
         let links = frame.link_target();
-        let shown = |text: &Body| html! { div.text dir="auto" { (autolink(text.as_str(), links)) } };
+        let shown =
+            |text: &Body| html! { div.text.formatted dir="auto" { (markdown(text.as_str(), links)) } };
         html! {
             section.preview aria-labelledby="preview-heading" {
                 h2 #preview-heading { "Preview" }
@@ -304,7 +310,7 @@ mod tests {
     fn the_form_comes_back_filled_in_with_the_message() {
         for (field, alert) in [
             (None, r#"<p class="alert" role="alert">url is &lt;wrong&gt;</p>"#),
-            (Some("url"), r#"<p class="error" id="url-error" role="alert">url is &lt;wrong&gt;</p>"#),
+            (Some("url"), r#"<p class="error" id="error-url" role="alert">url is &lt;wrong&gt;</p>"#),
         ] {
             let html = rendered(Some(&refused("url is <wrong>", field)), Notice::None);
             for part in [

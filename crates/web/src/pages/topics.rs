@@ -2,7 +2,7 @@
 
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
-use super::parts::{counted, empty_list, number};
+use super::parts::{counted, empty_but, number};
 use crate::App;
 use crate::actions;
 use crate::error::RequestError;
@@ -39,7 +39,7 @@ impl TopicsPage<'_> {
             }
             (self.moves(frame))
             @if self.overview.topics.is_empty() {
-                (empty_list("No topics yet. Topics appear when someone uses them."))
+                (empty_but("No topics yet. Topics appear when someone uses them.", ("/submit", "Submit a story with a topic")))
             } @else {
                 ul.topic-list role="list" {
                     @for line in self.overview.topics.iter().take(LISTED_TOPICS) {
