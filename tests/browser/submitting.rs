@@ -5,7 +5,7 @@ use crate::axe::{axe_source, check_page};
 use crate::browser::Browser;
 use crate::client::Client;
 use crate::page_server::{PageServer, Reply};
-use crate::server::{Engine, Server};
+use crate::server::Server;
 
 /// The Enter key, as a driver of browsers knows it.
 const ENTER: char = '\u{E007}';
