@@ -264,6 +264,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_topic_is_toggled_and_the_others_keep_their_order() {
+        let (topics, rust) = (Topics::parse("go,rust,web").unwrap(), Topic::parse("topic", "rust").unwrap());
+        assert_eq!(topics.with_toggled(&rust).typed(), "go, web");
+        assert_eq!(topics.with_toggled(&rust).with_toggled(&rust).typed(), "go, web, rust");
+    }
+
+    #[test]
     fn topics_are_few_different_names() {
         for (input, stored) in [
             ("", ""),
