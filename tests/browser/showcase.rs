@@ -282,6 +282,11 @@ impl Showcase {
         page == "/nothing-here" || viewer == Viewer::Member && (page == "/admin" || page == old_news)
     }
 
+    /// The address of the thread with comments of several people.
+    pub fn thread() -> String {
+        format!("/news/{}", DISCUSSED + 1)
+    }
+
     /// Every kind of page, and who views it.
     pub fn pages() -> Vec<(Viewer, String)> {
         use Viewer::{Administrator, Anonymous, Member};
