@@ -92,7 +92,7 @@ fn line(number: u64) -> NewsLine {
     let news = News::from_hash(&news).unwrap();
     let summary =
         NewsSummary { news: news.into(), username: Some("somebody".into()), site_score: Score::Good };
-    NewsLine { summary: summary.into(), my_vote: None }
+    NewsLine { summary: summary.into(), my_vote: None, new_comments: 0 }
 }
 
 #[divan::bench]
@@ -160,7 +160,7 @@ fn show_30_cached_news(bencher: Bencher) {
     let cached = |number| {
         let summary = NewsSummary::clone(&line(number).summary);
         cache.insert_derived(number, summary);
-        NewsLine { summary: cache.derived(&number).unwrap(), my_vote: None }
+        NewsLine { summary: cache.derived(&number).unwrap(), my_vote: None, new_comments: 0 }
     };
     let lines: Vec<NewsLine> = (0..ITEMS).map(cached).collect();
     bencher.bench(|| news_list(&frame(), black_box(&lines), 0).render());

@@ -195,6 +195,7 @@ settings! {
             downvote_cost: KARMA_COST, "Karma that a downvote costs the voter.";
             new_topic_minimum: KARMA,
                 "Karma needed to create a topic, except for administrators.";
+            take_back_seconds: LIMIT, "How long a vote can be taken back, in seconds; 0 = never.";
         }
         ranking: RankingRules {
             log_start: ValueKind::Signed { least: 0, most: 1_000_000_000 },

@@ -518,7 +518,7 @@ async fn without_the_secret_of_the_session_nothing_is_written() {
 }
 
 /// A site with a mail relay, and an account `alice` with an address.
-async fn site_with_mail() -> (Server, SmtpServer) {
+pub async fn site_with_mail() -> (Server, SmtpServer) {
     let mut relay = SmtpServer::start().await;
     let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
     ok(server.register("alice").await.update_profile("", "alice@example.org", "").await);
@@ -535,7 +535,7 @@ async fn ask(server: &Server, username: &str, email: &str) -> HttpResponse {
 }
 
 /// The token that alice is sent.
-async fn ask_for_link(server: &Server, relay: &mut SmtpServer) -> String {
+pub async fn ask_for_link(server: &Server, relay: &mut SmtpServer) -> String {
     shown(&ask(server, "alice", "alice@example.org").await);
     let text = relay.next_message().await.text();
     let (_, rest) = text.split_once("/reset-password/").expect("a link");

@@ -32,6 +32,7 @@ mod edges;
 mod escaping;
 mod feeds;
 mod first_visits;
+mod form_errors;
 mod forms;
 mod harden;
 mod headers;

@@ -21,7 +21,19 @@ const FORBIDDEN_IN_KEYSPACE: [&str; 5] = ["domain", "web", "cli", "news", "News"
 /// one line may not import each other either.
 const WINGS: [&[&str]; 8] = [
     &["values", "keys"],
-    &["action", "cache", "error", "fields", "identity", "jobs", "passwords", "rates", "report", "site"],
+    &[
+        "action",
+        "cache",
+        "error",
+        "fields",
+        "identity",
+        "jobs",
+        "marks",
+        "passwords",
+        "rates",
+        "report",
+        "site",
+    ],
     &["accounts"],
     &["sites"],
     &["news"],

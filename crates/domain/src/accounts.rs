@@ -2,7 +2,7 @@
 //!
 //! Keys: `user:<id>`, `users.count`, `username.to.id:<name>`, `username.folded:<name>`,
 //! `session:<hash>`, `user:<id>:sessions`, `auth:<token>`, `password_reset:<token>`,
-//! `limit:create_user:<address>`, `limit:account_notices:<id>` and the `limit:failed_login:`
+//! `user:<id>:recent_votes`, `limit:create_user:<address>`, `limit:account_notices:<id>` and the `limit:failed_login:`
 //! keys. Other wings have fields of their own in `user:<id>`.
 //!
 //! It hands out [`account`] (create an account, change the profile and the password),
@@ -10,7 +10,7 @@
 //! sessions), [`session_store`] (sessions as they are stored), [`password_reset`],
 //! [`notices`] (who hears of a change), [`names`] (names that look alike), [`harden`] (hashes
 //! of older sites wrapped in a strong one), [`users`] (a user as stored,
-//! profiles, names) and [`visit`]: the viewer of a page, identified along with the page's
+//! profiles, names), [`recent_votes`] (votes that can be taken back) and [`visit`]: the viewer of a page, identified along with the page's
 //! own reads.
 
 pub mod account;
@@ -22,6 +22,7 @@ pub mod names;
 pub mod notices;
 pub mod password_reset;
 pub(crate) mod presence;
+pub mod recent_votes;
 pub mod session_store;
 pub mod sessions;
 pub(crate) mod unread;

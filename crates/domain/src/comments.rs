@@ -4,9 +4,12 @@
 //! `user.comments:<id>`.
 //!
 //! It hands out [`comment`] (post, edit, delete), [`outline`] (a thread in reading order, and
-//! its pages), [`threads`] (reading a thread) and [`lists`] (a user's comments, replies).
+//! its pages), [`orders`] (other orders), [`relatives`] (who replies to whom), [`threads`]
+//! (reading a thread) and [`lists`] (a user's comments, replies).
 
 pub mod comment;
 pub mod lists;
+pub mod orders;
 pub mod outline;
+pub mod relatives;
 pub mod threads;

@@ -217,6 +217,13 @@ pub fn news_down(id: NewsId) -> String {
     format!("news.down:{id}")
 }
 
+/// Hash, expires: what the votes did that a user may still take back, as JSON by
+/// `<news id>` or `<news id>-<comment id>`.
+#[must_use]
+pub fn user_recent_votes(id: UserId) -> String {
+    format!("user:{id}:recent_votes")
+}
+
 /// Sorted set: the news ids that a user voted up, by time.
 #[must_use]
 pub fn user_saved(id: UserId) -> String {
@@ -327,6 +334,12 @@ pub fn user_mentions(id: UserId) -> String {
 #[must_use]
 pub fn user_unread(id: UserId) -> String {
     format!("user:{id}:unread")
+}
+
+/// Hash: how far a user has read threads, by the story; the last ones.
+#[must_use]
+pub fn user_visits(id: UserId) -> String {
+    format!("user:{id}:visits")
 }
 
 /// Hash, expires: the people whom a user's mentions have notified on a day.

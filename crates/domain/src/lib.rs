@@ -12,7 +12,7 @@
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, `fields`, [`jobs`], [`cache`], [`passwords`], [`rates`],
+//! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`], [`rates`],
 //!   [`report`], [`identity`], [`error`]: the ground: what all actions use
 //! - [`keys`], [`values`]
 
@@ -41,6 +41,7 @@ pub mod error;
 mod fields;
 pub mod identity;
 pub mod jobs;
+pub mod marks;
 pub mod passwords;
 pub mod rates;
 pub mod report;

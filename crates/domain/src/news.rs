@@ -2,7 +2,7 @@
 //!
 //! Keys: `news:<id>`, `news.count`, `news.top`, `news.cron`, `news.up:<id>`,
 //! `news.down:<id>`, `user.posted:<id>`, `user.saved:<id>`,
-//! `user:<id>:submitted_recently`, `url:<url>` and `host.news:<host>`.
+//! `user:<id>:submitted_recently`, `user:<id>:visits`, `url:<url>` and `host.news:<host>`.
 //!
 //! It hands out [`item`] (a story as stored), [`lines`] (a story as listed), [`lists`] (top,
 //! latest, saved, posted), [`ranks`] (refreshed and recomputed) and [`site_page`]. The
@@ -13,4 +13,5 @@ pub mod lines;
 pub mod lists;
 pub mod ranks;
 pub mod site_page;
+pub(crate) mod visits;
 pub(crate) mod voters;

@@ -5,6 +5,7 @@ use crate::cache::{Caches, Shared};
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::jobs::Jobs;
+use crate::marks::PendingMarks;
 use crate::passwords::PasswordWorker;
 use crate::rates::Buckets;
 use crate::values::ids::UserId;
@@ -28,6 +29,8 @@ pub struct Site {
     pub passwords: PasswordWorker,
     /// The background jobs that this server's actions have queued.
     pub(crate) jobs: Jobs,
+    /// How far this server's readers have read threads, until it is stored.
+    pub(crate) marks: PendingMarks,
     /// The address of the site, without a slash at the end.
     pub address: String,
     /// The caches.
@@ -65,6 +68,7 @@ impl Site {
             rules,
             passwords,
             jobs: Jobs::default(),
+            marks: PendingMarks::default(),
             address: DEFAULT_ADDRESS.to_owned(),
             caches: Caches::default(),
             building: Mutex::new(()),

@@ -225,9 +225,14 @@ pub(super) async fn move_topic(
     Ok(Moved { to: moved_to, articles })
 }
 
-/// Votes, for both the form and the API.
+/// Votes or takes the vote back, for both the form and the API.
 pub(super) async fn vote_news(app: &App, actor: Actor<'_>, form: &NewsVoteForm) -> Result<(), RequestError> {
-    Ok(votes::vote_news(&app.site, app.now(), actor, form.news_id, form.vote_type).await?)
+    let (site, now, id) = (&app.site, app.now(), form.news_id);
+    match form.vote_type.direction() {
+        Some(direction) => votes::vote_news(site, now, actor, id, direction).await?,
+        None => votes::take_back_news_vote(site, now, actor, id).await?,
+    }
+    Ok(())
 }
 
 /// What a posted comment form did.
@@ -263,13 +268,18 @@ pub(super) async fn post_or_edit(
     Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id })
 }
 
-/// Votes, for both the form and the API.
+/// Votes or takes the vote back, for both the form and the API.
 pub(super) async fn vote_comment(
     app: &App,
     actor: Actor<'_>,
     form: &CommentVoteForm,
 ) -> Result<(), RequestError> {
-    Ok(votes::vote_comment(&app.site, app.now(), actor, form.comment_id, form.vote_type).await?)
+    let (site, now, address) = (&app.site, app.now(), form.comment_id);
+    match form.vote_type.direction() {
+        Some(direction) => votes::vote_comment(site, now, actor, address, direction).await?,
+        None => votes::take_back_comment_vote(site, now, actor, address).await?,
+    }
+    Ok(())
 }
 
 /// Posts a tweet, for both the form and the API.

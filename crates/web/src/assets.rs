@@ -35,10 +35,10 @@ const STYLES: &str = concat!(
 /// The script: one module, so that the files share their top level.
 const SCRIPTS: &str = concat!(
     include_str!("../assets/scripts/base.js"),
+    include_str!("../assets/scripts/shortcuts.js"),
     include_str!("../assets/scripts/votes.js"),
     include_str!("../assets/scripts/threads.js"),
     include_str!("../assets/scripts/topics.js"),
-    include_str!("../assets/scripts/shortcuts.js"),
     include_str!("../assets/scripts/live_tweets.js"),
     include_str!("../assets/scripts/counters.js"),
 );

@@ -109,6 +109,40 @@ pub fn correctable_message(failure: RequestError) -> Result<String, RequestError
     if is_correctable { Ok(failure.message()) } else { Err(failure) }
 }
 
+/// The names of the form fields that a failure can be about, the likeliest first; none if it is
+/// about the whole form. Forms give different names to the same thing, so there can be several.
+#[must_use]
+pub fn wrong_fields(failure: &RequestError) -> Vec<&'static str> {
+    match failure {
+        RequestError::Field { name, .. } => vec![name],
+        RequestError::Domain(error) => match &**error {
+            Error::Input(error) if error.field() == "tweet" => vec!["text"],
+            Error::Input(error) => vec![error.field()],
+            Error::Url(_) => vec!["url"],
+            Error::Hostname(_) => vec!["host"],
+            Error::Refused(refusal) => fields_of_refusal(refusal).to_vec(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
+    match refusal {
+        Refusal::UsernameTaken | Refusal::UsernameConfusable => &["username"],
+        Refusal::FullNameConfusable => &["fullname"],
+        Refusal::CurrentPasswordNeeded | Refusal::CurrentPasswordWrong => &["current_password"],
+        // It stands below both fields, and the password has to be typed again anyway.
+        Refusal::WrongCredentials => &["password"],
+        Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::UrlPostedRecently => &["url"],
+        Refusal::NewTopicNeedsKarma { .. } => &["topics"],
+        Refusal::NoSuchTopic(_) | Refusal::SameTopic => &["into", "name"],
+        Refusal::TopicExists(_) => &["name"],
+        Refusal::NoSuchVoter => &["voter"],
+        _ => &[],
+    }
+}
+
 /// Whether the request is at fault, so that the user can be told why.
 const fn is_for_the_user(error: &Error) -> bool {
     matches!(error, Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_))
@@ -127,6 +161,9 @@ const fn is_slowed_down(error: &Error) -> bool {
 }
 
 impl RequestError {
+    /// What a field that is not there must be.
+    pub const MISSING: &'static str = "it is missing";
+
     /// The seconds after which the request may succeed, if the failure says so.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
@@ -288,6 +325,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::UsernameConfusable
         | Refusal::UrlPostedRecently
         | Refusal::VotedAlready
+        | Refusal::NoVoteToTakeBack
         | Refusal::TopicExists(_)
         | Refusal::TopicMoving { .. } => StatusCode::CONFLICT,
         Refusal::NothingSubmitted
@@ -302,6 +340,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NewsDeleted
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }
+        | Refusal::OwnFirstVote
+        | Refusal::TooLateToTakeBack { .. }
+        | Refusal::VotesAreFinal
         | Refusal::NotEnoughKarma { .. }
         | Refusal::NewTopicNeedsKarma { .. }
         | Refusal::CommentDeleted

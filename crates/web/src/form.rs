@@ -116,7 +116,7 @@ impl Fields {
     /// # Errors
     /// A failure that names the field.
     pub fn required(&self, name: &'static str) -> Result<&str, RequestError> {
-        self.get(name).ok_or(RequestError::Field { name, expected: "it is missing" })
+        self.get(name).ok_or(RequestError::Field { name, expected: RequestError::MISSING })
     }
 
     /// The parsed value of a required field.

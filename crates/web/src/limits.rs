@@ -5,7 +5,7 @@
 use std::time::Duration;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::comments::outline::PartBounds;
-use tidings_domain::values::limits::{MAX_API_COMMENTS, THREAD_PAGE_COMMENTS};
+use tidings_domain::values::limits::{MAX_API_COMMENTS, MAX_TITLE, THREAD_PAGE_COMMENTS};
 
 /// Connections at the same time, if the process may open as many files.
 pub const MAX_CONNECTIONS: usize = 10_000;
@@ -87,6 +87,8 @@ pub const WAY_BACK_VALUE_BYTES: usize = 40;
 pub const PAGE_BYTES: usize = 1024 * 1024;
 /// Bytes in a response of the API before compression.
 pub const API_BYTES: usize = 2 * PAGE_BYTES;
+/// Characters of a title in the names of its vote buttons, which only imported titles exceed.
+pub const VOTE_LABEL_CHARACTERS: usize = MAX_TITLE;
 /// Bytes of the items of a page. The rest is for the layout, a story's text, and the parts of
 /// the request that a page repeats.
 pub const PAGE_LIST_BYTES: usize = PAGE_BYTES - 192 * 1024;

@@ -3,6 +3,7 @@
 
 pub mod charts;
 pub mod comment_item;
+pub mod fields;
 pub mod fragments;
 pub mod layout;
 pub mod parts;
@@ -25,16 +26,16 @@ pub mod sessions;
 pub mod settings;
 pub mod sites;
 pub mod thread;
+pub mod thread_list;
 pub mod topics;
 pub mod tweets;
 pub mod votes;
 pub mod welcome;
 
 use super::App;
-use super::error::{RequestError, correctable_message};
 use super::login_reason::LoginReason;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::StatusCode;
+pub use fields::RefusedForm;
 use layout::{Frame, bare_page};
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -100,35 +101,6 @@ fn error_content(heading: &str, status: StatusCode, message: &str) -> Markup {
         p.trouble role="alert" { (message) }
         p { a.action href="/" { "Go to the front page" } }
         p.hint { "Error " (status.as_u16()) }
-    }
-}
-
-/// Why a form is shown again: the message above it, and the status of the failure.
-pub struct RefusedForm {
-    /// The message to the user.
-    pub message: String,
-    status: StatusCode,
-    retry_after: Option<u64>,
-}
-
-impl RefusedForm {
-    /// A failure that the user can correct in the form.
-    ///
-    /// # Errors
-    /// The failure itself, if the user cannot correct it.
-    pub fn from_failure(failure: RequestError) -> Result<Self, RequestError> {
-        let (status, retry_after) = (failure.status(), failure.retry_after());
-        Ok(Self { message: correctable_message(failure)?, status, retry_after })
-    }
-
-    /// The response with the form filled in.
-    #[must_use]
-    pub fn response(&self, page: Markup) -> Response {
-        let mut response = (self.status, page).into_response();
-        if let Some(seconds) = self.retry_after {
-            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-        }
-        response
     }
 }
 
@@ -207,7 +179,7 @@ pub(super) mod test_support {
     pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
         let summary =
             NewsSummary { news: news.into(), username: Some("alice".into()), site_score: Score::default() };
-        NewsLine { summary: summary.into(), my_vote }
+        NewsLine { summary: summary.into(), my_vote, new_comments: 0 }
     }
 
     /// Renders with a frame of default settings at `/latest/0`.

@@ -71,6 +71,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
     graceful.shutdown().await;
     // Unfinished jobs stay in the store.
     background.abort();
+    background::store_rest(&server.app.site, server.app.now()).await;
 }
 
 fn http_builder() -> http1::Builder {

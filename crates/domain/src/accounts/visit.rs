@@ -5,6 +5,7 @@
 //! reads are added to them: the token to the first round, the user to the second. A page
 //! then identifies its viewer without an extra round. Sessions and viewers are cached.
 
+use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::session_store::{self, SessionRead, VisitSession};
 use crate::accounts::users::User;
 use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
@@ -17,7 +18,7 @@ use crate::values::ids::UserId;
 use crate::values::session_token::{SessionToken, TOKEN_DIGITS};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tidings_keyspace::{Answers, Query};
+use tidings_keyspace::{Answers, Query, Reads, Tracked};
 
 crate::cache_kind! {
     /// Sessions by their token.
@@ -167,9 +168,18 @@ impl Visit {
                 let hash = query.hash(keys::user(*id));
                 query.keep_apart(&hash);
                 let hash = query.track(hash);
+                let votes = query.hash(keys::user_recent_votes(*id));
+                query.keep_apart(&votes);
+                let votes = query.track(votes);
                 let mut answers = store.query(query).await?;
-                let user = answers.take_tracked(hash).map(|hash| User::from_hash(&hash).map(Arc::new));
-                match user.transpose() {
+                let mut reads = Reads::default();
+                let votes = answers.take_tracked(votes).collect_into(&mut reads);
+                let user = answers.take_tracked(hash).collect_into(&mut reads);
+                let user = User::from_hash(&user).map(|mut user| {
+                    user.recent_votes = RecentVotes::from_hash(user.id, &votes);
+                    Arc::new(user)
+                });
+                match Tracked::new(user, reads).transpose() {
                     Some(user) => {
                         let user = caches.of::<Viewers>().insert(self.view(), *id, user, None);
                         self.meet((*user).clone());
@@ -268,6 +278,26 @@ impl Visit {
             Stage::Viewer(user) => Some(user.id),
             Stage::Anonymous | Stage::Token(_) => None,
         }
+    }
+
+    /// The viewer, or `None` if that is not known yet. A visitor without a session is known.
+    pub(crate) fn known_viewer(&self) -> Option<Option<&User>> {
+        match &self.stage {
+            Stage::Anonymous => Some(None),
+            Stage::Viewer(user) => Some(Some(user)),
+            Stage::Token(_) | Stage::Known(_) => None,
+        }
+    }
+
+    /// The same, with reads of its own if no round of the page has done so. Rounds: at most 2.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn know_viewer(&mut self) -> Result<Option<&User>, Error> {
+        while self.known_viewer().is_none() {
+            self.run(Query::new()).await?;
+        }
+        Ok(self.known_viewer().flatten())
     }
 
     /// Identifies the viewer with a read of its own, if no round of the page has done so.

@@ -72,6 +72,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.delete(keys::home_timeline(user));
     batch.delete(keys::user_mentions(user));
     batch.delete(keys::user_unread(user));
+    batch.delete(keys::user_recent_votes(user));
+    batch.delete(keys::user_visits(user));
     batch.sorted_remove(keys::HOME_FLOORS, user.to_string());
     batch.sorted_remove(keys::MOST_FOLLOWED, user.to_string());
     batch.remove_member(keys::PULLED_AUTHORS, user.to_string());

@@ -6,6 +6,11 @@
 
 use crate::values::rates::Rate;
 
+// What people may do.
+
+/// The most recent votes of a user that can be taken back.
+pub const MAX_RECENT_VOTES: usize = 200;
+
 // What people may send.
 
 /// The most characters in the title of a news item.
@@ -153,6 +158,19 @@ pub const MAX_RATED_SOURCES: usize = 65_536;
 pub const POSTS_PER_ADDRESS: Rate = Rate::new(1_200, 60);
 /// How long an account is new, in seconds: its rates are lower.
 pub const NEW_ACCOUNT_SECONDS: u64 = 86_400;
+/// Threads whose last visit is stored for one person, the latest.
+pub const MAX_VISITED_THREADS: usize = 200;
+/// The most visits of threads that a server remembers until they are stored. Further ones are
+/// not stored.
+pub const MAX_PENDING_MARKS: usize = 10_000;
+/// Seconds that a visit of a thread waits in memory before it is stored, so that the next ones
+/// are stored with it.
+pub const MARK_DELAY_SECONDS: u64 = 5;
+/// Seconds between two writes of one person's visits of one thread.
+pub const MARK_INTERVAL_SECONDS: u64 = 60;
+/// Seconds for which what was new in a thread stays marked: half an hour, so that somebody who
+/// reads page after page, writes or votes still sees it.
+pub const READING_SECONDS: u64 = 1_800;
 /// The most background jobs that wait in a server's memory. Further ones are found in the
 /// store.
 pub const MAX_QUEUED_JOBS: usize = 4_096;
@@ -267,6 +285,8 @@ pub const FOLDING_CHUNKS_OF_ONE_ACTION: u64 = 4;
 /// Accounts whose weak password hashes one batch wraps.
 pub const HARDEN_CHUNK: u64 = 50;
 
+/// Visits of threads that one batch stores.
+pub const MARKS_PER_BATCH: usize = 500;
 /// Items whose ranks are recomputed in one round.
 pub const RECOMPUTE_CHUNK: u64 = 200;
 /// Articles that change their topic in one batch.

@@ -172,6 +172,22 @@ pub struct KarmaRules {
     /// Karma needed to submit under a topic that does not exist yet;
     /// administrators excepted.
     pub new_topic_minimum: i64,
+    /// A vote can be taken back, with all that it did, for this many seconds (0 = never).
+    pub take_back_seconds: u64,
+}
+
+impl KarmaRules {
+    /// The karma that a vote up or down on another person's item needs, and what it costs.
+    /// Nobody's karma falls below zero, so it needs at least what it costs.
+    #[must_use]
+    pub fn vote_price(&self, is_up: bool) -> (i64, i64) {
+        let (minimum, cost) = if is_up {
+            (self.upvote_minimum, self.upvote_cost)
+        } else {
+            (self.downvote_minimum, self.downvote_cost)
+        };
+        (minimum.max(cost), cost)
+    }
 }
 
 impl Default for KarmaRules {
@@ -186,6 +202,7 @@ impl Default for KarmaRules {
             downvote_minimum: 30,
             downvote_cost: 6,
             new_topic_minimum: 10,
+            take_back_seconds: 600,
         }
     }
 }

@@ -90,6 +90,25 @@ pub enum InputError {
     EmailForm,
 }
 
+impl InputError {
+    /// What was being parsed: usually the name of the field, and `tweet` for a tweet.
+    #[must_use]
+    pub const fn field(&self) -> &'static str {
+        match self {
+            Self::Empty { field }
+            | Self::TooShort { field, .. }
+            | Self::TooLong { field, .. }
+            | Self::TooManyBytes { field, .. }
+            | Self::Control { field, .. }
+            | Self::MixedScripts { field }
+            | Self::TopicCharacter { field, .. }
+            | Self::TooManyTopics { field, .. } => field,
+            Self::UsernameStart | Self::UsernameCharacter => "username",
+            Self::EmailForm => "email",
+        }
+    }
+}
+
 /// What a person calls the content of a field.
 fn called(field: &str) -> String {
     let what = match field {

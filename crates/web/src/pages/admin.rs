@@ -87,7 +87,7 @@ impl AdminPage<'_> {
     fn table(&self, frame: &Frame<'_>) -> Markup {
         let rules = &frame.rules.ranking;
         html! {
-            div.scroll tabindex="0" role="region" aria-label="The front page in numbers" {
+            div.scroll.wide tabindex="0" role="region" aria-label="The front page in numbers" {
                 table {
                     thead {
                         tr {
@@ -125,7 +125,7 @@ impl AdminPage<'_> {
 /// How well each cache works.
 fn cache_table(caches: &[CacheStatus]) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Caches" {
+        div.scroll.wide tabindex="0" role="region" aria-label="Caches" {
             table {
                 thead {
                     tr {

@@ -3,7 +3,7 @@
 use super::layout::Frame;
 use super::parts::{OUTSIDE, age, empty_but, page_links};
 use super::topics::{admin_forms, choice_address};
-use super::vote_buttons::NO_BUTTONS;
+use super::vote_buttons::{NO_BUTTONS, karma_prices, karma_warning};
 use crate::App;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
@@ -48,6 +48,7 @@ impl ArticlesPage<'_> {
                     (empty_but("No more stories.", (&list_address(self.topics, self.order), "Go to the first page")))
                 }
             } @else {
+                (karma_warning(frame))
                 ol.news role="list" {
                     @for (number, article) in (self.number.start() + 1..).zip(&self.page.lines) {
                         @let standing = Standing {
@@ -60,6 +61,7 @@ impl ArticlesPage<'_> {
                         }
                     }
                 }
+                (karma_prices(frame))
             }
             (page_links(&here, self.number, self.page.total))
             @if let Some(topic) = self.topics.and_then(TopicChoice::single) {

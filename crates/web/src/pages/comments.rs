@@ -1,9 +1,9 @@
 //! Writing, editing and deleting comments; a user's comments; replies.
 
-use super::RefusedForm;
 use super::comment_item::{CommentContext, comment_address, comment_item};
+use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
-use super::parts::{alert, empty_but, fitting, news_address, paging};
+use super::parts::{empty_but, fitting, news_address, paging};
 use super::thread::{address_of, thread_link, title_link};
 use super::tweets::tweet_list;
 use super::user_address;
@@ -28,6 +28,7 @@ use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::timelines::reading;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+use tidings_domain::values::preferences::CommentOrder;
 
 /// The form that writes or edits a comment.
 pub struct CommentEditor<'a> {
@@ -39,33 +40,34 @@ pub struct CommentEditor<'a> {
     text: &'a str,
     label: &'a str,
     button: &'a str,
+    refused: Option<&'a RefusedForm>,
 }
 
 impl<'a> CommentEditor<'a> {
     /// The form for a new comment.
     #[must_use]
     pub fn new(news: NewsId, parent: Option<CommentId>, label: &'a str, button: &'a str) -> Self {
-        Self { news, edited: None, parent, text: "", label, button }
+        Self { news, edited: None, parent, text: "", label, button, refused: None }
     }
 
-    /// The form, without the message of a refusal. A short one leaves room
-    /// for what is below it.
+    /// The form. A short one leaves room for what is below it.
     #[must_use]
     pub fn render(&self, frame: &Frame<'_>, short: bool) -> Markup {
         let id_or_none = |id: Option<CommentId>| id.map_or_else(|| "-1".to_owned(), |id| id.to_string());
+        let mut text = Field::new("comment", self.label).value(self.text);
+        if short {
+            text = text.with("class", "short");
+        }
+        if self.edited.is_none() {
+            text = text.required();
+        }
         html! {
             form.form method="post" action="/postcomment" {
                 input type="hidden" name="news_id" value=(self.news);
                 input type="hidden" name="comment_id" value=(id_or_none(self.edited));
                 input type="hidden" name="parent_id" value=(id_or_none(self.parent));
                 (frame.secret_field())
-                div {
-                    label for="comment" { (self.label) }
-                    // Browsers drop a line break right after the tag.
-                    textarea.short[short] #comment name="comment" required[self.edited.is_none()] {
-                        "\n" (self.text)
-                    }
-                }
+                (text.text_area(self.refused))
                 button.button { (self.button) }
             }
         }
@@ -82,7 +84,7 @@ struct CommentFormPage<'a> {
     form: Option<CommentEditor<'a>>,
     /// The comment that can be deleted here.
     deletable: Option<CommentId>,
-    message: Option<&'a str>,
+    refused: Option<&'a RefusedForm>,
 }
 
 impl CommentFormPage<'_> {
@@ -91,7 +93,7 @@ impl CommentFormPage<'_> {
         let place = CommentContext::alone(news);
         let content = html! {
             h1 { (self.heading) }
-            (alert(self.message))
+            (summary(self.refused))
             p.about-what { "On " (thread_link(news)) }
             @if let Some(line) = self.about {
                 ol.thread role="list" {
@@ -127,7 +129,8 @@ async fn thread_with(
     comment: Option<CommentId>,
 ) -> Result<Thread, RequestError> {
     let position = |lines: &ThreadLines| lines.position(comment?);
-    Ok(threads::get(visit, news, |lines| position(lines).into_iter().collect()).await?)
+    let order = Some(CommentOrder::Score);
+    Ok(threads::get(visit, news, order, |lines| position(lines).into_iter().collect()).await?)
 }
 
 fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>, RequestError> {
@@ -140,13 +143,14 @@ fn reply_page(
     thread: &Thread,
     parent: Option<CommentId>,
     text: &str,
-    message: Option<&str>,
+    refused: Option<&RefusedForm>,
 ) -> Result<Markup, RequestError> {
     let about = parent.map(|parent| line_of(thread, parent)).transpose()?;
     let (heading, label) =
         if parent.is_some() { ("Reply", "Your reply") } else { ("Comment", "Your comment") };
-    let form = CommentEditor { text, ..CommentEditor::new(thread.news.news.id, parent, label, "Post") };
-    let page = CommentFormPage { heading, thread, about, form: Some(form), deletable: None, message };
+    let form =
+        CommentEditor { text, refused, ..CommentEditor::new(thread.news.news.id, parent, label, "Post") };
+    let page = CommentFormPage { heading, thread, about, form: Some(form), deletable: None, refused };
     Ok(page.render(frame))
 }
 
@@ -156,7 +160,7 @@ fn edit_page(
     thread: &Thread,
     id: CommentId,
     text: Option<&str>,
-    message: Option<&str>,
+    refused: Option<&RefusedForm>,
 ) -> Result<Markup, RequestError> {
     let viewer = frame.viewer.ok_or(RequestError::LoginRequired)?;
     let about = line_of(thread, id)?;
@@ -177,11 +181,12 @@ fn edit_page(
         text: text.unwrap_or(&comment.body),
         label: "Your comment",
         button: "Save",
+        refused,
     });
     let heading = if form.is_some() { "Edit comment" } else { "Delete comment" };
     let deletable = may_delete.is_ok().then_some(id);
     let about = if form.is_some() { None } else { Some(about) };
-    Ok(CommentFormPage { heading, thread, about, form, deletable, message }.render(frame))
+    Ok(CommentFormPage { heading, thread, about, form, deletable, refused }.render(frame))
 }
 
 /// GET /reply/:news/:comment.
@@ -221,22 +226,22 @@ pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Resp
         }
         Err(failure) => failure,
     };
-    let refused = RefusedForm::from_failure(failure.clone())?;
+    let refused = RefusedForm::from_failure(failure.clone())?.beside(&["comment"]);
     let NewsIdForm { news_id: news } = form.fields.read()?;
     let edited = id_or_none::<CommentId>(&form.fields, "comment_id")?;
     let parent: Option<CommentId> =
         if edited.is_none() { id_or_none(&form.fields, "parent_id")? } else { None };
     let thread = thread_with(&mut form.visit, news, edited.or(parent)).await?;
-    let (text, message) = (form.fields.text("comment"), Some(refused.message.as_str()));
+    let (text, shown) = (form.fields.text("comment"), Some(&refused));
     // Buttons on the page return to the page with the form.
     let page = if let Some(edited) = edited {
         let here = LocalPath::parse(&format!("/editcomment/{news}/{edited}"));
-        edit_page(&Frame::for_user(&app, &here, &form.user), &thread, edited, Some(text), message)
+        edit_page(&Frame::for_user(&app, &here, &form.user), &thread, edited, Some(text), shown)
     } else {
         let here = LocalPath::parse(
             &parent.map_or_else(|| news_address(news), |parent| format!("/reply/{news}/{parent}")),
         );
-        reply_page(&Frame::for_user(&app, &here, &form.user), &thread, parent, text, message)
+        reply_page(&Frame::for_user(&app, &here, &form.user), &thread, parent, text, shown)
     };
     // If the form cannot be shown again, respond with the first failure.
     page.map(|page| refused.response(page)).map_err(|_| failure)

@@ -17,6 +17,7 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::{Caches, Shared};
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::preferences::{Choice, Shortcuts};
 use tidings_domain::values::rules::Rules;
 use tidings_domain::values::text::printable_lines;
 
@@ -142,7 +143,9 @@ impl<'a> Frame<'a> {
             (self.account())
         };
         let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
-        document(&self.brand, &head(&self.brand, title, more_head), &navigation, content, is_admin)
+        let head = head(&self.brand, title, more_head);
+        let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
+        document(&self.brand, &head, &navigation, content, &footer)
     }
 
     fn places(&self) -> Markup {
@@ -221,7 +224,7 @@ pub fn bare_page(brand: &Brand, title: &str, content: &dyn Render) -> Markup {
             @for (address, name) in PLACES { li { a href=(address) { (name) } } }
         }
     };
-    document(brand, &head(brand, title, &html! {}), &navigation, content, false)
+    document(brand, &head(brand, title, &html! {}), &navigation, content, &footer(brand, false, None))
 }
 
 /// Every page is made here, so this is where what no document may have is removed: control
@@ -232,7 +235,7 @@ fn document(
     head: &Markup,
     navigation: &Markup,
     content: &dyn Render,
-    is_admin: bool,
+    footer: &Markup,
 ) -> Markup {
     let document = html! {
         (DOCTYPE)
@@ -247,7 +250,7 @@ fn document(
                     }
                 }
                 main #main tabindex="-1" { (content) }
-                (footer(brand, is_admin))
+                (footer)
             }
         }
     };
@@ -282,7 +285,8 @@ fn head(brand: &Brand, title: &str, more: &Markup) -> Markup {
     }
 }
 
-fn footer(brand: &Brand, is_admin: bool) -> Markup {
+/// The footer. `shortcuts` is what a member has chosen.
+fn footer(brand: &Brand, is_admin: bool, shortcuts: Option<Shortcuts>) -> Markup {
     html! {
         footer.site-footer {
             div {
@@ -299,7 +303,11 @@ fn footer(brand: &Brand, is_admin: bool) -> Markup {
                     }
                     @if is_admin { li { a href="/admin" { "admin" } } }
                     // The script removes `hidden`: without it there are no shortcuts.
-                    li hidden { button type="button" data-help { "keyboard shortcuts" } }
+                    li hidden {
+                        button type="button" data-help=(shortcuts.map_or("", Choice::name)) {
+                            "keyboard shortcuts"
+                        }
+                    }
                 }
             }
         }

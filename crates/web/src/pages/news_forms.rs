@@ -1,8 +1,8 @@
 //! Submitting, editing and deleting stories.
 
-use super::RefusedForm;
+use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
-use super::parts::{alert, news_address};
+use super::parts::news_address;
 use super::thread::thread_link;
 use crate::App;
 use crate::actions::submit_or_edit;
@@ -24,6 +24,9 @@ use tidings_domain::submissions;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::{MAX_OFFERED_TOPICS, MAX_TITLE, MAX_TOPICS};
 
+/// The fields of the form that people type into.
+const FIELDS: [&str; 4] = ["title", "url", "text", "topics"];
+
 /// The form that submits or edits a story.
 #[derive(Default)]
 struct NewsFormPage<'a> {
@@ -35,7 +38,7 @@ struct NewsFormPage<'a> {
     topics: &'a str,
     /// The topics that are offered.
     offered: &'a [TopicLine],
-    message: Option<&'a str>,
+    refused: Option<&'a RefusedForm>,
 }
 
 impl NewsFormPage<'_> {
@@ -43,7 +46,7 @@ impl NewsFormPage<'_> {
         let heading = if self.edited.is_some() { "Edit story" } else { "Submit a story" };
         let content = html! {
             h1 { (heading) }
-            (alert(self.message))
+            (summary(self.refused))
             (self.form(frame))
             @if self.edited.is_none() { (bookmarklet(frame)) }
         };
@@ -53,32 +56,23 @@ impl NewsFormPage<'_> {
     fn form(&self, frame: &Frame<'_>) -> Markup {
         let action = self.edited.map_or_else(|| "/submit".to_owned(), |id| format!("/editnews/{id}"));
         let id = self.edited.map_or_else(|| "-1".to_owned(), |id| id.to_string());
+        let title = Field::new("title", "Title").value(self.title);
+        let title = title.hint(html! { "Up to " (MAX_TITLE) " characters." });
+        let url = Field::new("url", "URL").value(self.url).with("inputmode", "url");
+        let text_hint = html! {
+            @if self.edited.is_some() {
+                "A story has either a URL or text."
+            } @else {
+                "Optional with a URL: it becomes the first comment."
+            }
+        };
         html! {
             form.form method="post" action=(action) {
                 input type="hidden" name="news_id" value=(id);
                 (frame.secret_field())
-                div {
-                    label for="title" { "Title" }
-                    input #title name="title" value=(self.title) required autocomplete="off"
-                        aria-describedby="title-hint";
-                    p.hint #title-hint { "Up to " (MAX_TITLE) " characters." }
-                }
-                div {
-                    label for="url" { "URL" }
-                    input #url name="url" value=(self.url) inputmode="url" autocomplete="off"
-                        autocapitalize="none" spellcheck="false";
-                }
-                div {
-                    label for="text" { "Text" }
-                    textarea #text name="text" aria-describedby="text-hint" { "\n" (self.text) }
-                    p.hint #text-hint {
-                        @if self.edited.is_some() {
-                            "A story has either a URL or text."
-                        } @else {
-                            "Optional with a URL: it becomes the first comment."
-                        }
-                    }
-                }
+                (title.with("autocomplete", "off").required().input(self.refused))
+                (url.with("autocomplete", "off").exact().input(self.refused))
+                (Field::new("text", "Text").value(self.text).hint(text_hint).text_area(self.refused))
                 (self.topics_field())
                 button.button { @if self.edited.is_some() { "Save" } @else { "Submit" } }
             }
@@ -88,20 +82,18 @@ impl NewsFormPage<'_> {
 
 impl NewsFormPage<'_> {
     fn topics_field(&self) -> Markup {
-        html! {
-            div {
-                label for="topics" { "Topics" }
-                input #topics name="topics" value=(self.topics) list="offered-topics" autocomplete="off"
-                    autocapitalize="none" spellcheck="false" data-several aria-describedby="topics-hint";
-                datalist #offered-topics {
-                    @for line in self.offered { option value=(line.topic) {} }
-                }
-                p.hint #topics-hint {
-                    "Up to " (MAX_TOPICS) ", separated by commas. Use a-z, 0-9 and hyphens. See "
-                    a href="/topics" { "all topics" } "."
-                }
+        let hint = html! {
+            "Up to " (MAX_TOPICS) ", separated by commas. Use a-z, 0-9 and hyphens. See "
+            a href="/topics" { "all topics" } "."
+        };
+        let offered = html! {
+            datalist #offered-topics {
+                @for line in self.offered { option value=(line.topic) {} }
             }
-        }
+        };
+        let field = Field::new("topics", "Topics").value(self.topics).hint(hint).after(offered);
+        let field = field.with("list", "offered-topics").with("autocomplete", "off").with("data-several", "");
+        field.exact().input(self.refused)
     }
 }
 
@@ -189,12 +181,13 @@ async fn send(
     match try_send(app, &form).await {
         Ok(id) => Ok(Redirect::to(&news_address(id)).into_response()),
         Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?;
+            let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
             let offered = offered(&mut form.visit).await?;
-            let (fields, message) = (&form.fields, Some(refused.message.as_str()));
+            let (fields, refused) = (&form.fields, &refused);
             let (title, url, text) = (fields.text("title"), fields.text("url"), fields.text("text"));
             let topics = fields.text("topics");
-            let filled = NewsFormPage { edited, title, url, text, topics, offered: &offered, message };
+            let filled =
+                NewsFormPage { edited, title, url, text, topics, offered: &offered, refused: Some(refused) };
             Ok(refused.response(filled.render(&Frame::for_user(app, here, &form.user))))
         }
     }
@@ -230,7 +223,7 @@ pub async fn edit_form(
         text: text.unwrap_or_default(),
         topics: &topics,
         offered: &offered,
-        message: None,
+        refused: None,
     };
     Ok(form.render(&Frame::for_user(&app, &here, &signed_in.user)))
 }
@@ -270,6 +263,7 @@ pub async fn delete(
 
 #[cfg(test)]
 mod tests {
+    use super::super::fields::test_support::refused;
     use super::super::test_support::{framed, user};
     use super::*;
 
@@ -283,14 +277,14 @@ mod tests {
             text: "</textarea>",
             topics: "<i>",
             offered: &[],
-            message: Some("url is <wrong>"),
+            refused: Some(&refused("url is <wrong>", Some("url"))),
         };
         let html = framed(Some(&alice), |frame| form.render(frame)).into_string();
         for part in [
             r#"value="&quot;&gt;&lt;script&gt;""#,
             r#"value="javascript:alert(1)""#,
             "&lt;/textarea&gt;</textarea>",
-            r#"<p class="alert" role="alert">url is &lt;wrong&gt;</p>"#,
+            r#"<p class="error" id="url-error" role="alert">url is &lt;wrong&gt;</p>"#,
             r#"name="news_id" value="-1""#,
             r#"name="apisecret" value=""#,
         ] {

@@ -1,9 +1,8 @@
 //! Logging in and out, and signing up.
 
-use super::RefusedForm;
+use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::login_to;
-use super::parts::alert;
 use crate::App;
 use crate::actions::{open_account, open_session};
 use crate::cookies;
@@ -35,43 +34,37 @@ struct CredentialsForm<'a> {
     username: &'a str,
     /// What the visitor wanted to do.
     wanted: &'a WantedPage,
-    message: Option<&'a str>,
+    refused: Option<&'a RefusedForm>,
 }
 
 impl CredentialsForm<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
-        let (heading, action, password) = match self.purpose {
+        let (heading, action, autocomplete) = match self.purpose {
             Purpose::LogIn => ("Log in", "/login", "current-password"),
             Purpose::Register => ("Sign up", "/register", "new-password"),
         };
-        let is_new = self.purpose == Purpose::Register;
+        let mut username = Field::new("username", "Username").value(self.username);
+        username = username.with("autocomplete", "username").required().exact();
+        let mut password = Field::new("password", "Password");
+        if self.purpose == Purpose::Register {
+            username = username.hint(html! {
+                (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
+            });
+            password = password.hint(html! { "At least " (PASSWORD_MIN) " characters." });
+        }
         let content = html! {
             h1 { (heading) }
             @if let Some(reason) = self.wanted.reason {
                 p.notice { (heading) " to " (reason.wish()) "." }
             }
-            (alert(self.message))
+            (summary(self.refused))
             form.form.narrow method="post" action=(action) {
                 input type="hidden" name="next" value=(self.wanted.next);
                 @if let Some(reason) = self.wanted.reason {
                     input type="hidden" name="reason" value=(reason.name());
                 }
-                div {
-                    label for="username" { "Username" }
-                    input #username name="username" value=(self.username) required autocomplete="username"
-                        autocapitalize="none" spellcheck="false" aria-describedby=[is_new.then_some("username-hint")];
-                    @if is_new {
-                        p.hint #username-hint {
-                            (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
-                        }
-                    }
-                }
-                div {
-                    label for="password" { "Password" }
-                    input #password name="password" type="password" required autocomplete=(password)
-                        aria-describedby=[is_new.then_some("password-hint")];
-                    @if is_new { p.hint #password-hint { "At least " (PASSWORD_MIN) " characters." } }
-                }
+                (username.input(self.refused))
+                (password.with("autocomplete", autocomplete).required().password(self.refused))
                 button.button { (heading) }
             }
             (self.elsewhere())
@@ -139,7 +132,7 @@ async fn form(
     wanted: &WantedPage,
 ) -> Result<Markup, RequestError> {
     let frame = Frame::of(app, &mut visit, here).await?;
-    Ok(CredentialsForm { purpose, username: "", wanted, message: None }.render(&frame))
+    Ok(CredentialsForm { purpose, username: "", wanted, refused: None }.render(&frame))
 }
 
 /// Redirects with the new session, or shows the form again.
@@ -161,10 +154,9 @@ async fn enter(
             Ok((cookie, Redirect::to(&next)).into_response())
         }
         Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?;
-            let message = Some(refused.message.as_str());
-            let form =
-                CredentialsForm { purpose, username: fields.text("username"), wanted: &wanted, message };
+            let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
+            let username = fields.text("username");
+            let form = CredentialsForm { purpose, username, wanted: &wanted, refused: Some(&refused) };
             let frame = Frame::anonymous(app, here).await;
             Ok(refused.response(form.render(&frame)))
         }
@@ -253,14 +245,16 @@ pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Respo
 
 #[cfg(test)]
 mod tests {
+    use super::super::fields::test_support::refused;
     use super::super::test_support::framed;
     use super::*;
 
     #[test]
     fn a_refused_form_keeps_the_name_but_no_password() {
         let wanted = WantedPage { next: LocalPath::parse("/news/1"), reason: Some(LoginReason::Vote) };
-        let (purpose, message) = (Purpose::LogIn, Some("no"));
-        let form = CredentialsForm { purpose, username: "\"><b>", wanted: &wanted, message };
+        let refused = refused("no", Some("password"));
+        let (purpose, username) = (Purpose::LogIn, "\"><b>");
+        let form = CredentialsForm { purpose, username, wanted: &wanted, refused: Some(&refused) };
         let html = framed(None, |frame| form.render(frame)).into_string();
         for part in [
             r#"value="&quot;&gt;&lt;b&gt;""#,
