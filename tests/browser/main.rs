@@ -23,3 +23,4 @@ mod sites;
 mod timelines;
 mod topics;
 mod votes;
+mod writing;

@@ -26,8 +26,8 @@ fn wrong(page: &Page, name: &str) -> String {
     let id = wrong[0].attribute("id").unwrap();
     let described_by = wrong[0].attribute("aria-describedby").unwrap();
     let error = described_by.split(' ').next().unwrap();
-    assert_eq!(error, format!("{id}-error"));
-    let hint = format!("{id}-hint");
+    assert_eq!(error, format!("error-{id}"));
+    let hint = format!("hint-{id}");
     let has_hint = !page.find("p", &[("id", &hint)]).is_empty();
     assert_eq!(described_by.contains(&hint), has_hint, "{described_by}");
     assert_eq!(page.find("p", &[("role", "alert")]).len(), 1);

@@ -368,6 +368,33 @@ async fn comments_and_replies_lead_to_where_they_stand() {
     assert_eq!(server.dump().await, before);
 }
 
+#[tokio::test]
+async fn a_preview_shows_the_comment_and_posts_nothing() {
+    let Community { server, bob, .. } = Community::new(Engine::Memory, &[]).await;
+    let before = server.dump().await;
+    for (path, label) in [("/news/1", "Your comment"), ("/reply/1/1", "Your reply"), ("/editcomment/1/1", "")]
+    {
+        let opened = page(&bob, path).await;
+        opened.one("div", &[("data-preview-place", ""), ("hidden", "")]);
+        // The form that deletes a comment has no such button.
+        let form = opened.forms().into_iter().find(|form| form.has_button("yes")).unwrap();
+        let text = "See <this> https://example.com/";
+        let typed = form.with("comment", text).pressing("yes");
+        let shown = shown(&typed.send(&bob).await);
+        let place = shown.one("div", &[("data-preview-place", "")]);
+        assert_eq!(place.attribute("hidden"), None);
+        assert!(place.text().contains("<this>"), "{}", place.text());
+        assert!(shown.links_to("https://example.com/"));
+        assert!(shown.text().contains(label));
+        let forms = shown.forms();
+        assert!(forms.iter().any(|form| form.value("comment") == Some(text)), "{forms:?}");
+
+        let long = typed.with("comment", &"x".repeat(4_097));
+        refused_page(&long.send(&bob).await, StatusCode::UNPROCESSABLE_ENTITY, "too long");
+    }
+    assert_eq!(server.dump().await, before);
+}
+
 /// The addresses that a refused page leads to must be there for a browser.
 #[tokio::test]
 async fn a_refused_reply_leaves_the_buttons_of_the_comment_above_in_order() {

@@ -7,7 +7,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 // The test harness.
-use tidings_testing::{client, dataset as bench_dataset, html, redis_server, server, smtp_server, wrk};
+use tidings_testing::{
+    client, dataset as bench_dataset, html, page_server, redis_server, server, smtp_server, wrk,
+};
 
 mod community;
 mod consistency;
@@ -33,6 +35,7 @@ mod escaping;
 mod feeds;
 mod first_visits;
 mod form_errors;
+mod formatting;
 mod forms;
 mod harden;
 mod headers;
@@ -60,10 +63,13 @@ mod site_networks;
 mod sites;
 mod sites_rules;
 mod sizes;
+mod submitting;
+mod taken_back;
 mod thread_pages;
 mod tidy;
 mod timelines;
 mod timelines_pages;
+mod titles;
 mod top;
 mod topics;
 mod transport;

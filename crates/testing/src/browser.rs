@@ -25,6 +25,7 @@ pub const ENTER: char = '\u{e007}';
 /// The Alt key.
 pub const ALT: char = '\u{E00A}';
 pub const ESCAPE: char = '\u{e00c}';
+pub const TAB: char = '\u{e004}';
 
 /// A browser with one window. It is closed when dropped.
 pub struct Browser {

@@ -329,6 +329,11 @@ impl Form {
         self
     }
 
+    /// Whether there is a button with this value.
+    pub fn has_button(&self, value: &str) -> bool {
+        self.buttons.iter().any(|(_, known)| known == value)
+    }
+
     /// Presses the button with this value, which must be there.
     #[track_caller]
     pub fn pressing(mut self, value: &str) -> Self {

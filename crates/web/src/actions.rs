@@ -10,6 +10,7 @@ use super::forms::comments::{CommentForm, CommentVoteForm};
 use super::forms::news::{NewsVoteForm, SubmissionForm};
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
+use super::titles::{self, FetchPlace, TitleError};
 use super::viewer::SignedFields;
 use crate::limits::LONG_ACTION_WAIT;
 use std::net::IpAddr;
@@ -26,13 +27,14 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::comments::comment;
 use tidings_domain::sites;
-use tidings_domain::submissions::{self, Submission};
+use tidings_domain::submissions::{self, Submission, preparing};
 use tidings_domain::timelines::follows;
 use tidings_domain::timelines::tweets;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, TweetId, UserId};
 use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
-use tidings_domain::values::text::Body;
+use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::topic::Topic;
+use tidings_domain::values::urls::NewsUrl;
 use tidings_domain::votes;
 use tokio::sync::Semaphore;
 
@@ -188,6 +190,21 @@ pub(super) async fn submit_or_edit(
             Ok(id)
         }
     }
+}
+
+/// Fetches the title of the page at a URL, for both the form and the API.
+///
+/// # Errors
+/// [`Error::Busy`] while too many titles are being fetched, [`Refusal::TooManyRequests`], the
+/// store's, or a [`TitleError`].
+pub(super) async fn fetch_title(app: &App, actor: Actor<'_>, url: &NewsUrl) -> Result<Title, RequestError> {
+    let settings = &app.settings.titles;
+    if !settings.is_on {
+        return Err(TitleError::SwitchedOff.into());
+    }
+    let place = FetchPlace::take().ok_or(Error::Busy)?;
+    preparing::admit_title_fetch(&app.site, app.moment(), actor).await?;
+    Ok(titles::fetch_title(settings, &app.settings.site.url, place, url).await?)
 }
 
 /// The outcome of moving a topic.

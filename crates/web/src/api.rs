@@ -9,8 +9,11 @@ pub mod comments;
 pub mod news;
 pub mod sessions;
 pub mod sites;
+pub mod submitting;
 pub mod timelines;
 
+use super::markdown::markdown;
+use super::pages::fragments::LinkTarget;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -30,3 +33,8 @@ pub struct DoneResponse {
 }
 
 const DONE: DoneResponse = DoneResponse { status: Status::Ok };
+
+/// A comment or the text of a story as HTML.
+fn formatted(text: &str) -> String {
+    markdown(text, LinkTarget::Same).into_string()
+}

@@ -24,7 +24,9 @@ const STYLES: &str = concat!(
     include_str!("../assets/styles/topics.css"),
     include_str!("../assets/styles/timelines.css"),
     include_str!("../assets/styles/threads.css"),
+    include_str!("../assets/styles/text.css"),
     include_str!("../assets/styles/forms.css"),
+    include_str!("../assets/styles/submit.css"),
     include_str!("../assets/styles/sites.css"),
     include_str!("../assets/styles/prose.css"),
     include_str!("../assets/styles/welcome.css"),
@@ -38,8 +40,12 @@ const SCRIPTS: &str = concat!(
     include_str!("../assets/scripts/shortcuts.js"),
     include_str!("../assets/scripts/votes.js"),
     include_str!("../assets/scripts/threads.js"),
+    include_str!("../assets/scripts/text.js"),
     include_str!("../assets/scripts/topics.js"),
+    include_str!("../assets/scripts/submit.js"),
     include_str!("../assets/scripts/live_tweets.js"),
+    include_str!("../assets/scripts/drafts.js"),
+    include_str!("../assets/scripts/editor.js"),
     include_str!("../assets/scripts/counters.js"),
 );
 

@@ -9,6 +9,7 @@ mod responses;
 pub use responses::{ErrorResponse, error_responses, failure_response};
 
 use super::form::Malformed;
+use super::titles::TitleError;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
@@ -51,6 +52,8 @@ pub enum RequestError {
     UnknownUsername,
     /// The viewer has too many home pages open.
     TooManyStreams,
+    /// The title of another site's page could not be fetched.
+    Title(TitleError),
     /// The visitor must log in first.
     LoginRequired,
     /// The form does not carry the secret of the viewer's session.
@@ -75,6 +78,12 @@ impl From<Refusal> for RequestError {
     }
 }
 
+impl From<TitleError> for RequestError {
+    fn from(error: TitleError) -> Self {
+        Self::Title(error)
+    }
+}
+
 impl From<Malformed> for RequestError {
     fn from(malformed: Malformed) -> Self {
         Self::Malformed(malformed)
@@ -89,7 +98,7 @@ impl From<Malformed> for RequestError {
 pub fn correctable_message(failure: RequestError) -> Result<String, RequestError> {
     let is_correctable = match &failure {
         RequestError::Domain(error) => is_for_the_user(error) || matches!(**error, Error::Busy),
-        RequestError::Field { .. } => true,
+        RequestError::Field { .. } | RequestError::Title(_) => true,
         _ => false,
     };
     if is_correctable { Ok(failure.message()) } else { Err(failure) }
@@ -103,12 +112,15 @@ pub fn wrong_fields(failure: &RequestError) -> Vec<&'static str> {
         RequestError::Field { name, .. } => vec![name],
         RequestError::Domain(error) => match &**error {
             Error::Input(error) if error.field() == "tweet" => vec!["text"],
+            // With a URL, the text of a submission is a comment.
+            Error::Input(error) if error.field() == "comment" => vec!["comment", "text"],
             Error::Input(error) => vec![error.field()],
             Error::Url(_) => vec!["url"],
             Error::Hostname(_) => vec!["host"],
             Error::Refused(refusal) => fields_of_refusal(refusal).to_vec(),
             _ => Vec::new(),
         },
+        RequestError::Title(_) => vec!["url"],
         _ => Vec::new(),
     }
 }
@@ -182,6 +194,7 @@ impl RequestError {
             Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::NotFound | Self::UnknownUsername => StatusCode::NOT_FOUND,
             Self::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
+            Self::Title(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::LoginRequired => StatusCode::UNAUTHORIZED,
             Self::WrongSecret | Self::CrossSite => StatusCode::FORBIDDEN,
@@ -200,7 +213,7 @@ impl RequestError {
             }
             Self::Domain(error) if is_slowed_down(error) => self.status(),
             Self::Domain(error) if is_for_the_user(error) => StatusCode::OK,
-            Self::Field { .. } | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
+            Self::Field { .. } | Self::Title(_) | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
             _ => self.status(),
         }
     }
@@ -229,6 +242,7 @@ impl RequestError {
             }
             Self::NotFound => "nothing is at this address".to_owned(),
             Self::MethodNotAllowed => "this address does not accept this kind of request".to_owned(),
+            Self::Title(error) => error.to_string(),
             Self::LoginRequired => "you must be logged in".to_owned(),
             Self::WrongSecret => {
                 "this form belongs to an earlier session. Go back, reload the page and try again".to_owned()

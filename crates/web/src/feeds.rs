@@ -6,7 +6,9 @@
 use super::App;
 use super::brand::Brand;
 use super::error::RequestError;
+use super::markdown::markdown_at;
 use super::pages::articles::{described, feed_address, list_address};
+use super::pages::fragments::LinkTarget;
 use super::pages::parts::{DELETED_USER, moment, news_address};
 use super::pages::profile_address;
 use super::pages::tweets::{posted_at, tweet_address};
@@ -27,7 +29,6 @@ use tidings_domain::timelines::lines::TweetLine;
 use tidings_domain::timelines::reading;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Window;
-use tidings_domain::values::size;
 use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::topic::TopicChoice;
 use tidings_domain::values::urls::NewsUrl;
@@ -152,6 +153,11 @@ impl Xml {
         let _ = write!(self.0, "<{name}>{}</{name}>", escaped(text));
     }
 
+    /// Text within an element.
+    fn text(&mut self, text: &str) {
+        self.raw(&escaped(text));
+    }
+
     /// The items of a feed, from the first on, that fit into what a feed may have.
     fn items<T>(&mut self, items: &[T], write: impl Fn(&mut Self, &T)) {
         for item in items {
@@ -189,6 +195,11 @@ fn escaped(text: &str) -> String {
         }
     }
     safe
+}
+
+/// The text of a story as HTML, with the whole addresses of profiles.
+fn html_of(site: &SiteSettings, text: &str) -> String {
+    markdown_at(&site.link(""), text, LinkTarget::Same).into_string()
 }
 
 /// The link of a story in plain ASCII, or the address of its thread.
@@ -234,8 +245,7 @@ fn rss_document(site: &SiteSettings, lines: &[NewsLine]) -> String {
         xml.element("dc:creator", author(line));
         // The description is HTML: text is escaped once for HTML and once for XML.
         let comments = format!("<p><a href=\"{}\">Comments</a></p>", escaped(&thread));
-        let text = line.news.text().map(size::shown);
-        let text = text.map(|text| format!("<p>{}</p>", escaped(text).replace('\n', "<br>")));
+        let text = line.news.text().map(|text| html_of(site, text));
         xml.element("description", &format!("{}{comments}", text.unwrap_or_default()));
         xml.raw("</item>");
     });
@@ -280,7 +290,11 @@ impl AtomFeed<'_> {
             xml.empty("link", [("rel", "alternate"), ("href", &target(line, &thread))]);
             xml.empty("link", [("rel", "replies"), ("type", "text/html"), ("href", &thread)]);
             match line.news.text() {
-                Some(text) => xml.element("content", size::shown(text)),
+                Some(text) => {
+                    xml.raw("<content type=\"html\">");
+                    xml.text(&html_of(site, text));
+                    xml.raw("</content>");
+                }
                 None => xml.element("summary", &format!("Comments: {thread}")),
             }
             xml.raw("</entry>");

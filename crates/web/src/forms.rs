@@ -9,6 +9,7 @@ pub mod comments;
 pub mod identity;
 pub mod news;
 pub mod sites;
+pub mod submitting;
 pub mod timelines;
 pub mod topics;
 

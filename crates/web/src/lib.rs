@@ -29,6 +29,7 @@ pub mod live;
 pub mod local_path;
 pub mod login_reason;
 pub mod mail;
+pub mod markdown;
 pub mod openapi;
 pub mod origin;
 pub mod pages;
@@ -42,6 +43,7 @@ pub mod response_cache;
 pub mod router;
 pub mod server;
 pub mod settings;
+pub mod titles;
 pub mod viewer;
 
 pub use server::serve;

@@ -15,6 +15,7 @@ pub mod admin_site;
 pub mod admin_sites;
 pub mod articles;
 pub mod comments;
+pub mod formatting;
 pub mod front;
 pub mod home;
 pub mod news_forms;
@@ -25,6 +26,7 @@ pub mod profile;
 pub mod sessions;
 pub mod settings;
 pub mod sites;
+pub mod submission_form;
 pub mod thread;
 pub mod thread_list;
 pub mod topics;
@@ -111,6 +113,7 @@ pub(super) mod test_support {
     use crate::brand::Brand;
     use crate::local_path::LocalPath;
     use crate::settings::{Settings, SiteSettings, TransportSettings};
+    use crate::titles::TitleSettings;
     use std::time::Duration;
     use tidings_domain::accounts::users::User;
     use tidings_domain::cache::Caches;
@@ -136,6 +139,7 @@ pub(super) mod test_support {
             trusted_proxies: Vec::new(),
             gravatars: true,
             request_timeout: Duration::from_secs(10),
+            titles: TitleSettings::default(),
             transport: TransportSettings::default(),
         }
     }

@@ -37,7 +37,9 @@ fn shared_routes() -> Router<App> {
 
 /// The public pages.
 fn shared_pages() -> Router<App> {
-    use pages::{about, articles, comments, front, home, people, profile, sites, thread, topics, tweets};
+    use pages::{
+        about, articles, comments, formatting, front, home, people, profile, sites, thread, topics, tweets,
+    };
     Router::new()
         .route("/", get(front::top))
         .route("/latest", get(front::latest_from_start))
@@ -59,6 +61,7 @@ fn shared_pages() -> Router<App> {
         .route("/usernews/{name}/{start}", get(front::of_user))
         .route("/usercomments/{name}/{start}", get(comments::of_user))
         .route("/about", get(about::about))
+        .route("/formatting", get(formatting::formatting))
         .route("/ranking", get(about::ranking_page))
         .route("/sites", get(sites::sites))
         .route("/sites/{list}/{span}", get(sites::board))
@@ -171,12 +174,15 @@ fn api_routes() -> Router<App> {
         )
         .route("/api/updateprofile", post(api::accounts::update_profile))
         .route("/api/submit", post(api::news::submit))
+        .route("/api/fetchtitle", post(api::submitting::fetch_title))
+        .route("/api/duplicate", get(api::submitting::duplicate))
         .route("/api/delnews", post(api::news::delete))
         .route("/api/votenews", post(api::news::vote))
         .route("/api/renametopic", post(api::articles::rename))
         .route("/api/mergetopic", post(api::articles::merge))
         .route("/api/postcomment", post(api::comments::post))
         .route("/api/votecomment", post(api::comments::vote))
+        .route("/api/preview", post(api::comments::preview))
         .route("/api/tweet", post(api::timelines::tweet))
         .route("/api/deltweet", post(api::timelines::delete))
         .route("/api/follow", post(api::timelines::follow))

@@ -197,7 +197,8 @@ impl StoredVotes {
             batch.delete_field(&key, field);
         }
         batch.set_field(&key, on.to_string(), json);
-        batch.expire(key, Duration::from_secs(self.window_seconds));
+        // It lives to the end of the last second in which the vote can be taken back.
+        batch.expire(key, Duration::from_secs(self.window_seconds.saturating_add(1)));
     }
 
     /// The fields to remove before another one is added.

@@ -49,7 +49,7 @@ impl ListedComment {
     /// The most bytes of its text on a page.
     #[must_use]
     pub fn page_bytes(&self) -> usize {
-        size::linked_bytes(size::shown(&self.comment.body))
+        size::marked_bytes(size::shown(&self.comment.body))
     }
 }
 

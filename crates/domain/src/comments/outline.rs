@@ -58,8 +58,8 @@ impl ThreadPlace {
             user_id: comment.user_id,
             score: comment.score(),
             ctime: comment.ctime,
-            page_bytes: size::linked_bytes(text),
-            json_bytes: size::json_bytes(text),
+            page_bytes: size::marked_bytes(text),
+            json_bytes: size::json_bytes(text) + size::marked_bytes(text),
         }
     }
 }
@@ -468,8 +468,9 @@ mod tests {
         let flat = thread(&[0; 7]);
         assert_eq!(shown(&flat, None, (7, 1_000)), [[0, 1, 2, 3, 4, 5, 6]]);
         assert_eq!(shown(&flat, None, (6, 1_000)), [vec![0, 1, 2, 3, 4, 5], vec![6]]);
-        assert_eq!(shown(&flat, None, (7, 105)), [[0, 1, 2, 3, 4, 5, 6]]);
-        assert_eq!(shown(&flat, None, (7, 104)), [vec![0, 1, 2, 3, 4, 5], vec![6]]);
+        let all = 7 * (size::marked_bytes("ten bytes.") + 5);
+        assert_eq!(shown(&flat, None, (7, all)), [[0, 1, 2, 3, 4, 5, 6]]);
+        assert_eq!(shown(&flat, None, (7, all - 1)), [vec![0, 1, 2, 3, 4, 5], vec![6]]);
         // One comment is a page, however large it is.
         assert_eq!(shown(&thread(&[0, 0]), None, (7, 1)), [[0], [1]]);
         assert_eq!(shown(&thread(&[]), None, (7, 1_000)), [[0; 0]]);

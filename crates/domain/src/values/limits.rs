@@ -188,6 +188,12 @@ pub const MAX_SHOWN_REPLIES: usize = 20;
 /// The most bytes of a text that are shown: those of the longest comment or story, with
 /// characters of four bytes. Only other programs store longer ones.
 pub const MAX_SHOWN_TEXT_BYTES: usize = 4 * MAX_TEXT;
+/// Levels of quotes and lists in each other, and of emphasis, in the HTML of a text. Deeper ones
+/// are shown as part of the level above.
+pub const MAX_MARKUP_LEVELS: usize = 8;
+/// The most bytes of a text as HTML with its markup. A text that could take more, which only
+/// one made for that purpose does, is shown without markup.
+pub const MAX_MARKED_BYTES: usize = 6 * MAX_SHOWN_TEXT_BYTES;
 /// The most characters of a full name that are shown. Only other programs store longer ones.
 pub const MAX_SHOWN_FULL_NAME: usize = 100;
 
@@ -203,6 +209,8 @@ pub const MAX_PAGE_NUMBER: u64 = 1_000_000_000;
 pub const MAX_LISTED_TOPICS: u64 = 10_000;
 /// The most topics that the submission form offers, the largest first.
 pub const MAX_OFFERED_TOPICS: u64 = 500;
+/// Topics that the form of a submission has buttons for: those with the most stories.
+pub const TOPIC_BUTTONS: usize = 20;
 /// The most tweets or people on one page.
 pub const MAX_PAGE: usize = 100;
 /// Sites on a leaderboard.

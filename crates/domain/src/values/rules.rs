@@ -84,6 +84,10 @@ pub struct RateRules {
     pub follow_per_account: Rate,
     /// Follows and unfollows from one address.
     pub follow_per_address: Rate,
+    /// Titles of other sites' pages that one account has fetched, administrators too.
+    pub fetch_title_per_account: Rate,
+    /// Titles that one address has fetched.
+    pub fetch_title_per_address: Rate,
     /// GET requests from one address.
     pub read_per_address: Rate,
     /// GET requests from one address for what is costly to answer.
@@ -115,6 +119,8 @@ impl RateRules {
             vote_per_address: Rate::OFF,
             follow_per_account: Rate::OFF,
             follow_per_address: Rate::OFF,
+            fetch_title_per_account: Rate::OFF,
+            fetch_title_per_address: Rate::OFF,
             read_per_address: Rate::OFF,
             large_per_address: Rate::OFF,
             failed_login_per_address: Rate::OFF,
@@ -138,6 +144,8 @@ impl Default for RateRules {
             vote_per_address: Rate::new(600, 60),
             follow_per_account: Rate::new(60, TEN_MINUTES),
             follow_per_address: Rate::new(240, TEN_MINUTES),
+            fetch_title_per_account: Rate::new(1, 10),
+            fetch_title_per_address: Rate::new(30, 60),
             read_per_address: Rate::new(200, 4),
             large_per_address: Rate::new(60, 3),
             failed_login_per_address: Rate::new(30, TEN_MINUTES),

@@ -156,6 +156,23 @@ impl Title {
         Ok(Self(title.to_owned()))
     }
 
+    /// A title for a story that links to a page with this title: spaces and line breaks
+    /// folded, without the characters that no title may have, and cut to [`MAX_TITLE`]
+    /// characters. `None` if nothing visible is left.
+    #[must_use]
+    pub fn of_page(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let title = words.join(" ").replace(|c| is_unprintable(c) || turns_direction(c), "");
+        let mut room = MAX_TITLE;
+        let fitting = title.graphemes(true).take_while(|cluster| {
+            let length = cluster.chars().count();
+            let fits = length <= room;
+            room = room.saturating_sub(length);
+            fits
+        });
+        Self::parse(&fitting.collect::<String>()).ok()
+    }
+
     /// The title as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -502,7 +519,8 @@ pub(super) fn is_line_separator(character: char) -> bool {
 
 /// Whether the character is visible: a title of zero-width characters would be a
 /// link that nobody can click.
-pub(super) fn is_visible(character: char) -> bool {
+#[must_use]
+pub fn is_visible(character: char) -> bool {
     !character.is_whitespace()
         && !character.is_control()
         && !turns_direction(character)
@@ -532,6 +550,26 @@ fn has_email_form(address: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn titles_of_pages_are_folded_cleaned_and_cut() {
+        let long = "é".repeat(100);
+        // Two characters each, of which one is not cut off.
+        let accents = format!("a{}", "e\u{301}".repeat(60));
+        for (input, expected) in [
+            ("A title", Some("A title")),
+            (" A\n  title\u{2028}\tof\u{A0}three lines ", Some("A title of three lines")),
+            ("a\u{202E}b\u{0}c\u{FFFE}d", Some("abcd")),
+            ("", None),
+            (" \n ", None),
+            ("\u{200B}\u{0}", None),
+            (&long, Some(&*"é".repeat(80))),
+            (&accents, Some(&*format!("a{}", "e\u{301}".repeat(39)))),
+        ] {
+            let title = Title::of_page(input);
+            assert_eq!(title.as_ref().map(Title::as_str), expected, "{input:?}");
+        }
+    }
 
     #[test]
     fn titles_are_trimmed_and_bounded() {

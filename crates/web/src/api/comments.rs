@@ -1,9 +1,9 @@
 //! Comments: writing, voting, reading a thread.
 
-use super::Status;
+use super::{Status, formatted};
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
-use crate::forms::comments::{CommentForm, CommentVoteForm};
+use crate::forms::comments::{CommentForm, CommentVoteForm, PreviewForm};
 use crate::forms::news::VoteType;
 use crate::limits::API_COMMENTS;
 use crate::openapi::{FORM, values};
@@ -28,6 +28,7 @@ use tidings_domain::values::ids::{CommentId, NewsId, UserId};
 use tidings_domain::values::limits::MAX_API_COMMENTS;
 use tidings_domain::values::preferences::CommentOrder;
 use tidings_domain::values::size;
+use tidings_domain::values::text::Body;
 use utoipa::{IntoParams, ToSchema};
 
 /// The outcome of writing, editing or deleting a comment.
@@ -119,6 +120,9 @@ struct CommentEntry<'a> {
     /// The text; empty in a deleted comment.
     #[schema(value_type = values::StoredComment)]
     body: &'a str,
+    /// The text as HTML, as pages show it; empty in a deleted comment.
+    #[schema(value_type = values::FormattedText)]
+    html: String,
     /// True for a deleted comment, which is listed because of its replies; otherwise missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
@@ -176,6 +180,32 @@ pub async fn vote(
 ) -> Result<Json<CommentVotedResponse>, RequestError> {
     actions::vote_comment(&app, Actor { user: &user, address }, &form).await?;
     Ok(Json(CommentVotedResponse { status: Status::Ok, comment_id: form.comment_id.to_string() }))
+}
+
+/// A text as HTML.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Preview)]
+pub struct PreviewResponse {
+    status: Status,
+    /// The text as pages will show it.
+    #[schema(value_type = values::FormattedText)]
+    html: String,
+}
+
+/// See a comment or the text of a story as HTML before it is sent. Nothing is stored.
+#[utoipa::path(
+    post,
+    path = "/api/preview",
+    request_body(content = inline(PreviewForm), content_type = FORM),
+    responses((status = 200, body = PreviewResponse)),
+)]
+pub async fn preview(Form(form): Form<PreviewForm>) -> Result<Json<PreviewResponse>, RequestError> {
+    let html = if form.text.trim().is_empty() {
+        String::new()
+    } else {
+        formatted(Body::parse_text(&form.text).map_err(Error::from)?.as_str())
+    };
+    Ok(Json(PreviewResponse { status: Status::Ok, html }))
 }
 
 /// The part of a thread to return.
@@ -302,6 +332,7 @@ impl<'a> CommentEntry<'a> {
             voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(VoteType::from),
             new: is_new.then_some(true),
             body: if comment.deleted { "" } else { size::shown(&comment.body) },
+            html: if comment.deleted { String::new() } else { formatted(&comment.body) },
             deleted: comment.deleted.then_some(true),
             del: comment.deleted.then_some(1),
             parent_id,

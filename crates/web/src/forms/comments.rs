@@ -37,6 +37,20 @@ impl FromFields for CommentForm {
     }
 }
 
+/// A text to see as HTML.
+#[derive(ToSchema)]
+pub struct PreviewForm {
+    /// The text.
+    #[schema(value_type = values::DraftText)]
+    pub text: String,
+}
+
+impl FromFields for PreviewForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { text: fields.required("text")?.to_owned() })
+    }
+}
+
 /// A vote on a comment.
 #[derive(ToSchema)]
 pub struct CommentVoteForm {

@@ -3,9 +3,9 @@
 use super::layout::Frame;
 use super::parts::number;
 use crate::App;
-use crate::autolink::autolink;
 use crate::error::RequestError;
 use crate::local_path::LocalPath;
+use crate::markdown::markdown;
 use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
@@ -65,7 +65,7 @@ pub async fn about(
 
 /// A text of the site's administrators.
 pub(super) fn site_text(text: &str, frame: &Frame<'_>) -> Markup {
-    html! { div.text dir="auto" { (autolink(text, frame.link_target())) } }
+    html! { div.text.formatted dir="auto" { (markdown(text, frame.link_target())) } }
 }
 
 /// The description of the site with a full stop.

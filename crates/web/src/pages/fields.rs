@@ -6,6 +6,7 @@
 //! message if it is about that field. So the message is always somewhere, once.
 
 use super::fragments::written;
+use super::layout::Frame;
 use super::parts::alert;
 use crate::error::{RequestError, correctable_message, sentence, wrong_fields};
 use axum::http::{StatusCode, header};
@@ -169,9 +170,9 @@ impl<'a> Field<'a> {
                 label for=(self.name) { (self.label) }
                 (control)
                 @if let Some(message) = self.error(refused) {
-                    p.error id={ (self.name) "-error" } role="alert" { (message) }
+                    p.error id={ "error-" (self.name) } role="alert" { (message) }
                 }
-                @if let Some(hint) = &self.hint { p.hint id={ (self.name) "-hint" } { (hint) } }
+                @if let Some(hint) = &self.hint { p.hint id={ "hint-" (self.name) } { (hint) } }
                 @if let Some(after) = &self.after { (after) }
             }
         }
@@ -195,8 +196,8 @@ impl<'a> Field<'a> {
             attribute(html, name, value);
         }
         let is_wrong = self.error(refused).is_some();
-        let hint = self.hint.is_some().then(|| format!("{name}-hint"));
-        let error = is_wrong.then(|| format!("{name}-error"));
+        let hint = self.hint.is_some().then(|| format!("hint-{name}"));
+        let error = is_wrong.then(|| format!("error-{name}"));
         let described_by: Vec<String> = error.into_iter().chain(hint).collect();
         if !described_by.is_empty() {
             attribute(html, "aria-describedby", &described_by.join(" "));
@@ -208,6 +209,45 @@ impl<'a> Field<'a> {
             }
         }
         html.push('>');
+    }
+}
+
+/// The name of the draft of a field, for its attribute `data-draft`: the script keeps what is typed
+/// there until it is sent. A draft belongs to the viewer and to a form.
+#[must_use]
+pub fn draft_key(frame: &Frame<'_>, form: &str) -> String {
+    let viewer = frame.viewer.map_or_else(String::new, |viewer| viewer.id.to_string());
+    format!("{viewer}/{form}")
+}
+
+/// The field that a form has if its text is to be shown as it will look, and not sent yet.
+pub const PREVIEW: &str = "preview";
+
+/// The button that shows how the text in a field will look. The script shows it without loading
+/// a page.
+#[must_use]
+pub fn preview_button(field: &str) -> Markup {
+    html! { button.button.quiet name=(PREVIEW) value="yes" data-preview=(field) { "Preview" } }
+}
+
+/// The place for the preview in a form. It is hidden as long as there is none.
+#[must_use]
+pub fn preview_place(preview: Option<Markup>) -> Markup {
+    html! {
+        div.preview role="region" aria-label="Preview" aria-live="polite" data-preview-place
+            hidden[preview.is_none()]
+        {
+            div.text.formatted dir="auto" { @if let Some(preview) = &preview { (preview) } }
+        }
+    }
+}
+
+/// Says how a text can be formatted.
+#[must_use]
+pub fn formatting_hint() -> Markup {
+    html! {
+        code { "*emphasis*" } ", " code { "`code`" } ", " code { "> quote" } ", " code { "- list" } ". "
+        a href="/formatting" { "Formatting help" }
     }
 }
 
@@ -254,8 +294,8 @@ mod tests {
         let url = Field::new("url", "URL").value("\"x\"").hint(html! { "A hint" });
         let html = url.input(Some(&form)).into_string();
         for part in [
-            r#"<input id="url" name="url" value="&quot;x&quot;" aria-describedby="url-error url-hint" aria-invalid="true" autofocus>"#,
-            r#"<p class="error" id="url-error" role="alert">a &lt; b</p><p class="hint" id="url-hint">"#,
+            r#"<input id="url" name="url" value="&quot;x&quot;" aria-describedby="error-url hint-url" aria-invalid="true" autofocus>"#,
+            r#"<p class="error" id="error-url" role="alert">a &lt; b</p><p class="hint" id="hint-url">"#,
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }

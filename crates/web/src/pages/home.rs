@@ -1,6 +1,6 @@
 //! The timelines: the tweets of the people a user follows, and everyone's.
 
-use super::fields::{Field, RefusedForm, summary};
+use super::fields::{Field, RefusedForm, draft_key, summary};
 use super::layout::Frame;
 use super::parts::empty_but;
 use super::people::who_to_follow;
@@ -94,7 +94,8 @@ impl HomePage<'_> {
         let limit = MAX_TWEET.to_string();
         let hint = html! { "Up to " (MAX_TWEET) " characters. Use @name to mention someone." };
         let text = Field::new("text", "Your tweet").value(self.typed).hint(hint);
-        let text = text.with("data-limit", &limit).required();
+        let draft = draft_key(frame, "tweet");
+        let text = text.with("data-limit", &limit).with("data-draft", &draft).required();
         html! {
             form.form.compose method="post" action="/tweet" {
                 (frame.secret_field())

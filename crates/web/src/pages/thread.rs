@@ -8,12 +8,12 @@ use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anch
 use super::thread_list::{ThreadList, jump_address};
 use super::vote_buttons::karma_warning;
 use crate::App;
-use crate::autolink::autolink;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::limits::THREAD_PAGE;
 use crate::local_path::LocalPath;
 use crate::login_reason::LoginReason;
+use crate::markdown::markdown;
 use crate::pages::articles::PageNumberQuery;
 use crate::pages::fragments::written;
 use crate::path::PathOf;
@@ -27,7 +27,6 @@ use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 use tidings_domain::values::preferences::{Choice, CommentOrder};
-use tidings_domain::values::size;
 
 /// The order of the comments on a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -186,7 +185,7 @@ impl<'a> ThreadPage<'a> {
             @if news.deleted {
                 p.empty { "This story has been deleted. Its comments can still be read." }
             } @else if frame.viewer.is_some() {
-                (CommentEditor::new(news.id, None, "Your comment", "Add comment").render(frame, true))
+                (CommentEditor::in_thread(news.id, "Your comment", "Add comment").render(frame))
             } @else {
                 p { a.action href=(login_to(Some(LoginReason::Comment), &frame.way_back)) { "Log in to comment" } }
             }
@@ -288,7 +287,7 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
                 (leading_story(frame, line))
                 @if may_vote { (karma_warning(frame)) }
                 @if let (false, Some(text)) = (news.deleted, news.text()) {
-                    div.text dir="auto" { (autolink(size::shown(text), frame.link_target())) }
+                    div.text.formatted dir="auto" { (markdown(text, frame.link_target())) }
                 }
             }
         }

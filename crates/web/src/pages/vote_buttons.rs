@@ -4,7 +4,7 @@ use super::fragments::{Fragment, Slots, placeholders, written};
 use super::layout::Frame;
 use super::parts::{DELETED_USER, number};
 use crate::error::sentence;
-use crate::limits::VOTE_LABEL_CHARACTERS;
+use crate::limits::{VOTE_LABEL_CHARACTERS, VOTE_LABEL_NAME_BYTES};
 use crate::login_reason::LoginReason;
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::OnceCell;
@@ -12,6 +12,8 @@ use tidings_domain::Refusal;
 use tidings_domain::accounts::recent_votes::VotedOn;
 use tidings_domain::news::item::{Direction, News};
 use tidings_domain::values::ids::{CommentAddress, UserId};
+use tidings_domain::values::limits::USERNAME_MAX;
+use tidings_domain::values::size;
 
 /// Takes the place of the buttons where voting is not possible.
 pub const NO_BUTTONS: PreEscaped<&str> = PreEscaped("<span></span>");
@@ -53,8 +55,13 @@ impl VoteTarget<'_> {
                 None => news.title.render_to(html),
             },
             Self::Comment(_, author) => {
+                let author = author.unwrap_or(DELETED_USER);
+                // Only names of older sites are as long.
+                let is_long = size::escaped_bytes(author) > VOTE_LABEL_NAME_BYTES;
+                let shown =
+                    author.char_indices().nth(USERNAME_MAX / 2).and_then(|(end, _)| author.get(..end));
                 html.push_str("comment by ");
-                author.unwrap_or(DELETED_USER).render_to(html);
+                shown.filter(|_| is_long).unwrap_or(author).render_to(html);
             }
         }
     }
