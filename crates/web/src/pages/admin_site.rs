@@ -159,7 +159,7 @@ impl AdminSitePage<'_> {
         let error = self.errors.iter().find(|(wrong, _)| *wrong == name);
         html! {
             @if let Some((_, error)) = error {
-                p.field-error id={ (name) "-error" } { (sentence(&error.to_string())) }
+                p.error id={ (name) "-error" } { (sentence(&error.to_string())) }
             }
         }
     }
@@ -180,7 +180,7 @@ impl AdminSitePage<'_> {
                     label for="logo" { "Picture" }
                     input #logo name="logo" type="file" required accept="image/png,image/jpeg,image/webp,image/gif"
                         aria-describedby=(described) aria-invalid=[error.is_some().then_some("true")] autofocus[error.is_some()];
-                    @if let Some(error) = &error { p.field-error #logo-error role="alert" { (error) } }
+                    @if let Some(error) = &error { p.error #logo-error role="alert" { (error) } }
                     p.hint #logo-hint {
                         "PNG, JPEG, WebP or GIF, up to " (MAX_LOGO_BYTES / 1024) " KB and " (grouped(u64::from(MAX_LOGO_PIXELS)))
                         " pixels wide and high. It is shown 26 pixels high. SVG is not accepted, because it can contain \
