@@ -157,7 +157,7 @@ pub async fn index(
         }
         h2 { "Months" }
         @for (year, months) in reach.months().into_iter().rev() {
-            h3 { (year) }
+            h3.year { (year) }
             ul.months {
                 @for month in months {
                     li { a href=(address(Period::Month(month))) { (month_in_words(month)) } }
