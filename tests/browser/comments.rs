@@ -23,7 +23,7 @@ async fn a_comment_is_written_replied_to_edited_and_deleted() {
     browser.fill("Your reply", "A reply").await;
     browser.press("Post").await;
     browser.arrive(&format!("{thread}#comment-2")).await;
-    assert_eq!(browser.text("#comment-2.depth-1 .text").await, "A reply");
+    assert_eq!(browser.text("#comment-1 .replies #comment-2.depth-1 .text").await, "A reply");
 
     browser.click("#comment-2 a[href='/editcomment/1/2']").await;
     assert_eq!(browser.field_value("Your comment").await, "A reply");
@@ -57,7 +57,10 @@ async fn a_deleted_comment_leaves_a_placeholder_only_above_replies() {
         browser.wait_until(&format!("{left} comments are shown"), gone).await;
         if comment == answered {
             assert_eq!(browser.text(&format!("{gap} .gone")).await, "[deleted comment]");
-            assert_eq!(browser.count(&format!("{gap} :is(.vote, .author, .text)")).await, 0);
+            assert_eq!(
+                browser.count(&format!("{gap} > .branch > .item :is(.vote, .author, .text)")).await,
+                0
+            );
             assert_eq!(browser.text(&format!("#comment-{answer} .text")).await, "the reply");
         }
     }

@@ -65,6 +65,7 @@ async fn a_listed_item_has_no_rank_score_and_user_id_but_a_username() {
         ok(alice.vote(2, "up").await);
         expected["up"] = 2.into();
         expected["voted"] = "up".into();
+        expected["new_comments"] = 0.into();
         assert_eq!(alice.list("latest").await[0], expected);
     })
     .await;

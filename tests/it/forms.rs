@@ -347,7 +347,7 @@ async fn comments_and_replies_lead_to_where_they_stand() {
     assert_eq!(redirects_to(&reply.send(&bob).await), "/news/2#comment-2");
     let thread = page(&server.visitor(), "/news/2").await;
     assert!(thread.one("li", &[("id", "comment-1")]).text().contains("two & <three>"));
-    assert_eq!(thread.one("li", &[("id", "comment-2")]).attribute("class"), Some("item comment depth-1"));
+    assert_eq!(thread.one("li", &[("id", "comment-2")]).attribute("class"), Some("depth-1"));
 
     let before = server.dump().await;
     let long = "x".repeat(4_097);

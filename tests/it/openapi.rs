@@ -254,6 +254,10 @@ async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client, pages: 
     asker.good(bob, "post", "/api/votenews", Form(&taken_back)).await;
     asker.bad(bob, "post", "/api/votenews", Form(&taken_back)).await;
     asker.good(bob, "post", "/api/votenews", Form(&vote)).await;
+    for action in ["hide", "unhide", "save", "unsave"] {
+        asker.form(bob, &format!("/api/{action}"), &[("news_id", "1")], &[("news_id", "99")]).await;
+    }
+    asker.get(bob, "/api/past/{day}/{start}/{count}", "/api/past/2027-01/0/32", "/api/past/2027/0/32").await;
     let path = "/api/getnews/{sort}/{start}/{count}";
     for client in [bob, &bob.with_secrets(None, None)] {
         asker.get(client, path, "/api/getnews/latest/0/32", "/api/getnews/latest/0/33").await;
@@ -264,6 +268,11 @@ async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client, pages: 
     asker.get(bob, "/api/articles/{order}/{page}", "/api/articles/score/1", "/api/articles/score/0").await;
     let path = "/api/topic/{name}/{order}/{page}";
     asker.get(bob, path, "/api/topic/rust/time/1", "/api/topic/-/time/1").await;
+    for action in ["followtopic", "unfollowtopic", "mutetopic", "unmutetopic"] {
+        asker.form(bob, &format!("/api/{action}"), &[("topic", "rust")], &[("topic", "none")]).await;
+    }
+    let about = [("topic", "rust"), ("about", "A language.")];
+    asker.form(alice, "/api/describetopic", &about, &[("topic", "rust")]).await;
     asker.good(bob, "get", "/api/topics", Address("/api/topics")).await;
     let rename = [("topic", "rust"), ("name", "rustlang")];
     asker.form(alice, "/api/renametopic", &rename, &[("topic", "rust"), ("name", "rust")]).await;

@@ -56,7 +56,7 @@ pub async fn about(
             p {
                 "We store your username, a hash of your password (not the password itself), what you write, \
                  how you vote and whom you follow. We store an e-mail address only if you enter one. There \
-                 is one cookie, which keeps you logged in."
+                 is one cookie, which keeps you logged in. What you have not sent yet stays in your browser."
             }
         }
     };

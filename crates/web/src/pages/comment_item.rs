@@ -295,12 +295,30 @@ mod tests {
             let name = character.repeat(LONGEST_STORED_USERNAME);
             let line = ThreadLine { comment: &comment, depth: 7, username: Some(&name) };
             let admin = user(id, "admin", "a");
-            let html =
-                framed(Some(&admin), |frame| comment_item(frame, place, line, 7).render()).into_string();
+            let id = "99999999999999";
+            let html = framed(Some(&admin), |frame| {
+                let address = || format!("/news/{id}?page=10&sort=newest#comment-{id}");
+                let jump = || Some(address());
+                let addresses = CommentAddresses {
+                    permalink: address(),
+                    root: jump(),
+                    parent: jump(),
+                    previous: jump(),
+                    next: jump(),
+                };
+                let marks = CommentMarks { is_new: true, by_story_author: true };
+                let markup = CommentSource::Addresses(addresses);
+                let mut html = String::new();
+                CommentItem { place, line, marks, markup }.write(&mut html, frame);
+                // The branch in the list, with the name of its author.
+                name.as_str().render_to(&mut html);
+                html
+            });
+            let branch = 200;
             // The way back of the test is shorter than that of a page of a thread may be, and
             // a button that takes a vote back has some attributes more.
             let longer = 60 + 80;
-            assert!(html.len() + longer <= COMMENT_MARKUP_BYTES, "{}", html.len());
+            assert!(html.len() + branch + longer <= COMMENT_MARKUP_BYTES, "{}", html.len());
         }
     }
 }
