@@ -26,7 +26,7 @@ const WINGS: [&[&str]; 8] = [
     &["sites"],
     &["news"],
     &["articles", "comments", "timelines"],
-    &["deactivation", "imports", "statistics", "submissions", "votes"],
+    &["deactivation", "imports", "inbox", "statistics", "submissions", "votes"],
     &["background"],
 ];
 /// The one file that may repeat an action.

@@ -4,9 +4,10 @@
 //! `user.comments:<id>`.
 //!
 //! It hands out [`comment`] (post, edit, delete), [`outline`] (a thread in reading order, and
-//! its pages), [`threads`] (reading a thread) and [`lists`] (a user's comments, replies).
+//! its pages), [`threads`] (reading a thread) and [`lists`] (a user's comments).
 
 pub mod comment;
 pub mod lists;
+pub(crate) mod notify;
 pub mod outline;
 pub mod threads;

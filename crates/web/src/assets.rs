@@ -21,6 +21,7 @@ const STYLES: &str = concat!(
     include_str!("../assets/styles/timelines.css"),
     include_str!("../assets/styles/threads.css"),
     include_str!("../assets/styles/forms.css"),
+    include_str!("../assets/styles/inbox.css"),
     include_str!("../assets/styles/sites.css"),
     include_str!("../assets/styles/prose.css"),
     include_str!("../assets/styles/dialogs.css"),
@@ -119,6 +120,7 @@ Disallow: /deltweet/
 Disallow: /editcomment/
 Disallow: /editnews/
 Disallow: /home
+Disallow: /inbox
 Disallow: /login
 Disallow: /logout
 Disallow: /random

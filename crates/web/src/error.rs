@@ -429,9 +429,16 @@ fn is_first_this_second(last: &AtomicU64, now: Timestamp) -> bool {
     last.swap(now.0, Ordering::Relaxed) != now.0
 }
 
-/// A path as it may be logged: the link that sets a new password is a secret.
+/// A path as it may be logged: the link that sets a new password and the address of an inbox's
+/// feed are secrets.
 fn loggable(path: &str) -> &str {
-    if path.starts_with("/reset-password/") { "/reset-password/..." } else { path }
+    if path.starts_with("/reset-password/") {
+        "/reset-password/..."
+    } else if path.starts_with("/inbox/feed/") {
+        "/inbox/feed/..."
+    } else {
+        path
+    }
 }
 
 /// The id that links an error page to its line in the log.

@@ -6,6 +6,7 @@
 
 pub mod accounts;
 pub mod comments;
+pub mod inbox;
 pub mod news;
 pub mod sites;
 pub mod timelines;

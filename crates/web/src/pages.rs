@@ -15,6 +15,7 @@ pub mod articles;
 pub mod comments;
 pub mod front;
 pub mod home;
+pub mod inbox;
 pub mod news_forms;
 pub mod open_sessions;
 pub mod password_reset;

@@ -28,8 +28,8 @@ pub fn check<B>(app: &App, peer: IpAddr, request: &Request<B>) -> Result<(), Ref
 /// Whether the answer is large, or costly to make: threads, feeds, lists of several topics,
 /// and the description of the API.
 fn is_large(path: &str) -> bool {
-    const FIRST: [&str; 7] = ["news", "comment", "reply", "editcomment", "replies", "topic", "rss"];
-    const API: [&str; 3] = ["getcomments", "topic", "openapi.json"];
+    const FIRST: [&str; 7] = ["news", "comment", "reply", "editcomment", "inbox", "topic", "rss"];
+    const API: [&str; 4] = ["getcomments", "inbox", "topic", "openapi.json"];
     let mut segments = path.trim_start_matches('/').split('/');
     let (first, second) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
     path == READ_BY_POST
@@ -50,7 +50,8 @@ mod tests {
             "/comment/1/2",
             "/reply/1/2",
             "/editcomment/1/2",
-            "/replies",
+            "/inbox",
+            "/inbox/feed/1-abc",
             "/rss",
             "/atom",
             "/best/atom",
@@ -60,6 +61,7 @@ mod tests {
             "/topic/rust/new/atom",
             "/@alice/feed",
             "/api/getcomments/1",
+            "/api/inbox",
             "/api/topic/rust+go/best/1",
             "/api/openapi.json",
         ] {

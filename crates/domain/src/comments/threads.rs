@@ -13,6 +13,7 @@ use crate::cache::{Flight, MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::lines::{self, ItemsRead, ListedItem, NewsLine, SummariesRead};
+use crate::news::subscriptions::{Subscription, SubscriptionRead};
 use crate::news::voters::OwnVotesRead;
 use crate::values::ids::{CommentId, NewsId, UserId};
 use crate::values::limits::{LARGE_THREADS_AT_ONCE, SMALL_THREAD_BYTES, SMALL_THREAD_COMMENTS};
@@ -23,7 +24,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 crate::cache_kind! {
     /// Threads as all viewers see them.
-    pub(super) struct Threads: NewsId => ThreadLines, "threads", 9 * MEBIBYTE, |_, lines| lines.size();
+    struct Threads: NewsId => ThreadLines, "threads", 9 * MEBIBYTE, |_, lines| lines.size();
 }
 
 /// An item with its comments.
@@ -32,6 +33,8 @@ pub struct Thread {
     pub news: NewsLine,
     /// Where the comments are.
     pub lines: Shared<ThreadLines>,
+    /// What the viewer has chosen for the thread.
+    pub subscription: Subscription,
     /// The wanted comments of a thread that is cached without them.
     read: HashMap<usize, Comment>,
 }
@@ -40,7 +43,8 @@ impl Thread {
     /// A whole thread.
     #[must_use]
     pub fn whole(news: NewsLine, lines: ThreadLines) -> Self {
-        Self { news, lines: lines.into(), read: HashMap::new() }
+        let subscription = Subscription::default();
+        Self { news, lines: lines.into(), subscription, read: HashMap::new() }
     }
 
     /// The line at a position. `None` for a comment that was not wanted.
@@ -80,8 +84,8 @@ pub async fn get(
     let texts = CommentsRead::ask(&mut query, &lines, wanted);
     let mut answers = visit.run(query).await?;
     let read = texts.take(&lines, &mut answers);
-    let (news, _) = read_item(visit, Query::new(), found(news, &mut answers)?).await?;
-    Ok(Thread { news, lines, read })
+    let (news, subscription, _) = read_item(visit, Query::new(), found(news, &mut answers)?).await?;
+    Ok(Thread { news, lines, subscription, read })
 }
 
 /// Makes a thread that is not cached.
@@ -116,7 +120,7 @@ async fn make(
     let mut query = Query::new();
     let authors = lines.places().iter().map(|place| place.user_id);
     let names = UserNamesRead::ask(&visit.shared(), &mut query, authors);
-    let (news, mut answers) = read_item(visit, query, news).await?;
+    let (news, subscription, mut answers) = read_item(visit, query, news).await?;
     let names = names.take(&visit.shared(), &mut answers);
     let mut found: HashMap<UserId, Option<Arc<str>>> = HashMap::new();
     for place in lines.places() {
@@ -124,7 +128,7 @@ async fn make(
     }
     lines.name_all(|id| found.get(&id).cloned().flatten());
     let lines = flight.finish(visit.view(), Tracked::new(lines, reads), None);
-    Ok(Thread { news, lines, read })
+    Ok(Thread { news, lines, subscription, read })
 }
 
 /// The item that was read.
@@ -138,19 +142,21 @@ async fn read_item(
     visit: &mut Visit,
     mut query: Query,
     news: ListedItem,
-) -> Result<(NewsLine, Answers), Error> {
+) -> Result<(NewsLine, Subscription, Answers), Error> {
     let (site, id) = (visit.site_too(), news.news().id);
     let summary = SummariesRead::ask(&visit.shared(), &mut query, vec![news]);
     let own = OwnVotesRead::ask(site.caches.of(), visit, &mut query, [id].into_iter());
+    let subscription = SubscriptionRead::ask(visit, &mut query, id);
     let mut answers = visit.run(query).await?;
     let summary = summary.take(&visit.shared(), &mut answers);
+    let subscription = subscription.take(visit, &mut answers, id);
     let own = own.take(visit, &mut answers).await?;
     let news = lines::mark(summary, own).into_iter().next().ok_or(Refusal::NoSuchNews)?;
-    Ok((news, answers))
+    Ok((news, subscription, answers))
 }
 
 /// Waits until few enough large threads are being read, and has the query read elsewhere.
-pub(super) async fn expect_large(query: &mut Query) -> Option<SemaphorePermit<'static>> {
+async fn expect_large(query: &mut Query) -> Option<SemaphorePermit<'static>> {
     static PLACES: Semaphore = Semaphore::const_new(LARGE_THREADS_AT_ONCE);
     query.expect_large();
     // It is never closed.
@@ -158,7 +164,7 @@ pub(super) async fn expect_large(query: &mut Query) -> Option<SemaphorePermit<'s
 }
 
 /// Puts the comments of a thread in order, off the async threads if there is much of them.
-pub(super) async fn arrange_elsewhere(id: NewsId, hash: Hash) -> Result<Arranged, Error> {
+async fn arrange_elsewhere(id: NewsId, hash: Hash) -> Result<Arranged, Error> {
     let bytes: usize = hash.0.iter().map(|(_, json)| json.len()).sum();
     if bytes <= SMALL_THREAD_BYTES {
         return Ok(Arranged::of(id, hash));
@@ -168,17 +174,13 @@ pub(super) async fn arrange_elsewhere(id: NewsId, hash: Hash) -> Result<Arranged
 }
 
 /// Pending reads of the wanted comments, if the thread is cached without its comments.
-pub(super) struct CommentsRead {
+struct CommentsRead {
     positions: Vec<usize>,
     texts: Option<Handle<Vec<Option<String>>>>,
 }
 
 impl CommentsRead {
-    pub(super) fn ask(
-        query: &mut Query,
-        lines: &ThreadLines,
-        wanted: impl Fn(&ThreadLines) -> Vec<usize>,
-    ) -> Self {
+    fn ask(query: &mut Query, lines: &ThreadLines, wanted: impl Fn(&ThreadLines) -> Vec<usize>) -> Self {
         if lines.is_whole() {
             return Self { positions: Vec::new(), texts: None };
         }
@@ -193,7 +195,7 @@ impl CommentsRead {
     }
 
     /// The comments by position. One that has disappeared is left out.
-    pub(super) fn take(self, lines: &ThreadLines, answers: &mut Answers) -> HashMap<usize, Comment> {
+    fn take(self, lines: &ThreadLines, answers: &mut Answers) -> HashMap<usize, Comment> {
         let texts = self.texts.map(|texts| answers.take(texts)).unwrap_or_default();
         let read = self.positions.into_iter().zip(texts).filter_map(|(position, json)| {
             let id = lines.places().get(position)?.id;

@@ -6,6 +6,7 @@ use super::comment_item::{
 };
 use super::comments::CommentEditor;
 use super::fragments::{ContentPlaceholder, Fragment, LinkTarget, PartKey, written};
+use super::inbox::subscription_button;
 use super::layout::Frame;
 use super::login_address;
 use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
@@ -105,7 +106,10 @@ impl<'a> ThreadPage<'a> {
             @match (self.part.root, self.part.number) {
                 (None, 1) => {
                     (news_head(frame, &self.thread.news))
-                    div.under { (self.comment_form(frame)) }
+                    div.under {
+                        (subscription_button(frame, self.thread))
+                        (self.comment_form(frame))
+                    }
                     h2.hidden { (counted(news.comments, "comment", "comments")) }
                 }
                 (None, number) => {
