@@ -323,7 +323,7 @@ impl Showcase {
             (Member, "/delnews/NEWEST"),
             (Member, "/reply/THREAD/1"),
             (Member, "/editcomment/THREAD/4"),
-            (Member, "/replies"),
+            (Member, "/inbox"),
             (Member, "/saved/0"),
             (Member, "/user/jun"),
             (Member, "/@jun"),

@@ -35,6 +35,7 @@ mod forms;
 mod harden;
 mod headers;
 mod imported;
+mod inbox;
 mod live;
 mod load_figures;
 mod logins;

@@ -103,25 +103,23 @@ fn before(fields: &Fields) -> Result<Option<Cursor>, RequestError> {
     fields.parsed_optional("before", "it must be a cursor like 1401267618-reply:12-3")
 }
 
-/// Entries of the inbox to mark as read. One of the fields is required.
+// The field `all` with the value 1 means the same as the id `all`.
+/// Entries of the inbox to mark as read.
 #[derive(ToSchema)]
 pub struct ReadInboxForm {
     /// The entry, or `all`.
-    #[schema(value_type = values::EntryChoice, required = false)]
+    #[schema(value_type = values::EntryChoice)]
     pub id: Marking,
-    /// `1` to mark all entries; the same as the id `all`.
-    #[schema(value_type = values::On, required = false)]
-    pub all: (),
 }
 
 impl FromFields for ReadInboxForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let id = match (fields.get("id"), fields.get("all")) {
-            (Some("all"), _) | (None, Some("1" | "all" | "true")) => Marking::All,
+            (Some("all"), _) | (None, Some("1")) => Marking::All,
             (None, Some(_)) => return Err(RequestError::Field { name: "all", expected: "it must be 1" }),
             (_, _) => Marking::One(fields.parsed("id", "it must be the id of an entry, or all")?),
         };
-        Ok(Self { id, all: () })
+        Ok(Self { id })
     }
 }
 

@@ -121,8 +121,6 @@ values! {
     EntryKind = choice(Kind::ALL.map(Kind::name));
     /// The text of a comment, a tweet or a message.
     EntryText = text(0, limits::MAX_COMMENT);
-    /// A switch in a form that can only be on.
-    On = choice(["1"]);
     /// The maximum number of entries.
     PageSize = whole(1, limits::MAX_PAGE as u64);
     /// The number of a page.

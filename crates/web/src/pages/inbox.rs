@@ -236,7 +236,7 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
         }
     };
     html! {
-        section.inbox-feed aria-labelledby="feed" {
+        div.inbox-feed {
             h2 #feed { "Feed" }
             @match secret {
                 Some(secret) => {
