@@ -7,7 +7,7 @@ use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::ids::UserId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Query};
 
 /// Entries that leave inboxes, and what the badges lose.
@@ -30,7 +30,8 @@ impl Removal {
         site: &Site,
         entries: impl IntoIterator<Item = (UserId, EntryId)>,
     ) -> Result<Self, Error> {
-        let mut by_user: BTreeMap<UserId, Vec<String>> = BTreeMap::new();
+        // Each entry once: somebody may be the author of a story and of a comment on it.
+        let mut by_user: BTreeMap<UserId, BTreeSet<String>> = BTreeMap::new();
         for (user, entry) in entries {
             by_user.entry(user).or_default().extend(entry.members());
         }
@@ -41,6 +42,7 @@ impl Removal {
         let reads: Vec<_> = by_user
             .into_iter()
             .map(|(user, members)| {
+                let members: Vec<String> = members.into_iter().collect();
                 let scores = query.scores(keys::user_unread(user), members.iter().cloned());
                 (user, members, scores, query.hash_fields(keys::user(user), [BADGE]))
             })
