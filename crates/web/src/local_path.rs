@@ -44,7 +44,7 @@ impl LocalPath {
         }
         let query = self.0.split(['?', '#']).nth(1).filter(|_| self.0.contains('?')).unwrap_or_default();
         let mut way_back = path.to_owned();
-        for name in ["page", "before", "kind"] {
+        for name in ["page", "before"] {
             let mut fields = query.split('&').filter_map(|field| field.split_once('='));
             let value = fields.find_map(|(known, value)| (known == name).then_some(value));
             if let Some(value) = value.filter(|value| is_short(value)) {
@@ -66,7 +66,7 @@ impl LocalPath {
 
 /// Whether a value of a parameter may be part of a way back.
 fn is_short(value: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':');
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-';
     value.len() <= WAY_BACK_VALUE_BYTES && value.bytes().all(is_plain)
 }
 

@@ -112,7 +112,7 @@ values! {
     /// A position in a timeline: the time and the id.
     Cursor = pattern(format!("^[0-9]{{1,12}}(\\.[0-9]{{1,3}})?-{ID}$"), "1401267618.123-45");
     /// A position in an inbox: the time and the entry.
-    InboxCursor = pattern(format!("^[0-9]{{1,12}}(\\.[0-9]{{1,3}})?-{}$", entry()), "1401267618-reply:12-3");
+    InboxCursor = pattern(format!("^[0-9]{{1,12}}(\\.[0-9]{{1,12}})?-{}$", entry()), "1401267618-reply:12-3");
     /// The id of an entry of an inbox.
     EntryId = pattern(format!("^{}$", entry()), "reply:12-3");
     /// The id of an entry of an inbox, or `all`.

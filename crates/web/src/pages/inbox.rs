@@ -28,14 +28,15 @@ struct InboxPage<'a> {
     entries: &'a [InboxEntry],
     filter: Filter,
     next: Option<Cursor>,
-    /// Whether this is the newest part.
-    is_first: bool,
+    /// Where this part begins; `None` for the newest.
+    before: Option<Cursor>,
     viewer: &'a User,
 }
 
 impl InboxPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let unread = self.viewer.replies;
+        let back = filter_address(self.filter, self.before);
         let content = html! {
             h1 { "Inbox" }
             (filters(self.filter))
@@ -43,14 +44,14 @@ impl InboxPage<'_> {
                 form.inbox-tools method="post" action="/readinbox" {
                     (frame.secret_field())
                     input type="hidden" name="id" value="all";
-                    input type="hidden" name="next" value=(frame.way_back);
+                    input type="hidden" name="next" value=(back);
                     p { (number(unread)) " unread" }
                     button.button.small.quiet { "Mark all as read" }
                 }
             }
             @if self.entries.is_empty() { (self.nothing()) }
             ol.inbox role="list" {
-                @for entry in self.entries { (entry_item(frame, entry)) }
+                @for entry in self.entries { (entry_item(frame, entry, &back)) }
             }
             @if let Some(next) = self.next {
                 nav.more aria-label="Pages" {
@@ -66,7 +67,7 @@ impl InboxPage<'_> {
     fn nothing(&self) -> Markup {
         html! {
             @match self.filter {
-                _ if !self.is_first => p.empty { "There is nothing older." },
+                _ if self.before.is_some() => p.empty { "There is nothing older." },
                 Filter::Unread => p.empty { "You have read everything." },
                 Filter::All => {
                     p.empty {
@@ -121,7 +122,7 @@ fn filters(here: Filter) -> Markup {
     }
 }
 
-fn entry_item(frame: &Frame<'_>, entry: &InboxEntry) -> Markup {
+fn entry_item(frame: &Frame<'_>, entry: &InboxEntry, back: &str) -> Markup {
     let id = entry.place.id;
     html! {
         li #(anchor(id)) class=(if entry.read { "entry" } else { "entry unread" }) data-item {
@@ -131,13 +132,13 @@ fn entry_item(frame: &Frame<'_>, entry: &InboxEntry) -> Markup {
                 " " span.entry-age { (age(frame, entry.time())) }
             }
             @if let Some(text) = entry.text() { p.excerpt dir="auto" { (excerpt(text)) } }
-            p.entry-tools {
+            div.entry-tools {
                 @if let Some((address, name)) = destination(entry) { a.action href=(address) { (name) } }
                 @if !entry.read {
                     form method="post" action="/readinbox" {
                         (frame.secret_field())
                         input type="hidden" name="id" value=(id);
-                        input type="hidden" name="next" value={ (frame.way_back) "#" (anchor(id)) };
+                        input type="hidden" name="next" value={ (back) "#" (anchor(id)) };
                         button.button.small.quiet {
                             "Mark as read" span.hidden { ": " (description(entry)) }
                         }
@@ -278,7 +279,7 @@ pub fn subscription_button(frame: &Frame<'_>, thread: &Thread) -> Markup {
         ("/subscribe", "Subscribe", " to the comments on this story")
     };
     html! {
-        @if frame.viewer.is_some() && (is_told || !news.deleted) {
+        @if frame.viewer.is_some() && !news.deleted {
             form.subscription method="post" action=(action) {
                 (frame.secret_field())
                 input type="hidden" name="news_id" value=(news.id);
@@ -301,7 +302,7 @@ pub async fn show(
         entries: &page.entries,
         filter: query.filter,
         next: page.next,
-        is_first: query.before.is_none(),
+        before: query.before,
         viewer: &user,
     };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))

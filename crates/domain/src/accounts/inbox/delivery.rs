@@ -10,6 +10,10 @@ use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{INBOX_OVERFLOW, INBOX_SIZE};
 use tidings_keyspace::{Answers, Batch, Handle, Order, Query};
 
+/// What keeps the order of two entries in the same second, in seconds: about a microsecond,
+/// which a score can still hold.
+const ORDER_STEP: f64 = 1.0 / 1_048_576.0;
+
 /// New entries for inboxes, with what was read for them. **Every new entry goes through
 /// here**, so this is the place to also tell of it elsewhere, such as by mail.
 #[derive(Default)]
@@ -20,6 +24,8 @@ struct Arrival {
     user: UserId,
     entry: EntryId,
     badge: i64,
+    /// When the newest entry of the inbox arrived.
+    newest: Option<f64>,
     /// The oldest entries of a full inbox, which leave it.
     leaving: Vec<String>,
     /// Those of them that are unread.
@@ -66,7 +72,8 @@ impl Delivery {
     /// that leaves a full inbox has been marked as read meanwhile, or if a user has left the
     /// thread.
     pub(crate) fn write(&self, batch: &mut Batch, score: f64) {
-        for Arrival { user, entry, badge, leaving, unread } in &self.0 {
+        for Arrival { user, entry, badge, newest, leaving, unread } in &self.0 {
+            let score = after(*newest, score);
             let (inbox, key) = (keys::user_inbox(*user), keys::user_unread(*user));
             if let Some(news) = thread_of(*entry) {
                 batch.sorted_member_absent(keys::user_unsubscribed(*user), news.to_string());
@@ -93,6 +100,15 @@ impl Delivery {
     }
 }
 
+/// The score of an entry that arrives after another one: of two in the same second, the later
+/// one comes first in the inbox.
+fn after(newest: Option<f64>, score: f64) -> f64 {
+    match newest {
+        Some(newest) if (score..score + 1.0).contains(&newest) => newest + ORDER_STEP,
+        _ => score,
+    }
+}
+
 /// The thread whose replies a user may have left.
 const fn thread_of(entry: EntryId) -> Option<NewsId> {
     match entry {
@@ -107,6 +123,7 @@ struct CandidateRead {
     entry: EntryId,
     fields: Handle<Vec<Option<String>>>,
     size: Handle<u64>,
+    newest: Handle<Vec<(String, f64)>>,
     /// Whether there are entries about the same comment.
     known: Option<Handle<Vec<Option<f64>>>>,
     /// Whether the user has left the thread.
@@ -118,20 +135,22 @@ impl CandidateRead {
         let inbox = keys::user_inbox(user);
         let fields = query.hash_fields(keys::user(user), ["id", DEACTIVATED, BADGE]);
         let size = query.sorted_count(&inbox);
+        let newest = query.sorted_range(&inbox, Order::Descending, 0, 1);
         let known = entry.comment().map(|address| {
             let about = [EntryId::Reply(address), EntryId::Mention(address)];
             query.scores(&inbox, about.map(|entry| entry.to_string()))
         });
         let left =
             thread_of(entry).map(|news| query.scores(keys::user_unsubscribed(user), [news.to_string()]));
-        Self { user, entry, fields, size, known, left }
+        Self { user, entry, fields, size, newest, known, left }
     }
 
     /// The entry and the size of the inbox, if the entry may be added.
     fn take(self, answers: &mut Answers) -> Option<(Arrival, u64)> {
-        let Self { user, entry, fields: read, size, known, left } = self;
+        let Self { user, entry, fields: read, size, newest, known, left } = self;
         let [id, deactivated, badge] = fields::each(answers.take(read));
         let size = answers.take(size);
+        let newest = answers.take(newest).first().map(|(_, score)| *score);
         let mut is_any = |read: Option<Handle<Vec<Option<f64>>>>| {
             read.is_some_and(|read| answers.take(read).into_iter().any(|score| score.is_some()))
         };
@@ -141,7 +160,7 @@ impl CandidateRead {
         }
         let badge = fields::count(badge.as_deref(), || keys::user(user), BADGE);
         let badge = i64::try_from(badge).unwrap_or(0);
-        Some((Arrival { user, entry, badge, leaving: Vec::new(), unread: Vec::new() }, size))
+        Some((Arrival { user, entry, badge, newest, leaving: Vec::new(), unread: Vec::new() }, size))
     }
 }
 
@@ -171,4 +190,24 @@ async fn make_room(site: &Site, arrivals: &mut [Arrival], full: &[(usize, u64)])
             members.filter(|(_, score)| score.is_some()).map(|(member, _)| member.clone()).collect();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_entry_of_the_same_second_comes_first() {
+        let now = 1_800_000_000.0;
+        assert!(after(None, now).total_cmp(&now).is_eq());
+        assert!(after(Some(now - 0.001), now).total_cmp(&now).is_eq());
+        // An entry of the background may be older than what has arrived meanwhile.
+        assert!(after(Some(now + 1.0), now).total_cmp(&now).is_eq());
+        let mut newest = now;
+        for _ in 0..1_000 {
+            let next = after(Some(newest), now);
+            assert!(next > newest && next < now + 0.01, "{next}");
+            newest = next;
+        }
+    }
 }
