@@ -10,9 +10,10 @@ use divan::{Bencher, black_box};
 use maud::Render;
 use std::sync::LazyLock;
 use tidings::config::{CommandLineSettings, Config};
-use tidings_domain::cache::{Caches, MEBIBYTE};
+use tidings_domain::cache::{Caches, MEBIBYTE, Shared};
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::{ThreadLine, arrange};
+use tidings_domain::identity::Identity;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::sites::Score;
@@ -26,6 +27,7 @@ use tidings_domain::values::urls::NewsUrl;
 use tidings_keyspace::Hash;
 use tidings_testing::dataset::{self, Plan, Random, Size, words};
 use tidings_web::autolink::autolink;
+use tidings_web::brand::Brand;
 use tidings_web::local_path::LocalPath;
 use tidings_web::pages::comment_item::{CommentContext, comment_item};
 use tidings_web::pages::fragments::LinkTarget;
@@ -43,6 +45,8 @@ static SETTINGS: LazyLock<tidings_web::settings::Settings> = LazyLock::new(|| CO
 static CONFIG: LazyLock<Config> =
     LazyLock::new(|| Config::load(None, std::iter::empty(), &CommandLineSettings::default()).unwrap());
 static CACHES: LazyLock<Caches> = LazyLock::new(Caches::default);
+static BRAND: LazyLock<Shared<Brand>> =
+    LazyLock::new(|| Brand::new(&SETTINGS.site, &Identity::default()).into());
 static HERE: LazyLock<LocalPath> = LazyLock::new(|| LocalPath::parse("/"));
 /// The comments of the long thread.
 static THREAD: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
@@ -55,7 +59,7 @@ fn main() {
 }
 
 fn frame() -> Frame<'static> {
-    Frame::new((&SETTINGS, &CONFIG.rules, &CACHES), NOW, &HERE, None)
+    Frame::new((&SETTINGS, &CONFIG.rules, &CACHES), BRAND.clone(), (NOW, &HERE), None)
 }
 
 fn comments() -> Vec<Comment> {
@@ -88,7 +92,7 @@ fn line(number: u64) -> NewsLine {
     let news = News::from_hash(&news).unwrap();
     let summary =
         NewsSummary { news: news.into(), username: Some("somebody".into()), site_score: Score::Good };
-    NewsLine { summary: summary.into(), my_vote: None }
+    NewsLine { summary: summary.into(), my_vote: None, new_comments: 0 }
 }
 
 #[divan::bench]
@@ -156,7 +160,7 @@ fn show_30_cached_news(bencher: Bencher) {
     let cached = |number| {
         let summary = NewsSummary::clone(&line(number).summary);
         cache.insert_derived(number, summary);
-        NewsLine { summary: cache.derived(&number).unwrap(), my_vote: None }
+        NewsLine { summary: cache.derived(&number).unwrap(), my_vote: None, new_comments: 0 }
     };
     let lines: Vec<NewsLine> = (0..ITEMS).map(cached).collect();
     bencher.bench(|| news_list(&frame(), black_box(&lines), 0).render());

@@ -15,6 +15,7 @@ use std::time::Duration;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::values::rules::Rules;
 use tidings_web::settings::TransportSettings;
+use tidings_web::titles::TitleSettings;
 
 pub use self::settings::{Mail, Server, Site, Web};
 pub use self::values::{HostName, MailTls, Relay, Secret, StoreUrl};
@@ -173,6 +174,7 @@ impl Config {
             trusted_proxies: self.web.trusted_proxies.clone(),
             gravatars: self.web.gravatars,
             request_timeout: Duration::from_secs(self.server.request_timeout_seconds),
+            titles: TitleSettings { is_on: self.web.fetch_titles, ..TitleSettings::default() },
             transport: self.transport(),
         }
     }

@@ -1,4 +1,4 @@
-//! Any text as a comment on a page: only our links are added, nothing of the
+//! Any text about a person on a page: only our links are added, nothing of the
 //! text is lost, and every link leads to the web.
 
 #![no_main]

@@ -114,7 +114,7 @@ settings! {
                 "Memory for answers that are being sent; beyond it the slowest readers are dropped.";
             cache_mebibytes: u64 = "48", ValueKind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
                 "Memory for the cache of the embedded store.";
-            site_cache_mebibytes: u64 = "87", ValueKind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },
+            site_cache_mebibytes: u64 = "89", ValueKind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },
                 "Memory for the site's caches: lists, threads, timelines, names, markup and whole responses.";
         }
         /// How the site presents itself.
@@ -141,6 +141,8 @@ settings! {
                 "Comma-separated addresses or networks of proxies whose X-Forwarded-For is trusted.";
             gravatars: bool = "false", ValueKind::Switch,
                 "Whether users with an e-mail address have avatars from gravatar.com, which reveals a hash of it.";
+            fetch_titles: bool = "true", ValueKind::Switch,
+                "Whether people who submit a link can have its title fetched from the linked page.";
         }
     }
     rules {
@@ -171,6 +173,10 @@ settings! {
             vote_per_address: ValueKind::Rate, "Votes from one address on stories, comments and sites; 0 = no limit.";
             follow_per_account: ValueKind::Rate, "Follows and unfollows of one account; 0 = no limit.";
             follow_per_address: ValueKind::Rate, "Follows and unfollows from one address; 0 = no limit.";
+            fetch_title_per_account: ValueKind::Rate,
+                "Titles of other sites' pages that one account fetches, administrators too; 0 = no limit.";
+            fetch_title_per_address: ValueKind::Rate,
+                "Titles of other sites' pages that one address fetches; 0 = no limit.";
             read_per_address: ValueKind::Rate, "Pages and other reads from one address; 0 = no limit.";
             large_per_address: ValueKind::Rate, "Threads, feeds and other large answers to one address; 0 = no limit.";
             failed_login_per_address: ValueKind::Rate, "Failed logins from one address; 0 = no limit.";
@@ -195,6 +201,7 @@ settings! {
             downvote_cost: KARMA_COST, "Karma that a downvote costs the voter.";
             new_topic_minimum: KARMA,
                 "Karma needed to create a topic, except for administrators.";
+            take_back_seconds: LIMIT, "How long a vote can be taken back, in seconds; 0 = never.";
         }
         ranking: RankingRules {
             log_start: ValueKind::Signed { least: 0, most: 1_000_000_000 },

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::browser::{Browser, ENTER, ESCAPE};
+use crate::browser::{ALT, Browser, ENTER, ESCAPE};
 use crate::client::Client;
 use crate::server::{Engine, Server};
 
@@ -124,4 +124,64 @@ async fn keys_typed_into_a_field_are_not_shortcuts() {
     let event = "new KeyboardEvent('keydown', { key: 'j', ctrlKey: true, bubbles: true })";
     browser.run(&format!("document.body.dispatchEvent({event})")).await;
     assert_eq!(browser.run("return document.querySelectorAll('.current').length").await, json!(0));
+}
+
+#[tokio::test]
+async fn members_choose_whether_keys_are_shortcuts() {
+    let (server, bob) = site_with_bob().await;
+    let browser = Browser::open_as(&server, &bob).await;
+    let choose = async |choice: &str| {
+        browser.go("/settings").await;
+        let script = format!("document.querySelector('#shortcuts').value = '{choice}'");
+        browser.run(&script).await;
+        browser.press("Save").await;
+        browser.arrive("/settings?saved").await;
+        browser.go("/").await;
+    };
+    choose("modifier").await;
+    browser.press_key('j').await;
+    assert_eq!(browser.count(".current").await, 0);
+    browser.press_keys(&[ALT, 'j']).await;
+    assert_eq!(selected(&browser).await, "first");
+    choose("off").await;
+    browser.press_key('j').await;
+    browser.press_keys(&[ALT, 'j']).await;
+    assert_eq!(browser.count(".current").await, 0);
+    // The list of keys says where to change it.
+    browser.press("keyboard shortcuts").await;
+    browser.follow("Change in your settings").await;
+    browser.arrive("/settings#shortcuts").await;
+}
+
+#[tokio::test]
+async fn visitors_choose_in_the_help() {
+    let (server, _) = site_with_bob().await;
+    let browser = Browser::open(&server).await;
+    for (choice, alone, with_alt) in [("off", 0, 0), ("modifier", 0, 1), ("on", 1, 0)] {
+        browser.go("/").await;
+        browser.press("keyboard shortcuts").await;
+        let script = format!(
+            "const choice = document.querySelector('#shortcut-mode');
+            choice.value = '{choice}';
+            choice.dispatchEvent(new Event('change'));"
+        );
+        browser.run(&script).await;
+        for (keys, current) in [(&['j'][..], alone), (&[ALT, 'j'][..], with_alt)] {
+            browser.reload().await;
+            browser.press_keys(keys).await;
+            assert_eq!(browser.count(".current").await, current, "{choice} {keys:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn touch_screens_have_no_list_of_keys() {
+    let (server, _) = site_with_bob().await;
+    let browser = Browser::open(&server).await;
+    browser.emulate_phone().await;
+    browser.go("/").await;
+    assert_eq!(
+        browser.run("return document.querySelector('[data-help]').checkVisibility()").await,
+        json!(false)
+    );
 }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::browser::Browser;
-use crate::client::Client;
+use crate::browser::{Browser, ENTER, TAB};
+use crate::client::{Client, ok};
 use crate::server::{Engine, Server};
 
 /// A site with a story by alice and her comment on it. Returns the server, the client of bob, who
@@ -25,14 +25,14 @@ async fn with_javascript_a_vote_does_not_load_a_page() {
     browser.mark_page().await;
     assert_eq!(browser.text("[data-count=up]").await, "1");
     browser.click(".vote .up").await;
-    browser.wait_for(".vote .up[aria-pressed=true]:disabled").await;
+    browser.wait_for(".vote .up[aria-pressed=true]:enabled").await;
     browser.wait_for(".vote .down[aria-pressed=false]:disabled").await;
     assert_eq!(browser.text("[data-count=up]").await, "2");
     assert!(browser.is_marked().await, "the page was not reloaded");
     assert_eq!(server.ids(&format!("news.up:{news}")).await, [1, 2]);
 
     browser.reload().await;
-    browser.wait_for(".vote .up[aria-pressed=true]:disabled").await;
+    browser.wait_for(".vote .up[aria-pressed=true]:enabled").await;
     assert_eq!(browser.text("[data-count=up]").await, "2");
 }
 
@@ -47,7 +47,7 @@ async fn without_javascript_a_vote_returns_to_the_story() {
     }
     browser.click(".vote .up").await;
     browser.arrive(&format!("/#news-{news}")).await;
-    browser.wait_for(".vote .up[aria-pressed=true]:disabled").await;
+    browser.wait_for(".vote .up[aria-pressed=true]:enabled").await;
     assert_eq!(browser.text("[data-count=up]").await, "2");
     assert_eq!(server.ids(&format!("news.up:{news}")).await, [1, 2]);
 }
@@ -93,6 +93,138 @@ async fn a_rejected_vote_shows_the_reason_beside_the_story() {
     browser.click(".vote .up").await;
     browser.wait_for(".vote .up[aria-pressed=true]").await;
     assert_eq!(browser.count("[role=alert]").await, 0);
+}
+
+/// Presses Tab until an element that matches has the focus.
+async fn tab_to(browser: &Browser, css: &str) {
+    for _ in 0..60 {
+        if has_focus(browser, css).await {
+            return;
+        }
+        browser.press_key(TAB).await;
+    }
+    panic!("{css} is never reached");
+}
+
+async fn has_focus(browser: &Browser, css: &str) -> bool {
+    browser.run(&format!("return document.activeElement.matches(\"{css}\")")).await == json!(true)
+}
+
+#[tokio::test]
+async fn by_keyboard_a_vote_is_cast_and_taken_back_without_losing_the_focus() {
+    let (server, bob, news, _) = site_with_bob().await;
+    server.set_karma(&bob, 50).await;
+    let browser = Browser::open_as(&server, &bob).await;
+    browser.go("/").await;
+    browser.mark_page().await;
+    for (button, direction, said, counts) in
+        [(".up", "up", "Voted up", ["2", "-"]), (".down", "down", "Voted down", ["1", "1"])]
+    {
+        let button = format!("#news-{news} .vote {button}");
+        tab_to(&browser, &button).await;
+        let price = browser.wait_for(&button).await.attr("title").await.unwrap();
+        assert!(price.as_ref().is_some_and(|price| price.starts_with("Costs")), "{price:?}");
+        browser.press_key(ENTER).await;
+        browser.wait_for(&format!("{button}[aria-pressed=true][title='Take back your vote']")).await;
+        browser.wait_until("it is announced", async || status(&browser).await == said).await;
+        assert!(has_focus(&browser, &button).await);
+        let [up, down] = counts;
+        assert_eq!(browser.text("[data-count=up]").await, up);
+        assert_eq!(browser.count("[data-count=down]").await, usize::from(down != "-"));
+        if down != "-" {
+            assert_eq!(browser.text("#news-1 .meta span:has(> [data-count=down])").await, "1 down");
+        }
+        browser.press_key(ENTER).await;
+        browser.wait_for(&format!("{button}[aria-pressed=false][value={direction}]")).await;
+        browser.wait_until("it is announced", async || status(&browser).await == "Vote taken back").await;
+        assert!(has_focus(&browser, &button).await);
+        assert_eq!(browser.text("[data-count=up]").await, "1");
+        assert_eq!(browser.count("[data-count=down], .vote button:disabled").await, 0);
+        assert_eq!(browser.wait_for(&button).await.attr("title").await.unwrap(), price);
+    }
+    assert!(browser.is_marked().await, "the page was not reloaded");
+    assert_eq!(server.ids(&format!("news.up:{news}")).await, [1]);
+    assert_eq!(server.karma(&bob).await, 50);
+
+    // A vote of an earlier page is taken back as well.
+    ok(bob.vote(news, "down").await);
+    browser.reload().await;
+    let button = format!("#news-{news} .vote .down");
+    tab_to(&browser, &button).await;
+    browser.press_key(ENTER).await;
+    browser.wait_for(&format!("{button}[aria-pressed=false][title='Costs 6 karma']")).await;
+    assert_eq!(browser.count("[data-count=down]").await, 0);
+}
+
+async fn status(browser: &Browser) -> String {
+    let said = browser.run("return document.querySelector('[role=status]').textContent").await;
+    said.as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn without_javascript_a_vote_is_taken_back_by_keyboard() {
+    let (server, bob, news, _) = site_with_bob().await;
+    let browser = Browser::open_as(&server, &bob).await;
+    browser.disable_javascript().await;
+    for page in ["/latest/0", "/"] {
+        browser.go(page).await;
+        assert_eq!(browser.count("li[hidden] [data-help]").await, 1, "no script has run");
+    }
+    let enter = ENTER.to_string();
+    browser.wait_for(".vote .up").await.send_keys(&enter).await.unwrap();
+    browser.arrive(&format!("/#news-{news}")).await;
+    browser.wait_for(".vote .up[aria-pressed=true][value=none]").await.send_keys(&enter).await.unwrap();
+    browser.wait_for(".vote .up[aria-pressed=false][value=up]").await;
+    assert_eq!(browser.text("[data-count=up]").await, "1");
+    assert_eq!(server.ids(&format!("news.up:{news}")).await, [1]);
+}
+
+#[tokio::test]
+async fn where_votes_are_final_the_pressed_button_keeps_the_focus_and_does_nothing() {
+    let server = Server::start(Engine::Memory, &[("karma.take_back_seconds", "0")]).await;
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    alice.submit_text("The story", "its text").await;
+    let browser = Browser::open_as(&server, &bob).await;
+    browser.go("/").await;
+    tab_to(&browser, ".vote .up").await;
+    browser.press_key(ENTER).await;
+    browser.wait_for(".vote .up[aria-pressed=true][aria-disabled=true]").await;
+    assert!(has_focus(&browser, ".vote .up").await);
+    browser.press_key(ENTER).await;
+    assert_eq!(browser.text("[data-count=up]").await, "2");
+    assert_eq!(browser.count("[role=alert]").await, 0);
+}
+
+#[tokio::test]
+async fn a_vote_that_is_too_old_stays_and_the_page_says_why() {
+    let (server, bob, ..) = site_with_bob().await;
+    let browser = Browser::open_as(&server, &bob).await;
+    browser.go("/").await;
+    browser.click(".vote .up").await;
+    browser.wait_for(".vote .up[value=none]").await;
+    server.advance(601);
+    browser.click(".vote .up").await;
+    assert!(browser.text("#news-1 [role=alert]").await.contains("for 10 minutes"));
+    assert_eq!(browser.text("[data-count=up]").await, "2");
+}
+
+#[tokio::test]
+async fn on_a_phone_up_and_down_are_large_and_apart() {
+    let (server, bob, news, _) = site_with_bob().await;
+    let browser = Browser::open_as(&server, &bob).await;
+    browser.emulate_phone().await;
+    for page in ["/".to_owned(), format!("/news/{news}")] {
+        browser.go(&page).await;
+        let script = "return [...document.querySelectorAll('.vote')].map((form) => {
+            const [up, down] = [...form.querySelectorAll('button')].map((each) => each.getBoundingClientRect());
+            return [up.width, up.height, down.width, down.height, down.top - up.bottom];
+        })";
+        let sizes = browser.run(script).await;
+        for sizes in sizes.as_array().unwrap() {
+            let sizes: Vec<f64> = sizes.as_array().unwrap().iter().filter_map(|size| size.as_f64()).collect();
+            assert!(sizes[..4].iter().all(|side| *side >= 44.0) && sizes[4] >= 8.0, "{page}: {sizes:?}");
+        }
+    }
 }
 
 #[tokio::test]

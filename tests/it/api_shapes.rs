@@ -80,9 +80,9 @@ async fn a_comment_has_counts_of_votes_the_viewers_own_vote_and_its_replies() {
         ok(bob.vote_comment(1, 1, "down").await);
         let thread = |top: Option<&str>, reply: Option<&str>| {
             let mut thread = json!({"status": "ok", "next": null, "comments": [{
-                "id": 1, "body": "Top", "ctime": server.now(), "username": "alice", "up": 1, "down": 1,
+                "id": 1, "body": "Top", "html": "<p>Top</p>", "ctime": server.now(), "username": "alice", "up": 1, "down": 1,
                 "replies": [{
-                    "id": 2, "body": "Reply", "ctime": server.now(), "username": "bob",
+                    "id": 2, "body": "Reply", "html": "<p>Reply</p>", "ctime": server.now(), "username": "bob",
                     "up": 1, "down": 0, "replies": [],
                 }],
             }]});
@@ -112,11 +112,11 @@ async fn a_deleted_comment_has_the_keys_of_the_original_beside_ours() {
         let comment = &server.visitor().thread(1).await[0];
         check_members(
             comment,
-            &["id", "ctime", "username", "up", "down", "body", "deleted", "del", "replies"],
+            &["id", "ctime", "username", "up", "down", "body", "html", "deleted", "del", "replies"],
         );
         assert_eq!(
-            (&comment["body"], &comment["del"], &comment["deleted"]),
-            (&json!(""), &json!(1), &json!(true))
+            (&comment["body"], &comment["html"], &comment["del"], &comment["deleted"]),
+            (&json!(""), &json!(""), &json!(1), &json!(true))
         );
     })
     .await;
@@ -218,6 +218,7 @@ async fn what_is_not_there_is_404_and_what_takes_no_such_method_is_405() {
         "/api/logout",
         "/api/updateprofile",
         "/api/submit",
+        "/api/fetchtitle",
         "/api/delnews",
         "/api/votenews",
         "/api/postcomment",
@@ -234,6 +235,7 @@ async fn what_is_not_there_is_404_and_what_takes_no_such_method_is_405() {
     for path in [
         "/api/getnews/top/0/30",
         "/api/getcomments/1",
+        "/api/duplicate",
         "/api/timeline/home",
         "/api/timeline/everyone",
         "/api/timeline/user/alice",

@@ -63,7 +63,7 @@ pub enum Access {
 }
 
 /// A page of every family there is.
-pub const PAGES: [(&str, Access); 61] = [
+pub const PAGES: [(&str, Access); 64] = [
     ("/", Access::Everybody),
     ("/latest", Access::Everybody),
     ("/latest/0", Access::Everybody),
@@ -117,8 +117,11 @@ pub const PAGES: [(&str, Access); 61] = [
     ("/logout", Access::Always),
     ("/reset-password", Access::Always),
     ("/about", Access::Always),
+    ("/formatting", Access::Always),
     ("/ranking", Access::Always),
+    ("/welcome?next=%2Fnews%2F1", Access::Always),
     ("/admin", Access::Alice),
+    ("/admin/site", Access::Alice),
     ("/admin/sites", Access::Alice),
     ("/admin/sites?day=2027-01-14", Access::Alice),
     ("/sites", Access::Everybody),

@@ -279,9 +279,9 @@ async fn votes_and_comments_that_race_with_a_deletion_leave_no_trace_behind_it()
     .await;
 }
 
-/// Voters, stories and votes: small numbers, so that they conflict.
-fn random_votes(count: usize) -> Vec<(usize, u64, bool, bool)> {
-    let vote = (0..12_usize, 1..=5_u64, proptest::bool::ANY, proptest::bool::ANY);
+/// Voters, stories, and votes or taking them back: small numbers, so that they conflict.
+fn random_votes(count: usize) -> Vec<(usize, u64, bool, usize)> {
+    let vote = (0..12_usize, 1..=5_u64, proptest::bool::ANY, 0..3_usize);
     proptest::collection::vec(vote, count).new_tree(&mut TestRunner::deterministic()).unwrap().current()
 }
 
@@ -304,9 +304,9 @@ async fn check_random_votes(server: Server) {
         let news = author.submit_text("On which all vote", "text").await;
         assert_eq!(author.comment(news, "A comment").await, 1);
     }
-    let answers = at_once(random_votes(500).into_iter().map(|(voter, news, on_comment, up)| {
+    let answers = at_once(random_votes(500).into_iter().map(|(voter, news, on_comment, choice)| {
         let voter = users[voter].clone();
-        let direction = if up { "up" } else { "down" };
+        let direction = ["up", "down", "none"][choice];
         async move {
             match on_comment {
                 true => voter.vote_comment(news, 1, direction).await,

@@ -95,7 +95,8 @@ async fn the_feeds_list_what_is_new_with_absolute_links_and_dates() {
     assert_eq!(text(entries[0], "published"), "2027-01-16T09:01:01Z");
     assert_eq!(text(children(entries[0], "author").next().unwrap(), "name"), "bob");
     assert_eq!(link(entries[1], "alternate"), "https://news.example.com/news/2");
-    assert_eq!(text(entries[1], "content"), "Some text");
+    assert_eq!(text(entries[1], "content"), "<p>Some text</p>");
+    assert_eq!(children(entries[1], "content").next().unwrap().attribute("type"), Some("html"));
     assert_eq!(text(entries[1], "updated"), "2027-01-15T08:00:00Z");
 }
 

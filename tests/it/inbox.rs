@@ -491,7 +491,7 @@ async fn the_feed_of_an_inbox_has_a_private_address_that_can_be_replaced() {
         };
         assert!(texts("title").contains(&"bob commented on your story A story & more".to_owned()), "{text}");
         assert!(texts("title").contains(&"bob follows you".to_owned()), "{text}");
-        assert_eq!(texts("content"), ["A <comment>"]);
+        assert_eq!(texts("content"), ["<p>A &lt;comment&gt;</p>"]);
         assert!(text.contains("https://news.example.com/comment/1/1#comment-1"), "{text}");
         assert!(!text.contains(address.split_once('-').unwrap().1), "{text}");
         // Reading it marks nothing as read.

@@ -7,7 +7,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 // The test harness.
-use tidings_testing::{client, dataset as bench_dataset, html, redis_server, server, smtp_server, wrk};
+use tidings_testing::{
+    client, dataset as bench_dataset, html, page_server, redis_server, server, smtp_server, wrk,
+};
 
 mod community;
 mod consistency;
@@ -31,6 +33,9 @@ mod deliveries;
 mod edges;
 mod escaping;
 mod feeds;
+mod first_visits;
+mod form_errors;
+mod formatting;
 mod forms;
 mod harden;
 mod headers;
@@ -54,14 +59,18 @@ mod program;
 mod rates;
 mod rounds;
 mod sessions;
+mod site_identity;
 mod site_networks;
 mod sites;
 mod sites_rules;
 mod sizes;
+mod submitting;
+mod taken_back;
 mod thread_pages;
 mod tidy;
 mod timelines;
 mod timelines_pages;
+mod titles;
 mod top;
 mod topics;
 mod transport;

@@ -16,7 +16,7 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 }
 
 /// Every form of the pages with good values.
-const FORMS: [Call; 24] = [
+const FORMS: [Call; 26] = [
     open("/register", &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)]),
     open("/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)]),
     open("/reset-password", &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)]),
@@ -62,6 +62,16 @@ const FORMS: [Call; 24] = [
         ],
     ),
     signed("/admin/recompute", &[]),
+    // The name of the site may be what no topic may be called.
+    signed(
+        "/admin/site",
+        &[
+            ("description", "A sentence", OPTIONAL),
+            ("accent", "#aa0000", OPTIONAL),
+            ("rules", "Be kind", OPTIONAL),
+        ],
+    ),
+    signed("/admin/site/removelogo", &[]),
     signed("/renametopic", &[("topic", "rust", REQUIRED), ("name", "crab", REQUIRED)]),
     signed("/mergetopic", &[("topic", "rust", REQUIRED), ("into", "go", REQUIRED)]),
     signed("/tweet", &[("text", "A tweet", REQUIRED)]),

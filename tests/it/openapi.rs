@@ -243,6 +243,10 @@ async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client) {
     asker.good(alice, "post", "/api/submit", Form(&text)).await;
     let vote = [("news_id", "1"), ("vote_type", "up")];
     asker.form(bob, "/api/votenews", &vote, &[("news_id", "1"), ("vote_type", "sideways")]).await;
+    let taken_back = [("news_id", "1"), ("vote_type", "none")];
+    asker.good(bob, "post", "/api/votenews", Form(&taken_back)).await;
+    asker.bad(bob, "post", "/api/votenews", Form(&taken_back)).await;
+    asker.good(bob, "post", "/api/votenews", Form(&vote)).await;
     let path = "/api/getnews/{sort}/{start}/{count}";
     for client in [bob, &bob.with_secrets(None, None)] {
         asker.get(client, path, "/api/getnews/latest/0/32", "/api/getnews/latest/0/33").await;
@@ -271,6 +275,8 @@ async fn ask_about_comments(asker: &mut Asker, alice: &Client, bob: &Client) {
     }
     let vote = [("comment_id", "2-2"), ("vote_type", "down")];
     asker.form(alice, "/api/votecomment", &vote, &[("comment_id", "2"), ("vote_type", "down")]).await;
+    let visitor = alice.with_secrets(None, None);
+    asker.form(&visitor, "/api/preview", &[("text", "*a*")], &[("text", &"x".repeat(4_097))]).await;
     let path = "/api/getcomments/{news_id}";
     let thread = asker.get(alice, path, "/api/getcomments/2", "/api/getcomments/0").await;
     let top = &thread["comments"][0];

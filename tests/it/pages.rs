@@ -45,7 +45,12 @@ pub fn error_message(answer: &HttpResponse, status: StatusCode) -> String {
 
 /// The address of the login page that redirects back.
 fn login_and_back(path: &str) -> String {
-    format!("/login?next={}", utf8_percent_encode(path, NON_ALPHANUMERIC))
+    let reason = match path.split(['/', '?']).nth(1) {
+        Some("submit") => "&reason=submit",
+        Some("reply") => "&reason=comment",
+        _ => "",
+    };
+    format!("/login?next={}{reason}", utf8_percent_encode(path, NON_ALPHANUMERIC))
 }
 
 /// What every page has.
@@ -146,7 +151,8 @@ fn ways_on(page: &Page) -> Vec<String> {
         ways.extend(form.value("next").map(str::to_owned));
         if !form.is_post {
             let next = form.value("next").map_or(String::new(), login_and_back);
-            ways.push(if form.action == "/login" { next } else { form.action });
+            let reason = form.value("reason").map_or(String::new(), |reason| format!("&reason={reason}"));
+            ways.push(if form.action == "/login" { next + &reason } else { form.action });
         }
     }
     ways.retain(|way| way.starts_with('/') && way != "/random");

@@ -20,7 +20,7 @@ const TWEETS: usize = 101;
 const PEOPLE: usize = 101;
 
 /// The longest texts, each of characters that take the most bytes in some answer.
-fn texts(characters: usize) -> [String; 5] {
+fn texts(characters: usize) -> [String; 8] {
     let repeated = |text: &str| text.chars().cycle().take(characters).collect::<String>();
     [
         repeated("\""),
@@ -28,6 +28,9 @@ fn texts(characters: usize) -> [String; 5] {
         repeated("www.a.b "),
         format!("http://a.b/?{}", "&".repeat(characters - 12)),
         repeated("🦀"),
+        repeated("> - a\n\n"),
+        repeated("[](http://a.b)"),
+        repeated("@ab *a* `a`\n1. "),
     ]
 }
 
@@ -59,7 +62,7 @@ async fn full_site(server: &Server) -> Client {
     let topics: Vec<String> = (0..5).map(|number| format!("{}-{number}", "t".repeat(28))).collect();
     for news in 1..=STORIES {
         alice.submit_on(&topics.join(","), &format!("Story {news}")).await;
-        alice.comment(news, &texts(4_096)[usize::try_from(news % 5).unwrap()]).await;
+        alice.comment(news, &texts(4_096)[usize::try_from(news % 8).unwrap()]).await;
         server.advance(1);
     }
     // As imported: the longest titles, and a link or a text.
@@ -80,7 +83,7 @@ async fn full_site(server: &Server) -> Client {
             .await;
     }
     for number in 0..TWEETS {
-        alice.tweet(&texts(280)[number % 5]).await;
+        alice.tweet(&texts(280)[number % 8]).await;
         server.advance(1);
     }
     let name = "🦀".repeat(64);
@@ -101,7 +104,7 @@ async fn full_site(server: &Server) -> Client {
 async fn store_replies(server: &Server) {
     let fields = (1..=2_000_u64).map(|id| {
         let parent = if id == 1 { -1 } else { 1 };
-        let body = &texts(4_096)[usize::try_from(id % 5).unwrap()];
+        let body = &texts(4_096)[usize::try_from(id % 8).unwrap()];
         let comment =
             json!({"body": body, "ctime": id, "user_id": 1, "parent_id": parent, "up": [1], "down": []});
         (id.to_string(), comment.to_string())

@@ -139,7 +139,7 @@ async fn long_comments_make_shorter_pages() {
     store_thread(&server, &[0, 0], &"\"".repeat(3_000_000)).await;
     check_partition(&all_pages(&alice, "/news/1").await, 2);
     let answer = found(&alice, "/api/getcomments/1").await;
-    assert!(answer.body.len() < 100_000, "{}", answer.body.len());
+    assert!(answer.body.len() < 300_000, "{}", answer.body.len());
 }
 
 #[tokio::test]
@@ -399,7 +399,7 @@ async fn a_large_thread_is_shown_as_it_is_stored_at_the_same_cost() {
         check_partition(&all_pages(&alice, "/news/1").await, 2_000);
         let (parts, _) = all_parts(&alice, "").await;
         check_partition(&parts, 2_000);
-        assert_eq!(parts[0].len(), 427, "2 MiB of comments");
+        assert_eq!(parts[0].len(), 231, "2 MiB of comments, each of them twice");
 
         let before = server.store().rounds();
         found(&alice, "/news/1?page=2").await;

@@ -21,12 +21,24 @@ const FORBIDDEN_IN_KEYSPACE: [&str; 5] = ["domain", "web", "cli", "news", "News"
 /// one line may not import each other either.
 const WINGS: [&[&str]; 8] = [
     &["values", "keys"],
-    &["action", "cache", "error", "fields", "jobs", "passwords", "rates", "report", "site"],
+    &[
+        "action",
+        "cache",
+        "error",
+        "fields",
+        "identity",
+        "jobs",
+        "marks",
+        "passwords",
+        "rates",
+        "report",
+        "site",
+    ],
     &["accounts"],
     &["sites"],
     &["news"],
     &["articles", "comments", "timelines"],
-    &["deactivation", "imports", "inbox", "statistics", "submissions", "votes"],
+    &["administration", "deactivation", "imports", "inbox", "statistics", "submissions", "votes"],
     &["background"],
 ];
 /// The one file that may repeat an action.

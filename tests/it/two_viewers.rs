@@ -22,10 +22,11 @@ const ROUTER: &str = include_str!("../../crates/web/src/router.rs");
 const ENDLESS: &str = "/home/events";
 
 /// Reads that need a query to say anything, and pages of people.
-const WITH_QUERIES: [&str; 12] = [
+const WITH_QUERIES: [&str; 13] = [
     "/scores?for=example.com",
     "/v1/scores?from=%7B%22links%22%3A%5B%7B%22hostname%22%3A%22example.com%22%7D%5D%7D",
     "/news/1?page=1",
+    "/api/duplicate?url=example.com",
     "/api/getcomments/1?count=1",
     "/everyone?before=1900000000-1",
     "/api/timeline/everyone?count=5",

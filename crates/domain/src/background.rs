@@ -8,9 +8,10 @@ use crate::comments::notify::{NOTIFY, RETRACT};
 use crate::deactivation::leave;
 use crate::error::Error;
 use crate::jobs::{self, JobKind};
+use crate::news::visits;
 use crate::site::Site;
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
-use crate::values::clock::Moment;
+use crate::values::clock::{Moment, Timestamp};
 use std::sync::Arc;
 use tidings_keyspace::EngineClock;
 
@@ -18,10 +19,16 @@ use tidings_keyspace::EngineClock;
 static KINDS: [JobKind; 7] =
     [deliver::KIND, sweep::KIND, clear::KIND, rebuild::KIND, NOTIFY, RETRACT, leave::KIND];
 
-/// Runs the worker of a site until the future is dropped. A second call for the same site
-/// does nothing. Rounds: 2 every two seconds, and those of the jobs.
+/// Runs the worker of a site until the future is dropped, and stores visits of threads
+/// meanwhile. A second call for the same site runs no second worker. Rounds: 2 every two
+/// seconds, and those of the jobs and visits.
 pub async fn run(site: Arc<Site>, clock: EngineClock) {
-    jobs::run(site, clock, &KINDS).await;
+    tokio::join!(jobs::run(site.clone(), clock.clone(), &KINDS), visits::run(&site, &clock));
+}
+
+/// Stores what is only in memory, before a server stops.
+pub async fn store_rest(site: &Site, now: Timestamp) {
+    visits::store_all(site, now).await;
 }
 
 /// Does all jobs in the queue, except those that another server is working on.

@@ -4,10 +4,13 @@
 //! `user.comments:<id>`.
 //!
 //! It hands out [`comment`] (post, edit, delete), [`outline`] (a thread in reading order, and
-//! its pages), [`threads`] (reading a thread) and [`lists`] (a user's comments).
+//! its pages), [`orders`] (other orders), [`relatives`] (who replies to whom), [`threads`]
+//! (reading a thread) and [`lists`] (a user's comments).
 
 pub mod comment;
 pub mod lists;
 pub(crate) mod notify;
+pub mod orders;
 pub mod outline;
+pub mod relatives;
 pub mod threads;

@@ -3,6 +3,7 @@
 use crate::passwords::PasswordError;
 use crate::values::hostname::HostnameError;
 use crate::values::rates::RatedAction;
+use crate::values::rules::KarmaRules;
 use crate::values::secrets::NoRandomness;
 use crate::values::text::InputError;
 use crate::values::urls::UrlError;
@@ -163,6 +164,21 @@ pub enum Refusal {
     /// The user voted on this before.
     #[error("you have already voted on this")]
     VotedAlready,
+    /// The user has not voted on this, or has taken the vote back.
+    #[error("you have no vote on this")]
+    NoVoteToTakeBack,
+    /// What people post has their vote from the beginning.
+    #[error("what you post has your vote. You can't take that one back")]
+    OwnFirstVote,
+    /// The time in which a vote can be taken back has passed.
+    #[error("you can take a vote back for {0}. That time is over", wait(*.window_seconds))]
+    TooLateToTakeBack {
+        /// How long votes can be taken back.
+        window_seconds: u64,
+    },
+    /// Votes are final on this site.
+    #[error("votes are final on this site")]
+    VotesAreFinal,
     /// The vote needs more karma.
     #[error("{}", needed_for_vote(*.needed, *.visit_increment, *.visit_seconds))]
     NotEnoughKarma {
@@ -264,6 +280,13 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// The refusal of a vote that needs so much karma.
+    #[must_use]
+    pub const fn of_vote(needed: i64, rules: &KarmaRules) -> Self {
+        let KarmaRules { visit_increment, visit_seconds, .. } = *rules;
+        Self::NotEnoughKarma { needed, visit_increment, visit_seconds }
+    }
+
     /// The seconds after which the action may succeed, if it is only a question of time.
     #[must_use]
     pub const fn retry_after(&self) -> Option<u64> {

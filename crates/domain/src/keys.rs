@@ -59,6 +59,10 @@ pub const IMPORTED_VOTERS: &str = "import:voters";
 
 /// Hash: settings that administrators change while the site runs.
 pub const SETTINGS: &str = "settings";
+/// Hash: how the site presents itself, as far as administrators have changed it.
+pub const SITE: &str = "site";
+/// String: the logo of the site, in base64.
+pub const SITE_LOGO: &str = "site.logo";
 /// Sorted set: hosts by the sum of their votes, of all time.
 pub const LINKS_SUM: &str = "links:sum";
 /// Sorted set: hosts by the number of their votes, of all time.
@@ -211,6 +215,13 @@ pub fn news_up(id: NewsId) -> String {
 #[must_use]
 pub fn news_down(id: NewsId) -> String {
     format!("news.down:{id}")
+}
+
+/// Hash, expires: what the votes did that a user may still take back, as JSON by
+/// `<news id>` or `<news id>-<comment id>`.
+#[must_use]
+pub fn user_recent_votes(id: UserId) -> String {
+    format!("user:{id}:recent_votes")
 }
 
 /// Sorted set: the news ids that a user voted up, by time.
@@ -367,6 +378,12 @@ pub fn news_subscribers(id: NewsId) -> String {
 #[must_use]
 pub fn follow_notice(followed: UserId, follower: UserId) -> String {
     format!("limit:follow_notice:{followed}:{follower}")
+}
+
+/// Hash: how far a user has read threads, by the story; the last ones.
+#[must_use]
+pub fn user_visits(id: UserId) -> String {
+    format!("user:{id}:visits")
 }
 
 /// Hash, expires: the people whom a user's mentions have notified on a day.

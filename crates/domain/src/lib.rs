@@ -6,18 +6,19 @@
 //! The code is divided into wings. A wing imports only the wings that are listed below it:
 //!
 //! - [`background`]: the list of all kinds of background jobs
-//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`inbox`], [`statistics`]:
-//!   actions and pages across wings
+//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`inbox`], [`statistics`],
+//!   [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, `fields`, [`jobs`], [`cache`], [`passwords`], [`rates`],
-//!   [`report`], [`error`]: the ground: what all actions use
+//! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`], [`rates`],
+//!   [`report`], [`identity`], [`error`]: the ground: what all actions use
 //! - [`keys`], [`values`]
 
 pub mod background;
 
+pub mod administration;
 pub mod deactivation;
 pub mod imports;
 pub mod inbox;
@@ -39,7 +40,9 @@ mod action;
 pub mod cache;
 pub mod error;
 mod fields;
+pub mod identity;
 pub mod jobs;
+pub mod marks;
 pub mod passwords;
 pub mod rates;
 pub mod report;

@@ -2,8 +2,8 @@
 //!
 //! Keys: `news:<id>`, `news.count`, `news.top`, `news.cron`, `news.up:<id>`,
 //! `news.down:<id>`, `user.posted:<id>`, `user.saved:<id>`,
-//! `user:<id>:submitted_recently`, `url:<url>`, `host.news:<host>`, `news.subscribers:<id>`,
-//! `user:<id>:subscriptions` and `user:<id>:unsubscribed`.
+//! `user:<id>:submitted_recently`, `user:<id>:visits`, `url:<url>`, `host.news:<host>`,
+//! `news.subscribers:<id>`, `user:<id>:subscriptions` and `user:<id>:unsubscribed`.
 //!
 //! It hands out [`item`] (a story as stored), [`lines`] (a story as listed), [`lists`] (top,
 //! latest, saved, posted), [`ranks`] (refreshed and recomputed), [`site_page`] and
@@ -16,4 +16,5 @@ pub mod lists;
 pub mod ranks;
 pub mod site_page;
 pub mod subscriptions;
+pub(crate) mod visits;
 pub(crate) mod voters;

@@ -1,9 +1,11 @@
 //! The site as the domain sees it: its store, its rules and its password worker.
 
 use crate::action::Turns;
-use crate::cache::Caches;
+use crate::cache::{Caches, Shared};
 use crate::error::Error;
+use crate::identity::Identity;
 use crate::jobs::Jobs;
+use crate::marks::PendingMarks;
 use crate::passwords::PasswordWorker;
 use crate::rates::Buckets;
 use crate::values::ids::UserId;
@@ -27,6 +29,8 @@ pub struct Site {
     pub passwords: PasswordWorker,
     /// The background jobs that this server's actions have queued.
     pub(crate) jobs: Jobs,
+    /// How far this server's readers have read threads, until it is stored.
+    pub(crate) marks: PendingMarks,
     /// The address of the site, without a slash at the end.
     pub address: String,
     /// The caches.
@@ -43,6 +47,8 @@ pub struct Site {
     attacked: std::sync::Mutex<Vec<UserId>>,
     /// The rates of what this server has seen.
     pub(crate) buckets: Buckets,
+    /// The identity that was read last.
+    last_identity: std::sync::Mutex<Shared<Identity>>,
 }
 
 /// The outcome of a batch.
@@ -62,6 +68,7 @@ impl Site {
             rules,
             passwords,
             jobs: Jobs::default(),
+            marks: PendingMarks::default(),
             address: DEFAULT_ADDRESS.to_owned(),
             caches: Caches::default(),
             building: Mutex::new(()),
@@ -69,6 +76,7 @@ impl Site {
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),
             buckets: Buckets::default(),
+            last_identity: std::sync::Mutex::new(Identity::default().into()),
         }
     }
 
@@ -101,6 +109,16 @@ impl Site {
         if attacked.len() < MAX_OWNERS_TO_TELL {
             attacked.push(id);
         }
+    }
+
+    /// The identity that was read last; that of the configuration before the first read.
+    pub(crate) fn last_identity(&self) -> Shared<Identity> {
+        self.last_identity.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Remembers the identity that was just read.
+    pub(crate) fn remember_identity(&self, identity: &Shared<Identity>) {
+        *self.last_identity.lock().unwrap_or_else(PoisonError::into_inner) = identity.clone();
     }
 
     /// Takes the accounts whose owners are to be told that many addresses try to log in.

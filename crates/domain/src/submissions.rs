@@ -1,5 +1,7 @@
 //! Submitting, editing and deleting news.
 
+pub mod preparing;
+
 use crate::accounts::account::seconds_left;
 use crate::accounts::users::User;
 use crate::action::Decision;
@@ -69,6 +71,17 @@ impl Submission {
             SubmissionContent::Link(_, None) | SubmissionContent::Text(_) => None,
         }
     }
+
+    /// Checks that an item can be edited into this. A comment is not part of an item.
+    ///
+    /// # Errors
+    /// [`Refusal::UrlAndText`].
+    pub const fn check_edit(&self) -> Result<(), Refusal> {
+        match self.content {
+            SubmissionContent::Link(_, Some(_)) => Err(Refusal::UrlAndText),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl SubmissionContent {
@@ -85,15 +98,6 @@ impl SubmissionContent {
         match self {
             Self::Link(url, _) => url.as_str().to_owned(),
             Self::Text(text) => format!("{TEXT_SCHEME}{}", text.as_str()),
-        }
-    }
-
-    /// The keys under which the same URL may have been posted: ours, and that of the
-    /// original. Empty for a text.
-    fn url_keys(&self) -> Vec<String> {
-        match self {
-            Self::Link(url, _) => keys::urls(url),
-            Self::Text(_) => Vec::new(),
         }
     }
 }
@@ -167,9 +171,15 @@ pub async fn submit_news(
     Ok(submitted)
 }
 
-/// The keys that guard against reposts; none when that limit is off.
+/// The keys that guard against reposts: ours, and that of the original. None for a text, or
+/// when that limit is off.
 fn posted_recently_keys(site: &Site, content: &SubmissionContent) -> Vec<String> {
-    if site.rules.limits.repost_seconds == 0 { Vec::new() } else { content.url_keys() }
+    content.link().map(|url| posted_recently_keys_of(site, url)).unwrap_or_default()
+}
+
+/// The same for a URL.
+fn posted_recently_keys_of(site: &Site, url: &NewsUrl) -> Vec<String> {
+    if site.rules.limits.repost_seconds == 0 { Vec::new() } else { keys::urls(url) }
 }
 
 /// Whether the URL of a submission was posted recently.
@@ -290,9 +300,7 @@ pub async fn edit_news(
     id: NewsId,
     submission: &Submission,
 ) -> Result<(), Error> {
-    if matches!(submission.content, SubmissionContent::Link(_, Some(_))) {
-        return Err(Refusal::UrlAndText.into());
-    }
+    submission.check_edit()?;
     let key = keys::news(id);
     let url = submission.content.stored_url();
     let new_keys = posted_recently_keys(site, &submission.content);

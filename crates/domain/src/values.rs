@@ -4,11 +4,14 @@
 //! module here reads the store, and none has keys of its own.
 //!
 //! - [`clock`]: seconds and milliseconds as different types
+//! - [`colour`]: colours, and the shade of one that can be read
 //! - [`cursor`]: where a page of a list by time begins and ends
 //! - [`day`]: days and times as they are stored
 //! - [`hostname`]: the name of a site, and the prefix of its hash
 //! - [`ids`]: the ids of users, news, tweets and comments
+//! - [`identity`]: how the site presents itself
 //! - [`limits`]: every fixed cap
+//! - [`logo`]: the picture of the site
 //! - [`mentions`]: links and `@name`s in a text
 //! - [`network`]: the network that an address belongs to
 //! - [`preferences`]: what people choose on their settings page
@@ -25,11 +28,14 @@
 //! - [`words`]: numbers and durations as people read them
 
 pub mod clock;
+pub mod colour;
 pub mod cursor;
 pub mod day;
 pub mod hostname;
+pub mod identity;
 pub mod ids;
 pub mod limits;
+pub mod logo;
 pub mod lookalikes;
 pub mod mentions;
 pub mod network;

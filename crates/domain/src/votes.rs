@@ -1,20 +1,23 @@
-//! Votes on news and on comments: one per user, up or down, never both.
+//! Votes on news and on comments: one per user, up or down, never both. A vote can be taken
+//! back for a while; then everything that it did is undone.
 
 use crate::accounts::actor::Actor;
+use crate::accounts::recent_votes::{RecentVotesRead, StoredVotes, VoteRecord, VotedOn};
 use crate::accounts::users::{self, User};
 use crate::action::Decision;
-use crate::articles::article;
-use crate::comments::comment::{self, Comment};
+use crate::articles::article::{ArticleVote, ArticleVoteRead};
+use crate::comments::comment::{self, Stored, StoredRead};
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::news::item::{Direction, News, VoteRead};
 use crate::news::ranks::{self, write_rank};
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{CommentAddress, NewsId};
+use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::ranking;
 use crate::values::rates::RatedAction;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 
 /// Votes on an item. A vote up also saves the item, costs the voter karma, gives some to the
 /// author and counts for the article within its first week. A vote down costs more. A vote
@@ -32,40 +35,146 @@ pub async fn vote_news(
 ) -> Result<(), Error> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let voter = voter.id;
+    let is_up = direction == Direction::Up;
     let home = keys::news(id);
     let voted = site.act_counting(&home, || async {
         let mut query = Query::new();
-        let news = query.hash(keys::news(id));
-        let my_vote = VoteRead::ask(&mut query, id, voter);
         let user = query.hash(keys::user(voter));
-        // A vote down does not touch the article.
-        let article =
-            (direction == Direction::Up).then(|| article::ArticleVoteRead::ask(&mut query, id, voter));
+        let state = StateRead::ask(&mut query, id, voter);
+        // A vote down touches neither the article nor what is saved.
+        let article = is_up.then(|| ArticleVoteRead::ask(&mut query, id, voter));
+        let saved = is_up.then(|| SavedRead::ask(&mut query, id, voter));
         let mut answers = site.store.query(query).await?;
-        let news = News::from_hash(&answers.take(news)).ok_or(Refusal::NoSuchNews)?;
-        let my_vote = my_vote.take(&mut answers);
         let user = User::from_hash(&answers.take(user)).ok_or(Refusal::NoSuchUser)?;
+        let State { news, my_vote, recent } = state.take(&mut answers, site, now)?;
         let article = article.map(|article| article.take(&mut answers, now, &news, voter));
-        if news.deleted {
-            return Err(Refusal::NewsDeleted.into());
-        }
+        let saved = saved.map(|saved| saved.take(&mut answers));
         if my_vote.is_some() {
             return Err(Refusal::VotedAlready.into());
         }
-        let price = price(site, &news, &user, direction)?;
-        let author_exists = price.transfer != 0 && users::exists(site, news.user_id).await?;
-        let mut batch = vote_batch(site, now, &news, &user, direction, &price, author_exists);
-        if let Some(article) = article {
-            article.write(&mut batch);
+        let Price { needed, cost, transfer } = price(site, &news, &user, direction)?;
+        let pays_author = transfer != 0 && users::exists(site, news.user_id).await?;
+        let record = VoteRecord {
+            cost,
+            transfer: if pays_author { transfer } else { 0 },
+            article: article.as_ref().map(ArticleVote::effect).unwrap_or_default(),
+            saved: saved.as_ref().and_then(|saved| saved.time),
+            ..VoteRecord::free(now)
+        };
+        let mut batch = vote_batch(now, &news, voter, direction);
+        if let Some(needed) = needed {
+            batch.field_at_least(keys::user(voter), "karma", needed);
         }
-        Ok(Decision::commit(batch, counters_after(&news, direction)))
+        let counters = write_counters(&mut batch, site, now, &news, (direction, 1));
+        write_karma(&mut batch, &news, voter, [-record.cost, record.transfer]);
+        saved.iter().for_each(|saved| saved.write_saved(&mut batch, now));
+        article.iter().for_each(|article| article.write(&mut batch));
+        write_record(site, &mut batch, &recent, VotedOn::News(id), &record);
+        Ok(Decision::commit(batch, counters))
     });
-    let (expected, counters) = voted.await?;
+    refresh_rank(site, now, id, voted.await?).await
+}
+
+/// Takes the voter's own vote on an item back. Everything that it did is undone: the counters,
+/// karma of voter and author as they were moved then, the vote on the article, and the saved
+/// item, unless it was saved without the vote. The author's karma may then be below zero.
+/// Rounds: 2, and 2 more after a concurrent vote.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NoVoteToTakeBack`],
+/// [`Refusal::OwnFirstVote`], [`Refusal::TooLateToTakeBack`], [`Refusal::VotesAreFinal`],
+/// [`Refusal::TooManyRequests`], or the store's.
+pub async fn take_back_news_vote(
+    site: &Site,
+    now: Timestamp,
+    voter: Actor<'_>,
+    id: NewsId,
+) -> Result<(), Error> {
+    voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
+    let voter = voter.id;
+    let home = keys::news(id);
+    let taken_back = site.act_counting(&home, || async {
+        let mut query = Query::new();
+        let state = StateRead::ask(&mut query, id, voter);
+        let article = ArticleVoteRead::ask(&mut query, id, voter);
+        let saved = SavedRead::ask(&mut query, id, voter);
+        let mut answers = site.store.query(query).await?;
+        let State { news, my_vote, recent } = state.take(&mut answers, site, now)?;
+        let article = article.take(&mut answers, now, &news, voter);
+        let saved = saved.take(&mut answers);
+        let is_first = |time: f64| voter == news.user_id && is_same_time(time, news.ctime);
+        let (direction, time) = my_vote.ok_or(Refusal::NoVoteToTakeBack)?;
+        let on = VotedOn::News(id);
+        let vote = recent.find(on).filter(|vote| is_same_time(time, Timestamp(vote.record.time)));
+        let vote = vote.ok_or_else(|| why_final(site, is_first(time)))?;
+        let mut batch = taken_back_batch(&news, voter, direction);
+        recent.remove(&mut batch, on, &vote);
+        let record = vote.record;
+        let counters = write_counters(&mut batch, site, now, &news, (direction, -1));
+        write_karma(&mut batch, &news, voter, [record.cost, -record.transfer]);
+        if direction == Direction::Up {
+            saved.write_taken_back(&mut batch, &record);
+            article.write_taken_back(&mut batch, record.article);
+        }
+        Ok(Decision::commit(batch, counters))
+    });
+    refresh_rank(site, now, id, taken_back.await?).await
+}
+
+/// Stores the rank again if other votes were applied between a read and its commit.
+async fn refresh_rank(
+    site: &Site,
+    now: Timestamp,
+    id: NewsId,
+    (expected, counters): ([i64; 2], Vec<i64>),
+) -> Result<(), Error> {
     if counters.get(..2) != Some(&expected) {
-        // Other votes were applied between our read and our commit.
         ranks::refresh_rank(site, now, id).await?;
     }
     Ok(())
+}
+
+/// Why a vote cannot be taken back that is not among the recent ones.
+const fn why_final(site: &Site, is_first_own: bool) -> Refusal {
+    match site.rules.karma.take_back_seconds {
+        0 => Refusal::VotesAreFinal,
+        _ if is_first_own => Refusal::OwnFirstVote,
+        window_seconds => Refusal::TooLateToTakeBack { window_seconds },
+    }
+}
+
+fn is_same_time(score: f64, time: Timestamp) -> bool {
+    score.total_cmp(&time.as_score()).is_eq()
+}
+
+/// Pending reads of an item, and of the voter's own votes.
+struct StateRead {
+    news: Handle<Hash>,
+    my_vote: VoteRead,
+    recent: RecentVotesRead,
+}
+
+/// An item that can be voted on, and the voter's own votes.
+struct State {
+    news: News,
+    /// The vote on the item, and when it was cast.
+    my_vote: Option<(Direction, f64)>,
+    recent: StoredVotes,
+}
+
+impl StateRead {
+    fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
+        let news = query.hash(keys::news(id));
+        let my_vote = VoteRead::ask(query, id, voter);
+        Self { news, my_vote, recent: RecentVotesRead::ask(query, voter) }
+    }
+
+    fn take(self, answers: &mut Answers, site: &Site, now: Timestamp) -> Result<State, Refusal> {
+        let news = News::from_hash(&answers.take(self.news)).ok_or(Refusal::NoSuchNews)?;
+        let my_vote = self.my_vote.take_with_time(answers);
+        let recent = self.recent.take(answers, now, site.rules.karma.take_back_seconds);
+        if news.deleted { Err(Refusal::NewsDeleted) } else { Ok(State { news, my_vote, recent }) }
+    }
 }
 
 /// The karma that a vote needs, costs and gives.
@@ -81,71 +190,141 @@ fn price(site: &Site, news: &News, voter: &User, direction: Direction) -> Result
     if voter.id == news.user_id {
         return Ok(Price { needed: None, cost: 0, transfer: 0 });
     }
-    let (minimum, cost, transfer) = match direction {
-        Direction::Up => (rules.upvote_minimum, rules.upvote_cost, rules.upvote_transfer),
-        Direction::Down => (rules.downvote_minimum, rules.downvote_cost, 0),
-    };
+    let (needed, cost) = rules.vote_price(direction == Direction::Up);
+    let transfer = if direction == Direction::Up { rules.upvote_transfer } else { 0 };
     // Only a karma source may go below zero.
-    let needed = minimum.max(cost);
     if voter.flags.karma_source {
         return Ok(Price { needed: None, cost, transfer });
     }
     if voter.karma < needed {
-        let (visit_increment, visit_seconds) = (rules.visit_increment, rules.visit_seconds);
-        return Err(Refusal::NotEnoughKarma { needed, visit_increment, visit_seconds });
+        return Err(Refusal::of_vote(needed, rules));
     }
     Ok(Price { needed: Some(needed), cost, transfer })
 }
 
-/// The votes up and down on an item after one more.
-const fn counters_after(news: &News, direction: Direction) -> [i64; 2] {
-    match direction {
-        Direction::Up => [news.up + 1, news.down],
-        Direction::Down => [news.up, news.down + 1],
-    }
-}
-
-fn vote_batch(
-    site: &Site,
-    now: Timestamp,
-    news: &News,
-    voter: &User,
-    direction: Direction,
-    price: &Price,
-    author_exists: bool,
-) -> Batch {
-    let (key, voter_key, member) = (keys::news(news.id), keys::user(voter.id), voter.id.to_string());
+/// The batch of a vote with its checks.
+fn vote_batch(now: Timestamp, news: &News, voter: UserId, direction: Direction) -> Batch {
+    let member = voter.to_string();
     let mut batch = Batch::new();
     batch.sorted_member_absent(keys::news_up(news.id), &member);
     batch.sorted_member_absent(keys::news_down(news.id), &member);
-    batch.key_present(&key);
-    batch.field_absent(&key, "del");
-    if let Some(needed) = price.needed {
-        batch.field_at_least(&voter_key, "karma", needed);
-    }
-    let [up, down] = counters_after(news, direction);
-    // Both, so that the commit returns the new values of both.
-    batch.increment_field(&key, "up", up - news.up);
-    batch.increment_field(&key, "down", down - news.down);
-    match direction {
-        Direction::Up => {
-            batch.sorted_add(keys::news_up(news.id), &member, now.as_score());
-            batch.sorted_add(keys::user_saved(voter.id), news.id.to_string(), now.as_score());
-        }
-        Direction::Down => batch.sorted_add(keys::news_down(news.id), &member, now.as_score()),
-    }
-    if price.cost != 0 {
-        batch.increment_field(voter_key, "karma", -price.cost);
-    }
-    if author_exists {
-        batch.increment_field(keys::user(news.user_id), "karma", price.transfer);
-    }
-    let score = ranking::score(up, down, &site.rules.ranking);
-    write_rank(&mut batch, news.id, score, ranking::rank(score, news.ctime, now, &site.rules.ranking));
+    check_listed(&mut batch, news);
+    batch.sorted_add(voters_key(news, direction), &member, now.as_score());
     batch
 }
 
-/// Votes on a comment.
+/// The batch that takes a vote back, with its checks.
+fn taken_back_batch(news: &News, voter: UserId, direction: Direction) -> Batch {
+    let (voters, member) = (voters_key(news, direction), voter.to_string());
+    let mut batch = Batch::new();
+    batch.sorted_member_present(&voters, &member);
+    check_listed(&mut batch, news);
+    batch.sorted_remove(voters, member);
+    batch
+}
+
+fn voters_key(news: &News, direction: Direction) -> String {
+    match direction {
+        Direction::Up => keys::news_up(news.id),
+        Direction::Down => keys::news_down(news.id),
+    }
+}
+
+fn check_listed(batch: &mut Batch, news: &News) {
+    let key = keys::news(news.id);
+    batch.key_present(&key);
+    batch.field_absent(key, "del");
+}
+
+/// Adds `by` to the votes of one direction, and stores score and rank accordingly. These are
+/// the first increments of the batch. Returns the counters up and down that it leaves, if
+/// nobody else votes at the same time.
+fn write_counters(
+    batch: &mut Batch,
+    site: &Site,
+    now: Timestamp,
+    news: &News,
+    (direction, by): (Direction, i64),
+) -> [i64; 2] {
+    let key = keys::news(news.id);
+    let by = if direction == Direction::Up { [by, 0] } else { [0, by] };
+    // Both, so that the commit returns the new values of both.
+    batch.increment_field(&key, "up", by[0]);
+    batch.increment_field(key, "down", by[1]);
+    let [up, down] = [news.up + by[0], news.down + by[1]];
+    let rules = &site.rules.ranking;
+    let score = ranking::score(up, down, rules);
+    write_rank(batch, news.id, score, ranking::rank(score, news.ctime, now, rules));
+    [up, down]
+}
+
+/// Changes the karma of the voter and of the author.
+fn write_karma(batch: &mut Batch, news: &News, voter: UserId, [of_voter, of_author]: [i64; 2]) {
+    for (user, by) in [(voter, of_voter), (news.user_id, of_author)] {
+        if by != 0 {
+            batch.increment_field(keys::user(user), "karma", by);
+        }
+    }
+}
+
+/// Records what a vote did, where votes can be taken back.
+fn write_record(site: &Site, batch: &mut Batch, recent: &StoredVotes, on: VotedOn, record: &VoteRecord) {
+    if site.rules.karma.take_back_seconds > 0 {
+        recent.add(batch, on, record);
+    }
+}
+
+/// A pending read of when the voter saved an item.
+struct SavedRead {
+    id: NewsId,
+    voter: UserId,
+    time: Handle<Vec<Option<f64>>>,
+}
+
+/// When the voter saved an item, if at all.
+struct Saved {
+    id: NewsId,
+    voter: UserId,
+    time: Option<f64>,
+}
+
+impl SavedRead {
+    fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
+        Self { id, voter, time: query.scores(keys::user_saved(voter), [id.to_string()]) }
+    }
+
+    fn take(self, answers: &mut Answers) -> Saved {
+        Saved { id: self.id, voter: self.voter, time: fields::only(answers.take(self.time)) }
+    }
+}
+
+impl Saved {
+    /// A vote up saves the item.
+    fn write_saved(&self, batch: &mut Batch, now: Timestamp) {
+        let (key, member) = (keys::user_saved(self.voter), self.id.to_string());
+        match self.time {
+            Some(_) => batch.sorted_member_present(&key, &member),
+            None => batch.sorted_member_absent(&key, &member),
+        };
+        batch.sorted_add(key, member, now.as_score());
+    }
+
+    /// The item is saved as before the vote, unless the voter has saved it again since, or has
+    /// removed it.
+    fn write_taken_back(&self, batch: &mut Batch, record: &VoteRecord) {
+        if !self.time.is_some_and(|time| is_same_time(time, Timestamp(record.time))) {
+            return;
+        }
+        let (key, member) = (keys::user_saved(self.voter), self.id.to_string());
+        batch.sorted_member_present(&key, &member);
+        match record.saved {
+            Some(before) => batch.sorted_add(key, member, before),
+            None => batch.sorted_remove(key, member),
+        }
+    }
+}
+
+/// Votes on a comment. Rounds: 2.
 ///
 /// # Errors
 /// [`Refusal::NoSuchComment`], [`Refusal::CommentDeleted`],
@@ -159,19 +338,66 @@ pub async fn vote_comment(
     direction: Direction,
 ) -> Result<(), Error> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
-    let thread = keys::thread(address.news);
-    site.act(&format!("{thread}/{}", address.comment), || async {
-        let stored = comment::read_stored(site, address).await?;
-        if stored.news_deleted {
-            return Err(Refusal::NewsDeleted.into());
-        }
-        let mut comment: Comment = stored.comment;
-        if comment.deleted {
-            return Err(Refusal::CommentDeleted.into());
-        }
-        comment.vote(voter.id, direction)?;
-        let batch = comment::replacement(address, &stored.json, &comment);
+    let voter = voter.id;
+    site.act(&comment_home(address), || async {
+        let (mut stored, recent) = read_comment(site, now, address, voter).await?;
+        stored.comment.vote(voter, direction)?;
+        let mut batch = comment::replacement(address, &stored.json, &stored.comment);
+        write_record(site, &mut batch, &recent, VotedOn::Comment(address), &VoteRecord::free(now));
         Ok(Decision::commit(batch, ()))
     })
     .await
+}
+
+/// Takes the voter's own vote on a comment back. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::NoSuchComment`], [`Refusal::CommentDeleted`], [`Refusal::NewsDeleted`],
+/// [`Refusal::NoVoteToTakeBack`], [`Refusal::OwnFirstVote`], [`Refusal::TooLateToTakeBack`],
+/// [`Refusal::VotesAreFinal`], [`Refusal::TooManyRequests`], or the store's.
+pub async fn take_back_comment_vote(
+    site: &Site,
+    now: Timestamp,
+    voter: Actor<'_>,
+    address: CommentAddress,
+) -> Result<(), Error> {
+    voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
+    let voter = voter.id;
+    site.act(&comment_home(address), || async {
+        let (mut stored, recent) = read_comment(site, now, address, voter).await?;
+        stored.comment.vote_of(voter).ok_or(Refusal::NoVoteToTakeBack)?;
+        let on = VotedOn::Comment(address);
+        let vote = recent.find(on).ok_or_else(|| why_final(site, voter == stored.comment.user_id))?;
+        stored.comment.take_back_vote(voter);
+        let mut batch = comment::replacement(address, &stored.json, &stored.comment);
+        recent.remove(&mut batch, on, &vote);
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
+}
+
+fn comment_home(address: CommentAddress) -> String {
+    format!("{}/{}", keys::thread(address.news), address.comment)
+}
+
+/// Reads a comment that can be voted on, and the recent votes of the voter. Rounds: 1.
+async fn read_comment(
+    site: &Site,
+    now: Timestamp,
+    address: CommentAddress,
+    voter: UserId,
+) -> Result<(Stored, StoredVotes), Error> {
+    let mut query = Query::new();
+    let stored = StoredRead::ask(&mut query, address);
+    let recent = RecentVotesRead::ask(&mut query, voter);
+    let mut answers = site.store.query(query).await?;
+    let stored = stored.take(&mut answers)?;
+    let recent = recent.take(&mut answers, now, site.rules.karma.take_back_seconds);
+    if stored.news_deleted {
+        return Err(Refusal::NewsDeleted.into());
+    }
+    if stored.comment.deleted {
+        return Err(Refusal::CommentDeleted.into());
+    }
+    Ok((stored, recent))
 }

@@ -22,7 +22,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const KEY_POLLS: usize = 25;
 
 pub const ENTER: char = '\u{e007}';
+/// The Alt key.
+pub const ALT: char = '\u{E00A}';
 pub const ESCAPE: char = '\u{e00c}';
+pub const TAB: char = '\u{e004}';
 
 /// A browser with one window. It is closed when dropped.
 pub struct Browser {
@@ -174,14 +177,21 @@ impl Browser {
     /// Presses a key, wherever the focus is. A browser that is loading a page may drop the key,
     /// so a key that has not reached the page is pressed again.
     pub async fn press_key(&self, key: char) {
+        self.press_keys(&[key]).await;
+    }
+
+    /// Presses keys together: the last one while the others are held down.
+    pub async fn press_keys(&self, keys: &[char]) {
         const LISTEN: &str = "window.keyPressed = false; \
              window.addEventListener('keydown', () => { window.keyPressed = true }, { capture: true })";
         self.run(LISTEN).await;
         let deadline = Instant::now() + TIMEOUT;
         loop {
-            let keys = KeyActions::new("keyboard".to_owned());
-            let keys = keys.then(KeyAction::Down { value: key }).then(KeyAction::Up { value: key });
-            self.driver.perform_actions(keys).await.unwrap();
+            let down = keys.iter().map(|key| KeyAction::Down { value: *key });
+            let up = keys.iter().rev().map(|key| KeyAction::Up { value: *key });
+            let actions = KeyActions::new("keyboard".to_owned());
+            let actions = down.chain(up).fold(actions, KeyActions::then);
+            self.driver.perform_actions(actions).await.unwrap();
             for _ in 0..KEY_POLLS {
                 // If the key has opened another page, the variable is gone.
                 match self.driver.execute("return window.keyPressed ?? true", Vec::new()).await {
@@ -189,7 +199,7 @@ impl Browser {
                     Ok(_) | Err(_) => return,
                 }
             }
-            assert!(Instant::now() < deadline, "the key {key:?} never arrived at {}", self.address().await);
+            assert!(Instant::now() < deadline, "the keys {keys:?} never arrived at {}", self.address().await);
         }
     }
 

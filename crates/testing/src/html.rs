@@ -11,7 +11,7 @@ use crate::client::{Client, FORM, HttpResponse, encoded};
 const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "meta"];
 
 /// Every element that our pages are made of: what users write adds none.
-const ELEMENTS: [&str; 67] = [
+const ELEMENTS: [&str; 68] = [
     "a",
     "article",
     "aside",
@@ -63,6 +63,7 @@ const ELEMENTS: [&str; 67] = [
     "pre",
     "rect",
     "script",
+    "section",
     "select",
     "span",
     "strong",
@@ -171,10 +172,13 @@ impl Page {
                     "href" if element.is("a", &[("class", "bookmarklet")]) => {
                         value.starts_with("javascript:location.href='http")
                     }
-                    "href" => ["/", "#", "http://", "https://"].iter().any(|start| {
+                    "href" => ["/", "#", "http://", "https://", "mailto:"].iter().any(|start| {
                         value.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
                     }),
-                    "src" if element.name == "img" => value.starts_with("https://www.gravatar.com/avatar/"),
+                    "src" if element.name == "img" => {
+                        let avatars = "https://www.gravatar.com/avatar/";
+                        value.starts_with(avatars) || value.starts_with("/assets/logo-")
+                    }
                     "src" => value.starts_with("/assets/"),
                     "action" => value.starts_with('/') && !value.starts_with("//"),
                     _ => true,
@@ -196,7 +200,7 @@ impl Page {
         }
         for element in &self.elements {
             for attribute in ["for", "aria-describedby"] {
-                if let Some(id) = element.attribute(attribute) {
+                for id in element.attribute(attribute).unwrap_or_default().split_whitespace() {
                     assert!(ids.contains(id), "{element:?}");
                 }
             }
@@ -323,6 +327,11 @@ impl Form {
         assert!(self.value(name).is_some(), "a field {name}");
         self.fields.retain(|(known, _)| known != name);
         self
+    }
+
+    /// Whether there is a button with this value.
+    pub fn has_button(&self, value: &str) -> bool {
+        self.buttons.iter().any(|(_, known)| known == value)
     }
 
     /// Presses the button with this value, which must be there.

@@ -213,7 +213,7 @@ async fn next_line<S: AsyncRead + Unpin>(stream: &mut BufReader<S>) -> std::io::
 }
 
 /// A new key and a self-signed certificate for 127.0.0.1, as PEM and as a configuration.
-fn throw_away_identity() -> (Vec<u8>, ServerConfig) {
+pub(crate) fn throw_away_identity() -> (Vec<u8>, ServerConfig) {
     const REQUEST: &str = "[req]\ndistinguished_name = name\nx509_extensions = extensions\nprompt = no\n\
         [name]\nCN = 127.0.0.1\n\
         [extensions]\nsubjectAltName = IP:127.0.0.1\nbasicConstraints = CA:FALSE\n";

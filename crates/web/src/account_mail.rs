@@ -2,6 +2,7 @@
 
 use super::App;
 use super::mail::SendMail;
+use super::settings::SiteSettings;
 use std::sync::Arc;
 use tidings_domain::accounts::notices::{self, Correspondent};
 
@@ -24,8 +25,7 @@ impl Notice {
         }
     }
 
-    fn text(self, app: &App, username: &str) -> String {
-        let site = &app.settings.site;
+    fn text(self, site: &SiteSettings, username: &str) -> String {
         let what = match self {
             Self::PasswordChanged => "was given a new password, and all its other sessions were ended",
             Self::EmailLeft => "was given another e-mail address. Mail about it no longer comes here",
@@ -72,8 +72,9 @@ async fn send_notice(app: &App, mailer: &Arc<dyn SendMail>, to: &Correspondent, 
         }
         Err(error) => tracing::warn!(user = %to.user_id, %error, "cannot count the notices of today"),
     }
-    let subject = notice.subject(&app.settings.site.name);
-    if let Err(error) = mailer.send_notice(&to.email, &subject, &notice.text(app, &to.username)).await {
+    let brand = app.brand().await;
+    let (subject, text) = (notice.subject(&brand.site.name), notice.text(&brand.site, &to.username));
+    if let Err(error) = mailer.send_notice(&to.email, &subject, &text).await {
         tracing::error!(user = %to.user_id, ?notice, %error, "notice not sent");
     }
 }

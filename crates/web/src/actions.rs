@@ -10,6 +10,7 @@ use super::forms::comments::{CommentForm, CommentVoteForm};
 use super::forms::news::{NewsVoteForm, SubmissionForm};
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
+use super::titles::{self, FetchPlace, TitleError};
 use super::viewer::SignedFields;
 use crate::limits::LONG_ACTION_WAIT;
 use std::net::IpAddr;
@@ -26,13 +27,14 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::comments::comment;
 use tidings_domain::sites;
-use tidings_domain::submissions::{self, Submission};
+use tidings_domain::submissions::{self, Submission, preparing};
 use tidings_domain::timelines::follows;
 use tidings_domain::timelines::tweets;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, TweetId, UserId};
 use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
-use tidings_domain::values::text::Body;
+use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::topic::Topic;
+use tidings_domain::values::urls::NewsUrl;
 use tidings_domain::votes;
 use tokio::sync::Semaphore;
 
@@ -71,7 +73,8 @@ fn tell_owner(app: &App, id: UserId) {
             Ok(None) => return,
             Err(error) => return tracing::warn!(user = %id, %error, "owner of an attacked account not read"),
         };
-        let site = &app.settings.site;
+        let brand = app.brand().await;
+        let site = &brand.site;
         let subject = format!("Failed logins to your account at {}", site.name);
         let body = format!(
             "Hello {},\n\nsomebody is guessing the password of your account at {}: logins from {FAILED_ADDRESSES} \
@@ -119,7 +122,8 @@ async fn mail_reset_link(app: &App, form: &ResetRequest) -> Result<(), Error> {
     let (Some(mail), Some(mailer)) = (mail, &app.mailer) else {
         return Ok(());
     };
-    let site = &app.settings.site;
+    let brand = app.brand().await;
+    let site = &brand.site;
     let link = site.link(&format!("/reset-password/{}", mail.token));
     let subject = format!("Set a new password for {}", site.name);
     let body = format!(
@@ -188,6 +192,21 @@ pub(super) async fn submit_or_edit(
     }
 }
 
+/// Fetches the title of the page at a URL, for both the form and the API.
+///
+/// # Errors
+/// [`Error::Busy`] while too many titles are being fetched, [`Refusal::TooManyRequests`], the
+/// store's, or a [`TitleError`].
+pub(super) async fn fetch_title(app: &App, actor: Actor<'_>, url: &NewsUrl) -> Result<Title, RequestError> {
+    let settings = &app.settings.titles;
+    if !settings.is_on {
+        return Err(TitleError::SwitchedOff.into());
+    }
+    let place = FetchPlace::take().ok_or(Error::Busy)?;
+    preparing::admit_title_fetch(&app.site, app.moment(), actor).await?;
+    Ok(titles::fetch_title(settings, &app.settings.site.url, place, url).await?)
+}
+
 /// The outcome of moving a topic.
 pub(super) struct Moved {
     /// The topic that has the articles now.
@@ -223,9 +242,14 @@ pub(super) async fn move_topic(
     Ok(Moved { to: moved_to, articles })
 }
 
-/// Votes, for both the form and the API.
+/// Votes or takes the vote back, for both the form and the API.
 pub(super) async fn vote_news(app: &App, actor: Actor<'_>, form: &NewsVoteForm) -> Result<(), RequestError> {
-    Ok(votes::vote_news(&app.site, app.now(), actor, form.news_id, form.vote_type).await?)
+    let (site, now, id) = (&app.site, app.now(), form.news_id);
+    match form.vote_type.direction() {
+        Some(direction) => votes::vote_news(site, now, actor, id, direction).await?,
+        None => votes::take_back_news_vote(site, now, actor, id).await?,
+    }
+    Ok(())
 }
 
 /// What a posted comment form did.
@@ -261,13 +285,18 @@ pub(super) async fn post_or_edit(
     Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id })
 }
 
-/// Votes, for both the form and the API.
+/// Votes or takes the vote back, for both the form and the API.
 pub(super) async fn vote_comment(
     app: &App,
     actor: Actor<'_>,
     form: &CommentVoteForm,
 ) -> Result<(), RequestError> {
-    Ok(votes::vote_comment(&app.site, app.now(), actor, form.comment_id, form.vote_type).await?)
+    let (site, now, address) = (&app.site, app.now(), form.comment_id);
+    match form.vote_type.direction() {
+        Some(direction) => votes::vote_comment(site, now, actor, address, direction).await?,
+        None => votes::take_back_comment_vote(site, now, actor, address).await?,
+    }
+    Ok(())
 }
 
 /// Posts a tweet, for both the form and the API.

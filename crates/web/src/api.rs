@@ -10,8 +10,11 @@ pub mod inbox;
 pub mod news;
 pub mod sessions;
 pub mod sites;
+pub mod submitting;
 pub mod timelines;
 
+use super::markdown::markdown;
+use super::pages::fragments::LinkTarget;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -31,3 +34,8 @@ pub struct DoneResponse {
 }
 
 const DONE: DoneResponse = DoneResponse { status: Status::Ok };
+
+/// A comment or the text of a story as HTML.
+fn formatted(text: &str) -> String {
+    markdown(text, LinkTarget::Same).into_string()
+}

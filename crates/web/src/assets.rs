@@ -1,12 +1,16 @@
 //! The style sheet, the script and the icon. They are part of the program, and their names
-//! contain a digest of their content, so that browsers can cache them for ever.
+//! contain a digest of their content, so that browsers can cache them for ever. An
+//! administrator can add colours to the style sheet and a logo; see `brand.rs`.
 
+use super::App;
 use super::error::RequestError;
 use super::path::PathOf;
+use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
+use tidings_domain::identity;
 
 /// The logo as SVG, also used inline in pages.
 pub const LOGO: &str = include_str!("../assets/logo.svg");
@@ -20,10 +24,13 @@ const STYLES: &str = concat!(
     include_str!("../assets/styles/topics.css"),
     include_str!("../assets/styles/timelines.css"),
     include_str!("../assets/styles/threads.css"),
+    include_str!("../assets/styles/text.css"),
     include_str!("../assets/styles/forms.css"),
     include_str!("../assets/styles/inbox.css"),
+    include_str!("../assets/styles/submit.css"),
     include_str!("../assets/styles/sites.css"),
     include_str!("../assets/styles/prose.css"),
+    include_str!("../assets/styles/welcome.css"),
     include_str!("../assets/styles/dialogs.css"),
     include_str!("../assets/styles/small_screens.css"),
 );
@@ -31,11 +38,15 @@ const STYLES: &str = concat!(
 /// The script: one module, so that the files share their top level.
 const SCRIPTS: &str = concat!(
     include_str!("../assets/scripts/base.js"),
+    include_str!("../assets/scripts/shortcuts.js"),
     include_str!("../assets/scripts/votes.js"),
     include_str!("../assets/scripts/threads.js"),
+    include_str!("../assets/scripts/text.js"),
     include_str!("../assets/scripts/topics.js"),
-    include_str!("../assets/scripts/shortcuts.js"),
+    include_str!("../assets/scripts/submit.js"),
     include_str!("../assets/scripts/live_tweets.js"),
+    include_str!("../assets/scripts/drafts.js"),
+    include_str!("../assets/scripts/editor.js"),
     include_str!("../assets/scripts/counters.js"),
 );
 
@@ -71,9 +82,7 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
 
 impl Asset {
     fn new(stem: &str, extension: &str, content: &'static str, content_type: HeaderValue) -> Self {
-        let digest = hex::encode(Sha256::digest(content.as_bytes()));
-        let digest: String = digest.chars().take(12).collect();
-        Self { path: format!("/assets/{stem}-{digest}.{extension}"), content, content_type }
+        Self { path: path_of(stem, &[content], extension), content, content_type }
     }
 
     /// The address of the file.
@@ -83,22 +92,55 @@ impl Asset {
     }
 }
 
+/// The address of a file that consists of these parts.
+fn path_of(stem: &str, parts: &[&str], extension: &str) -> String {
+    let mut hasher = Sha256::new();
+    parts.iter().for_each(|part| hasher.update(part.as_bytes()));
+    let digest: String = hex::encode(hasher.finalize()).chars().take(12).collect();
+    format!("/assets/{stem}-{digest}.{extension}")
+}
+
+/// The address of the style sheet with further rules at its end.
+#[must_use]
+pub fn style_path(rules: &str) -> String {
+    path_of("app", &[STYLES, rules], "css")
+}
+
 /// Whether a path is that of a file, which is the same for everyone.
 #[must_use]
 pub fn is_file(path: &str) -> bool {
     path.starts_with("/assets/") || matches!(path, "/robots.txt" | "/favicon.ico")
 }
 
-/// GET /assets/:file.
-pub async fn file(PathOf(file): PathOf<String>) -> Result<impl IntoResponse, RequestError> {
+/// GET /assets/:file. The files of the program take no read; the style sheet with the colours of
+/// the site takes one if its identity is not cached, and the logo one.
+pub async fn file(PathOf(file): PathOf<String>, State(app): State<App>) -> Result<Response, RequestError> {
     let Assets { style, script, icon } = &*ASSETS;
     let asset = [style, script, icon]
         .into_iter()
-        .find(|asset| asset.path.strip_prefix("/assets/") == Some(file.as_str()))
-        .ok_or(RequestError::NotFound)?;
-    let headers =
-        [(header::CONTENT_TYPE, asset.content_type.clone()), (header::CACHE_CONTROL, FOR_EVER), VARY];
-    Ok((headers, asset.content))
+        .find(|asset| asset.path.strip_prefix("/assets/") == Some(file.as_str()));
+    if let Some(asset) = asset {
+        return Ok(stored_for_ever(asset.content_type.clone(), asset.content));
+    }
+    if file.starts_with("app-") && file.ends_with(".css") {
+        let brand = app.brand().await;
+        if brand.style.strip_prefix("/assets/") == Some(file.as_str()) {
+            let content = [STYLES, &brand.colours].concat();
+            return Ok(stored_for_ever(style.content_type.clone(), content));
+        }
+    }
+    if file.starts_with("logo-")
+        && let Some((logo, bytes)) = identity::logo(&app.site, &file).await?
+    {
+        return Ok(stored_for_ever(HeaderValue::from_static(logo.format.content_type()), bytes));
+    }
+    Err(RequestError::NotFound)
+}
+
+/// The response with a file whose name contains a digest of its content.
+fn stored_for_ever(content_type: HeaderValue, content: impl IntoResponse) -> Response {
+    let headers = [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, FOR_EVER), VARY];
+    (headers, content).into_response()
 }
 
 /// GET /favicon.ico: the icon for clients that do not read the page's head.
@@ -132,6 +174,7 @@ Disallow: /saved/
 Disallow: /settings
 Disallow: /submit
 Disallow: /suggestions
+Disallow: /welcome
 ";
 
 #[cfg(test)]

@@ -7,9 +7,13 @@
 
 use super::App;
 use super::form::Malformed;
+use super::limits::ERROR_PAGE_READS;
 use super::local_path::LocalPath;
+use super::login_reason::LoginReason;
 use super::openapi::values;
-use super::{pages, reputation};
+use super::pages::layout::Frame;
+use super::titles::TitleError;
+use super::{cookies, pages, reputation};
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
@@ -17,12 +21,14 @@ use axum::http::{Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::FutureExt;
+use maud::Markup;
 use serde::Serialize;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tidings_domain::Error;
 use tidings_domain::Refusal;
+use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::KeyspaceError;
 use utoipa::ToSchema;
@@ -60,6 +66,8 @@ pub enum RequestError {
     UnknownUsername,
     /// The viewer has too many home pages open.
     TooManyStreams,
+    /// The title of another site's page could not be fetched.
+    Title(TitleError),
     /// The visitor must log in first.
     LoginRequired,
     /// The form does not carry the secret of the viewer's session.
@@ -84,6 +92,12 @@ impl From<Refusal> for RequestError {
     }
 }
 
+impl From<TitleError> for RequestError {
+    fn from(error: TitleError) -> Self {
+        Self::Title(error)
+    }
+}
+
 impl From<Malformed> for RequestError {
     fn from(malformed: Malformed) -> Self {
         Self::Malformed(malformed)
@@ -98,10 +112,47 @@ impl From<Malformed> for RequestError {
 pub fn correctable_message(failure: RequestError) -> Result<String, RequestError> {
     let is_correctable = match &failure {
         RequestError::Domain(error) => is_for_the_user(error) || matches!(**error, Error::Busy),
-        RequestError::Field { .. } => true,
+        RequestError::Field { .. } | RequestError::Title(_) => true,
         _ => false,
     };
     if is_correctable { Ok(failure.message()) } else { Err(failure) }
+}
+
+/// The names of the form fields that a failure can be about, the likeliest first; none if it is
+/// about the whole form. Forms give different names to the same thing, so there can be several.
+#[must_use]
+pub fn wrong_fields(failure: &RequestError) -> Vec<&'static str> {
+    match failure {
+        RequestError::Field { name, .. } => vec![name],
+        RequestError::Domain(error) => match &**error {
+            Error::Input(error) if error.field() == "tweet" => vec!["text"],
+            // With a URL, the text of a submission is a comment.
+            Error::Input(error) if error.field() == "comment" => vec!["comment", "text"],
+            Error::Input(error) => vec![error.field()],
+            Error::Url(_) => vec!["url"],
+            Error::Hostname(_) => vec!["host"],
+            Error::Refused(refusal) => fields_of_refusal(refusal).to_vec(),
+            _ => Vec::new(),
+        },
+        RequestError::Title(_) => vec!["url"],
+        _ => Vec::new(),
+    }
+}
+
+const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
+    match refusal {
+        Refusal::UsernameTaken | Refusal::UsernameConfusable => &["username"],
+        Refusal::FullNameConfusable => &["fullname"],
+        Refusal::CurrentPasswordNeeded | Refusal::CurrentPasswordWrong => &["current_password"],
+        // It stands below both fields, and the password has to be typed again anyway.
+        Refusal::WrongCredentials => &["password"],
+        Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::UrlPostedRecently => &["url"],
+        Refusal::NewTopicNeedsKarma { .. } => &["topics"],
+        Refusal::NoSuchTopic(_) | Refusal::SameTopic => &["into", "name"],
+        Refusal::TopicExists(_) => &["name"],
+        Refusal::NoSuchVoter => &["voter"],
+        _ => &[],
+    }
 }
 
 /// Whether the request is at fault, so that the user can be told why.
@@ -122,6 +173,9 @@ const fn is_slowed_down(error: &Error) -> bool {
 }
 
 impl RequestError {
+    /// What a field that is not there must be.
+    pub const MISSING: &'static str = "it is missing";
+
     /// The seconds after which the request may succeed, if the failure says so.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
@@ -154,6 +208,7 @@ impl RequestError {
             Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::NotFound | Self::UnknownUsername => StatusCode::NOT_FOUND,
             Self::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
+            Self::Title(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::LoginRequired => StatusCode::UNAUTHORIZED,
             Self::WrongSecret | Self::CrossSite => StatusCode::FORBIDDEN,
@@ -172,7 +227,7 @@ impl RequestError {
             }
             Self::Domain(error) if is_slowed_down(error) => self.status(),
             Self::Domain(error) if is_for_the_user(error) => StatusCode::OK,
-            Self::Field { .. } | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
+            Self::Field { .. } | Self::Title(_) | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
             _ => self.status(),
         }
     }
@@ -201,6 +256,7 @@ impl RequestError {
             }
             Self::NotFound => "nothing is at this address".to_owned(),
             Self::MethodNotAllowed => "this address does not accept this kind of request".to_owned(),
+            Self::Title(error) => error.to_string(),
             Self::LoginRequired => "you must be logged in".to_owned(),
             Self::WrongSecret => {
                 "this form belongs to an earlier session. Go back, reload the page and try again".to_owned()
@@ -283,6 +339,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::UsernameConfusable
         | Refusal::UrlPostedRecently
         | Refusal::VotedAlready
+        | Refusal::NoVoteToTakeBack
         | Refusal::TopicExists(_)
         | Refusal::TopicMoving { .. } => StatusCode::CONFLICT,
         Refusal::NothingSubmitted
@@ -297,6 +354,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NewsDeleted
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }
+        | Refusal::OwnFirstVote
+        | Refusal::TooLateToTakeBack { .. }
+        | Refusal::VotesAreFinal
         | Refusal::NotEnoughKarma { .. }
         | Refusal::NewTopicNeedsKarma { .. }
         | Refusal::CommentDeleted
@@ -332,6 +392,7 @@ pub async fn error_responses(State(app): State<App>, mut request: Request, next:
     if let Some(failure) = request.extensions_mut().remove::<RequestError>() {
         return failure_response(&app, &method, &address, &failure);
     }
+    let visitor = ErrorVisitor::of(&app, &request);
     let limit = app.settings.request_timeout;
     let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
     let failure = match tokio::time::timeout(limit, handled).await {
@@ -342,43 +403,116 @@ pub async fn error_responses(State(app): State<App>, mut request: Request, next:
         Ok(Err(_)) => RequestError::Panic,
         Err(_) => RequestError::Timeout,
     };
-    failure_response(&app, &method, &address, &failure)
+    let failed = Failed { app: &app, method: &method, address: &address, failure: &failure };
+    let format = ErrorFormat::of(address.path());
+    if format != ErrorFormat::Page || failed.login().is_some() {
+        return failed.response(format, |message| pages::bare_error_page(&app, failure.status(), message));
+    }
+    visitor.page(&failed).await
 }
 
-/// The response to a failed request, and its line in the log.
+/// The response to a failed request without its viewer, and its line in the log.
 pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &RequestError) -> Response {
-    let path = address.path();
-    let format_of_path = ErrorFormat::of(path);
-    if matches!(failure, RequestError::LoginRequired) && format_of_path == ErrorFormat::Page {
-        let wanted = address.path_and_query().map_or(path, PathAndQuery::as_str);
-        let back = LocalPath::parse(if *method == Method::GET { wanted } else { "/" });
-        return Redirect::to(&pages::login_address(back.as_str())).into_response();
+    let failed = Failed { app, method, address, failure };
+    failed.response(ErrorFormat::of(address.path()), |message| {
+        pages::bare_error_page(app, failure.status(), message)
+    })
+}
+
+/// Who sent a request, as far as its head says.
+enum ErrorVisitor {
+    /// Somebody without a session.
+    Stranger,
+    /// Somebody with this session token, valid or not.
+    Token(String),
+}
+
+impl ErrorVisitor {
+    fn of(app: &App, request: &Request) -> Self {
+        cookies::session_token(app, request.headers()).map_or(Self::Stranger, Self::Token)
     }
-    let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
-    let request_id = internal.then(request_id);
-    failure.log(app.now(), method, loggable(path), request_id.as_deref());
-    let mut message = failure.message();
-    if let Some(request_id) = &request_id {
-        message = sentence(&format!("{INTERNAL} (request {request_id})"));
-    }
-    let mut response = match format_of_path {
-        ErrorFormat::Page => {
-            (failure.status(), pages::error_page(&app.settings.site, failure.status(), &message))
-                .into_response()
+
+    /// The page about a failure, with the navigation of the viewer. Rounds: none for a visitor
+    /// without a session; for others at most 3, and none if their session is cached. It has the
+    /// bare navigation if the viewer cannot be found out, as when the store is unavailable.
+    async fn page(self, failed: &Failed<'_>) -> Response {
+        let (app, status) = (failed.app, failed.failure.status());
+        let here = failed.here();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            return failed
+                .response(ErrorFormat::Page, |message| pages::bare_error_page(app, status, message));
         }
-        ErrorFormat::Api => {
-            let body = ErrorResponse { status: ErrorStatus::Err, error: message };
-            (failure.api_status(), Json(body)).into_response()
+        let Self::Token(token) = self else {
+            let frame = Frame::known(app, &here, None);
+            return failed.response(ErrorFormat::Page, |message| pages::error_page(&frame, status, message));
+        };
+        let mut visit = Visit::new(app.site.clone(), app.now(), Some(&token));
+        let found = tokio::time::timeout(ERROR_PAGE_READS, async {
+            visit.identity().await;
+            visit.recognise().await.map(|viewer| viewer.cloned())
+        });
+        match found.await {
+            Ok(Ok(viewer)) => {
+                let frame = Frame::known(app, &here, viewer.as_ref());
+                failed.response(ErrorFormat::Page, |message| pages::error_page(&frame, status, message))
+            }
+            _ => failed.response(ErrorFormat::Page, |message| pages::bare_error_page(app, status, message)),
         }
-        ErrorFormat::Documented => reputation::documented_failure(failure, &message),
-        ErrorFormat::Deployed => reputation::deployed_failure(failure, &message),
-    };
-    if !response.status().is_success()
-        && let Some(seconds) = failure.retry_after()
-    {
-        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
-    response
+}
+
+/// A request that failed.
+struct Failed<'a> {
+    app: &'a App,
+    method: &'a Method,
+    address: &'a Uri,
+    failure: &'a RequestError,
+}
+
+impl Failed<'_> {
+    /// The page that was asked for; the front page if it was a form that was sent.
+    fn here(&self) -> LocalPath {
+        let wanted = self.address.path_and_query().map_or(self.address.path(), PathAndQuery::as_str);
+        LocalPath::parse(if *self.method == Method::GET { wanted } else { "/" })
+    }
+
+    /// The login page to redirect to, if that is all that is missing.
+    fn login(&self) -> Option<String> {
+        let path = self.address.path();
+        let is_page = ErrorFormat::of(path) == ErrorFormat::Page;
+        let is_missing = matches!(self.failure, RequestError::LoginRequired) && is_page;
+        is_missing.then(|| pages::login_to(LoginReason::of_path(path), self.here().as_str()))
+    }
+
+    /// The response, and its line in the log. `page` makes the page with a message.
+    fn response(&self, format: ErrorFormat, page: impl FnOnce(&str) -> Markup) -> Response {
+        let Self { app, method, address, failure } = *self;
+        if let Some(login) = self.login() {
+            return Redirect::to(&login).into_response();
+        }
+        let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
+        let request_id = internal.then(request_id);
+        failure.log(app.now(), method, loggable(address.path()), request_id.as_deref());
+        let mut message = failure.message();
+        if let Some(request_id) = &request_id {
+            message = sentence(&format!("{INTERNAL} (request {request_id})"));
+        }
+        let mut response = match format {
+            ErrorFormat::Page => (failure.status(), page(&message)).into_response(),
+            ErrorFormat::Api => {
+                let body = ErrorResponse { status: ErrorStatus::Err, error: message };
+                (failure.api_status(), Json(body)).into_response()
+            }
+            ErrorFormat::Documented => reputation::documented_failure(failure, &message),
+            ErrorFormat::Deployed => reputation::deployed_failure(failure, &message),
+        };
+        if !response.status().is_success()
+            && let Some(seconds) = failure.retry_after()
+        {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
 }
 
 /// A failure: `{"status": "err", ...}`.

@@ -5,8 +5,11 @@
 //! which is for whoever has its private address.
 
 use super::App;
+use super::brand::Brand;
 use super::error::RequestError;
+use super::markdown::markdown_at;
 use super::pages::articles::{described, feed_address, list_address};
+use super::pages::fragments::LinkTarget;
 use super::pages::inbox::{description, destination};
 use super::pages::parts::{DELETED_USER, moment, news_address};
 use super::pages::profile_address;
@@ -22,6 +25,7 @@ use tidings_domain::accounts::inbox::{Kind, feed};
 use tidings_domain::accounts::users::{self, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
+use tidings_domain::cache::Shared;
 use tidings_domain::inbox::{InboxEntry, InboxWindow};
 use tidings_domain::news;
 use tidings_domain::news::lines::NewsLine;
@@ -29,7 +33,6 @@ use tidings_domain::timelines::lines::TweetLine;
 use tidings_domain::timelines::reading;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Window;
-use tidings_domain::values::size;
 use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::topic::TopicChoice;
 use tidings_domain::values::urls::NewsUrl;
@@ -46,16 +49,15 @@ const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {
 
 /// GET /rss.
 pub async fn rss(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
-    let lines = latest(&app).await?;
-    Ok((headers("application/rss+xml; charset=utf-8"), rss_document(&app.settings.site, &lines)))
+    let (lines, brand) = latest(&app).await?;
+    Ok((headers("application/rss+xml; charset=utf-8"), rss_document(&brand.site, &lines)))
 }
 
 /// GET /atom.
 pub async fn atom(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
-    let lines = latest(&app).await?;
-    let site = &app.settings.site;
-    let feed = AtomFeed { title: &site.name, page: "/", own: "/atom" };
-    Ok((headers(ATOM), feed.document(site, &lines)))
+    let (lines, brand) = latest(&app).await?;
+    let feed = AtomFeed { title: &brand.site.name, page: "/", own: "/atom" };
+    Ok((headers(ATOM), feed.document(&brand.site, &lines)))
 }
 
 /// GET /best/atom.
@@ -97,7 +99,8 @@ async fn articles(
         None => lists::all(&mut visit, order, PageNumber::FIRST).await?,
     };
     let lines: Vec<NewsLine> = page.lines.into_iter().filter_map(|article| article.line).collect();
-    let site = &app.settings.site;
+    let brand = app.brand_for(&mut visit).await;
+    let site = &brand.site;
     let what = match order {
         ArticleOrder::Score => "best stories",
         ArticleOrder::Time => "newest stories",
@@ -120,7 +123,8 @@ pub async fn of_user(
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let user = users::profile(&mut visit, &name).await?.user.clone();
     let lines = reading::of_user(&mut visit, user.id, &Window::newest(FEED_TWEETS)).await?.lines;
-    let document = tweets_document(&app.settings.site, &user.username, user.ctime, &lines);
+    let brand = app.brand_for(&mut visit).await;
+    let document = tweets_document(&brand.site, &user.username, user.ctime, &lines);
     Ok((headers(ATOM), document))
 }
 
@@ -138,15 +142,16 @@ pub async fn inbox(
     let owner = feed::owner_of(&mut visit, &secret).await?.ok_or(RequestError::NotFound)?;
     let window = InboxWindow::newest(INBOX_ENTRIES);
     let entries = tidings_domain::inbox::page(&mut visit, owner.id, &window).await?.entries;
-    Ok((HEADERS, inbox_document(&app.settings.site, &owner, &entries)))
+    let brand = app.brand_for(&mut visit).await;
+    Ok((HEADERS, inbox_document(&brand.site, &owner, &entries)))
 }
 
-/// The latest stories, without a viewer.
-async fn latest(app: &App) -> Result<Vec<NewsLine>, RequestError> {
+/// The latest stories, without a viewer, and the site.
+async fn latest(app: &App) -> Result<(Vec<NewsLine>, Shared<Brand>), RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let mut lines = news::lists::latest(&mut visit, 0, FEED_STORIES).await?.lines;
     lines.retain(|line| !line.news.deleted);
-    Ok(lines)
+    Ok((lines, app.brand_for(&mut visit).await))
 }
 
 /// The most bytes after the last item of a feed.
@@ -168,6 +173,11 @@ impl Xml {
     fn element(&mut self, name: &str, text: &str) {
         // Writing to a String cannot fail.
         let _ = write!(self.0, "<{name}>{}</{name}>", escaped(text));
+    }
+
+    /// Text within an element.
+    fn text(&mut self, text: &str) {
+        self.raw(&escaped(text));
     }
 
     /// The items of a feed, from the first on, that fit into what a feed may have.
@@ -207,6 +217,11 @@ fn escaped(text: &str) -> String {
         }
     }
     safe
+}
+
+/// The text of a story or comment as HTML, with the whole addresses of profiles.
+fn html_of(site: &SiteSettings, text: &str) -> String {
+    markdown_at(&site.link(""), text, LinkTarget::Same).into_string()
 }
 
 /// The link of a story in plain ASCII, or the address of its thread.
@@ -252,8 +267,7 @@ fn rss_document(site: &SiteSettings, lines: &[NewsLine]) -> String {
         xml.element("dc:creator", author(line));
         // The description is HTML: text is escaped once for HTML and once for XML.
         let comments = format!("<p><a href=\"{}\">Comments</a></p>", escaped(&thread));
-        let text = line.news.text().map(size::shown);
-        let text = text.map(|text| format!("<p>{}</p>", escaped(text).replace('\n', "<br>")));
+        let text = line.news.text().map(|text| html_of(site, text));
         xml.element("description", &format!("{}{comments}", text.unwrap_or_default()));
         xml.raw("</item>");
     });
@@ -298,7 +312,11 @@ impl AtomFeed<'_> {
             xml.empty("link", [("rel", "alternate"), ("href", &target(line, &thread))]);
             xml.empty("link", [("rel", "replies"), ("type", "text/html"), ("href", &thread)]);
             match line.news.text() {
-                Some(text) => xml.element("content", size::shown(text)),
+                Some(text) => {
+                    xml.raw("<content type=\"html\">");
+                    xml.text(&html_of(site, text));
+                    xml.raw("</content>");
+                }
                 None => xml.element("summary", &format!("Comments: {thread}")),
             }
             xml.raw("</entry>");
@@ -379,8 +397,14 @@ fn inbox_document(site: &SiteSettings, owner: &User, entries: &[InboxEntry]) -> 
         xml.raw("</author>");
         let target = destination(entry).map_or_else(|| page.clone(), |(address, _)| site.link(&address));
         xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &target)]);
-        if let Some(text) = entry.text() {
-            xml.element("content", text);
+        match entry.text() {
+            Some(text) if entry.place.id.comment().is_some() => {
+                xml.raw("<content type=\"html\">");
+                xml.text(&html_of(site, text));
+                xml.raw("</content>");
+            }
+            Some(text) => xml.element("content", text),
+            None => {}
         }
         xml.raw("</entry>");
     });

@@ -29,6 +29,9 @@ pub enum Malformed {
     /// The content type is not that of a form.
     #[error("the body must be application/x-www-form-urlencoded")]
     NotAForm,
+    /// The body is not a form with files, as it must be.
+    #[error("the body must be multipart/form-data")]
+    NotMultipart,
     /// The body is not JSON, as it must be.
     #[error("the body is not JSON: {0}")]
     NotJson(String),
@@ -113,7 +116,7 @@ impl Fields {
     /// # Errors
     /// A failure that names the field.
     pub fn required(&self, name: &'static str) -> Result<&str, RequestError> {
-        self.get(name).ok_or(RequestError::Field { name, expected: "it is missing" })
+        self.get(name).ok_or(RequestError::Field { name, expected: RequestError::MISSING })
     }
 
     /// The parsed value of a required field.

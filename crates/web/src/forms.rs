@@ -6,9 +6,11 @@
 
 pub mod accounts;
 pub mod comments;
+pub mod identity;
 pub mod inbox;
 pub mod news;
 pub mod sites;
+pub mod submitting;
 pub mod timelines;
 pub mod topics;
 

@@ -5,7 +5,7 @@
 use std::time::Duration;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::comments::outline::PartBounds;
-use tidings_domain::values::limits::{MAX_API_COMMENTS, THREAD_PAGE_COMMENTS};
+use tidings_domain::values::limits::{MAX_API_COMMENTS, MAX_TITLE, THREAD_PAGE_COMMENTS};
 
 /// Connections at the same time, if the process may open as many files.
 pub const MAX_CONNECTIONS: usize = 10_000;
@@ -56,6 +56,9 @@ pub const COMPRESSED_AT_ONCE_BYTES: usize = 64 * 1024;
 /// which then continues in the background.
 pub const LONG_ACTION_WAIT: Duration = Duration::from_secs(5);
 
+/// How long an error page waits for its viewer to be found out. Then it has none.
+pub const ERROR_PAGE_READS: Duration = Duration::from_secs(2);
+
 /// Bytes in the body of a request: the longest text with each character four bytes long and
 /// percent-encoded, the longest URL with each character two bytes long and percent-encoded, and
 /// some room.
@@ -80,18 +83,42 @@ pub const WAY_BACK_BYTES: usize = 900;
 /// Bytes in the value of a parameter in such an address.
 pub const WAY_BACK_VALUE_BYTES: usize = 40;
 
+/// Fetches of titles of other sites' pages at the same time.
+pub const MAX_TITLE_FETCHES: usize = 16;
+/// How long such a fetch may take altogether.
+pub const TITLE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long it waits for one address to accept the connection.
+pub const TITLE_CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Addresses of a name that it tries.
+pub const TITLE_ADDRESSES: usize = 4;
+/// Redirects that it follows.
+pub const TITLE_REDIRECTS: usize = 4;
+/// Bytes of the page that it reads.
+pub const TITLE_BYTES: usize = 512 * 1024;
+/// Bytes in the head of the answer, and at the most in a part of its body.
+pub const TITLE_HEAD_BYTES: usize = 64 * 1024;
+/// Fields in the head of the answer.
+pub const TITLE_HEADERS: usize = 100;
+/// Bytes at the beginning of a page in which it can name its encoding.
+pub const CHARSET_BYTES: usize = 1_024;
+
 /// Bytes in a page or a feed before compression.
 pub const PAGE_BYTES: usize = 1024 * 1024;
 /// Bytes in a response of the API before compression.
 pub const API_BYTES: usize = 2 * PAGE_BYTES;
+/// Characters of a title in the names of its vote buttons, which only imported titles exceed.
+pub const VOTE_LABEL_CHARACTERS: usize = MAX_TITLE;
+/// Bytes of an author's name in the names of the vote buttons of a comment, above which it is cut.
+pub const VOTE_LABEL_NAME_BYTES: usize = 96;
 /// Bytes of the items of a page. The rest is for the layout, a story's text, and the parts of
 /// the request that a page repeats.
 pub const PAGE_LIST_BYTES: usize = PAGE_BYTES - 192 * 1024;
 /// The most bytes of a comment on a page without its text: the form with its way back, and
-/// the author's name, encoded in the address of the profile.
-pub const COMMENT_MARKUP_BYTES: usize = 2_600;
-/// The most bytes of a listed story without its title and URL.
-pub const LISTED_STORY_BYTES: usize = 4_500;
+/// the author's name, encoded in the address of the profile, and in the names of the buttons.
+pub const COMMENT_MARKUP_BYTES: usize = 2_700;
+/// The most bytes of a listed story without its title and URL, but with the title in the names
+/// of the buttons.
+pub const LISTED_STORY_BYTES: usize = 5_500;
 /// What a page of a thread may have.
 pub const THREAD_PAGE: PartBounds = PartBounds {
     comments: THREAD_PAGE_COMMENTS,
@@ -116,6 +143,9 @@ pub const STORY_CACHE_BYTES: u64 = 2 * MEBIBYTE;
 pub const COMMENT_CACHE_BYTES: u64 = 11 * MEBIBYTE;
 /// Bytes of the markup of tweets in the cache.
 pub const TWEET_CACHE_BYTES: u64 = 18 * MEBIBYTE;
+
+/// Bytes of what the identity of the site looks like in the cache.
+pub const BRAND_CACHE_BYTES: u64 = MEBIBYTE;
 
 /// Messages in the queue of a stream. A stream that falls further behind is closed, and the
 /// browser opens a new one.

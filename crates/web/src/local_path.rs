@@ -44,7 +44,7 @@ impl LocalPath {
         }
         let query = self.0.split(['?', '#']).nth(1).filter(|_| self.0.contains('?')).unwrap_or_default();
         let mut way_back = path.to_owned();
-        for name in ["page", "before"] {
+        for name in ["page", "sort", "before"] {
             let mut fields = query.split('&').filter_map(|field| field.split_once('='));
             let value = fields.find_map(|(known, value)| (known == name).then_some(value));
             if let Some(value) = value.filter(|value| is_short(value)) {
@@ -130,6 +130,7 @@ mod tests {
             ("/news/1", "/news/1"),
             ("/news/1?page=2&utm_source=x", "/news/1?page=2"),
             ("/home?x&before=1.5-3&page=2#a?page=3", "/home?page=2&before=1.5-3"),
+            ("/news/1?sort=newest&page=2", "/news/1?page=2&sort=newest"),
             ("/news/1#a?page=2", "/news/1"),
             ("/news/1?page=%32&before=<x", "/news/1"),
             (&longest, &longest),

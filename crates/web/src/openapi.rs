@@ -52,6 +52,8 @@ const JSON: &str = "application/json";
         api::news::delete,
         api::news::vote,
         api::news::list,
+        api::submitting::fetch_title,
+        api::submitting::duplicate,
         api::articles::all,
         api::articles::of_topics,
         api::articles::topics,
@@ -60,6 +62,7 @@ const JSON: &str = "application/json";
         api::comments::post,
         api::comments::vote,
         api::comments::thread,
+        api::comments::preview,
         api::timelines::tweet,
         api::timelines::delete,
         api::timelines::follow,
@@ -265,7 +268,7 @@ fn limit_links(call: &mut Operation) {
 fn tag(module: &str) -> &'static str {
     match module {
         "api::accounts" | "api::sessions" => "Accounts",
-        "api::news" => "News",
+        "api::news" | "api::submitting" => "News",
         "api::articles" => "Articles and topics",
         "api::comments" => "Comments",
         "api::timelines" => "Tweets and timelines",

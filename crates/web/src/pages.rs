@@ -3,6 +3,7 @@
 
 pub mod charts;
 pub mod comment_item;
+pub mod fields;
 pub mod fragments;
 pub mod layout;
 pub mod parts;
@@ -10,9 +11,11 @@ pub mod vote_buttons;
 
 pub mod about;
 pub mod admin;
+pub mod admin_site;
 pub mod admin_sites;
 pub mod articles;
 pub mod comments;
+pub mod formatting;
 pub mod front;
 pub mod home;
 pub mod inbox;
@@ -24,16 +27,19 @@ pub mod profile;
 pub mod sessions;
 pub mod settings;
 pub mod sites;
+pub mod submission_form;
 pub mod thread;
+pub mod thread_list;
 pub mod topics;
 pub mod tweets;
 pub mod votes;
+pub mod welcome;
 
-use super::error::{RequestError, correctable_message};
-use crate::settings::SiteSettings;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use layout::bare_page;
+use super::App;
+use super::login_reason::LoginReason;
+use axum::http::StatusCode;
+pub use fields::RefusedForm;
+use layout::{Frame, bare_page};
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -59,53 +65,45 @@ pub fn user_address(family: &str, username: &str, rest: &str) -> String {
     format!("/{family}/{}{rest}", utf8_percent_encode(username, SEGMENT))
 }
 
+/// The address of the login page that says why, and then redirects to `back`.
+#[must_use]
+pub fn login_to(reason: Option<LoginReason>, back: &str) -> String {
+    let address = login_address(back);
+    reason.map_or(address.clone(), |reason| format!("{address}&reason={}", reason.name()))
+}
+
+/// The page for a request that failed, with the navigation of its viewer.
+#[must_use]
+pub fn error_page(frame: &Frame<'_>, status: StatusCode, message: &str) -> Markup {
+    let heading = error_heading(status);
+    frame.page(heading, &error_content(heading, status, message))
+}
+
 /// The page for a request that failed. It needs nothing from the store, which may
 /// be unavailable.
 #[must_use]
-pub fn error_page(site: &SiteSettings, status: StatusCode, message: &str) -> Markup {
-    let heading = match status {
+pub fn bare_error_page(app: &App, status: StatusCode, message: &str) -> Markup {
+    let heading = error_heading(status);
+    bare_page(&app.known_brand(), heading, &error_content(heading, status, message))
+}
+
+fn error_heading(status: StatusCode) -> &'static str {
+    match status {
         StatusCode::NOT_FOUND => "Page not found",
         StatusCode::FORBIDDEN | StatusCode::CONFLICT => "You can't do that",
         StatusCode::TOO_MANY_REQUESTS => "Please wait",
         StatusCode::SERVICE_UNAVAILABLE => "Back in a moment",
         _ if status.is_client_error() => "That didn't work",
         _ => "Something went wrong",
-    };
-    let content = html! {
+    }
+}
+
+fn error_content(heading: &str, status: StatusCode, message: &str) -> Markup {
+    html! {
         h1 { (heading) }
         p.trouble role="alert" { (message) }
         p { a.action href="/" { "Go to the front page" } }
         p.hint { "Error " (status.as_u16()) }
-    };
-    bare_page(site, heading, &content)
-}
-
-/// Why a form is shown again: the message above it, and the status of the failure.
-pub struct RefusedForm {
-    /// The message to the user.
-    pub message: String,
-    status: StatusCode,
-    retry_after: Option<u64>,
-}
-
-impl RefusedForm {
-    /// A failure that the user can correct in the form.
-    ///
-    /// # Errors
-    /// The failure itself, if the user cannot correct it.
-    pub fn from_failure(failure: RequestError) -> Result<Self, RequestError> {
-        let (status, retry_after) = (failure.status(), failure.retry_after());
-        Ok(Self { message: correctable_message(failure)?, status, retry_after })
-    }
-
-    /// The response with the form filled in.
-    #[must_use]
-    pub fn response(&self, page: Markup) -> Response {
-        let mut response = (self.status, page).into_response();
-        if let Some(seconds) = self.retry_after {
-            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-        }
-        response
     }
 }
 
@@ -113,11 +111,14 @@ impl RefusedForm {
 #[allow(clippy::unwrap_used)]
 pub(super) mod test_support {
     use super::layout::Frame;
+    use crate::brand::Brand;
     use crate::local_path::LocalPath;
     use crate::settings::{Settings, SiteSettings, TransportSettings};
+    use crate::titles::TitleSettings;
     use std::time::Duration;
     use tidings_domain::accounts::users::User;
     use tidings_domain::cache::Caches;
+    use tidings_domain::identity::Identity;
     use tidings_domain::news::item::{Direction, News};
     use tidings_domain::news::lines::{NewsLine, NewsSummary};
     use tidings_domain::sites::Score;
@@ -139,6 +140,7 @@ pub(super) mod test_support {
             trusted_proxies: Vec::new(),
             gravatars: true,
             request_timeout: Duration::from_secs(10),
+            titles: TitleSettings::default(),
             transport: TransportSettings::default(),
         }
     }
@@ -182,14 +184,15 @@ pub(super) mod test_support {
     pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
         let summary =
             NewsSummary { news: news.into(), username: Some("alice".into()), site_score: Score::default() };
-        NewsLine { summary: summary.into(), my_vote }
+        NewsLine { summary: summary.into(), my_vote, new_comments: 0 }
     }
 
     /// Renders with a frame of default settings at `/latest/0`.
     pub fn framed<T>(viewer: Option<&User>, use_frame: impl FnOnce(&Frame<'_>) -> T) -> T {
         let (settings, rules, caches) = (settings(), Rules::default(), Caches::default());
         let here = LocalPath::parse("/latest/0");
-        use_frame(&Frame::new((&settings, &rules, &caches), NOW, &here, viewer))
+        let brand = Brand::new(&settings.site, &Identity::default()).into();
+        use_frame(&Frame::new((&settings, &rules, &caches), brand, (NOW, &here), viewer))
     }
 }
 
@@ -207,8 +210,8 @@ mod tests {
 
     #[test]
     fn the_error_page_escapes_its_message() {
-        let settings = test_support::settings();
-        let page = error_page(&settings.site, StatusCode::NOT_FOUND, "<script>").into_string();
+        let page = test_support::framed(None, |frame| error_page(frame, StatusCode::NOT_FOUND, "<script>"));
+        let page = page.into_string();
         assert!(page.contains("&lt;script&gt;") && page.contains(r#"role="alert""#), "{page}");
         assert!(!page.contains("<script>"), "{page}");
     }

@@ -37,7 +37,9 @@ fn shared_routes() -> Router<App> {
 
 /// The public pages.
 fn shared_pages() -> Router<App> {
-    use pages::{about, articles, comments, front, home, people, profile, sites, thread, topics, tweets};
+    use pages::{
+        about, articles, comments, formatting, front, home, people, profile, sites, thread, topics, tweets,
+    };
     Router::new()
         .route("/", get(front::top))
         .route("/latest", get(front::latest_from_start))
@@ -59,6 +61,7 @@ fn shared_pages() -> Router<App> {
         .route("/usernews/{name}/{start}", get(front::of_user))
         .route("/usercomments/{name}/{start}", get(comments::of_user))
         .route("/about", get(about::about))
+        .route("/formatting", get(formatting::formatting))
         .route("/ranking", get(about::ranking_page))
         .route("/sites", get(sites::sites))
         .route("/sites/{list}/{span}", get(sites::board))
@@ -100,8 +103,8 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_sites, comments, front, home, inbox, news_forms, open_sessions, password_reset, people,
-        profile, sessions, settings, sites, topics, tweets, votes,
+        admin, admin_site, admin_sites, comments, front, home, inbox, news_forms, open_sessions,
+        password_reset, people, profile, sessions, settings, sites, topics, tweets, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -136,6 +139,7 @@ fn page_routes() -> Router<App> {
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
         .route("/register", get(sessions::register_form).post(sessions::register))
+        .route("/welcome", get(welcome::welcome))
         .route("/logout", get(sessions::logout_form).post(sessions::log_out))
         .route("/reset-password", get(password_reset::request_form).post(password_reset::request))
         .route(
@@ -144,6 +148,9 @@ fn page_routes() -> Router<App> {
         )
         .route("/admin", get(admin::admin))
         .route("/admin/recompute", post(admin::recompute))
+        .route("/admin/site", get(admin_site::page).post(admin_site::change))
+        .route("/admin/site/logo", post(admin_site::change_logo))
+        .route("/admin/site/removelogo", post(admin_site::remove_logo))
         .route("/votesite", post(sites::vote))
         .route("/admin/sites", get(admin_sites::page))
         .route("/admin/sites/ban", post(admin_sites::ban))
@@ -173,12 +180,15 @@ fn api_routes() -> Router<App> {
         )
         .route("/api/updateprofile", post(api::accounts::update_profile))
         .route("/api/submit", post(api::news::submit))
+        .route("/api/fetchtitle", post(api::submitting::fetch_title))
+        .route("/api/duplicate", get(api::submitting::duplicate))
         .route("/api/delnews", post(api::news::delete))
         .route("/api/votenews", post(api::news::vote))
         .route("/api/renametopic", post(api::articles::rename))
         .route("/api/mergetopic", post(api::articles::merge))
         .route("/api/postcomment", post(api::comments::post))
         .route("/api/votecomment", post(api::comments::vote))
+        .route("/api/preview", post(api::comments::preview))
         .route("/api/tweet", post(api::timelines::tweet))
         .route("/api/deltweet", post(api::timelines::delete))
         .route("/api/follow", post(api::timelines::follow))

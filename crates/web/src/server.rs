@@ -40,6 +40,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 /// requests. Runs the background jobs of the site meanwhile.
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) {
     let background = tokio::spawn(background::run(app.site.clone(), app.clock.clone()));
+    // Error pages for strangers read nothing, so the name of the site must be known.
+    app.brand().await;
     let server = Arc::new(Server::new(app));
     let graceful = GracefulShutdown::new();
     let http = http_builder();
@@ -69,6 +71,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
     graceful.shutdown().await;
     // Unfinished jobs stay in the store.
     background.abort();
+    background::store_rest(&server.app.site, server.app.now()).await;
 }
 
 fn http_builder() -> http1::Builder {

@@ -1,6 +1,7 @@
 //! The settings of the web layer. The program fills them from its own settings.
 
 use crate::limits;
+use crate::titles::TitleSettings;
 use ipnet::IpNet;
 use std::time::Duration;
 use url::Url;
@@ -16,6 +17,8 @@ pub struct Settings {
     pub gravatars: bool,
     /// How long a request may take altogether.
     pub request_timeout: Duration,
+    /// How titles of other sites' pages are fetched.
+    pub titles: TitleSettings,
     /// What connections may cost.
     pub transport: TransportSettings,
 }

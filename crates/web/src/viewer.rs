@@ -43,6 +43,8 @@ impl FromRequestParts<App> for SignedIn {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let mut visit = Visit::from_request_parts(parts, app).await?;
         let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
+        // The page needs it; see `Frame::for_user`.
+        visit.identity().await;
         Ok(Self { visit, user })
     }
 }
@@ -94,6 +96,8 @@ impl FromRequest<App> for SignedFields {
         let ClientAddress(address) = ClientAddress::from_request_parts(&mut parts, app).await?;
         let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
         let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
+        // The page that shows the form again needs it; see `Frame::for_user`.
+        visit.identity().await;
         let given = fields.text("apisecret");
         let is_former = visit.session().is_some_and(|session| session.former_secret.matches(given));
         if !user.apisecret.matches(given) && !is_former {

@@ -1,6 +1,7 @@
 //! Users as they are stored: the hash `user:<id>`.
 
 use crate::accounts::inbox::feed::FEED;
+use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::action::Decision;
 use crate::cache::{MEBIBYTE, Shared};
@@ -84,6 +85,9 @@ pub struct User {
     pub seen_time: Option<Timestamp>,
     /// The voter of the account, once it has voted on a site. Never shown.
     pub voter: Option<VoterId>,
+    /// The votes that a viewer may still take back. They are stored apart from the user, and
+    /// empty unless the user is the viewer of a page.
+    pub recent_votes: RecentVotes,
     /// The session of Lamer News or of an earlier version.
     pub(crate) earlier_session: EarlierSession,
 }
@@ -176,7 +180,7 @@ impl User {
     pub(crate) fn size(&self) -> usize {
         let texts =
             [&self.username, &self.about, &self.email, &self.fullname, &self.apisecret.0, &self.inbox_feed.0];
-        size_of::<Self>() + texts.map(String::len).iter().sum::<usize>()
+        size_of::<Self>() + texts.map(String::len).iter().sum::<usize>() + self.recent_votes.size()
     }
 
     /// Reads a user; `None` when the hash is absent or has no id or no name, or after a
@@ -207,6 +211,7 @@ impl User {
             preferences: Preferences::read(|field| fields.text(field)),
             seen_time: fields.read("seen_time").map(Timestamp),
             voter: fields.read("voter"),
+            recent_votes: RecentVotes::default(),
             earlier_session: EarlierSession::of(fields.text("auth")),
         })
     }

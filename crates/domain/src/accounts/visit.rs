@@ -5,10 +5,12 @@
 //! reads are added to them: the token to the first round, the user to the second. A page
 //! then identifies its viewer without an extra round. Sessions and viewers are cached.
 
+use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::session_store::{self, SessionRead, VisitSession};
 use crate::accounts::users::User;
 use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
 use crate::error::Error;
+use crate::identity::{Identities, Identity, IdentityRead};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -16,7 +18,7 @@ use crate::values::ids::UserId;
 use crate::values::session_token::{SessionToken, TOKEN_DIGITS};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tidings_keyspace::{Answers, Query};
+use tidings_keyspace::{Answers, Query, Reads, Tracked};
 
 crate::cache_kind! {
     /// Sessions by their token.
@@ -36,6 +38,8 @@ pub struct Visit {
     stage: Stage,
     /// The session, once it is known.
     session: Option<Shared<VisitSession>>,
+    /// The identity of the site, once it is known.
+    identity: Option<Shared<Identity>>,
     /// Set when the visit prolongs the session.
     prolonged: Arc<AtomicBool>,
     returned: bool,
@@ -57,7 +61,8 @@ impl Visit {
         let stage = token.and_then(SessionToken::parse).map_or(Stage::Anonymous, Stage::Token);
         let current = !site.store.is_shared();
         let prolonged = Arc::default();
-        let mut visit = Self { site, now, stage, session: None, prolonged, returned: false, current };
+        let (session, identity) = (None, None);
+        let mut visit = Self { site, now, stage, session, identity, prolonged, returned: false, current };
         visit.recall();
         visit
     }
@@ -124,14 +129,30 @@ impl Visit {
         !matches!(self.stage, Stage::Anonymous)
     }
 
-    /// Runs one round of the page's reads, with the session's next read.
+    /// Runs one round of the page's reads, with the session's next read, and with the
+    /// identity of the site if that is not cached.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn run(&mut self, mut query: Query) -> Result<Answers, Error> {
-        let (store, caches) = (&self.site.store, &self.site.caches);
         let has_asked = !query.is_empty() || matches!(self.stage, Stage::Token(_) | Stage::Known(_));
-        let answers = match &self.stage {
+        let is_wanted = has_asked && self.identity.is_none();
+        let is_cached = || self.site.caches.of::<Identities>().may_have(self.view(), &());
+        let identity = (is_wanted && !is_cached()).then(|| IdentityRead::ask(&mut query));
+        let mut answers = self.run_with_session(query).await?;
+        if let Some(read) = identity {
+            self.meet_identity(read, &mut answers);
+        }
+        if !self.current && has_asked && self.site.store.tracks_writes() {
+            self.current = true;
+            self.recall();
+        }
+        Ok(answers)
+    }
+
+    async fn run_with_session(&mut self, mut query: Query) -> Result<Answers, Error> {
+        let (store, caches) = (&self.site.store, &self.site.caches);
+        Ok(match &self.stage {
             Stage::Token(token) => {
                 let session = SessionRead::ask(&mut query, token);
                 let mut answers = store.query(query).await?;
@@ -147,9 +168,18 @@ impl Visit {
                 let hash = query.hash(keys::user(*id));
                 query.keep_apart(&hash);
                 let hash = query.track(hash);
+                let votes = query.hash(keys::user_recent_votes(*id));
+                query.keep_apart(&votes);
+                let votes = query.track(votes);
                 let mut answers = store.query(query).await?;
-                let user = answers.take_tracked(hash).map(|hash| User::from_hash(&hash).map(Arc::new));
-                match user.transpose() {
+                let mut reads = Reads::default();
+                let votes = answers.take_tracked(votes).collect_into(&mut reads);
+                let user = answers.take_tracked(hash).collect_into(&mut reads);
+                let user = User::from_hash(&user).map(|mut user| {
+                    user.recent_votes = RecentVotes::from_hash(user.id, &votes);
+                    Arc::new(user)
+                });
+                match Tracked::new(user, reads).transpose() {
                     Some(user) => {
                         let user = caches.of::<Viewers>().insert(self.view(), *id, user, None);
                         self.meet((*user).clone());
@@ -159,12 +189,47 @@ impl Visit {
                 answers
             }
             Stage::Anonymous | Stage::Viewer(_) => store.query(query).await?,
-        };
-        if !self.current && has_asked && self.site.store.tracks_writes() {
-            self.current = true;
-            self.recall();
+        })
+    }
+
+    fn meet_identity(&mut self, read: IdentityRead, answers: &mut Answers) {
+        let identity = read.take(answers);
+        let identity = self.site.caches.of::<Identities>().insert(self.view(), (), identity, None);
+        self.site.remember_identity(&identity);
+        self.identity = Some(identity);
+    }
+
+    /// The identity of the site. Call it after the page's own reads. If the store fails, it is
+    /// the one that was read last: a page without its name is better than none. Rounds: none
+    /// if it is cached, or if the page has made a round; else 1.
+    pub async fn identity(&mut self) -> Shared<Identity> {
+        if self.identity.is_none() && self.current {
+            self.identity = self.site.caches.of::<Identities>().get(self.view(), &());
         }
-        Ok(answers)
+        if self.identity.is_none() {
+            let mut query = Query::new();
+            let read = IdentityRead::ask(&mut query);
+            match self.site.store.query(query).await {
+                Ok(mut answers) => self.meet_identity(read, &mut answers),
+                Err(error) => tracing::debug!(%error, "identity of the site not read"),
+            }
+        }
+        self.identity.clone().unwrap_or_else(|| self.site.last_identity())
+    }
+
+    /// The viewer, with reads only: no karma, no note of the visit. For pages about failures.
+    /// Rounds: at most 2.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn recognise(&mut self) -> Result<Option<&User>, Error> {
+        while matches!(self.stage, Stage::Token(_) | Stage::Known(_)) {
+            self.run(Query::new()).await?;
+        }
+        Ok(match &self.stage {
+            Stage::Viewer(user) => Some(user),
+            _ => None,
+        })
     }
 
     /// How this visit sees the caches. On a shared store it can use them only after its
@@ -215,6 +280,26 @@ impl Visit {
         }
     }
 
+    /// The viewer, or `None` if that is not known yet. A visitor without a session is known.
+    pub(crate) fn known_viewer(&self) -> Option<Option<&User>> {
+        match &self.stage {
+            Stage::Anonymous => Some(None),
+            Stage::Viewer(user) => Some(Some(user)),
+            Stage::Token(_) | Stage::Known(_) => None,
+        }
+    }
+
+    /// The same, with reads of its own if no round of the page has done so. Rounds: at most 2.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn know_viewer(&mut self) -> Result<Option<&User>, Error> {
+        while self.known_viewer().is_none() {
+            self.run(Query::new()).await?;
+        }
+        Ok(self.known_viewer().flatten())
+    }
+
     /// Identifies the viewer with a read of its own, if no round of the page has done so.
     /// Rounds: at most 1.
     ///
@@ -241,9 +326,7 @@ impl Visit {
     /// # Errors
     /// When the store fails.
     pub async fn viewer(&mut self) -> Result<Option<&User>, Error> {
-        while matches!(self.stage, Stage::Token(_) | Stage::Known(_)) {
-            self.run(Query::new()).await?;
-        }
+        self.recognise().await?;
         self.prolong_session().await;
         match &mut self.stage {
             Stage::Viewer(user) => {

@@ -5,6 +5,7 @@
 //! The keys and numbers are those of the first chapter of "Redis in Action", so programs
 //! written for it work beside the site.
 
+use crate::accounts::recent_votes::ArticleEffect;
 use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::news::item::News;
@@ -270,7 +271,7 @@ impl ArticleVoteRead {
         let article = self.place.take(answers);
         let (voted, expiry) = (answers.take(self.voted), answers.take(self.expiry));
         let open_for = open_for(news.ctime, now).filter(|_| article.placed.is_some() && !voted);
-        ArticleVote { article, voter, open_for, expiry }
+        ArticleVote { article, voter, voted, open_for, expiry }
     }
 }
 
@@ -278,6 +279,8 @@ impl ArticleVoteRead {
 pub(crate) struct ArticleVote {
     article: ArticleChange,
     voter: UserId,
+    /// Whether the list of voters has the voter.
+    voted: bool,
     /// How much longer votes count; `None` when this one does not.
     open_for: Option<Duration>,
     /// When the list of voters expires.
@@ -306,6 +309,38 @@ impl ArticleVote {
         }
         batch.sorted_increment(keys::ARTICLES_BY_SCORE, &name, f64::from(VOTE_SCORE));
         batch.increment_field(name, "votes", 1);
+    }
+
+    /// What [`ArticleVote::write`] does, for the record of the vote.
+    pub(crate) const fn effect(&self) -> ArticleEffect {
+        match (self.open_for, self.voted) {
+            (Some(_), _) => ArticleEffect::Counted,
+            (None, true) => ArticleEffect::CountedBefore,
+            (None, false) => ArticleEffect::None,
+        }
+    }
+
+    /// Undoes the vote in a batch, if it counts. Its effect is undone even if the list of
+    /// voters has expired since. A vote without an effect counts after all if the article was
+    /// made later, by a repair, with the votes on the item.
+    pub(crate) fn write_taken_back(&self, batch: &mut Batch, effect: ArticleEffect) {
+        self.article.guard(batch);
+        let counts = match effect {
+            ArticleEffect::Counted => true,
+            ArticleEffect::CountedBefore => false,
+            ArticleEffect::None => self.voted,
+        };
+        let (name, voter) = (keys::article(self.article.id), keys::user(self.voter));
+        let voted = keys::voted(self.article.id);
+        if !self.voted {
+            batch.member_absent(&voted, &voter);
+        }
+        if !counts || self.article.placed.is_none() {
+            return;
+        }
+        batch.remove_member(voted, voter);
+        batch.sorted_increment(keys::ARTICLES_BY_SCORE, &name, -f64::from(VOTE_SCORE));
+        batch.increment_field(name, "votes", -1);
     }
 }
 

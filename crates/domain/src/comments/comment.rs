@@ -20,7 +20,7 @@ use crate::values::text::Body;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
-use tidings_keyspace::{Answers, Batch, Handle, Query};
+use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 
 /// The field of a thread with the last comment id drawn.
 pub(crate) const NEXT_ID: &str = "nextid";
@@ -215,6 +215,13 @@ impl Comment {
         Ok(())
     }
 
+    /// Removes a user's vote.
+    pub(crate) fn take_back_vote(&mut self, voter: UserId) {
+        for votes in [&mut self.up, &mut self.down] {
+            votes.retain(|id| *id != voter.0);
+        }
+    }
+
     /// Whether `viewer` may edit it now.
     ///
     /// # Errors
@@ -266,23 +273,41 @@ pub(crate) struct Stored {
     news_author: UserId,
 }
 
+/// Pending reads of one comment and the state of its item.
+pub(crate) struct StoredRead {
+    address: CommentAddress,
+    news: Handle<Hash>,
+    json: Handle<Vec<Option<String>>>,
+}
+
+impl StoredRead {
+    pub(crate) fn ask(query: &mut Query, address: CommentAddress) -> Self {
+        let news = query.hash(keys::news(address.news));
+        let json = query.hash_fields(keys::thread(address.news), [address.comment.to_string()]);
+        Self { address, news, json }
+    }
+
+    /// The comment, unless it or its item does not exist.
+    pub(crate) fn take(self, answers: &mut Answers) -> Result<Stored, Refusal> {
+        let CommentAddress { news, comment } = self.address;
+        let item = News::from_hash(&answers.take(self.news)).ok_or(Refusal::NoSuchNews)?;
+        let json = fields::only(answers.take(self.json)).ok_or(Refusal::NoSuchComment)?;
+        let comment = Comment::read(news, &comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
+        Ok(Stored {
+            comment,
+            json,
+            news_deleted: item.deleted,
+            news_comments: item.comments,
+            news_author: item.user_id,
+        })
+    }
+}
+
 /// Reads one comment and the state of its item. Rounds: 1.
 pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<Stored, Error> {
     let mut query = Query::new();
-    let news = query.hash(keys::news(address.news));
-    let json = query.hash_fields(keys::thread(address.news), [address.comment.to_string()]);
-    let mut answers = site.store.query(query).await?;
-    let news = News::from_hash(&answers.take(news)).ok_or(Refusal::NoSuchNews)?;
-    let json = fields::only(answers.take(json)).ok_or(Refusal::NoSuchComment)?;
-    let comment =
-        Comment::read(address.news, &address.comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
-    Ok(Stored {
-        comment,
-        json,
-        news_deleted: news.deleted,
-        news_comments: news.comments,
-        news_author: news.user_id,
-    })
+    let read = StoredRead::ask(&mut query, address);
+    Ok(read.take(&mut site.store.query(query).await?)?)
 }
 
 /// A batch that replaces a comment, unless it has changed since it was `read`.
@@ -344,6 +369,7 @@ pub async fn post_comment(
             .if_rejected_by(unused, Err(Error::Busy)))
     });
     posted.await?.begin(site);
+    site.marks.note_own(now, author.id, news);
     Ok(address)
 }
 

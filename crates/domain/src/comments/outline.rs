@@ -6,6 +6,7 @@
 //! but on the pages of the branch above it.
 
 use super::comment::Comment;
+use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentId, NewsId, UserId};
 use crate::values::limits::{THREAD_LEVELS, WHOLE_THREAD_BYTES};
 use crate::values::size;
@@ -36,7 +37,11 @@ pub struct ThreadPlace {
     pub depth: usize,
     /// The author's name; `None` for a deactivated account.
     pub username: Option<Arc<str>>,
+    /// Whether it was deleted: then it is listed because of its replies.
+    pub deleted: bool,
     pub(super) user_id: UserId,
+    pub(super) score: i64,
+    pub(super) ctime: Timestamp,
     page_bytes: usize,
     json_bytes: usize,
 }
@@ -49,9 +54,12 @@ impl ThreadPlace {
             parent: comment.parent_id.filter(|_| depth > 0),
             depth,
             username: None,
+            deleted: comment.deleted,
             user_id: comment.user_id,
-            page_bytes: size::linked_bytes(text),
-            json_bytes: size::json_bytes(text),
+            score: comment.score(),
+            ctime: comment.ctime,
+            page_bytes: size::marked_bytes(text),
+            json_bytes: size::json_bytes(text) + size::marked_bytes(text),
         }
     }
 }
@@ -255,6 +263,14 @@ impl ThreadPages<'_> {
         self.nearest_shown(id).and_then(|(number, shown)| (shown == id).then_some(number))
     }
 
+    /// The number of the page with the comment at a position. `None` if no page shows it.
+    #[must_use]
+    pub fn page_of(&self, position: usize) -> Option<usize> {
+        let index = self.pages.partition_point(|page| page.end <= position);
+        let is_there = self.pages.get(index)?.contains(&position) && self.is_shown(position);
+        is_there.then_some(index + 1)
+    }
+
     /// The comment, or if it is too deep to be shown, the last one above it that is, with the
     /// number of its page. `None` for a comment elsewhere.
     #[must_use]
@@ -345,11 +361,11 @@ fn without_bare_deleted(arranged: Vec<(usize, Comment)>) -> Vec<(usize, Comment)
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
+pub(super) mod test_support {
     use super::*;
 
     /// A comment from `id`, `parent` (0 = none), votes up and down, deleted.
-    fn comment(id: u64, parent: u64, up: u64, down: u64, deleted: bool) -> Comment {
+    pub fn comment(id: u64, parent: u64, up: u64, down: u64, deleted: bool) -> Comment {
         let parent = if parent == 0 { -1 } else { i64::try_from(parent).unwrap() };
         let votes = |count: u64| (100..100 + count).collect::<Vec<_>>();
         let json = serde_json::json!({
@@ -358,6 +374,23 @@ mod tests {
         });
         Comment::from_field(&id.to_string(), &json.to_string()).unwrap()
     }
+
+    /// A thread with these depths; each text has ten bytes.
+    pub fn thread(depths: &[usize]) -> ThreadLines {
+        let comments = (1..).zip(depths).map(|(id, depth)| {
+            let mut comment = comment(id, id - 1, 0, 0, false);
+            comment.body = "ten bytes.".to_owned();
+            (*depth, comment)
+        });
+        ThreadLines::new(NewsId(1), comments.collect(), |_| None)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::test_support::{comment, thread};
+    use super::*;
 
     fn check(comments: Vec<Comment>, expected: &[(usize, u64)]) {
         let arranged: Vec<_> =
@@ -416,16 +449,6 @@ mod tests {
         assert_eq!(arranged.last().unwrap().0, 99_999);
     }
 
-    /// A thread with these depths; each text has ten bytes.
-    fn thread(depths: &[usize]) -> ThreadLines {
-        let comments = (1..).zip(depths).map(|(id, depth)| {
-            let mut comment = comment(id, id - 1, 0, 0, false);
-            comment.body = "ten bytes.".to_owned();
-            (*depth, comment)
-        });
-        ThreadLines::new(NewsId(1), comments.collect(), |_| None)
-    }
-
     fn shown(lines: &ThreadLines, root: Option<u64>, bounds: (usize, usize)) -> Vec<Vec<usize>> {
         let bounds = PartBounds { comments: bounds.0, bytes: bounds.1, comment_bytes: 5 };
         let pages = lines.pages(root.map(CommentId), bounds).unwrap();
@@ -439,8 +462,9 @@ mod tests {
         let flat = thread(&[0; 7]);
         assert_eq!(shown(&flat, None, (7, 1_000)), [[0, 1, 2, 3, 4, 5, 6]]);
         assert_eq!(shown(&flat, None, (6, 1_000)), [vec![0, 1, 2, 3, 4, 5], vec![6]]);
-        assert_eq!(shown(&flat, None, (7, 105)), [[0, 1, 2, 3, 4, 5, 6]]);
-        assert_eq!(shown(&flat, None, (7, 104)), [vec![0, 1, 2, 3, 4, 5], vec![6]]);
+        let all = 7 * (size::marked_bytes("ten bytes.") + 5);
+        assert_eq!(shown(&flat, None, (7, all)), [[0, 1, 2, 3, 4, 5, 6]]);
+        assert_eq!(shown(&flat, None, (7, all - 1)), [vec![0, 1, 2, 3, 4, 5], vec![6]]);
         // One comment is a page, however large it is.
         assert_eq!(shown(&thread(&[0, 0]), None, (7, 1)), [[0], [1]]);
         assert_eq!(shown(&thread(&[]), None, (7, 1_000)), [[0; 0]]);

@@ -6,17 +6,21 @@
 //! nobody holds it for longer than it takes to put it in order.
 
 use super::comment::Comment;
-use super::outline::{Arranged, ThreadLine, ThreadLines};
+use super::orders::Reordered;
+use super::outline::{Arranged, ThreadLine, ThreadLines, ThreadPlace};
 use crate::accounts::users::UserNamesRead;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::lines::{self, ItemsRead, ListedItem, NewsLine, SummariesRead};
+use crate::marks::{PageRead, ThreadMark};
+use crate::news::lines::{self, ItemsRead, ListedItem, NewsLine, OwnRead, SummariesRead};
 use crate::news::subscriptions::{Subscription, SubscriptionRead};
-use crate::news::voters::OwnVotesRead;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentId, NewsId, UserId};
 use crate::values::limits::{LARGE_THREADS_AT_ONCE, SMALL_THREAD_BYTES, SMALL_THREAD_COMMENTS};
+use crate::values::preferences::CommentOrder;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tidings_keyspace::{Answers, Handle, Hash, Query, Reads, Tracked};
@@ -27,41 +31,110 @@ crate::cache_kind! {
     struct Threads: NewsId => ThreadLines, "threads", 9 * MEBIBYTE, |_, lines| lines.size();
 }
 
-/// An item with its comments.
+/// An item with its comments, as the viewer sees them.
 pub struct Thread {
     /// The item.
     pub news: NewsLine,
-    /// Where the comments are.
+    /// The thread by score, the same for all viewers.
     pub lines: Shared<ThreadLines>,
     /// What the viewer has chosen for the thread.
     pub subscription: Subscription,
-    /// The wanted comments of a thread that is cached without them.
+    /// The order that the viewer sees.
+    pub order: CommentOrder,
+    /// The same thread in that order, if it is another.
+    reordered: Option<Reordered>,
+    /// The wanted comments of a thread that is cached without them, by their positions in the
+    /// thread by score.
     read: HashMap<usize, Comment>,
+    /// The viewer, and how far they had read the thread before this visit.
+    reader: Option<(UserId, Option<ThreadMark>)>,
 }
 
 impl Thread {
-    /// A whole thread.
+    /// A whole thread, by score.
     #[must_use]
     pub fn whole(news: NewsLine, lines: ThreadLines) -> Self {
+        let order = CommentOrder::Score;
         let subscription = Subscription::default();
-        Self { news, lines: lines.into(), subscription, read: HashMap::new() }
+        let (reordered, read, reader) = (None, HashMap::new(), None);
+        Self { news, lines: lines.into(), subscription, order, reordered, read, reader }
     }
 
-    /// The line at a position. `None` for a comment that was not wanted.
+    /// The places of the comments, in the order that the viewer sees.
+    #[must_use]
+    pub fn outline(&self) -> &ThreadLines {
+        self.reordered.as_ref().map_or(&*self.lines, |reordered| &reordered.outline)
+    }
+
+    /// The line at a position of the outline. `None` for a comment that was not wanted.
     #[must_use]
     pub fn line(&self, position: usize) -> Option<ThreadLine<'_>> {
+        let position = match &self.reordered {
+            Some(reordered) => reordered.source(position)?,
+            None => position,
+        };
         self.lines.line(position).or_else(|| self.lines.line_with(position, self.read.get(&position)?))
     }
 
     /// The line of a wanted comment.
     #[must_use]
     pub fn line_of(&self, id: CommentId) -> Option<ThreadLine<'_>> {
-        self.line(self.lines.position(id)?)
+        self.line(self.outline().position(id)?)
+    }
+
+    /// The comments that the viewer has not seen since the last visit; `None` for a visitor
+    /// without a session, and if there was no visit.
+    #[must_use]
+    pub fn new_comments(&self) -> Option<NewComments> {
+        let (reader, mark) = self.reader?;
+        Some(NewComments { reader, after: mark?.newest })
+    }
+
+    /// The comments that are new on a page that the viewer is reading; see [`ThreadMark`].
+    #[must_use]
+    pub fn new_while_reading(&self, now: Timestamp) -> Option<NewComments> {
+        let (reader, mark) = self.reader?;
+        Some(NewComments { reader, after: self.mark_after(mark?, now, false).new_after })
+    }
+
+    /// The same, and notes the visit. It is stored later.
+    #[must_use]
+    pub fn note_visit(&self, site: &Site, now: Timestamp, is_first_page: bool) -> Option<NewComments> {
+        let (reader, mark) = self.reader?;
+        let page = self.page_read(now, is_first_page);
+        let mark = ThreadMark::after(mark, page);
+        site.marks.note_read(reader, self.news.news.id, mark);
+        Some(NewComments { reader, after: mark.new_after })
+    }
+
+    fn mark_after(&self, mark: ThreadMark, now: Timestamp, is_first: bool) -> ThreadMark {
+        ThreadMark::after(Some(mark), self.page_read(now, is_first))
+    }
+
+    fn page_read(&self, now: Timestamp, is_first: bool) -> PageRead {
+        let newest = self.lines.places().iter().map(|place| place.id.0).max().unwrap_or(0);
+        PageRead { now, newest, comments: self.news.news.comments, is_first }
+    }
+}
+
+/// Which comments of a thread are new for its reader: those of others after a certain one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewComments {
+    reader: UserId,
+    after: u64,
+}
+
+impl NewComments {
+    /// Whether a comment is new.
+    #[must_use]
+    pub fn has(&self, place: &ThreadPlace) -> bool {
+        place.id.0 > self.after && place.user_id != self.reader && !place.deleted
     }
 }
 
 /// An item, the places of all its comments, and the comments at the positions that `wanted`
-/// chooses. Rounds: 2.
+/// chooses. The order is the viewer's own, unless it is given. Rounds: 2, and at most 1 more
+/// for a large thread whose order depends on a viewer who is not cached.
 ///
 /// It reads the wanted comments alone if the thread is cached without them, and all comments
 /// if it is not cached; at most [`LARGE_THREADS_AT_ONCE`] threads that may be large are read
@@ -72,29 +145,66 @@ impl Thread {
 pub async fn get(
     visit: &mut Visit,
     id: NewsId,
+    order: Option<CommentOrder>,
     wanted: impl Fn(&ThreadLines) -> Vec<usize>,
 ) -> Result<Thread, Error> {
     let site = visit.site_too();
-    let lines = match visit.look_up(site.caches.of::<Threads>(), &id).await? {
-        CacheResult::Hit(lines) => lines,
-        CacheResult::Miss(flight) => return make(visit, id, flight, wanted).await,
+    let (lines, read, found) = match visit.look_up(site.caches.of::<Threads>(), &id).await? {
+        CacheResult::Hit(lines) => {
+            // A large thread is cached without its comments: the order decides which are read.
+            let positions = if lines.is_whole() {
+                Vec::new()
+            } else {
+                wanted_by_score(&lines, order_for(visit, order).await?, &wanted)
+            };
+            let mut query = Query::new();
+            let news = ItemsRead::ask(&visit.shared(), &mut query, &[id]);
+            let texts = CommentsRead::ask(&mut query, &lines, |_| positions.clone());
+            let mut answers = visit.run(query).await?;
+            let read = texts.take(&lines, &mut answers);
+            let found = read_item(visit, Query::new(), found(news, &mut answers)?).await?;
+            (lines, read, found)
+        }
+        CacheResult::Miss(flight) => make(visit, id, flight, (order, &wanted)).await?,
     };
-    let mut query = Query::new();
-    let news = ItemsRead::ask(&visit.shared(), &mut query, &[id]);
-    let texts = CommentsRead::ask(&mut query, &lines, wanted);
-    let mut answers = visit.run(query).await?;
-    let read = texts.take(&lines, &mut answers);
-    let (news, subscription, _) = read_item(visit, Query::new(), found(news, &mut answers)?).await?;
-    Ok(Thread { news, lines, subscription, read })
+    let order = order_for(visit, order).await?;
+    let reordered = Reordered::of(&lines, order);
+    let ReadItem { news, mark, subscription, .. } = found;
+    let reader = visit.viewer_id().map(|viewer| (viewer, mark));
+    Ok(Thread { news, lines, subscription, order, reordered, read, reader })
+}
+
+/// The order of a thread: the given one, or the one that the viewer has chosen. Rounds: those
+/// that identify the viewer, if none has done so.
+async fn order_for(visit: &mut Visit, given: Option<CommentOrder>) -> Result<CommentOrder, Error> {
+    match given {
+        Some(order) => Ok(order),
+        None => Ok(visit.know_viewer().await?.map(|user| user.preferences.sort_comments).unwrap_or_default()),
+    }
+}
+
+/// The wanted positions of a thread in another order, as positions in the thread by score.
+fn wanted_by_score(
+    lines: &ThreadLines,
+    order: CommentOrder,
+    wanted: impl Fn(&ThreadLines) -> Vec<usize>,
+) -> Vec<usize> {
+    match Reordered::of(lines, order) {
+        None => wanted(lines),
+        Some(reordered) => {
+            let positions = wanted(&reordered.outline).into_iter();
+            positions.filter_map(|position| reordered.source(position)).collect()
+        }
+    }
 }
 
 /// Makes a thread that is not cached.
-async fn make(
+async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
     visit: &mut Visit,
     id: NewsId,
     flight: Flight<'_, Threads>,
-    wanted: impl Fn(&ThreadLines) -> Vec<usize>,
-) -> Result<Thread, Error> {
+    (order, wanted): (Option<CommentOrder>, W),
+) -> Result<(Shared<ThreadLines>, HashMap<usize, Comment>, ReadItem), Error> {
     let mut query = Query::new();
     let news = ItemsRead::ask(&visit.shared(), &mut query, &[id]);
     let is_small = news.cached().any(|news| news.comments <= SMALL_THREAD_COMMENTS);
@@ -109,9 +219,10 @@ async fn make(
     let mut lines = ThreadLines::outline(id, places);
     let mut read = HashMap::new();
     if is_large {
+        let order = order_for(visit, order).await?;
         let mut comments: Vec<Option<Comment>> = comments.into_iter().map(Some).collect();
         let mut take = |position: usize| Some((position, comments.get_mut(position)?.take()?));
-        read.extend(wanted(&lines).into_iter().filter_map(&mut take));
+        read.extend(wanted_by_score(&lines, order, wanted).into_iter().filter_map(&mut take));
     } else {
         lines.keep_whole(comments);
     }
@@ -120,15 +231,14 @@ async fn make(
     let mut query = Query::new();
     let authors = lines.places().iter().map(|place| place.user_id);
     let names = UserNamesRead::ask(&visit.shared(), &mut query, authors);
-    let (news, subscription, mut answers) = read_item(visit, query, news).await?;
-    let names = names.take(&visit.shared(), &mut answers);
+    let mut item = read_item(visit, query, news).await?;
+    let names = names.take(&visit.shared(), &mut item.answers);
     let mut found: HashMap<UserId, Option<Arc<str>>> = HashMap::new();
     for place in lines.places() {
         found.entry(place.user_id).or_insert_with_key(|id| names.collect_into(*id, &mut reads));
     }
     lines.name_all(|id| found.get(&id).cloned().flatten());
-    let lines = flight.finish(visit.view(), Tracked::new(lines, reads), None);
-    Ok(Thread { news, lines, subscription, read })
+    Ok((flight.finish(visit.view(), Tracked::new(lines, reads), None), read, item))
 }
 
 /// The item that was read.
@@ -137,22 +247,30 @@ fn found(news: ItemsRead, answers: &mut Answers) -> Result<ListedItem, Error> {
     Ok(news.ok_or(Refusal::NoSuchNews)?)
 }
 
+/// An item as the viewer sees it.
+struct ReadItem {
+    news: NewsLine,
+    /// How far the viewer has read its thread.
+    mark: Option<ThreadMark>,
+    /// What the viewer has chosen for the thread.
+    subscription: Subscription,
+    /// The answers to the other query of the same round.
+    answers: Answers,
+}
+
 /// Completes an item, with another query in the same round.
-async fn read_item(
-    visit: &mut Visit,
-    mut query: Query,
-    news: ListedItem,
-) -> Result<(NewsLine, Subscription, Answers), Error> {
+async fn read_item(visit: &mut Visit, mut query: Query, news: ListedItem) -> Result<ReadItem, Error> {
     let (site, id) = (visit.site_too(), news.news().id);
     let summary = SummariesRead::ask(&visit.shared(), &mut query, vec![news]);
-    let own = OwnVotesRead::ask(site.caches.of(), visit, &mut query, [id].into_iter());
+    let own = OwnRead::ask(&site, visit, &mut query, [id].into_iter());
     let subscription = SubscriptionRead::ask(visit, &mut query, id);
     let mut answers = visit.run(query).await?;
     let summary = summary.take(&visit.shared(), &mut answers);
     let subscription = subscription.take(visit, &mut answers, id);
     let own = own.take(visit, &mut answers).await?;
+    let mark = own.marks.of(id);
     let news = lines::mark(summary, own).into_iter().next().ok_or(Refusal::NoSuchNews)?;
-    Ok((news, subscription, answers))
+    Ok(ReadItem { news, mark, subscription, answers })
 }
 
 /// Waits until few enough large threads are being read, and has the query read elsewhere.
@@ -180,7 +298,11 @@ struct CommentsRead {
 }
 
 impl CommentsRead {
-    fn ask(query: &mut Query, lines: &ThreadLines, wanted: impl Fn(&ThreadLines) -> Vec<usize>) -> Self {
+    pub(super) fn ask(
+        query: &mut Query,
+        lines: &ThreadLines,
+        wanted: impl Fn(&ThreadLines) -> Vec<usize>,
+    ) -> Self {
         if lines.is_whole() {
             return Self { positions: Vec::new(), texts: None };
         }
@@ -195,7 +317,7 @@ impl CommentsRead {
     }
 
     /// The comments by position. One that has disappeared is left out.
-    fn take(self, lines: &ThreadLines, answers: &mut Answers) -> HashMap<usize, Comment> {
+    pub(super) fn take(self, lines: &ThreadLines, answers: &mut Answers) -> HashMap<usize, Comment> {
         let texts = self.texts.map(|texts| answers.take(texts)).unwrap_or_default();
         let read = self.positions.into_iter().zip(texts).filter_map(|(position, json)| {
             let id = lines.places().get(position)?.id;

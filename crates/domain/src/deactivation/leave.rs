@@ -77,6 +77,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.delete(keys::user_mentions(user));
     batch.delete(keys::user_inbox(user));
     batch.delete(keys::user_unread(user));
+    batch.delete(keys::user_recent_votes(user));
+    batch.delete(keys::user_visits(user));
     batch.delete(keys::user_messages(user));
     subscriptions::forget_all(site, &mut batch, user).await?;
     batch.sorted_remove(keys::HOME_FLOORS, user.to_string());

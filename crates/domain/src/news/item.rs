@@ -201,11 +201,12 @@ impl VoteRead {
     }
 
     pub(crate) fn take(self, answers: &mut Answers) -> Option<Direction> {
-        let [up, down] = self.0.map(|voted| fields::only(answers.take(voted)).is_some());
-        match (up, down) {
-            (true, _) => Some(Direction::Up),
-            (false, true) => Some(Direction::Down),
-            (false, false) => None,
-        }
+        self.take_with_time(answers).map(|(direction, _)| direction)
+    }
+
+    /// The vote, and when it was cast.
+    pub(crate) fn take_with_time(self, answers: &mut Answers) -> Option<(Direction, f64)> {
+        let [up, down] = self.0.map(|voted| fields::only(answers.take(voted)));
+        up.map(|time| (Direction::Up, time)).or_else(|| Some((Direction::Down, down?)))
     }
 }

@@ -1,12 +1,15 @@
-//! News as listed: with the author's name, the score of the site, and the viewer's own vote.
+//! News as listed: with the author's name and the score of the site; and for the viewer the
+//! own vote and the number of new comments.
 
 use super::item::{Direction, News};
+use super::visits::{MarksRead, ReaderMarks};
 use super::voters::OwnVotesRead;
 use crate::accounts::users::UserNamesRead;
 use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
 use crate::keys;
+use crate::site::Site;
 use crate::sites::{Score, SiteVotesRead, TrackedSiteVotesRead};
 use crate::values::hostname::Hostname;
 use crate::values::ids::NewsId;
@@ -46,6 +49,9 @@ pub struct NewsLine {
     pub summary: Shared<NewsSummary>,
     /// The viewer's own vote.
     pub my_vote: Option<Direction>,
+    /// How many comments are new since the viewer's last visit of the thread; 0 if there was
+    /// none.
+    pub new_comments: u64,
 }
 
 impl Deref for NewsLine {
@@ -163,27 +169,74 @@ pub(crate) async fn complete(visit: &mut Visit, items: Vec<ListedItem>) -> Resul
     Ok(mark(summaries, own))
 }
 
-/// The same, with the summaries separate from the own votes.
+/// The same, with the summaries separate from what is the viewer's own.
 pub(crate) async fn complete_shared(
     visit: &mut Visit,
     items: Vec<ListedItem>,
-) -> Result<(Vec<Shared<NewsSummary>>, Vec<Option<Direction>>), Error> {
+) -> Result<(Vec<Shared<NewsSummary>>, Own), Error> {
     let site = visit.site_too();
     let ids: Vec<NewsId> = items.iter().map(|item| item.news().id).collect();
     let mut query = Query::new();
     let summaries = SummariesRead::ask(&visit.shared(), &mut query, items);
-    let own = OwnVotesRead::ask(site.caches.of(), visit, &mut query, ids.into_iter());
+    let own = OwnRead::ask(&site, visit, &mut query, ids.into_iter());
     let mut answers = visit.run(query).await?;
     let summaries = summaries.take(&visit.shared(), &mut answers);
     Ok((summaries, own.take(visit, &mut answers).await?))
 }
 
-/// Combines summaries with own votes, in the same order.
-pub(crate) fn mark(
-    summaries: impl IntoIterator<Item = Shared<NewsSummary>>,
-    own: Vec<Option<Direction>>,
-) -> Vec<NewsLine> {
-    summaries.into_iter().zip(own).map(|(summary, my_vote)| NewsLine { summary, my_vote }).collect()
+/// What only the viewer sees of some items: the own votes, in the order of the items, and how
+/// far the threads were read.
+#[derive(Default)]
+pub(crate) struct Own {
+    votes: Vec<Option<Direction>>,
+    pub(crate) marks: ReaderMarks,
+}
+
+/// Pending reads of what is the viewer's own.
+pub(crate) struct OwnRead<'a> {
+    votes: OwnVotesRead<'a>,
+    marks: MarksRead,
+}
+
+impl<'a> OwnRead<'a> {
+    /// Asks for what is not cached. The viewer must be identified already.
+    pub(crate) fn ask(
+        site: &'a Site,
+        visit: &Visit,
+        query: &mut Query,
+        ids: impl Iterator<Item = NewsId>,
+    ) -> Self {
+        let marks = MarksRead::ask(visit, query);
+        Self { votes: OwnVotesRead::ask(site.caches.of(), visit, query, ids), marks }
+    }
+
+    /// What was asked for. Rounds: those of [`OwnVotesRead::take`].
+    pub(crate) async fn take(self, visit: &mut Visit, answers: &mut Answers) -> Result<Own, Error> {
+        let marks = self.marks.take(visit, answers);
+        Ok(Own { votes: self.votes.take(visit, answers).await?, marks })
+    }
+}
+
+/// What is the viewer's own of some items. Rounds: at most 3 for a viewer, none for others.
+pub(crate) async fn own(visit: &mut Visit, ids: impl Iterator<Item = NewsId>) -> Result<Own, Error> {
+    if visit.identify().await?.is_none() {
+        return Ok(Own { votes: ids.map(|_| None).collect(), ..Own::default() });
+    }
+    let site = visit.site_too();
+    let mut query = Query::new();
+    let own = OwnRead::ask(&site, visit, &mut query, ids);
+    let mut answers = visit.run(query).await?;
+    own.take(visit, &mut answers).await
+}
+
+/// Combines summaries with what is the viewer's own, in the same order.
+pub(crate) fn mark(summaries: impl IntoIterator<Item = Shared<NewsSummary>>, own: Own) -> Vec<NewsLine> {
+    let Own { votes, marks } = own;
+    let line = |(summary, my_vote): (Shared<NewsSummary>, _)| {
+        let new_comments = marks.new_comments(&summary.news);
+        NewsLine { summary, my_vote, new_comments }
+    };
+    summaries.into_iter().zip(votes).map(line).collect()
 }
 
 /// Reads items, without those that do not exist. Rounds: 1.

@@ -7,7 +7,6 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::news::ranks::{self, RankEntry, RankWindow};
-use crate::news::voters;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits;
@@ -105,7 +104,7 @@ async fn shared_page(
     let (page, own) = match visit.look_up(site.caches.of::<SharedPages>(), &list).await? {
         CacheResult::Hit(page) => {
             let ids = page.summaries.iter().map(|summary| summary.news.id);
-            let own = voters::own_votes(visit, ids).await?;
+            let own = lines::own(visit, ids).await?;
             (page, own)
         }
         CacheResult::Miss(flight) => {

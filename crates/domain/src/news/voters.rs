@@ -169,18 +169,3 @@ enum OwnVoteState {
     /// Another request is reading the voters.
     Waiting(Waiting<Voters>),
 }
-
-/// The viewer's own votes on items. Rounds: at most 3 for a viewer, none for others.
-pub(crate) async fn own_votes(
-    visit: &mut Visit,
-    ids: impl Iterator<Item = NewsId>,
-) -> Result<Vec<Option<Direction>>, Error> {
-    if visit.identify().await?.is_none() {
-        return Ok(ids.map(|_| None).collect());
-    }
-    let site = visit.site_too();
-    let mut query = Query::new();
-    let own = OwnVotesRead::ask(site.caches.of(), visit, &mut query, ids);
-    let mut answers = visit.run(query).await?;
-    own.take(visit, &mut answers).await
-}

@@ -6,6 +6,11 @@
 
 use crate::values::rates::Rate;
 
+// What people may do.
+
+/// The most recent votes of a user that can be taken back.
+pub const MAX_RECENT_VOTES: usize = 200;
+
 // What people may send.
 
 /// The most characters in the title of a news item.
@@ -76,6 +81,23 @@ pub const SITE_SCORE_ACCOUNTS: u64 = 5;
 pub const CONTROVERSIAL_MINORITY: i64 = 2;
 /// The most votes that an imported site starts with.
 pub const MAX_IMPORTED_SITE_VOTES: u64 = 1_000;
+/// The most characters in the name of the site.
+pub const MAX_SITE_NAME: usize = 40;
+/// The most characters in the sentence that describes the site.
+pub const MAX_SITE_DESCRIPTION: usize = 160;
+/// The most characters in the text about the site, and in its rules. Both are in one form, with
+/// each byte percent-encoded, and the body of a request is bounded.
+pub const MAX_SITE_TEXT: usize = 2_500;
+/// The most links that administrators add to the footer.
+pub const MAX_FOOTER_LINKS: usize = 8;
+/// The most characters in the label of such a link.
+pub const MAX_LINK_LABEL: usize = 30;
+/// The most bytes in the address of such a link.
+pub const MAX_LINK_ADDRESS_BYTES: usize = 300;
+/// The most bytes in the logo of the site.
+pub const MAX_LOGO_BYTES: usize = 40 * 1024;
+/// The most pixels in the width and in the height of the logo.
+pub const MAX_LOGO_PIXELS: u32 = 1_024;
 
 // How long lists grow.
 
@@ -143,6 +165,19 @@ pub const MAX_RATED_SOURCES: usize = 65_536;
 pub const POSTS_PER_ADDRESS: Rate = Rate::new(1_200, 60);
 /// How long an account is new, in seconds: its rates are lower.
 pub const NEW_ACCOUNT_SECONDS: u64 = 86_400;
+/// Threads whose last visit is stored for one person, the latest.
+pub const MAX_VISITED_THREADS: usize = 200;
+/// The most visits of threads that a server remembers until they are stored. Further ones are
+/// not stored.
+pub const MAX_PENDING_MARKS: usize = 10_000;
+/// Seconds that a visit of a thread waits in memory before it is stored, so that the next ones
+/// are stored with it.
+pub const MARK_DELAY_SECONDS: u64 = 5;
+/// Seconds between two writes of one person's visits of one thread.
+pub const MARK_INTERVAL_SECONDS: u64 = 60;
+/// Seconds for which what was new in a thread stays marked: half an hour, so that somebody who
+/// reads page after page, writes or votes still sees it.
+pub const READING_SECONDS: u64 = 1_800;
 /// The most background jobs that wait in a server's memory. Further ones are found in the
 /// store.
 pub const MAX_QUEUED_JOBS: usize = 4_096;
@@ -158,6 +193,12 @@ pub const MAX_API_COMMENTS: usize = 500;
 /// The most bytes of a text that are shown: those of the longest comment or story, with
 /// characters of four bytes. Only other programs store longer ones.
 pub const MAX_SHOWN_TEXT_BYTES: usize = 4 * MAX_TEXT;
+/// Levels of quotes and lists in each other, and of emphasis, in the HTML of a text. Deeper ones
+/// are shown as part of the level above.
+pub const MAX_MARKUP_LEVELS: usize = 8;
+/// The most bytes of a text as HTML with its markup. A text that could take more, which only
+/// one made for that purpose does, is shown without markup.
+pub const MAX_MARKED_BYTES: usize = 6 * MAX_SHOWN_TEXT_BYTES;
 /// The most characters of a full name that are shown. Only other programs store longer ones.
 pub const MAX_SHOWN_FULL_NAME: usize = 100;
 
@@ -173,6 +214,8 @@ pub const MAX_PAGE_NUMBER: u64 = 1_000_000_000;
 pub const MAX_LISTED_TOPICS: u64 = 10_000;
 /// The most topics that the submission form offers, the largest first.
 pub const MAX_OFFERED_TOPICS: u64 = 500;
+/// Topics that the form of a submission has buttons for: those with the most stories.
+pub const TOPIC_BUTTONS: usize = 20;
 /// The most tweets or people on one page.
 pub const MAX_PAGE: usize = 100;
 /// Sites on a leaderboard.
@@ -252,6 +295,8 @@ pub const FOLDING_CHUNKS_OF_ONE_ACTION: u64 = 4;
 /// Accounts whose weak password hashes one batch wraps.
 pub const HARDEN_CHUNK: u64 = 50;
 
+/// Visits of threads that one batch stores.
+pub const MARKS_PER_BATCH: usize = 500;
 /// Items whose ranks are recomputed in one round.
 pub const RECOMPUTE_CHUNK: u64 = 200;
 /// Articles that change their topic in one batch.

@@ -38,6 +38,14 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
+/// Splits a text without links into mentions and the rest.
+#[must_use]
+pub fn text_and_mentions(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    split_mentions(text, &mut pieces);
+    pieces
+}
+
 /// Splits a text into links and the rest.
 #[must_use]
 pub fn text_and_links(text: &str) -> Vec<Piece<'_>> {
@@ -70,7 +78,8 @@ pub fn link_address(link: &str) -> Cow<'_, str> {
 
 /// Whether a browser would open it: the finder also knows other schemes, hosts without any,
 /// and hosts that no browser accepts.
-fn is_web_address(link: &str) -> bool {
+#[must_use]
+pub fn is_web_address(link: &str) -> bool {
     Url::parse(link).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| !host.is_empty())
     })

@@ -29,6 +29,8 @@ pub enum RatedAction {
     Follow,
     /// Asking for a password reset.
     Reset,
+    /// Fetching the title of a page of another site.
+    FetchTitle,
     /// Any GET request.
     Read,
     /// A GET request for a large answer.
@@ -51,6 +53,7 @@ impl RatedAction {
             Self::Vote => "vote",
             Self::Follow => "follow",
             Self::Reset => "reset",
+            Self::FetchTitle => "fetch_title",
             Self::Read => "read",
             Self::LargeRead => "large",
             Self::Post => "post",
@@ -68,6 +71,7 @@ impl RatedAction {
             Self::Vote => "votes",
             Self::Follow => "follows and unfollows",
             Self::Reset => "requests for a password reset",
+            Self::FetchTitle => "fetched titles",
             Self::Read | Self::Post => "requests",
             Self::LargeRead => "requests for large pages",
             Self::FailedLogin => "failed logins",

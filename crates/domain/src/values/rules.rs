@@ -84,6 +84,10 @@ pub struct RateRules {
     pub follow_per_account: Rate,
     /// Follows and unfollows from one address.
     pub follow_per_address: Rate,
+    /// Titles of other sites' pages that one account has fetched, administrators too.
+    pub fetch_title_per_account: Rate,
+    /// Titles that one address has fetched.
+    pub fetch_title_per_address: Rate,
     /// GET requests from one address.
     pub read_per_address: Rate,
     /// GET requests from one address for what is costly to answer.
@@ -115,6 +119,8 @@ impl RateRules {
             vote_per_address: Rate::OFF,
             follow_per_account: Rate::OFF,
             follow_per_address: Rate::OFF,
+            fetch_title_per_account: Rate::OFF,
+            fetch_title_per_address: Rate::OFF,
             read_per_address: Rate::OFF,
             large_per_address: Rate::OFF,
             failed_login_per_address: Rate::OFF,
@@ -138,6 +144,8 @@ impl Default for RateRules {
             vote_per_address: Rate::new(600, 60),
             follow_per_account: Rate::new(60, TEN_MINUTES),
             follow_per_address: Rate::new(240, TEN_MINUTES),
+            fetch_title_per_account: Rate::new(1, 10),
+            fetch_title_per_address: Rate::new(30, 60),
             read_per_address: Rate::new(200, 4),
             large_per_address: Rate::new(60, 3),
             failed_login_per_address: Rate::new(30, TEN_MINUTES),
@@ -172,6 +180,22 @@ pub struct KarmaRules {
     /// Karma needed to submit under a topic that does not exist yet;
     /// administrators excepted.
     pub new_topic_minimum: i64,
+    /// A vote can be taken back, with all that it did, for this many seconds (0 = never).
+    pub take_back_seconds: u64,
+}
+
+impl KarmaRules {
+    /// The karma that a vote up or down on another person's item needs, and what it costs.
+    /// Nobody's karma falls below zero, so it needs at least what it costs.
+    #[must_use]
+    pub fn vote_price(&self, is_up: bool) -> (i64, i64) {
+        let (minimum, cost) = if is_up {
+            (self.upvote_minimum, self.upvote_cost)
+        } else {
+            (self.downvote_minimum, self.downvote_cost)
+        };
+        (minimum.max(cost), cost)
+    }
 }
 
 impl Default for KarmaRules {
@@ -186,6 +210,7 @@ impl Default for KarmaRules {
             downvote_minimum: 30,
             downvote_cost: 6,
             new_topic_minimum: 10,
+            take_back_seconds: 600,
         }
     }
 }

@@ -3,9 +3,9 @@
 //! Pages and lists are cut where their response would become too large. These are upper
 //! bounds, in bytes, and cheap: they only look at each byte.
 
-use super::limits::{MAX_SHOWN_FULL_NAME, MAX_SHOWN_TEXT_BYTES};
+use super::limits::{MAX_MARKED_BYTES, MAX_SHOWN_FULL_NAME, MAX_SHOWN_TEXT_BYTES};
 
-/// The markup of a link around its address, with room for `http://` before it.
+/// The markup of a link, also within JSON, with room for `mailto:` before its address.
 const LINK_MARKUP: usize = 80;
 
 /// The part of a text that is shown: all of it, unless another program stored more than
@@ -33,19 +33,73 @@ pub fn escaped_bytes(text: &str) -> usize {
     bytes.sum()
 }
 
-/// The most bytes of a text in HTML when its addresses are links: each of them is there
-/// twice.
+/// The most bytes of a comment or the text of a story as HTML, or as HTML within JSON.
 #[must_use]
-pub fn linked_bytes(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let before = |at: &usize| at.checked_sub(3).and_then(|start| bytes.get(start..*at));
-    let is_www = |at: &usize| before(at).is_some_and(|part| part.eq_ignore_ascii_case(b"www"));
-    let is_scheme = |at: &usize| bytes.get(*at..).is_some_and(|rest| rest.starts_with(b"://"));
-    let schemes = memchr::memchr_iter(b':', bytes).filter(is_scheme).count();
-    match schemes + memchr::memchr_iter(b'.', bytes).filter(is_www).count() {
-        0 => escaped_bytes(text),
-        links => 2 * escaped_bytes(text) + links * LINK_MARKUP,
+pub fn marked_bytes(text: &str) -> usize {
+    match bytes_with_markup(text) {
+        bytes if bytes <= MAX_MARKED_BYTES => bytes,
+        _ => "<p></p>".len() + MOST_ESCAPED * text.len(),
     }
+}
+
+/// Whether the markup of a text becomes HTML. If not, it is shown as it was typed.
+#[must_use]
+pub fn is_marked(text: &str) -> bool {
+    bytes_with_markup(text) <= MAX_MARKED_BYTES
+}
+
+/// The most bytes of an escaped character of one byte: those of `&quot;`.
+const MOST_ESCAPED: usize = 6;
+/// The most bytes of the tags of a block that a line is or begins, and of a line break.
+const LINE_MARKUP: usize = "<pre><code>\\n</code></pre><br>".len();
+const QUOTE_MARKUP: usize = "<blockquote></blockquote>".len();
+const ITEM_MARKUP: usize = "<ul><li></li></ul>".len();
+const NUMBER_MARKUP: usize = "<ol start=\\\"\\\"><li></li></ol>".len();
+/// Half of the tags of `_text_`: each tag has a character.
+const EMPHASIS_MARKUP: usize = "<em></em>".len().div_ceil(2);
+/// The same of a code span.
+const CODE_MARKUP: usize = "<code></code>".len().div_ceil(2);
+
+/// The most bytes of a text as HTML with markup: of each character that may be part of markup,
+/// the share that the tags may have. Addresses may be there twice.
+fn bytes_with_markup(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let (mut escaped, mut markup, mut links) = (0, LINE_MARKUP, 0);
+    for (at, byte) in bytes.iter().enumerate() {
+        if matches!(byte, b' ' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | 0x80..) {
+            escaped += 1;
+            continue;
+        }
+        let before = || at.checked_sub(1).and_then(|before| bytes.get(before));
+        let after = || bytes.get(at + 1);
+        escaped += match byte {
+            b'"' | b'&' => MOST_ESCAPED,
+            b'<' | b'>' | b'\t' => "&lt;".len(),
+            b'\\' => 2,
+            _ => 1,
+        };
+        markup += match byte {
+            b'\n' => LINE_MARKUP,
+            b'>' => QUOTE_MARKUP,
+            b'-' | b'+' | b'*' if after().is_none_or(u8::is_ascii_whitespace) => ITEM_MARKUP,
+            b'.' | b')' if before().is_some_and(u8::is_ascii_digit) => NUMBER_MARKUP,
+            b'*' | b'_' => EMPHASIS_MARKUP,
+            b'`' => CODE_MARKUP,
+            _ => 0,
+        };
+        let may_link = match byte {
+            b']' | b'@' => true,
+            b':' => bytes.get(at..).is_some_and(|rest| rest.starts_with(b"://")),
+            b'.' => {
+                let www = at.checked_sub(3).and_then(|start| bytes.get(start..at));
+                www.is_some_and(|www| www.eq_ignore_ascii_case(b"www"))
+            }
+            _ => false,
+        };
+        links += usize::from(may_link);
+    }
+    let times = if links == 0 { 1 } else { 2 };
+    times * escaped + links * LINK_MARKUP + markup
 }
 
 /// The bytes of a text in JSON, once escaped.
@@ -83,9 +137,23 @@ mod tests {
     }
 
     #[test]
-    fn links_count_twice_and_with_their_markup() {
-        assert_eq!(linked_bytes("a & \"b\" <c>"), "a &amp; &quot;b&quot; &lt;c&gt;".len());
-        assert_eq!(linked_bytes("see HTTP://a.b"), 2 * "see HTTP://a.b".len() + LINK_MARKUP);
-        assert_eq!(linked_bytes("WWW.a.b"), 2 * "WWW.a.b".len() + LINK_MARKUP);
+    fn markup_counts_where_it_may_be() {
+        let plain = |text: &str| escaped_bytes(text) + LINE_MARKUP;
+        for text in ["", "a <b>c</b", "well-known + 2*", "1986"] {
+            let quotes = text.matches('>').count() * QUOTE_MARKUP;
+            let marks = text.matches(['*', '+']).count() * ITEM_MARKUP;
+            assert_eq!(marked_bytes(text), plain(text) + quotes + marks, "{text}");
+        }
+        assert_eq!(marked_bytes("see HTTP://a.b"), 2 * "see HTTP://a.b".len() + LINK_MARKUP + LINE_MARKUP);
+        assert_eq!(marked_bytes("WWW.a.b"), 2 * "WWW.a.b".len() + LINK_MARKUP + LINE_MARKUP);
+        assert_eq!(marked_bytes("1. a\n- b"), 8 + 2 * LINE_MARKUP + NUMBER_MARKUP + ITEM_MARKUP);
+    }
+
+    #[test]
+    fn a_text_with_too_much_markup_has_none() {
+        let quotes = ">".repeat(MAX_SHOWN_TEXT_BYTES);
+        assert!(!is_marked(&quotes) && marked_bytes(&quotes) <= MAX_MARKED_BYTES + 7);
+        let written = "> A **bold** claim, see <https://example.com/>\n\n- no\n".repeat(80);
+        assert!(is_marked(&written));
     }
 }

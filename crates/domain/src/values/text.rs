@@ -90,12 +90,33 @@ pub enum InputError {
     EmailForm,
 }
 
+impl InputError {
+    /// What was being parsed: usually the name of the field, and `tweet` for a tweet.
+    #[must_use]
+    pub const fn field(&self) -> &'static str {
+        match self {
+            Self::Empty { field }
+            | Self::TooShort { field, .. }
+            | Self::TooLong { field, .. }
+            | Self::TooManyBytes { field, .. }
+            | Self::Control { field, .. }
+            | Self::MixedScripts { field }
+            | Self::TopicCharacter { field, .. }
+            | Self::TooManyTopics { field, .. } => field,
+            Self::UsernameStart | Self::UsernameCharacter => "username",
+            Self::EmailForm => "email",
+        }
+    }
+}
+
 /// What a person calls the content of a field.
 fn called(field: &str) -> String {
     let what = match field {
         "about" => "profile text",
         "fullname" => "full name",
         "email" => "e-mail address",
+        "site_name" => "site name",
+        "site_about" => "about text",
         "topic" | "topics" | "name" | "into" => "topic",
         other => other,
     };
@@ -133,6 +154,23 @@ impl Title {
         }
         refuse_longer(FIELD, title, MAX_TITLE)?;
         Ok(Self(title.to_owned()))
+    }
+
+    /// A title for a story that links to a page with this title: spaces and line breaks
+    /// folded, without the characters that no title may have, and cut to [`MAX_TITLE`]
+    /// characters. `None` if nothing visible is left.
+    #[must_use]
+    pub fn of_page(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let title = words.join(" ").replace(|c| is_unprintable(c) || turns_direction(c), "");
+        let mut room = MAX_TITLE;
+        let fitting = title.graphemes(true).take_while(|cluster| {
+            let length = cluster.chars().count();
+            let fits = length <= room;
+            room = room.saturating_sub(length);
+            fits
+        });
+        Self::parse(&fitting.collect::<String>()).ok()
     }
 
     /// The title as text.
@@ -375,7 +413,12 @@ macro_rules! shown_as_text {
 shown_as_text!(Title, Body, About, Username, Email, TweetText, FullName);
 
 /// Text of several lines: trimmed, with all line breaks changed to `\n`.
-fn lines(field: &'static str, input: &str, most: usize, least: usize) -> Result<String, InputError> {
+pub(super) fn lines(
+    field: &'static str,
+    input: &str,
+    most: usize,
+    least: usize,
+) -> Result<String, InputError> {
     let text = input.trim().replace("\r\n", "\n").replace('\r', "\n");
     refuse_characters(field, &text, |c| is_unprintable(c) && c != '\n' && c != '\t')?;
     if least > 0 && !text.chars().any(is_visible) {
@@ -385,7 +428,7 @@ fn lines(field: &'static str, input: &str, most: usize, least: usize) -> Result<
     Ok(text)
 }
 
-fn refuse_characters(
+pub(super) fn refuse_characters(
     field: &'static str,
     text: &str,
     refused: impl Fn(char) -> bool,
@@ -396,7 +439,7 @@ fn refuse_characters(
     }
 }
 
-fn refuse_longer(field: &'static str, text: &str, most: usize) -> Result<(), InputError> {
+pub(super) fn refuse_longer(field: &'static str, text: &str, most: usize) -> Result<(), InputError> {
     if text.chars().count() > most { Err(InputError::TooLong { field, most }) } else { Ok(()) }
 }
 
@@ -466,17 +509,18 @@ const fn begins_unprintable(bytes: &[u8]) -> bool {
 }
 
 /// Whether the character is an invisible mark of a direction.
-const fn is_direction_mark(character: char) -> bool {
+pub(super) const fn is_direction_mark(character: char) -> bool {
     matches!(character, '\u{200E}' | '\u{200F}' | '\u{61C}')
 }
 
-fn is_line_separator(character: char) -> bool {
+pub(super) fn is_line_separator(character: char) -> bool {
     matches!(character, '\u{2028}' | '\u{2029}')
 }
 
 /// Whether the character is visible: a title of zero-width characters would be a
 /// link that nobody can click.
-fn is_visible(character: char) -> bool {
+#[must_use]
+pub fn is_visible(character: char) -> bool {
     !character.is_whitespace()
         && !character.is_control()
         && !turns_direction(character)
@@ -506,6 +550,26 @@ fn has_email_form(address: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn titles_of_pages_are_folded_cleaned_and_cut() {
+        let long = "é".repeat(100);
+        // Two characters each, of which one is not cut off.
+        let accents = format!("a{}", "e\u{301}".repeat(60));
+        for (input, expected) in [
+            ("A title", Some("A title")),
+            (" A\n  title\u{2028}\tof\u{A0}three lines ", Some("A title of three lines")),
+            ("a\u{202E}b\u{0}c\u{FFFE}d", Some("abcd")),
+            ("", None),
+            (" \n ", None),
+            ("\u{200B}\u{0}", None),
+            (&long, Some(&*"é".repeat(80))),
+            (&accents, Some(&*format!("a{}", "e\u{301}".repeat(39)))),
+        ] {
+            let title = Title::of_page(input);
+            assert_eq!(title.as_ref().map(Title::as_str), expected, "{input:?}");
+        }
+    }
 
     #[test]
     fn titles_are_trimmed_and_bounded() {

@@ -118,6 +118,22 @@ impl Topics {
         replaced
     }
 
+    /// The same without a topic that is among them, or with one that is not.
+    #[must_use]
+    pub fn with_toggled(&self, topic: &Topic) -> Self {
+        let mut topics = self.without(&Self(vec![topic.clone()]));
+        if !self.contains(topic) {
+            topics.add(topic.clone());
+        }
+        topics
+    }
+
+    /// What a person edits: the names, separated by commas and spaces.
+    #[must_use]
+    pub fn typed(&self) -> String {
+        joined(&self.0, ", ")
+    }
+
     /// What the field `topics` stores.
     #[must_use]
     pub fn stored(&self) -> String {

@@ -205,6 +205,23 @@ impl fmt::Display for NewsUrl {
     }
 }
 
+/// A URL as somebody typed it into a form, with `https://` before it if it begins with a host
+/// such as `example.com`. Anything else is returned as it is, without spaces around it.
+#[must_use]
+pub fn completed(typed: &str) -> Cow<'_, str> {
+    let typed = typed.trim();
+    let authority = typed.split(['/', '?', '#']).next().unwrap_or_default();
+    let (host, port) = authority.split_once(':').unwrap_or((authority, "0"));
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_label = |label: &str| {
+        !label.is_empty() && label.chars().all(|character| character.is_alphanumeric() || character == '-')
+    };
+    let is_host = host.rsplit_once('.').is_some_and(|(rest, last)| {
+        rest.split('.').chain([last]).all(is_label) && last.chars().any(char::is_alphabetic)
+    });
+    if is_host && is_port { Cow::Owned(format!("https://{typed}")) } else { Cow::Borrowed(typed) }
+}
+
 /// What follows `http://` or `https://`, in any case of letters.
 fn after_scheme(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
@@ -238,6 +255,46 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_host_that_was_typed_into_a_form_becomes_a_url() {
+        for (typed, expected) in [
+            ("example.com", "https://example.com"),
+            (" example.com/foo?a=b#c ", "https://example.com/foo?a=b#c"),
+            ("www.example.co.uk:8080/x", "https://www.example.co.uk:8080/x"),
+            ("example.com?q=http://a.example/", "https://example.com?q=http://a.example/"),
+            ("bücher.example/ü", "https://bücher.example/ü"),
+        ] {
+            assert_eq!(completed(typed), expected);
+            assert_eq!(NewsUrl::parse(&completed(typed)).unwrap().as_str(), expected);
+        }
+        for typed in [
+            "",
+            "example",
+            "localhost:8080/x",
+            "http://example.com",
+            "HTTPS://example.com",
+            "ftp://example.com/",
+            "//example.com",
+            "/example.com",
+            "javascript:alert(1)",
+            "javascript:alert.call",
+            "mailto:a@example.com",
+            "a@example.com",
+            "user:1@example.com",
+            "192.0.2.1/x",
+            "1.5",
+            ".com",
+            "example.",
+            "two words.com",
+            "example.com\\x",
+            "example.com:port",
+            "example.com:",
+            "text://example.com",
+        ] {
+            assert_eq!(completed(typed), typed);
+        }
+    }
 
     #[test]
     fn only_http_urls_with_a_host_are_accepted() {

@@ -28,30 +28,11 @@ function showNew(count) {
   const number = count < 100 ? String(count) : "100 or more";
   const link = live.querySelector("a") ?? document.createElement("a");
   link.href = "/home";
-  link.onclick = saveDraft;
   link.textContent = `${number} new ${count === 1 ? "tweet" : "tweets"}`;
   if (!link.isConnected) live.append(link);
 }
 
-// Saves an unfinished tweet while the page with the new tweets is loaded. These
-// calls throw in a browser that blocks storage.
-const draft = document.querySelector(".compose textarea");
-
-function saveDraft() {
-  try {
-    sessionStorage.setItem("draft", draft.value);
-  } catch {}
-}
-
-function restoreDraft() {
-  try {
-    if (!draft.value) draft.value = sessionStorage.getItem("draft") ?? "";
-    sessionStorage.removeItem("draft");
-  } catch {}
-}
-
 if (live) {
-  restoreDraft();
   document.addEventListener("visibilitychange", () => (document.hidden ? stopListening() : listen()));
   // The browser may cache a page that the user leaves, and show it again.
   window.addEventListener("pagehide", stopListening);

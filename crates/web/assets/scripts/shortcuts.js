@@ -1,37 +1,65 @@
 // Keyboard shortcuts
 
-const HELP = [
-  ["j", "Next story, comment or tweet"],
-  ["k", "Previous story, comment or tweet"],
-  ["Enter", "Open it"],
-  ["a", "Vote up"],
-  ["z", "Vote down"],
-  ["?", "Show this help"],
-];
+// What each key does, in the order in which the help shows it. Other scripts add theirs.
+const shortcuts = new Map();
+
+function addShortcut(key, meaning, run) {
+  shortcuts.set(key, { meaning, run });
+}
+
+addShortcut("j", "Next story, comment or tweet", () => move(1));
+addShortcut("k", "Previous story, comment or tweet", () => move(-1));
+addShortcut("Enter", "Open it", () => linkOf(current)?.click());
+addShortcut("a", "Vote up, or take the vote back", () => press("up"));
+addShortcut("z", "Vote down, or take the vote back", () => press("down"));
+addShortcut("n", "Next new comment", () => reach(nextNewComment(current)));
+addShortcut("[", "Collapse or expand these comments", () => toggleBranch(current));
+addShortcut("]", "Collapse or expand all comments", () => toggleAllBranches());
+addShortcut("?", "Show this help", showHelp);
 
 let current;
 let dialog;
 
-const commands = {
-  j: () => move(1),
-  k: () => move(-1),
-  a: () => press("up"),
-  z: () => press("down"),
-  "?": showHelp,
-};
+// Members choose on their settings page how shortcuts work; visitors choose in the help. These
+// calls throw in a browser that blocks storage.
+
+const helpButton = document.querySelector("[data-help]");
+
+function shortcutMode() {
+  if (helpButton?.dataset.help) return helpButton.dataset.help;
+  try {
+    return localStorage.getItem("shortcuts") ?? "on";
+  } catch {
+    return "on";
+  }
+}
+
+function setShortcutMode(mode) {
+  try {
+    localStorage.setItem("shortcuts", mode);
+  } catch {}
+}
+
+// The key of an event without Alt, which changes the character on some keyboards.
+function plainKey(event) {
+  if (!event.altKey) return event.key;
+  if (/^Key[A-Z]$/.test(event.code)) return event.code.slice(3).toLowerCase();
+  return { BracketLeft: "[", BracketRight: "]", Slash: "?" }[event.code] ?? event.key;
+}
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
+  const mode = shortcutMode();
+  // On some keyboards brackets are typed with AltGr, which some systems report as Ctrl and Alt.
+  const hasAltGraph = event.getModifierState("AltGraph");
+  if (mode === "off" || (event.altKey && !hasAltGraph) !== (mode === "modifier")) return;
+  if ((event.ctrlKey && !hasAltGraph) || event.metaKey || event.isComposing || event.defaultPrevented) return;
   if (event.target.closest("input, textarea, select, dialog, [contenteditable]")) return;
-  if (event.key === "Enter" && current && !event.target.closest("a, button")) {
-    event.preventDefault();
-    linkOf(current)?.click();
-    return;
-  }
-  const command = Object.hasOwn(commands, event.key) ? commands[event.key] : undefined;
-  if (!command) return;
+  const key = plainKey(event);
+  if (key === "Enter" && (!current || event.target.closest("a, button"))) return;
+  const shortcut = shortcuts.get(key);
+  if (!shortcut) return;
   event.preventDefault();
-  command();
+  shortcut.run();
 });
 
 function linkOf(item) {
@@ -40,11 +68,17 @@ function linkOf(item) {
 
 function move(step) {
   const items = [...document.querySelectorAll("[data-item]")];
-  const at = items.indexOf(current);
-  const next = items[at < 0 ? (step > 0 ? 0 : -1) : at + step];
-  if (!next) return;
+  let at = items.indexOf(current);
+  // What is in a collapsed branch is skipped.
+  do at += step;
+  while (items[at] && items[at].getClientRects().length === 0);
+  reach(items[at]);
+}
+
+function reach(item) {
+  if (!item) return;
   current?.classList.remove("current");
-  current = next;
+  current = item;
   current.classList.add("current");
   linkOf(current)?.focus({ preventScroll: true });
   current.scrollIntoView({ block: "nearest" });
@@ -67,7 +101,7 @@ function createHelp() {
   heading.textContent = "Keyboard shortcuts";
   help.setAttribute("aria-labelledby", heading.id);
   const list = document.createElement("dl");
-  for (const [key, meaning] of HELP) {
+  for (const [key, { meaning }] of shortcuts) {
     const term = document.createElement("dt");
     const kbd = document.createElement("kbd");
     const description = document.createElement("dd");
@@ -81,13 +115,35 @@ function createHelp() {
   close.type = "button";
   close.textContent = "Close";
   close.addEventListener("click", () => help.close());
-  help.append(heading, list, close);
+  help.append(heading, list, helpButton?.dataset.help ? settingsLink() : modeChoice(), close);
   document.body.append(help);
   return help;
 }
 
-const helpButton = document.querySelector("[data-help]");
-if (helpButton) {
+// Where members change how shortcuts work.
+function settingsLink() {
+  const paragraph = document.createElement("p");
+  const link = document.createElement("a");
+  link.href = "/settings#shortcuts";
+  link.textContent = "Change in your settings";
+  paragraph.append(link);
+  return paragraph;
+}
+
+function modeChoice() {
+  const paragraph = document.createElement("p");
+  const label = document.createElement("label");
+  const choice = document.createElement("select");
+  label.htmlFor = choice.id = "shortcut-mode";
+  label.textContent = "Use these keys ";
+  choice.append(new Option("alone", "on"), new Option("with the Alt key", "modifier"), new Option("not at all", "off"));
+  choice.value = shortcutMode();
+  choice.addEventListener("change", () => setShortcutMode(choice.value));
+  paragraph.append(label, choice);
+  return paragraph;
+}
+
+if (helpButton && !matchMedia("(hover: none) and (pointer: coarse)").matches) {
   helpButton.closest("[hidden]")?.removeAttribute("hidden");
   helpButton.addEventListener("click", showHelp);
 }

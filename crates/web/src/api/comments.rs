@@ -1,13 +1,14 @@
 //! Comments: writing, voting, reading a thread.
 
-use super::Status;
+use super::{Status, formatted};
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
-use crate::forms::comments::{CommentForm, CommentVoteForm};
+use crate::forms::comments::{CommentForm, CommentVoteForm, PreviewForm};
 use crate::forms::news::VoteType;
 use crate::limits::API_COMMENTS;
 use crate::openapi::{FORM, values};
 use crate::pages::parts::DELETED_USER;
+use crate::pages::thread::sort_field;
 use crate::path::PathOf;
 use crate::viewer::{ClientAddress, SignedForm};
 use crate::{App, actions};
@@ -25,7 +26,9 @@ use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{CommentId, NewsId, UserId};
 use tidings_domain::values::limits::MAX_API_COMMENTS;
+use tidings_domain::values::preferences::CommentOrder;
 use tidings_domain::values::size;
+use tidings_domain::values::text::Body;
 use utoipa::{IntoParams, ToSchema};
 
 /// The outcome of writing, editing or deleting a comment.
@@ -109,9 +112,17 @@ struct CommentEntry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = VoteType, required = false)]
     voted: Option<VoteType>,
+    /// True for a comment of somebody else that is new since the caller's last visit of a page
+    /// of the thread; otherwise missing. This call is no visit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    new: Option<bool>,
     /// The text; empty in a deleted comment.
     #[schema(value_type = values::StoredComment)]
     body: &'a str,
+    /// The text as HTML, as pages show it; empty in a deleted comment.
+    #[schema(value_type = values::FormattedText)]
+    html: String,
     /// True for a deleted comment, which is listed because of its replies; otherwise missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
@@ -171,6 +182,32 @@ pub async fn vote(
     Ok(Json(CommentVotedResponse { status: Status::Ok, comment_id: form.comment_id.to_string() }))
 }
 
+/// A text as HTML.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Preview)]
+pub struct PreviewResponse {
+    status: Status,
+    /// The text as pages will show it.
+    #[schema(value_type = values::FormattedText)]
+    html: String,
+}
+
+/// See a comment or the text of a story as HTML before it is sent. Nothing is stored.
+#[utoipa::path(
+    post,
+    path = "/api/preview",
+    request_body(content = inline(PreviewForm), content_type = FORM),
+    responses((status = 200, body = PreviewResponse)),
+)]
+pub async fn preview(Form(form): Form<PreviewForm>) -> Result<Json<PreviewResponse>, RequestError> {
+    let html = if form.text.trim().is_empty() {
+        String::new()
+    } else {
+        formatted(Body::parse_text(&form.text).map_err(Error::from)?.as_str())
+    };
+    Ok(Json(PreviewResponse { status: Status::Ok, html }))
+}
+
 /// The part of a thread to return.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -183,6 +220,9 @@ pub struct ThreadPartQuery {
     /// has at most 2 MiB.
     #[param(value_type = values::CommentCount, required = false)]
     count: usize,
+    /// The order of comments that reply to the same: by score, by default.
+    #[param(value_type = values::CommentOrder, required = false)]
+    sort: CommentOrder,
 }
 
 /// What the field `after` must be.
@@ -202,7 +242,8 @@ impl FromFields for ThreadPartQuery {
                     expected: "it must be a whole number from 1 to 500",
                 })?,
         };
-        Ok(Self { after: fields.parsed_optional("after", AFTER)?, count })
+        let after = fields.parsed_optional("after", AFTER)?;
+        Ok(Self { after, count, sort: sort_field(fields)?.unwrap_or_default() })
     }
 }
 
@@ -229,8 +270,8 @@ pub async fn thread(
     Form(query): Form<ThreadPartQuery>,
 ) -> Result<Response, RequestError> {
     let wanted = |lines: &ThreadLines| query.part(lines).unwrap_or_default().collect();
-    let thread = threads::get(&mut visit, id, wanted).await?;
-    let lines = &thread.lines;
+    let thread = threads::get(&mut visit, id, Some(query.sort), wanted).await?;
+    let lines = thread.outline();
     let part = query.part(lines).ok_or(RequestError::Field { name: "after", expected: AFTER })?;
     let last = part.clone().last().filter(|_| part.end < lines.places().len());
     let next = last.and_then(|last| lines.places().get(last)).map(|place| place.id.to_string());
@@ -244,11 +285,13 @@ pub async fn thread(
 /// The comments of a part as nested JSON. Written without recursion, because a deep thread
 /// could overflow the stack.
 fn tree(thread: &Thread, part: Range<usize>, viewer: Option<UserId>) -> Result<String, Error> {
+    let new = thread.new_comments();
     let mut json = String::from("[");
     // The depths of the comments whose replies are being written.
     let mut open: Vec<usize> = Vec::new();
     for position in part {
-        let (Some(line), Some(place)) = (thread.line(position), thread.lines.places().get(position)) else {
+        let (Some(line), Some(place)) = (thread.line(position), thread.outline().places().get(position))
+        else {
             continue;
         };
         while open.last().is_some_and(|depth| *depth >= line.depth) {
@@ -259,7 +302,8 @@ fn tree(thread: &Thread, part: Range<usize>, viewer: Option<UserId>) -> Result<S
             json.push(',');
         }
         let parent_id = place.parent.filter(|_| open.is_empty());
-        let written = serde_json::to_string(&CommentEntry::new(line, parent_id, viewer))
+        let is_new = new.is_some_and(|new| new.has(place));
+        let written = serde_json::to_string(&CommentEntry::new(line, parent_id, (viewer, is_new)))
             .map_err(|error| Error::Internal(error.to_string()))?;
         // The array of replies stays open for the comments that follow.
         json.push_str(written.strip_suffix("]}").unwrap_or(&written));
@@ -273,7 +317,11 @@ fn tree(thread: &Thread, part: Range<usize>, viewer: Option<UserId>) -> Result<S
 }
 
 impl<'a> CommentEntry<'a> {
-    fn new(line: ThreadLine<'a>, parent_id: Option<CommentId>, viewer: Option<UserId>) -> Self {
+    fn new(
+        line: ThreadLine<'a>,
+        parent_id: Option<CommentId>,
+        (viewer, is_new): (Option<UserId>, bool),
+    ) -> Self {
         let ThreadLine { comment, username, .. } = line;
         Self {
             id: comment.id,
@@ -282,7 +330,9 @@ impl<'a> CommentEntry<'a> {
             up: comment.up.len(),
             down: comment.down.len(),
             voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(VoteType::from),
+            new: is_new.then_some(true),
             body: if comment.deleted { "" } else { size::shown(&comment.body) },
+            html: if comment.deleted { String::new() } else { formatted(&comment.body) },
             deleted: comment.deleted.then_some(true),
             del: comment.deleted.then_some(1),
             parent_id,

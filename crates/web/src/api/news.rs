@@ -76,6 +76,11 @@ struct NewsEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = VoteType, required = false)]
     voted: Option<VoteType>,
+    /// The comments that are new since the caller last visited a page of the thread, 0 if there
+    /// was no visit; missing without a session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, required = false)]
+    new_comments: Option<u64>,
 }
 
 /// Submit or edit a story.
@@ -160,7 +165,7 @@ pub async fn list(
     Ok(Json(NewsListResponse { status: Status::Ok, news, count: page.total }))
 }
 
-fn entry(line: &NewsLine, with_vote: bool) -> NewsEntry {
+fn entry(line: &NewsLine, has_viewer: bool) -> NewsEntry {
     let (news, username) = (&line.news, &line.username);
     NewsEntry {
         id: news.id,
@@ -171,6 +176,7 @@ fn entry(line: &NewsLine, with_vote: bool) -> NewsEntry {
         down: news.down,
         comments: news.comments,
         username: username.as_deref().unwrap_or(DELETED_USER).to_owned(),
-        voted: line.my_vote.filter(|_| with_vote).map(VoteType::from),
+        voted: line.my_vote.filter(|_| has_viewer).map(VoteType::from),
+        new_comments: has_viewer.then_some(line.new_comments),
     }
 }

@@ -1,11 +1,10 @@
 //! Comments: writing, editing, deleting, voting.
 
 use super::id_or_none;
-use super::news::{NewsIdForm, VoteType, vote_type};
+use super::news::{NewsIdForm, VoteChoice, vote_type};
 use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
-use tidings_domain::news::item::Direction;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 use utoipa::ToSchema;
 
@@ -38,6 +37,20 @@ impl FromFields for CommentForm {
     }
 }
 
+/// A text to see as HTML.
+#[derive(ToSchema)]
+pub struct PreviewForm {
+    /// The text.
+    #[schema(value_type = values::DraftText)]
+    pub text: String,
+}
+
+impl FromFields for PreviewForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { text: fields.required("text")?.to_owned() })
+    }
+}
+
 /// A vote on a comment.
 #[derive(ToSchema)]
 pub struct CommentVoteForm {
@@ -45,8 +58,7 @@ pub struct CommentVoteForm {
     #[schema(value_type = values::CommentAddress)]
     pub comment_id: CommentAddress,
     /// The vote.
-    #[schema(value_type = VoteType)]
-    pub vote_type: Direction,
+    pub vote_type: VoteChoice,
 }
 
 impl FromFields for CommentVoteForm {

@@ -65,8 +65,7 @@ pub struct NewsVoteForm {
     #[schema(value_type = values::Id)]
     pub news_id: NewsId,
     /// The vote.
-    #[schema(value_type = VoteType)]
-    pub vote_type: Direction,
+    pub vote_type: VoteChoice,
 }
 
 impl FromFields for NewsVoteForm {
@@ -95,11 +94,36 @@ impl From<Direction> for VoteType {
     }
 }
 
+/// What the field `vote_type` of a vote asks for.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum VoteChoice {
+    /// To vote up.
+    Up,
+    /// To vote down.
+    Down,
+    /// To take one's own vote back.
+    None,
+}
+
+impl VoteChoice {
+    /// The vote to cast; `None` to take one's own vote back.
+    #[must_use]
+    pub const fn direction(self) -> Option<Direction> {
+        match self {
+            Self::Up => Some(Direction::Up),
+            Self::Down => Some(Direction::Down),
+            Self::None => None,
+        }
+    }
+}
+
 /// The field `vote_type`.
-pub(super) fn vote_type(fields: &Fields) -> Result<Direction, RequestError> {
+pub(super) fn vote_type(fields: &Fields) -> Result<VoteChoice, RequestError> {
     match fields.required("vote_type")? {
-        "up" => Ok(Direction::Up),
-        "down" => Ok(Direction::Down),
-        _ => Err(RequestError::Field { name: "vote_type", expected: "it must be up or down" }),
+        "up" => Ok(VoteChoice::Up),
+        "down" => Ok(VoteChoice::Down),
+        "none" => Ok(VoteChoice::None),
+        _ => Err(RequestError::Field { name: "vote_type", expected: "it must be up, down or none" }),
     }
 }

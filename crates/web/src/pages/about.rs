@@ -5,6 +5,7 @@ use super::parts::number;
 use crate::App;
 use crate::error::RequestError;
 use crate::local_path::LocalPath;
+use crate::markdown::markdown;
 use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
@@ -19,11 +20,17 @@ pub async fn about(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let site = &app.settings.site;
+    let (site, brand) = (frame.site(), &frame.brand);
     let content = html! {
         div.prose {
             h1 { "About " (site.name) }
-            @if !site.description.is_empty() { p { (site.description) "." } }
+            @if !site.description.is_empty() { p { (as_sentence(&site.description)) } }
+            @if !brand.about.is_empty() { (site_text(&brand.about, &frame)) }
+            @if !brand.rules.is_empty() {
+                h2 #rules { "Rules" }
+                (site_text(&brand.rules, &frame))
+            }
+            @if !brand.about.is_empty() || !brand.rules.is_empty() { h2 { "How it works" } }
             p {
                 "Anyone can read. With an account you can submit links and texts, vote them up and down, \
                  and discuss them. Only votes and time decide what is on top: "
@@ -54,6 +61,17 @@ pub async fn about(
         }
     };
     Ok(frame.page("About", &content))
+}
+
+/// A text of the site's administrators.
+pub(super) fn site_text(text: &str, frame: &Frame<'_>) -> Markup {
+    html! { div.text.formatted dir="auto" { (markdown(text, frame.link_target())) } }
+}
+
+/// The description of the site with a full stop.
+pub(super) fn as_sentence(description: &str) -> String {
+    let stop = if description.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{description}{stop}")
 }
 
 /// How stories are scored and ranked and what karma does, with the settings in use.

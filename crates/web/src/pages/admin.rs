@@ -74,6 +74,7 @@ impl AdminPage<'_> {
                 }
                 button.button { "Recompute all ranks" }
             }
+            p { a.action href="/admin/site" { "Name, colours, logo and texts of this site" } }
             p { a.action href="/admin/sites" { "Votes on sites" } }
             h2 { "The front page in numbers" }
             (self.table(frame))
@@ -86,7 +87,7 @@ impl AdminPage<'_> {
     fn table(&self, frame: &Frame<'_>) -> Markup {
         let rules = &frame.rules.ranking;
         html! {
-            div.scroll tabindex="0" role="region" aria-label="The front page in numbers" {
+            div.scroll.wide tabindex="0" role="region" aria-label="The front page in numbers" {
                 table {
                     thead {
                         tr {
@@ -124,7 +125,7 @@ impl AdminPage<'_> {
 /// How well each cache works.
 fn cache_table(caches: &[CacheStatus]) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Caches" {
+        div.scroll.wide tabindex="0" role="region" aria-label="Caches" {
             table {
                 thead {
                     tr {

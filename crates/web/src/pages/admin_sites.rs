@@ -1,19 +1,19 @@
 //! Votes on sites, for administrators: disabling voting, the daily limit, who
 //! votes how, and bans.
 
+use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::parts::{number, site_address};
 use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::forms::sites::{PeriodQuery, VoterForm, VotingSettingsForm};
 use crate::local_path::LocalPath;
-use crate::viewer::{SignedForm, SignedIn};
+use crate::viewer::{SignedFields, SignedForm, SignedIn};
 use crate::{App, actions};
 use axum::extract::State;
-use axum::response::Redirect;
+use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::Error;
-use tidings_domain::Refusal;
+use tidings_domain::accounts::users::User;
 use tidings_domain::sites::{self, AuditLine, DailyVoter, VoterDetails, VoterVote, VotingSettings};
 use tidings_domain::values::day::Day;
 use tidings_domain::values::day::written;
@@ -31,8 +31,10 @@ struct AdminSitesPage<'a> {
     /// The typed fields of the lookup: UUID, from, to.
     lookup: [&'a str; 3],
     found: Option<&'a FoundVoter>,
-    /// Whether there is no such voter.
-    is_unknown: bool,
+    /// Why the lookup, or the change of the limit, was refused.
+    refused: Option<&'a RefusedForm>,
+    /// The limit that was typed; the stored one if there is none.
+    typed_maximum: Option<&'a str>,
     day: Day,
     voters: &'a [DailyVoter],
     audit: &'a [AuditLine],
@@ -44,13 +46,13 @@ impl AdminSitesPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "Votes on sites" }
+            (summary(self.refused))
             @if self.is_updating {
                 p.notice role="status" { "The votes are still being updated. Reload this page to see the progress." }
             }
             (self.settings(frame))
-            h2 #voter { "Look up a voter" }
+            h2 { "Look up a voter" }
             (self.search())
-            @if self.is_unknown { p.alert role="alert" { "There is no such voter." } }
             @if let Some(found) = self.found { (found.render(frame)) }
             h2 { "Who voted most on " (self.day) }
             (self.top_voters())
@@ -66,6 +68,9 @@ impl AdminSitesPage<'_> {
         } else {
             ("Voting on sites is enabled.", "Disable voting", "1")
         };
+        let maximum = self.typed_maximum.map_or_else(|| self.settings.maximum.to_string(), str::to_owned);
+        let maximum = Field::new(MAXIMUM, "Votes on new sites per voter and day").value(&maximum);
+        let maximum = maximum.with("type", "number").with("autocomplete", "off");
         html! {
             form.form method="post" action="/admin/sites/settings" {
                 (frame.secret_field())
@@ -75,11 +80,7 @@ impl AdminSitesPage<'_> {
             }
             form.form.narrow method="post" action="/admin/sites/settings" {
                 (frame.secret_field())
-                div {
-                    label for="maximum" { "Votes on new sites per voter and day" }
-                    input #maximum type="number" name="maximum_votes_per_user_per_day" min="0" max="1000000"
-                        required value=(self.settings.maximum);
-                }
+                (maximum.with("min", "0").with("max", "1000000").required().input(self.refused))
                 button.button { "Save" }
             }
         }
@@ -87,39 +88,32 @@ impl AdminSitesPage<'_> {
 
     fn search(&self) -> Markup {
         let [uuid, from, to] = self.lookup;
+        let field = |name, label, value| Field::new(name, label).value(value).with("autocomplete", "off");
+        let time = |name, label, value, example| field(name, label, value).with("placeholder", example);
+        let before = time("to", "Votes before", to, "2026-11-22T00:00:00Z");
+        let before = before.hint(html! { "In UTC, as in the examples. Leave both empty to see all votes." });
         html! {
             form.form.narrow action="/admin/sites#voter" {
-                div {
-                    label for="uuid" { "UUID" }
-                    input #uuid name="voter" value=(uuid) required autocomplete="off" spellcheck="false";
-                }
-                div {
-                    label for="from" { "Votes from" }
-                    input #from name="from" value=(from) placeholder="2026-11-21T00:00:00Z" autocomplete="off";
-                }
-                div {
-                    label for="to" { "Votes before" }
-                    input #to name="to" value=(to) placeholder="2026-11-22T00:00:00Z" autocomplete="off";
-                    p.hint { "In UTC, as in the examples. Leave both empty to see all votes." }
-                }
+                (field("voter", "UUID", uuid).required().exact().input(self.refused))
+                (time("from", "Votes from", from, "2026-11-21T00:00:00Z").input(self.refused))
+                (before.input(self.refused))
                 button.button { "Look up" }
             }
         }
     }
 
     fn top_voters(&self) -> Markup {
+        let day = self.day.to_string();
+        let day = Field::new("day", "Day").value(&day);
         html! {
             form.form.narrow action="/admin/sites" {
-                div {
-                    label for="day" { "Day" }
-                    input #day type="date" name="day" value=(self.day) required;
-                }
+                (day.with("type", "date").required().input(self.refused))
                 button.button { "Show" }
             }
             @if self.voters.is_empty() {
                 p.empty { "Nobody voted on that day." }
             } @else {
-                div.scroll tabindex="0" role="region" aria-label="Who voted most" {
+                div.scroll.wide tabindex="0" role="region" aria-label="Who voted most" {
                     table {
                         thead {
                             tr {
@@ -148,7 +142,7 @@ impl AdminSitesPage<'_> {
             @if self.audit.is_empty() {
                 p.empty { "Nothing yet." }
             } @else {
-                div.scroll tabindex="0" role="region" aria-label="Actions of administrators" {
+                div.scroll.wide tabindex="0" role="region" aria-label="Actions of administrators" {
                     table {
                         thead {
                             tr {
@@ -201,7 +195,7 @@ impl FoundVoter {
                 button.button.grave[!self.details.is_banned] { (text) }
             }
             @if !self.votes.is_empty() {
-                div.scroll tabindex="0" role="region" aria-label="The voter's votes" {
+                div.scroll.wide tabindex="0" role="region" aria-label="The voter's votes" {
                     table {
                         thead {
                             tr {
@@ -230,70 +224,102 @@ fn voter_link(voter: VoterId) -> Markup {
     html! { a href={ "/admin/sites?voter=" (voter) "#voter" } { code { (voter) } } }
 }
 
-/// The query of the page.
-struct AdminSitesQuery {
-    /// The day whose most active voters are shown; today when it is missing.
-    day: Option<Day>,
-    /// The period whose votes of a voter are shown.
-    period: PeriodQuery,
+/// The fields of the forms of the page that people type into.
+const FIELDS: [&str; 5] = ["voter", "from", "to", "day", MAXIMUM];
+
+/// The field for the daily limit.
+const MAXIMUM: &str = "maximum_votes_per_user_per_day";
+
+/// The voter that a query asks for.
+struct VoterQuery {
     /// The voter to show.
     voter: Option<VoterId>,
-    /// Whether a ban was just begun or lifted, and the move of votes continues.
-    is_updating: bool,
+    /// The period whose votes of a voter are shown.
+    period: PeriodQuery,
 }
 
-impl FromFields for AdminSitesQuery {
+impl FromFields for VoterQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        const DAY: RequestError =
-            RequestError::Field { name: "day", expected: "it must be a date like 2023-02-02" };
-        let day = match fields.text("day") {
-            "" => None,
-            text => Some(text.parse().map_err(|_| DAY)?),
-        };
         let period = fields.read()?;
         let voter = match fields.text("voter") {
             "" => None,
             _ => Some(fields.parsed("voter", "it must be a UUID")?),
         };
-        Ok(Self { day, period, voter, is_updating: fields.get("goes_on").is_some() })
+        Ok(Self { voter, period })
+    }
+}
+
+/// The day whose most active voters a query asks for.
+struct DayQuery(Option<Day>);
+
+impl FromFields for DayQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        const DAY: RequestError =
+            RequestError::Field { name: "day", expected: "it must be a date like 2023-02-02" };
+        match fields.text("day") {
+            "" => Ok(Self(None)),
+            text => Ok(Self(Some(text.parse().map_err(|_| DAY)?))),
+        }
+    }
+}
+
+/// Splits what may be refused into the value and why there is none.
+fn or_refused<T>(
+    result: Result<Option<T>, RequestError>,
+) -> Result<(Option<T>, Option<RefusedForm>), RequestError> {
+    match result {
+        Ok(value) => Ok((value, None)),
+        Err(failure) => Ok((None, Some(RefusedForm::from_failure(failure)?.beside(&FIELDS)))),
     }
 }
 
 /// GET /admin/sites: voter, from, to; day.
 pub async fn page(
     State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
+    signed_in: SignedIn,
     here: LocalPath,
     fields: Fields,
-) -> Result<Markup, RequestError> {
+) -> Result<Response, RequestError> {
+    let (found, refused) = or_refused(find_voter(&app, &signed_in.user, &fields).await)?;
+    show(&app, signed_in, &here, (&fields, found.as_ref(), refused)).await
+}
+
+/// The voter that a query asks for, if it asks for one.
+async fn find_voter(app: &App, user: &User, fields: &Fields) -> Result<Option<FoundVoter>, RequestError> {
+    let VoterQuery { voter, period } = fields.read()?;
+    let Some(voter) = voter else { return Ok(None) };
+    let details = sites::voter_details(&app.site, user, voter).await?;
+    let votes = sites::voter_votes(&app.site, user, voter, period.from, period.to).await?;
+    Ok(Some(FoundVoter { details, votes }))
+}
+
+/// The page with the fields of a lookup or of a change, what was found, and why it was refused.
+async fn show(
+    app: &App,
+    SignedIn { mut visit, user }: SignedIn,
+    here: &LocalPath,
+    (fields, found, refused): (&Fields, Option<&FoundVoter>, Option<RefusedForm>),
+) -> Result<Response, RequestError> {
     let audit = sites::audit_lines(&app.site, &user).await?;
     let settings = sites::voting_settings(&mut visit).await?;
-    let query: AdminSitesQuery = fields.read()?;
-    let day = query.day.unwrap_or_else(|| Day::of(app.now()));
+    let (day, wrong_day) = or_refused(fields.read::<DayQuery>().map(|DayQuery(day)| day))?;
+    let refused = refused.or(wrong_day);
+    let day = day.unwrap_or_else(|| Day::of(app.now()));
     let voters = sites::top_voters(&app.site, &user, day).await?;
-    let PeriodQuery { from, to } = query.period;
-    let (mut found, mut is_unknown) = (None, false);
-    if let Some(voter) = query.voter {
-        match sites::voter_details(&app.site, &user, voter).await {
-            Ok(details) => {
-                let votes = sites::voter_votes(&app.site, &user, voter, from, to).await?;
-                found = Some(FoundVoter { details, votes });
-            }
-            Err(Error::Refused(Refusal::NoSuchVoter)) => is_unknown = true,
-            Err(error) => return Err(error.into()),
-        }
-    }
     let page = AdminSitesPage {
         settings,
         lookup: [fields.text("voter"), fields.text("from"), fields.text("to")],
-        found: found.as_ref(),
-        is_unknown,
+        found,
+        refused: refused.as_ref(),
+        typed_maximum: fields.get(MAXIMUM),
         day,
         voters: &voters,
         audit: &audit,
-        is_updating: query.is_updating,
+        // A ban was just begun or lifted, and the move of votes continues.
+        is_updating: fields.get("goes_on").is_some(),
     };
-    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+    let page = page.render(&Frame::for_user(app, here, &user));
+    Ok(refused.map_or_else(|| page.clone().into_response(), |refused| refused.response(page.clone())))
 }
 
 /// POST /admin/sites/ban: user_id, apisecret.
@@ -321,10 +347,19 @@ async fn move_votes(
 /// maximum_votes_per_user_per_day, apisecret.
 pub async fn change_settings(
     State(app): State<App>,
-    SignedForm { user, form }: SignedForm<VotingSettingsForm>,
-) -> Result<Redirect, RequestError> {
-    actions::change_voting_settings(&app, &user, form).await?;
-    Ok(Redirect::to("/admin/sites"))
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    let changed = match form.fields.read::<VotingSettingsForm>() {
+        Ok(change) => actions::change_voting_settings(&app, &form.user, change).await,
+        Err(failure) => Err(failure),
+    };
+    let Err(failure) = changed else {
+        return Ok(Redirect::to("/admin/sites").into_response());
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
+    let SignedFields { visit, user, fields, .. } = form;
+    show(&app, SignedIn { visit, user }, &here, (&fields, None, Some(refused))).await
 }
 
 #[cfg(test)]
@@ -349,7 +384,8 @@ mod tests {
                 settings: VotingSettings { is_disabled: is_banned, maximum: 4711 },
                 lookup: ["<x>", "", ""],
                 found: Some(&found(is_banned)),
-                is_unknown: false,
+                refused: None,
+                typed_maximum: None,
                 day: "2026-11-21".parse().unwrap(),
                 voters: &[DailyVoter { id, count: 3, sum: -3 }],
                 audit: &[],

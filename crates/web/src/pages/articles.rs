@@ -1,9 +1,9 @@
 //! Lists of articles: the best, the newest, those of topics.
 
 use super::layout::Frame;
-use super::parts::{OUTSIDE, age, empty_list, page_links};
+use super::parts::{OUTSIDE, age, empty_but, page_links};
 use super::topics::{admin_forms, choice_address};
-use super::vote_buttons::NO_BUTTONS;
+use super::vote_buttons::{NO_BUTTONS, karma_prices, karma_warning};
 use crate::App;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
@@ -42,8 +42,13 @@ impl ArticlesPage<'_> {
             h1.hidden[self.topics.is_none()] { (heading) }
             (self.orders())
             @if self.page.lines.is_empty() {
-                (empty_list("No stories here."))
+                @if self.number == PageNumber::FIRST {
+                    (empty_but("No stories here yet.", ("/submit", "Submit a story")))
+                } @else {
+                    (empty_but("No more stories.", (&list_address(self.topics, self.order), "Go to the first page")))
+                }
             } @else {
+                (karma_warning(frame))
                 ol.news role="list" {
                     @for (number, article) in (self.number.start() + 1..).zip(&self.page.lines) {
                         @let standing = Standing {
@@ -56,13 +61,14 @@ impl ArticlesPage<'_> {
                         }
                     }
                 }
+                (karma_prices(frame))
             }
             (page_links(&here, self.number, self.page.total))
             @if let Some(topic) = self.topics.and_then(TopicChoice::single) {
                 (admin_forms(frame, topic))
             }
         };
-        let title = format!("{heading} - {}", frame.settings.site.name);
+        let title = format!("{heading} - {}", frame.site().name);
         let feed = html! {
             link rel="alternate" type="application/atom+xml" title=(title)
                 href=(feed_address(self.topics, self.order));

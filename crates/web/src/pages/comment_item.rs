@@ -2,16 +2,15 @@
 
 use super::fragments::{Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
-use super::parts::{age_as, ago, author, number, vote_counts};
+use super::parts::{age_as, ago, author, vote_counts};
 use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
-use crate::autolink::autolink;
+use crate::markdown::markdown;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::ThreadLine;
 use tidings_domain::news::item::News;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
-use tidings_domain::values::size;
 
 /// A comment's own page.
 #[must_use]
@@ -20,12 +19,70 @@ pub fn comment_address(address: CommentAddress) -> String {
 }
 
 placeholders! {
-    /// The parts of a comment that depend on the viewer or the time.
+    /// The parts of a comment that depend on the viewer, the story or the time.
     pub enum CommentPlaceholder {
+        /// Whether it is new, and by the author of the story.
+        Marks,
         /// How old it is.
         Age,
         /// Links to the actions that the viewer may take.
         Links,
+    }
+}
+
+/// What is special about a comment on a page.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CommentMarks {
+    /// It is new since the viewer's last visit.
+    pub is_new: bool,
+    /// It is by the author of the story.
+    pub by_story_author: bool,
+}
+
+impl Render for CommentMarks {
+    fn render_to(&self, html: &mut String) {
+        if self.by_story_author {
+            html.push_str(r#" <span class="tag">author</span>"#);
+        }
+        if self.is_new {
+            html.push_str(r#" <span class="tag new">new</span>"#);
+        }
+    }
+}
+
+/// The addresses of a comment and of those around it in its thread.
+#[derive(Debug, Default)]
+pub struct CommentAddresses {
+    /// Its own page.
+    pub permalink: String,
+    /// The comment on the story that it is below, if that is not its parent.
+    pub root: Option<String>,
+    /// The comment that it replies to.
+    pub parent: Option<String>,
+    /// The comment before it that replies to the same.
+    pub previous: Option<String>,
+    /// The comment after it that replies to the same.
+    pub next: Option<String>,
+}
+
+impl CommentAddresses {
+    /// For a comment without its thread.
+    fn alone(news: NewsId, comment: &Comment) -> Self {
+        let page = |comment| comment_address(CommentAddress { news, comment });
+        Self { permalink: page(comment.id), parent: comment.parent_id.map(page), ..Self::default() }
+    }
+
+    /// The links to the comments around it.
+    fn jumps(&self) -> Markup {
+        let jumps =
+            [("root", &self.root), ("parent", &self.parent), ("prev", &self.previous), ("next", &self.next)];
+        html! {
+            div.jumps {
+                @for (name, address) in jumps {
+                    @if let Some(address) = address { " " a href=(address) { (name) } }
+                }
+            }
+        }
     }
 }
 
@@ -49,7 +106,7 @@ impl CommentContext {
     }
 
     /// The id of the element that shows a comment.
-    fn anchor(self, comment: CommentId) -> impl Render + Copy {
+    pub fn anchor(self, comment: CommentId) -> impl Render + Copy {
         written(move |html| {
             html.push_str("comment-");
             if self.among_others {
@@ -68,89 +125,112 @@ pub fn comment_item(
     line: ThreadLine<'_>,
     level: usize,
 ) -> impl Render {
-    written(move |html| write_comment(html, frame, place, line, (level, None)))
+    written(move |html| {
+        let addresses = CommentAddresses::alone(place.news, line.comment);
+        let marks = CommentMarks::default();
+        let item = CommentItem { place, line, marks, markup: CommentSource::Addresses(addresses) };
+        let anchor = place.anchor(line.comment.id);
+        let opened =
+            html! { li class={ "depth-" (level) } id=(anchor) { (written(|html| item.write(html, frame))) } };
+        opened.render_to(html);
+    })
 }
 
-/// Writes a comment, with the cached fragment of its shared markup if there is one.
-pub fn write_comment(
-    html: &mut String,
-    frame: &Frame<'_>,
-    place: CommentContext,
-    line: ThreadLine<'_>,
-    (level, fragment): (usize, Option<&Fragment<CommentPlaceholder>>),
-) {
-    placeholders! {
-        enum CommentItemPart {
-            Level,
-            Anchor,
-            Buttons,
-            Comment,
+/// Where the markup of a comment that is the same for all viewers comes from.
+pub enum CommentSource<'a> {
+    /// It is cached.
+    Fragment(&'a Fragment<CommentPlaceholder>),
+    /// It is made, with these links.
+    Addresses(CommentAddresses),
+}
+
+/// A comment with its vote buttons.
+pub struct CommentItem<'a> {
+    /// Where it is shown.
+    pub place: CommentContext,
+    /// The comment.
+    pub line: ThreadLine<'a>,
+    /// What is special about it.
+    pub marks: CommentMarks,
+    /// Its markup.
+    pub markup: CommentSource<'a>,
+}
+
+impl CommentItem<'_> {
+    /// Writes the comment.
+    pub fn write(&self, html: &mut String, frame: &Frame<'_>) {
+        placeholders! {
+            enum CommentItemPart {
+                New,
+                Buttons,
+                Comment,
+            }
         }
-    }
-    static ITEM: LazyLock<Fragment<CommentItemPart>> = LazyLock::new(|| {
-        Fragment::new(|slots| {
-            html! {
-                li class={ "item comment depth-" (slots.at(CommentItemPart::Level)) } id=(slots.at(CommentItemPart::Anchor)) data-item {
-                    (slots.at(CommentItemPart::Buttons))
-                    (slots.at(CommentItemPart::Comment))
+        static ITEM: LazyLock<Fragment<CommentItemPart>> = LazyLock::new(|| {
+            Fragment::new(|slots| {
+                html! {
+                    div class={ "item comment" (slots.at(CommentItemPart::New)) } data-item {
+                        (slots.at(CommentItemPart::Buttons))
+                        (slots.at(CommentItemPart::Comment))
+                    }
                 }
+            })
+        });
+        let Self { place, line, marks, markup } = self;
+        let comment = line.comment;
+        let CommentContext { news, news_deleted, .. } = *place;
+        let fill = |placeholder, html: &mut String| match placeholder {
+            CommentPlaceholder::Marks => marks.render_to(html),
+            CommentPlaceholder::Age => ago(frame.now.seconds_since(comment.ctime)).render_to(html),
+            CommentPlaceholder::Links => comment_links(frame, *place, comment).render_to(html),
+        };
+        ITEM.fill(html, |placeholder, html| match placeholder {
+            CommentItemPart::New if marks.is_new => html.push_str(" is-new"),
+            CommentItemPart::New => {}
+            CommentItemPart::Buttons if comment.deleted || news_deleted => NO_BUTTONS.render_to(html),
+            CommentItemPart::Buttons => {
+                let address = CommentAddress { news, comment: comment.id };
+                let target = VoteTarget::Comment(address, line.username);
+                let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
+                vote_buttons(frame, target, my_vote, place.anchor(comment.id)).render_to(html);
             }
-        })
-    });
-    let comment = line.comment;
-    let CommentContext { news, news_deleted, .. } = place;
-    let anchor = place.anchor(comment.id);
-    let fill = |placeholder, html: &mut String| match placeholder {
-        CommentPlaceholder::Age => ago(frame.now.seconds_since(comment.ctime)).render_to(html),
-        CommentPlaceholder::Links => comment_links(frame, place, comment).render_to(html),
-    };
-    ITEM.fill(html, |placeholder, html| match placeholder {
-        CommentItemPart::Level => level.render_to(html),
-        CommentItemPart::Anchor => anchor.render_to(html),
-        CommentItemPart::Buttons if comment.deleted || news_deleted => NO_BUTTONS.render_to(html),
-        CommentItemPart::Buttons => {
-            let target = VoteTarget::Comment(CommentAddress { news, comment: comment.id });
-            let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
-            vote_buttons(frame, target, my_vote, anchor).render_to(html);
-        }
-        CommentItemPart::Comment => match fragment {
-            Some(fragment) => fragment.fill(html, fill),
-            None => {
-                comment_markup(news, line, frame.link_target(), &Slots::filled_by(&fill)).render_to(html);
-            }
-        },
-    });
+            CommentItemPart::Comment => match markup {
+                CommentSource::Fragment(fragment) => fragment.fill(html, fill),
+                CommentSource::Addresses(addresses) => {
+                    let links = (frame.link_target(), addresses);
+                    comment_markup(news, *line, links, &Slots::filled_by(&fill)).render_to(html);
+                }
+            },
+        });
+    }
 }
 
 /// The markup of a comment that is the same for all viewers.
 pub fn comment_markup(
     news: NewsId,
     ThreadLine { comment, username, .. }: ThreadLine<'_>,
-    links: LinkTarget,
+    (links, addresses): (LinkTarget, &CommentAddresses),
     slots: &Slots<'_, CommentPlaceholder>,
 ) -> Markup {
-    let address = CommentAddress { news, comment: comment.id };
     let age = age_as(comment.ctime, slots.at(CommentPlaceholder::Age));
+    let permalink = html! { a.permalink href=(addresses.permalink) data-open { (age) } };
     html! {
         // The original's id of a comment, so that links to it find it here.
         div #{ (news.0) "-" (comment.id.0) } {
             @if comment.deleted {
-                div.meta {
-                    a href=(comment_address(address)) data-open { (age) }
-                    (slots.at(CommentPlaceholder::Links))
-                }
+                div.meta { (permalink) }
+                (addresses.jumps())
                 p.gone { "[deleted comment]" }
             } @else {
                 div.meta {
-                    (author(username)) " "
-                    a href=(comment_address(address)) data-open { (age) } " "
-                    (vote_counts(number(comment.up.len()), number(comment.down.len())))
-                    @if let Some(parent) = comment.parent_id {
-                        " " a href={ "/comment/" (news.0) "/" (parent.0) } { "parent" }
-                    }
-                    (slots.at(CommentPlaceholder::Links))
+                    (author(username))
+                    (slots.at(CommentPlaceholder::Marks)) " "
+                    (permalink) " "
+                    (vote_counts(comment.up.len(), comment.down.len()))
                 }
-                div.text dir="auto" { (autolink(size::shown(&comment.body), links)) }
+                (addresses.jumps())
+                div.text.formatted dir="auto" { (markdown(&comment.body, links)) }
+                div.actions { (slots.at(CommentPlaceholder::Links)) }
             }
         }
     }
@@ -210,15 +290,17 @@ mod tests {
         let comment = Comment::from_field(id, &json.to_string()).unwrap();
         let news = NewsId(id.parse().unwrap());
         let place = CommentContext { news, news_deleted: false, among_others: true };
-        let admin = user("1", "admin", "a");
-        for character in ["🦀", "\""] {
+        // User 1 has voted, user 2 can vote.
+        for (id, character) in [("1", "🦀"), ("1", "\""), ("2", "🦀"), ("2", "\"")] {
             let name = character.repeat(LONGEST_STORED_USERNAME);
             let line = ThreadLine { comment: &comment, depth: 7, username: Some(&name) };
+            let admin = user(id, "admin", "a");
             let html =
                 framed(Some(&admin), |frame| comment_item(frame, place, line, 7).render()).into_string();
-            // The way back of the test is shorter than that of a page of a thread may be.
-            let way_back = 60;
-            assert!(html.len() + way_back <= COMMENT_MARKUP_BYTES, "{}", html.len());
+            // The way back of the test is shorter than that of a page of a thread may be, and
+            // a button that takes a vote back has some attributes more.
+            let longer = 60 + 80;
+            assert!(html.len() + longer <= COMMENT_MARKUP_BYTES, "{}", html.len());
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Writing, editing and deleting comments; a user's comments.
 
-use super::RefusedForm;
 use super::comment_item::{CommentContext, comment_item};
+use super::fields::{
+    Field, PREVIEW, RefusedForm, draft_key, formatting_hint, preview_button, preview_place, summary,
+};
 use super::layout::Frame;
-use super::parts::{alert, news_address, paging};
+use super::parts::{empty_but, news_address, paging};
 use super::thread::{address_of, thread_link, title_link};
 use super::user_address;
 use crate::App;
@@ -13,11 +15,13 @@ use crate::forms::id_or_none;
 use crate::forms::news::NewsIdForm;
 use crate::limits::USER_COMMENTS;
 use crate::local_path::LocalPath;
+use crate::markdown::markdown;
 use crate::path::{PathOf, Start};
 use crate::viewer::{SignedFields, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
@@ -25,8 +29,11 @@ use tidings_domain::comments::lists::{self, UserComment};
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::values::ids::{CommentId, NewsId};
+use tidings_domain::values::preferences::CommentOrder;
+use tidings_domain::values::text::Body;
 
-/// The form that writes or edits a comment.
+/// The form that writes or edits a comment. The script sends it without loading a page, and opens
+/// it below a comment.
 pub struct CommentEditor<'a> {
     news: NewsId,
     /// The comment being edited; `None` for a new one.
@@ -36,36 +43,85 @@ pub struct CommentEditor<'a> {
     text: &'a str,
     label: &'a str,
     button: &'a str,
+    state: EditorState<'a>,
+}
+
+/// How far the writing of a comment is.
+#[derive(Clone, Copy)]
+enum EditorState<'a> {
+    /// In a thread, with room for what is below it.
+    InThread,
+    /// On a page of its own.
+    Alone,
+    /// Refused.
+    Refused(&'a RefusedForm),
+    /// With the comment as it will look.
+    Preview,
+}
+
+impl<'a> EditorState<'a> {
+    const fn refused(self) -> Option<&'a RefusedForm> {
+        match self {
+            Self::Refused(refused) => Some(refused),
+            _ => None,
+        }
+    }
 }
 
 impl<'a> CommentEditor<'a> {
-    /// The form for a new comment.
+    /// The form for a new comment on a story, in its thread.
     #[must_use]
-    pub fn new(news: NewsId, parent: Option<CommentId>, label: &'a str, button: &'a str) -> Self {
-        Self { news, edited: None, parent, text: "", label, button }
+    pub fn in_thread(news: NewsId, label: &'a str, button: &'a str) -> Self {
+        Self { news, edited: None, parent: None, text: "", label, button, state: EditorState::InThread }
     }
 
-    /// The form, without the message of a refusal. A short one leaves room
-    /// for what is below it.
+    /// The form, with the message of a refusal if that is about the text.
     #[must_use]
-    pub fn render(&self, frame: &Frame<'_>, short: bool) -> Markup {
+    pub fn render(&self, frame: &Frame<'_>) -> Markup {
         let id_or_none = |id: Option<CommentId>| id.map_or_else(|| "-1".to_owned(), |id| id.to_string());
+        let draft = self.draft(frame);
         html! {
-            form.form method="post" action="/postcomment" {
+            form.form.editor method="post" action="/postcomment" data-comment="/api/postcomment" {
                 input type="hidden" name="news_id" value=(self.news);
                 input type="hidden" name="comment_id" value=(id_or_none(self.edited));
                 input type="hidden" name="parent_id" value=(id_or_none(self.parent));
                 (frame.secret_field())
-                div {
-                    label for="comment" { (self.label) }
-                    // Browsers drop a line break right after the tag.
-                    textarea.short[short] #comment name="comment" required[self.edited.is_none()] {
-                        "\n" (self.text)
-                    }
+                (self.text_area(&draft))
+                (preview_place(matches!(self.state, EditorState::Preview).then(|| {
+                    markdown(self.text, frame.link_target())
+                })))
+                div.buttons {
+                    button.button { (self.button) }
+                    (preview_button("comment"))
                 }
-                button.button { (self.button) }
             }
         }
+    }
+
+    fn text_area(&self, draft: &str) -> Markup {
+        let field = Field::new("comment", self.label).value(self.text).hint(formatting_hint());
+        let field = field.with("data-draft", draft);
+        let field = if self.edited.is_none() { field.required() } else { field };
+        let field = match self.state {
+            EditorState::InThread => field.with("class", "short"),
+            EditorState::Alone | EditorState::Refused(_) | EditorState::Preview => {
+                field.with("autofocus", "")
+            }
+        };
+        field.text_area(self.state.refused())
+    }
+
+    /// The name of the draft: comments on different things have drafts of their own.
+    fn draft(&self, frame: &Frame<'_>) -> String {
+        let news = self.news;
+        draft_key(
+            frame,
+            &match (self.edited, self.parent) {
+                (Some(edited), _) => format!("edit/{news}/{edited}"),
+                (None, Some(parent)) => format!("reply/{news}/{parent}"),
+                (None, None) => format!("comment/{news}"),
+            },
+        )
     }
 }
 
@@ -79,7 +135,6 @@ struct CommentFormPage<'a> {
     form: Option<CommentEditor<'a>>,
     /// The comment that can be deleted here.
     deletable: Option<CommentId>,
-    message: Option<&'a str>,
 }
 
 impl CommentFormPage<'_> {
@@ -88,14 +143,14 @@ impl CommentFormPage<'_> {
         let place = CommentContext::alone(news);
         let content = html! {
             h1 { (self.heading) }
-            (alert(self.message))
+            (summary(self.form.as_ref().and_then(|form| form.state.refused())))
             p.about-what { "On " (thread_link(news)) }
             @if let Some(line) = self.about {
                 ol.thread role="list" {
                     (comment_item(frame, place, line, 0))
                 }
             }
-            @if let Some(form) = &self.form { (form.render(frame, false)) }
+            @if let Some(form) = &self.form { (form.render(frame)) }
             @if let Some(id) = self.deletable { (self.deletion(frame, id)) }
         };
         frame.page(self.heading, &content)
@@ -124,7 +179,8 @@ async fn thread_with(
     comment: Option<CommentId>,
 ) -> Result<Thread, RequestError> {
     let position = |lines: &ThreadLines| lines.position(comment?);
-    Ok(threads::get(visit, news, |lines| position(lines).into_iter().collect()).await?)
+    let order = Some(CommentOrder::Score);
+    Ok(threads::get(visit, news, order, |lines| position(lines).into_iter().collect()).await?)
 }
 
 fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>, RequestError> {
@@ -136,14 +192,14 @@ fn reply_page(
     frame: &Frame<'_>,
     thread: &Thread,
     parent: Option<CommentId>,
-    text: &str,
-    message: Option<&str>,
+    (text, state): (&str, EditorState<'_>),
 ) -> Result<Markup, RequestError> {
     let about = parent.map(|parent| line_of(thread, parent)).transpose()?;
     let (heading, label) =
         if parent.is_some() { ("Reply", "Your reply") } else { ("Comment", "Your comment") };
-    let form = CommentEditor { text, ..CommentEditor::new(thread.news.news.id, parent, label, "Post") };
-    let page = CommentFormPage { heading, thread, about, form: Some(form), deletable: None, message };
+    let news = thread.news.news.id;
+    let form = CommentEditor { parent, text, state, ..CommentEditor::in_thread(news, label, "Post") };
+    let page = CommentFormPage { heading, thread, about, form: Some(form), deletable: None };
     Ok(page.render(frame))
 }
 
@@ -152,8 +208,7 @@ fn edit_page(
     frame: &Frame<'_>,
     thread: &Thread,
     id: CommentId,
-    text: Option<&str>,
-    message: Option<&str>,
+    (text, state): (Option<&str>, EditorState<'_>),
 ) -> Result<Markup, RequestError> {
     let viewer = frame.viewer.ok_or(RequestError::LoginRequired)?;
     let about = line_of(thread, id)?;
@@ -174,11 +229,12 @@ fn edit_page(
         text: text.unwrap_or(&comment.body),
         label: "Your comment",
         button: "Save",
+        state,
     });
     let heading = if form.is_some() { "Edit comment" } else { "Delete comment" };
     let deletable = may_delete.is_ok().then_some(id);
     let about = if form.is_some() { None } else { Some(about) };
-    Ok(CommentFormPage { heading, thread, about, form, deletable, message }.render(frame))
+    Ok(CommentFormPage { heading, thread, about, form, deletable }.render(frame))
 }
 
 /// GET /reply/:news/:comment.
@@ -195,7 +251,7 @@ pub async fn reply(
     if thread.news.news.deleted {
         return Err(Refusal::NewsDeleted.into());
     }
-    reply_page(&Frame::for_user(&app, &here, &user), &thread, Some(parent), "", None)
+    reply_page(&Frame::for_user(&app, &here, &user), &thread, Some(parent), ("", EditorState::Alone))
 }
 
 /// GET /editcomment/:news/:comment.
@@ -206,11 +262,15 @@ pub async fn edit(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let thread = thread_with(&mut visit, news, Some(id)).await?;
-    edit_page(&Frame::for_user(&app, &here, &user), &thread, id, None, None)
+    edit_page(&Frame::for_user(&app, &here, &user), &thread, id, (None, EditorState::Alone))
 }
 
-/// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret.
+/// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret; `preview` to
+/// see the comment without posting it.
 pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
+    if form.fields.get(PREVIEW).is_some() {
+        return preview(&app, form).await;
+    }
     let failure = match try_post(&app, &form).await {
         Ok(posted) => {
             let address = address_of(&mut form.visit, posted.address, None).await;
@@ -218,25 +278,46 @@ pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Resp
         }
         Err(failure) => failure,
     };
-    let refused = RefusedForm::from_failure(failure.clone())?;
+    let refused = RefusedForm::from_failure(failure.clone())?.beside(&["comment"]);
+    let text = form.fields.text("comment").to_owned();
+    let page = form_again(&app, form, (&text, EditorState::Refused(&refused))).await;
+    // If the form cannot be shown again, respond with the first failure.
+    page.map(|page| refused.response(page)).map_err(|_| failure)
+}
+
+/// The form again, with the comment as it will look.
+async fn preview(app: &App, form: SignedFields) -> Result<Response, RequestError> {
+    let text = form.fields.text("comment").to_owned();
+    match Body::parse_comment(&text) {
+        Ok(body) => Ok(form_again(app, form, (body.as_str(), EditorState::Preview)).await?.into_response()),
+        Err(error) => {
+            let refused = RefusedForm::from_failure(Error::from(error).into())?.beside(&["comment"]);
+            let page = form_again(app, form, (&text, EditorState::Refused(&refused))).await?;
+            Ok(refused.response(page))
+        }
+    }
+}
+
+/// The page with the form that was sent. Buttons on it return to the page with the form.
+async fn form_again(
+    app: &App,
+    mut form: SignedFields,
+    (text, state): (&str, EditorState<'_>),
+) -> Result<Markup, RequestError> {
     let NewsIdForm { news_id: news } = form.fields.read()?;
     let edited = id_or_none::<CommentId>(&form.fields, "comment_id")?;
     let parent: Option<CommentId> =
         if edited.is_none() { id_or_none(&form.fields, "parent_id")? } else { None };
     let thread = thread_with(&mut form.visit, news, edited.or(parent)).await?;
-    let (text, message) = (form.fields.text("comment"), Some(refused.message.as_str()));
-    // Buttons on the page return to the page with the form.
-    let page = if let Some(edited) = edited {
+    if let Some(edited) = edited {
         let here = LocalPath::parse(&format!("/editcomment/{news}/{edited}"));
-        edit_page(&Frame::for_user(&app, &here, &form.user), &thread, edited, Some(text), message)
-    } else {
-        let here = LocalPath::parse(
-            &parent.map_or_else(|| news_address(news), |parent| format!("/reply/{news}/{parent}")),
-        );
-        reply_page(&Frame::for_user(&app, &here, &form.user), &thread, parent, text, message)
-    };
-    // If the form cannot be shown again, respond with the first failure.
-    page.map(|page| refused.response(page)).map_err(|_| failure)
+        let frame = Frame::for_user(app, &here, &form.user);
+        return edit_page(&frame, &thread, edited, (Some(text), state));
+    }
+    let here = LocalPath::parse(
+        &parent.map_or_else(|| news_address(news), |parent| format!("/reply/{news}/{parent}")),
+    );
+    reply_page(&Frame::for_user(app, &here, &form.user), &thread, parent, (text, state))
 }
 
 async fn try_post(app: &App, form: &SignedFields) -> Result<Posted, RequestError> {
@@ -270,7 +351,7 @@ pub async fn of_user(
     let heading = format!("Comments by {}", user.username);
     let content = html! {
         h1 { (heading) }
-        @if page.comments.is_empty() { p.empty { "No comments here." } }
+        @if page.comments.is_empty() { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
         (comments_with_news(&frame, &page.comments))
         (paging(
             &user_address("usercomments", &user.username, "/"),
@@ -290,13 +371,29 @@ mod tests {
     #[test]
     fn the_form_comes_back_filled_in_and_escaped() {
         let alice = user("1", "alice", "");
-        let form =
-            CommentEditor { text: "a </textarea><b>", ..CommentEditor::new(NewsId(5), None, "label", "go") };
-        let html = framed(Some(&alice), |frame| form.render(frame, true)).into_string();
+        let form = CommentEditor::in_thread(NewsId(5), "label", "go");
+        let form = CommentEditor { text: "a </textarea><b>", ..form };
+        let html = framed(Some(&alice), |frame| form.render(frame)).into_string();
         assert!(html.contains("a &lt;/textarea&gt;&lt;b&gt;</textarea>"), "{html}");
         for field in ["news_id\" value=\"5", "comment_id\" value=\"-1", "parent_id\" value=\"-1"] {
             assert!(html.contains(field), "{field} in {html}");
         }
         assert!(html.contains("apisecret\" value=\""), "{html}");
+        assert!(!html.contains("autofocus"), "{html}");
+    }
+
+    #[test]
+    fn each_comment_has_a_draft_of_its_own() {
+        let (alice, bob) = (user("1", "alice", ""), user("2", "bob", ""));
+        let form = || CommentEditor::in_thread(NewsId(5), "label", "go");
+        let (reply, edit) = (Some(CommentId(7)), Some(CommentId(8)));
+        for (viewer, form, draft) in [
+            (&alice, form(), "1/comment/5"),
+            (&bob, form(), "2/comment/5"),
+            (&alice, CommentEditor { parent: reply, ..form() }, "1/reply/5/7"),
+            (&alice, CommentEditor { parent: reply, edited: edit, ..form() }, "1/edit/5/8"),
+        ] {
+            assert_eq!(framed(Some(viewer), |frame| form.draft(frame)), draft);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Lists of stories: the front page, the latest, those of a user, a random one.
 
 use super::layout::Frame;
-use super::parts::{fitting, listed_story_bytes, news_address, news_list, paging};
+use super::parts::{empty_but, fitting, listed_story_bytes, news_address, news_list, paging};
 use super::user_address;
 use crate::App;
 use crate::error::RequestError;
@@ -17,7 +17,10 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lists::{self, NewsPage};
 
 /// The text for a list of all stories when there are none.
-const NONE_YET: &str = "No stories yet. Submit the first one!";
+const NONE_YET: (&str, Step) = ("No stories yet.", ("/submit", "Submit the first one"));
+
+/// The first step that an empty list leads to: an address, and what to do there.
+type Step = (&'static str, &'static str);
 
 /// One page of a list of stories.
 struct NewsListPage<'a> {
@@ -31,8 +34,8 @@ struct NewsListPage<'a> {
     /// Stories on a full page, and the address to which a start is added; `None`
     /// for a list of one page.
     paged: Option<(u64, &'a str)>,
-    /// The text for an empty list.
-    empty: &'a str,
+    /// The text for an empty list, and the first step.
+    empty: (&'a str, Step),
 }
 
 impl NewsListPage<'_> {
@@ -42,7 +45,7 @@ impl NewsListPage<'_> {
         let content = html! {
             h1.hidden[self.heading_hidden] { (self.heading) }
             @if lines.is_empty() {
-                p.empty { (self.empty) }
+                (empty_but(self.empty.0, self.empty.1))
             } @else {
                 (news_list(frame, lines.get(..fits).unwrap_or_default(), self.start))
             }
@@ -97,7 +100,7 @@ pub async fn latest(
         page: &page,
         start,
         paged: Some((LATEST_STORIES, "/latest/")),
-        empty: if start == 0 { NONE_YET } else { "No more stories." },
+        empty: if start == 0 { NONE_YET } else { ("No more stories.", ("/latest/0", "Go to the latest")) },
     };
     Ok(list.render(&frame))
 }
@@ -117,7 +120,7 @@ pub async fn saved(
         page: &page,
         start,
         paged: Some((USER_STORIES, "/saved/")),
-        empty: "Stories you vote up appear here.",
+        empty: ("Stories you vote up appear here.", ("/latest/0", "Read the latest stories")),
     };
     Ok(list.render(&Frame::for_user(&app, &here, &user)))
 }
@@ -141,7 +144,7 @@ pub async fn of_user(
         page: &page,
         start,
         paged: Some((USER_STORIES, &base)),
-        empty: "No stories here.",
+        empty: ("No stories here yet.", ("/submit", "Submit a story")),
     };
     Ok(list.render(&frame))
 }
@@ -169,7 +172,7 @@ mod tests {
             page: &page,
             start: 0,
             paged: Some((10, "/usernews/x/")),
-            empty: "nothing",
+            empty: ("nothing", ("/", "go on")),
         };
         let html = framed(None, |frame| list.render(frame)).into_string();
         assert_eq!(html.matches("<h1").count(), 1, "{html}");

@@ -1,8 +1,8 @@
 //! The timelines: the tweets of the people a user follows, and everyone's.
 
-use super::RefusedForm;
+use super::fields::{Field, RefusedForm, draft_key, summary};
 use super::layout::Frame;
-use super::parts::alert;
+use super::parts::empty_but;
 use super::people::who_to_follow;
 use super::tweets::{older, tweet_list};
 use crate::App;
@@ -62,7 +62,7 @@ struct HomePage<'a> {
     suggestions: &'a [Suggestion],
     /// What the viewer typed, if it was refused, and why.
     typed: &'a str,
-    message: Option<&'a str>,
+    refused: Option<&'a RefusedForm>,
 }
 
 impl HomePage<'_> {
@@ -73,7 +73,7 @@ impl HomePage<'_> {
             div.with-beside {
                 div {
                     @if self.is_first {
-                        (alert(self.message))
+                        (summary(self.refused))
                         (self.form(frame))
                         div.live aria-live="polite" data-live=(self.events()) {}
                     }
@@ -91,17 +91,15 @@ impl HomePage<'_> {
     }
 
     fn form(&self, frame: &Frame<'_>) -> Markup {
+        let limit = MAX_TWEET.to_string();
+        let hint = html! { "Up to " (MAX_TWEET) " characters. Use @name to mention someone." };
+        let text = Field::new("text", "Your tweet").value(self.typed).hint(hint);
+        let draft = draft_key(frame, "tweet");
+        let text = text.with("data-limit", &limit).with("data-draft", &draft).required();
         html! {
             form.form.compose method="post" action="/tweet" {
                 (frame.secret_field())
-                div {
-                    label for="text" { "Your tweet" }
-                    // Browsers drop a line break right after the tag.
-                    textarea #text name="text" required aria-describedby="text-hint" data-limit=(MAX_TWEET) {
-                        "\n" (self.typed)
-                    }
-                    p.hint #text-hint { "Up to " (MAX_TWEET) " characters. Use @name to mention someone." }
-                }
+                (text.text_area(self.refused))
                 // The script adds how many characters are left.
                 div.send { button.button { "Tweet" } }
             }
@@ -139,7 +137,7 @@ async fn show_home(
     visit: &mut Visit,
     here: &LocalPath,
     window: &Window,
-    (typed, message): (&str, Option<&str>),
+    (typed, refused): (&str, Option<&RefusedForm>),
 ) -> Result<Markup, RequestError> {
     if !visit.has_token() {
         return Err(RequestError::LoginRequired);
@@ -152,7 +150,7 @@ async fn show_home(
     if frame.viewer.is_none() {
         return Err(RequestError::LoginRequired);
     }
-    Ok(HomePage { page: &page, is_first, suggestions: &suggestions, typed, message }.render(&frame))
+    Ok(HomePage { page: &page, is_first, suggestions: &suggestions, typed, refused }.render(&frame))
 }
 
 /// GET /home: before, a cursor.
@@ -170,10 +168,10 @@ pub async fn tweet(State(app): State<App>, mut form: SignedFields) -> Result<Res
     match try_tweet(&app, &form).await {
         Ok(()) => Ok(Redirect::to("/home").into_response()),
         Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?;
+            let refused = RefusedForm::from_failure(failure)?.beside(&["text"]);
             // Buttons on the page return to the page with the form.
             let here = LocalPath::parse("/home");
-            let typed = (form.fields.text("text"), Some(refused.message.as_str()));
+            let typed = (form.fields.text("text"), Some(&refused));
             let page =
                 show_home(&app, &mut form.visit, &here, &Window::newest(TIMELINE_ENTRIES), typed).await?;
             Ok(refused.response(page))
@@ -198,7 +196,7 @@ pub async fn everyone(
     let content = html! {
         h1.hidden[frame.viewer.is_some()] { "Everyone's tweets" }
         (tabs(&frame, Tab::Everyone))
-        @if page.lines.is_empty() { p.empty { "No tweets here." } }
+        @if page.lines.is_empty() { (empty_but("No tweets here yet.", ("/home", "Write the first one"))) }
         (tweet_list(&frame, &page.lines))
         (older("/everyone", page.next))
     };

@@ -72,7 +72,8 @@ impl InboxPage<'_> {
                 Filter::All => {
                     p.empty {
                         "Replies to your stories and comments, mentions of your name (@" (self.viewer.username)
-                        ") and new followers appear here. To get all comments on a story, subscribe on its page."
+                        ") and new followers appear here. To get all comments on a story, subscribe on its page. "
+                        a href="/latest/0" { "Find a story to discuss" } "."
                     }
                 }
                 Filter::Kind(Kind::Reply) => {

@@ -1,11 +1,12 @@
 //! The layout of every page: head, navigation, footer.
 
 use super::fragments::LinkTarget;
-use super::parts::number;
+use super::parts::{OUTSIDE, number};
 use super::vote_buttons::VoteButtons;
 use super::{login_address, profile_address};
 use crate::App;
 use crate::assets::{ASSETS, LOGO};
+use crate::brand::Brand;
 use crate::error::RequestError;
 use crate::local_path::LocalPath;
 use crate::settings::{Settings, SiteSettings};
@@ -14,13 +15,24 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::cache::Caches;
+use tidings_domain::cache::{Caches, Shared};
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::preferences::{Choice, Shortcuts};
 use tidings_domain::values::rules::Rules;
 use tidings_domain::values::text::printable_lines;
 
 /// The form field that proves that a form is from the viewer's session.
 const SECRET_FIELD: &str = "apisecret";
+
+/// The places of the navigation that everyone has.
+const PLACES: [(&str, &str); 6] = [
+    ("/", "top"),
+    ("/latest/0", "latest"),
+    ("/best", "best"),
+    ("/random", "random"),
+    ("/sites", "sites"),
+    ("/submit", "submit"),
+];
 
 /// The context in which a page is rendered: the viewer, the address, the time, the settings.
 pub struct Frame<'a> {
@@ -30,6 +42,8 @@ pub struct Frame<'a> {
     pub rules: &'a Rules,
     /// The caches of the site.
     pub caches: &'a Caches,
+    /// The site as people see it: its name, description, colours and links.
+    pub brand: Shared<Brand>,
     /// The time of the visit.
     pub now: Timestamp,
     /// The page's own address.
@@ -50,35 +64,49 @@ impl<'a> Frame<'a> {
     #[must_use]
     pub fn new(
         (settings, rules, caches): (&'a Settings, &'a Rules, &'a Caches),
-        now: Timestamp,
-        here: &'a LocalPath,
+        brand: Shared<Brand>,
+        (now, here): (Timestamp, &'a LocalPath),
         viewer: Option<&'a User>,
     ) -> Self {
         let (way_back, vote_buttons) = (here.way_back(), VoteButtons::default());
         let secret = Default::default();
-        Self { settings, rules, caches, now, here, way_back, viewer, vote_buttons, secret }
+        Self { settings, rules, caches, brand, now, here, way_back, viewer, vote_buttons, secret }
     }
 
     /// The frame of a page for any visitor. Call it after the page's own reads, which
-    /// also read the session in the same round trips.
+    /// also read the session and the identity of the site in the same round trips.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, RequestError> {
         let now = visit.now();
-        Ok(Self::new(parts(app), now, here, visit.viewer().await?))
+        visit.recognise().await?;
+        let brand = app.brand_for(visit).await;
+        Ok(Self::new(parts(app), brand, (now, here), visit.viewer().await?))
     }
 
-    /// The frame of a page for a user who is logged in.
+    /// The frame of a page for a user who is logged in. [`SignedIn`](crate::viewer::SignedIn)
+    /// has read the identity of the site.
     #[must_use]
     pub fn for_user(app: &'a App, here: &'a LocalPath, viewer: &'a User) -> Self {
-        Self::new(parts(app), app.now(), here, Some(viewer))
+        Self::known(app, here, Some(viewer))
     }
 
     /// The frame of a page without a viewer.
+    pub async fn anonymous(app: &'a App, here: &'a LocalPath) -> Self {
+        Self::new(parts(app), app.brand().await, (app.now(), here), None)
+    }
+
+    /// The frame of a page that must not read anything.
     #[must_use]
-    pub fn anonymous(app: &'a App, here: &'a LocalPath) -> Self {
-        Self::new(parts(app), app.now(), here, None)
+    pub fn known(app: &'a App, here: &'a LocalPath, viewer: Option<&'a User>) -> Self {
+        Self::new(parts(app), app.known_brand(), (app.now(), here), viewer)
+    }
+
+    /// The name, the description and the address of the site.
+    #[must_use]
+    pub fn site(&self) -> &SiteSettings {
+        &self.brand.site
     }
 
     /// Where links to other sites open.
@@ -115,20 +143,16 @@ impl<'a> Frame<'a> {
             (self.account())
         };
         let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
-        let head = head(&self.settings.site, title, more_head);
-        document(&self.settings.site, &head, &navigation, content, is_admin)
+        let head = head(&self.brand, title, more_head);
+        let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
+        document(&self.brand, &head, &navigation, content, &footer)
     }
 
     fn places(&self) -> Markup {
         html! {
             ul {
                 @if self.viewer.is_some() { (self.place("/home", "home")) }
-                (self.place("/", "top"))
-                (self.place("/latest/0", "latest"))
-                (self.place("/best", "best"))
-                (self.place("/random", "random"))
-                (self.place("/sites", "sites"))
-                (self.place("/submit", "submit"))
+                @for (address, name) in PLACES { (self.place(address, name)) }
             }
         }
     }
@@ -191,27 +215,27 @@ fn parts(app: &App) -> (&Settings, &Rules, &Caches) {
     (&app.settings, &app.site.rules, &app.site.caches)
 }
 
-/// A page without a frame, for when the viewer is not known.
+/// A page for when the viewer is not known because the store is unavailable. Without a session
+/// in sight, it offers neither to log in nor to log out.
 #[must_use]
-pub fn bare_page(site: &SiteSettings, title: &str, content: &dyn Render) -> Markup {
+pub fn bare_page(brand: &Brand, title: &str, content: &dyn Render) -> Markup {
     let navigation = html! {
         ul {
-            li { a href="/" { "top" } }
-            li { a href="/latest/0" { "latest" } }
+            @for (address, name) in PLACES { li { a href=(address) { (name) } } }
         }
     };
-    document(site, &head(site, title, &html! {}), &navigation, content, false)
+    document(brand, &head(brand, title, &html! {}), &navigation, content, &footer(brand, false, None))
 }
 
 /// Every page is made here, so this is where what no document may have is removed: control
 /// characters and noncharacters in texts that other programs have stored, or that somebody has
 /// just typed. Nothing that is removed separates markup from text: that is escaped before.
 fn document(
-    site: &SiteSettings,
+    brand: &Brand,
     head: &Markup,
     navigation: &Markup,
     content: &dyn Render,
-    is_admin: bool,
+    footer: &Markup,
 ) -> Markup {
     let document = html! {
         (DOCTYPE)
@@ -221,12 +245,12 @@ fn document(
                 a.skip href="#main" { "Skip to content" }
                 header.site-header {
                     div {
-                        a.brand href="/" { (logo()) (site.name) }
+                        a.brand href="/" { (logo(brand)) (brand.site.name) }
                         nav aria-label="Main" { (navigation) }
                     }
                 }
                 main #main tabindex="-1" { (content) }
-                (footer(is_admin))
+                (footer)
             }
         }
     };
@@ -237,7 +261,8 @@ fn document(
     cleaned.map_or(document, PreEscaped)
 }
 
-fn head(site: &SiteSettings, title: &str, more: &Markup) -> Markup {
+fn head(brand: &Brand, title: &str, more: &Markup) -> Markup {
+    let site = &brand.site;
     html! {
         head {
             meta charset="utf-8";
@@ -250,7 +275,7 @@ fn head(site: &SiteSettings, title: &str, more: &Markup) -> Markup {
             @if !site.description.is_empty() {
                 meta name="description" content=(site.description);
             }
-            link rel="stylesheet" href=(ASSETS.style.path());
+            link rel="stylesheet" href=(brand.style);
             link rel="icon" type="image/svg+xml" href=(ASSETS.icon.path());
             link rel="alternate" type="application/rss+xml" title=(format!("{} (RSS)", site.name)) href="/rss";
             link rel="alternate" type="application/atom+xml" title=(format!("{} (Atom)", site.name)) href="/atom";
@@ -260,7 +285,8 @@ fn head(site: &SiteSettings, title: &str, more: &Markup) -> Markup {
     }
 }
 
-fn footer(is_admin: bool) -> Markup {
+/// The footer. `shortcuts` is what a member has chosen.
+fn footer(brand: &Brand, is_admin: bool, shortcuts: Option<Shortcuts>) -> Markup {
     html! {
         footer.site-footer {
             div {
@@ -271,9 +297,17 @@ fn footer(is_admin: bool) -> Markup {
                     li { a href="/topics" { "topics" } }
                     li { a href="/rss" { "RSS" } }
                     li { a href="/atom" { "Atom" } }
+                    @for link in &brand.links {
+                        @let rel = (!link.is_local()).then_some(OUTSIDE);
+                        li { a href=(link.address()) rel=[rel] { (link.label()) } }
+                    }
                     @if is_admin { li { a href="/admin" { "admin" } } }
                     // The script removes `hidden`: without it there are no shortcuts.
-                    li hidden { button type="button" data-help { "keyboard shortcuts" } }
+                    li hidden {
+                        button type="button" data-help=(shortcuts.map_or("", Choice::name)) {
+                            "keyboard shortcuts"
+                        }
+                    }
                 }
             }
         }
@@ -281,8 +315,13 @@ fn footer(is_admin: bool) -> Markup {
 }
 
 /// The logo; the name beside it is its text.
-fn logo() -> Markup {
-    PreEscaped(LOGO.trim_end().replacen("<svg", r#"<svg aria-hidden="true" focusable="false""#, 1))
+fn logo(brand: &Brand) -> Markup {
+    match &brand.logo {
+        Some((address, file)) => html! { img src=(address) width=(file.width) height=(file.height) alt=""; },
+        None => {
+            PreEscaped(LOGO.trim_end().replacen("<svg", r#"<svg aria-hidden="true" focusable="false""#, 1))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,132 +1,39 @@
 //! Submitting, editing and deleting stories.
 
-use super::RefusedForm;
+use super::fields::RefusedForm;
 use super::layout::Frame;
-use super::parts::{alert, news_address};
+use super::parts::news_address;
+use super::submission_form::{FIELDS, Notice, Step, SubmissionPage, TypedStory, form_address};
 use super::thread::thread_link;
 use crate::App;
-use crate::actions::submit_or_edit;
+use crate::actions::{self, submit_or_edit};
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms;
+use crate::forms::news::SubmissionForm;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use crate::viewer::{SignedFields, SignedForm, SignedIn};
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use std::sync::Arc;
+use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::topics::{self, TopicLine};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lists;
-use tidings_domain::submissions;
+use tidings_domain::submissions::{self, Submission};
 use tidings_domain::values::ids::NewsId;
-use tidings_domain::values::limits::{MAX_OFFERED_TOPICS, MAX_TITLE, MAX_TOPICS};
-
-/// The form that submits or edits a story.
-#[derive(Default)]
-struct NewsFormPage<'a> {
-    /// The story being edited; `None` for a new one.
-    edited: Option<NewsId>,
-    title: &'a str,
-    url: &'a str,
-    text: &'a str,
-    topics: &'a str,
-    /// The topics that are offered.
-    offered: &'a [TopicLine],
-    message: Option<&'a str>,
-}
-
-impl NewsFormPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let heading = if self.edited.is_some() { "Edit story" } else { "Submit a story" };
-        let content = html! {
-            h1 { (heading) }
-            (alert(self.message))
-            (self.form(frame))
-            @if self.edited.is_none() { (bookmarklet(frame)) }
-        };
-        frame.page(heading, &content)
-    }
-
-    fn form(&self, frame: &Frame<'_>) -> Markup {
-        let action = self.edited.map_or_else(|| "/submit".to_owned(), |id| format!("/editnews/{id}"));
-        let id = self.edited.map_or_else(|| "-1".to_owned(), |id| id.to_string());
-        html! {
-            form.form method="post" action=(action) {
-                input type="hidden" name="news_id" value=(id);
-                (frame.secret_field())
-                div {
-                    label for="title" { "Title" }
-                    input #title name="title" value=(self.title) required autocomplete="off"
-                        aria-describedby="title-hint";
-                    p.hint #title-hint { "Up to " (MAX_TITLE) " characters." }
-                }
-                div {
-                    label for="url" { "URL" }
-                    input #url name="url" value=(self.url) inputmode="url" autocomplete="off"
-                        autocapitalize="none" spellcheck="false";
-                }
-                div {
-                    label for="text" { "Text" }
-                    textarea #text name="text" aria-describedby="text-hint" { "\n" (self.text) }
-                    p.hint #text-hint {
-                        @if self.edited.is_some() {
-                            "A story has either a URL or text."
-                        } @else {
-                            "Optional with a URL: it becomes the first comment."
-                        }
-                    }
-                }
-                (self.topics_field())
-                button.button { @if self.edited.is_some() { "Save" } @else { "Submit" } }
-            }
-        }
-    }
-}
-
-impl NewsFormPage<'_> {
-    fn topics_field(&self) -> Markup {
-        html! {
-            div {
-                label for="topics" { "Topics" }
-                input #topics name="topics" value=(self.topics) list="offered-topics" autocomplete="off"
-                    autocapitalize="none" spellcheck="false" data-several aria-describedby="topics-hint";
-                datalist #offered-topics {
-                    @for line in self.offered { option value=(line.topic) {} }
-                }
-                p.hint #topics-hint {
-                    "Up to " (MAX_TOPICS) ", separated by commas. Use a-z, 0-9 and hyphens. See "
-                    a href="/topics" { "all topics" } "."
-                }
-            }
-        }
-    }
-}
+use tidings_domain::values::limits::MAX_OFFERED_TOPICS;
+use tidings_domain::values::text::Title;
+use tidings_domain::values::topic::{Topic, Topics};
+use tidings_domain::values::urls::{NewsUrl, completed};
 
 /// The topics that the form offers.
 async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, RequestError> {
     Ok(topics::largest(visit, MAX_OFFERED_TOPICS).await?)
-}
-
-/// The link to drag to the browser's bookmarks bar.
-fn bookmarklet(frame: &Frame<'_>) -> Markup {
-    let script = bookmarklet_script(&frame.settings.site.link("/submit"));
-    html! {
-        h2 { "Submit from any page" }
-        p { "Drag this to your bookmarks bar, then click it on any page to submit it." }
-        p { a.bookmarklet href=(script) { "Submit to " (frame.settings.site.name) } }
-    }
-}
-
-/// The address of the form as a JavaScript string within a URL: what would
-/// end either is percent-encoded.
-fn bookmarklet_script(form: &str) -> String {
-    let form = form.replace('%', "%25").replace('"', "%22").replace('\'', "%27").replace('\\', "%5C");
-    format!(
-        "javascript:location.href='{form}?u='+encodeURIComponent(location.href)+'&t='+encodeURIComponent(document.title)"
-    )
 }
 
 /// What the bookmarklet fills into the form; either may be empty.
@@ -146,22 +53,30 @@ pub async fn submit_form(
     State(app): State<App>,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
+    headers: HeaderMap,
     Form(query): Form<BookmarkletQuery>,
 ) -> Result<Markup, RequestError> {
     let offered = offered(&mut visit).await?;
-    let form =
-        NewsFormPage { title: &query.title, url: &query.url, offered: &offered, ..NewsFormPage::default() };
-    Ok(form.render(&Frame::for_user(&app, &here, &user)))
+    let page = SubmissionPage {
+        typed: TypedStory { title: query.title, url: query.url, ..TypedStory::default() },
+        offered: &offered,
+        form_address: form_address(&app.settings.site, &headers),
+        ..SubmissionPage::default()
+    };
+    Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
-/// POST /submit: title, url, text, topics, news_id (-1), apisecret.
+/// POST /submit: title, url, text, topics, news_id (-1), apisecret; and what a button sends, see
+/// [`Step`].
 pub async fn submit(
     State(app): State<App>,
     here: LocalPath,
+    headers: HeaderMap,
     form: SignedFields,
 ) -> Result<Response, RequestError> {
     let edited = form.fields.text("news_id").parse().ok();
-    send(&app, &here, form, edited).await
+    let address = form_address(&app.settings.site, &headers);
+    PostedForm { edited, form, form_address: address }.respond(&app, &here).await
 }
 
 /// POST /editnews/:id: as [`submit`], `news_id` being the number in the address.
@@ -177,31 +92,87 @@ pub async fn edit(
             expected: "it must be the number in the address",
         });
     }
-    send(&app, &here, form, Some(id)).await
+    PostedForm { edited: Some(id), form, form_address: String::new() }.respond(&app, &here).await
 }
 
-async fn send(
-    app: &App,
-    here: &LocalPath,
-    mut form: SignedFields,
+/// The form as it was posted.
+struct PostedForm {
     edited: Option<NewsId>,
-) -> Result<Response, RequestError> {
-    match try_send(app, &form).await {
-        Ok(id) => Ok(Redirect::to(&news_address(id)).into_response()),
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?;
-            let offered = offered(&mut form.visit).await?;
-            let (fields, message) = (&form.fields, Some(refused.message.as_str()));
-            let (title, url, text) = (fields.text("title"), fields.text("url"), fields.text("text"));
-            let topics = fields.text("topics");
-            let filled = NewsFormPage { edited, title, url, text, topics, offered: &offered, message };
-            Ok(refused.response(filled.render(&Frame::for_user(app, here, &form.user))))
+    form: SignedFields,
+    form_address: String,
+}
+
+/// What a button of the form has done.
+enum Done {
+    Sent(NewsId),
+    Fetched(Title),
+    Previewed(Box<Submission>),
+    ToggledTopic(Topics),
+}
+
+impl PostedForm {
+    /// Does what was asked for. The form comes back if the story was not to be sent yet, or was
+    /// refused.
+    async fn respond(mut self, app: &App, here: &LocalPath) -> Result<Response, RequestError> {
+        let mut typed = TypedStory::of(&self.form.fields);
+        let (mut refused, mut notice) = (None, Notice::None);
+        match self.act(app).await {
+            Ok(Done::Sent(id)) => return Ok(Redirect::to(&news_address(id)).into_response()),
+            Ok(Done::Fetched(title)) => {
+                let title = title.to_string();
+                let before = std::mem::replace(&mut typed.title, title);
+                notice = Notice::Fetched { replaced: Some(before).filter(|before| *before != typed.title) };
+            }
+            Ok(Done::Previewed(story)) => notice = Notice::Preview(story),
+            Ok(Done::ToggledTopic(topics)) => typed.topics = topics.typed(),
+            Err(failure) => refused = Some(RefusedForm::from_failure(failure)?.beside(&FIELDS)),
+        }
+        if refused.is_none() {
+            typed.url = completed(&typed.url).into_owned();
+        }
+        let (edited, form_address, offered) =
+            (self.edited, self.form_address, offered(&mut self.form.visit).await?);
+        let refused = refused.as_ref();
+        let page = SubmissionPage { edited, typed, offered: &offered, refused, notice, form_address };
+        let page = page.render(&Frame::for_user(app, here, &self.form.user));
+        Ok(match refused {
+            Some(refused) => refused.response(page),
+            None => page.into_response(),
+        })
+    }
+
+    async fn act(&self, app: &App) -> Result<Done, RequestError> {
+        let fields = &self.form.fields;
+        match Step::of(fields) {
+            Step::Send => {
+                let mut submission: SubmissionForm = fields.read()?;
+                submission.url = completed(&submission.url).into_owned();
+                Ok(Done::Sent(submit_or_edit(app, &self.form.user, submission).await?))
+            }
+            Step::FetchTitle => {
+                let url = NewsUrl::parse(&completed(fields.text("url"))).map_err(Error::from)?;
+                Ok(Done::Fetched(actions::fetch_title(app, self.form.actor(), &url).await?))
+            }
+            Step::Preview => self.preview().map(|shown| Done::Previewed(Box::new(shown))),
+            Step::ToggleTopic(topic) => {
+                let topic = Topic::parse("topics", topic).map_err(Error::from)?;
+                let topics = Topics::parse(fields.text("topics")).map_err(Error::from)?;
+                Ok(Done::ToggledTopic(topics.with_toggled(&topic)))
+            }
         }
     }
-}
 
-async fn try_send(app: &App, form: &SignedFields) -> Result<NewsId, RequestError> {
-    submit_or_edit(app, &form.user, form.fields.read()?).await
+    /// The story as it would be; the errors are those of sending it.
+    fn preview(&self) -> Result<Submission, RequestError> {
+        let fields = &self.form.fields;
+        let url = completed(fields.text("url"));
+        let parsed = Submission::parse(fields.text("title"), &url, fields.text("text"))?;
+        if self.edited.is_some() {
+            parsed.check_edit()?;
+        }
+        let topics = Some(Topics::parse(fields.text("topics")).map_err(Error::from)?);
+        Ok(Submission { topics, ..parsed })
+    }
 }
 
 /// The story, if the viewer may change it.
@@ -220,19 +191,16 @@ pub async fn edit_form(
 ) -> Result<Markup, RequestError> {
     let news = changeable(&app, &mut signed_in, id).await?;
     let text = news.text();
-    let url = if text.is_some() { "" } else { &news.url };
+    let url = if text.is_some() { String::new() } else { news.url.clone() };
     let offered = offered(&mut signed_in.visit).await?;
-    let topics = news.topics.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let form = NewsFormPage {
-        edited: Some(id),
-        title: &news.title,
+    let typed = TypedStory {
+        title: news.title.clone(),
         url,
-        text: text.unwrap_or_default(),
-        topics: &topics,
-        offered: &offered,
-        message: None,
+        text: text.unwrap_or_default().to_owned(),
+        topics: news.topics.typed(),
     };
-    Ok(form.render(&Frame::for_user(&app, &here, &signed_in.user)))
+    let page = SubmissionPage { edited: Some(id), typed, offered: &offered, ..SubmissionPage::default() };
+    Ok(page.render(&Frame::for_user(&app, &here, &signed_in.user)))
 }
 
 /// GET /delnews/:id: asks for confirmation.
@@ -266,42 +234,4 @@ pub async fn delete(
 ) -> Result<Redirect, RequestError> {
     submissions::delete_news(&app.site, app.moment(), &form.user, id).await?;
     Ok(Redirect::to("/"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::test_support::{framed, user};
-    use super::*;
-
-    #[test]
-    fn the_form_comes_back_filled_in_with_the_message() {
-        let alice = user("1", "alice", "");
-        let form = NewsFormPage {
-            edited: None,
-            title: "\"><script>",
-            url: "javascript:alert(1)",
-            text: "</textarea>",
-            topics: "<i>",
-            offered: &[],
-            message: Some("url is <wrong>"),
-        };
-        let html = framed(Some(&alice), |frame| form.render(frame)).into_string();
-        for part in [
-            r#"value="&quot;&gt;&lt;script&gt;""#,
-            r#"value="javascript:alert(1)""#,
-            "&lt;/textarea&gt;</textarea>",
-            r#"<p class="alert" role="alert">url is &lt;wrong&gt;</p>"#,
-            r#"name="news_id" value="-1""#,
-            r#"name="apisecret" value=""#,
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
-        assert_eq!(html.matches("<h1").count(), 1);
-    }
-
-    #[test]
-    fn the_bookmarklet_cannot_be_broken_by_the_address_of_the_site() {
-        let script = bookmarklet_script("http://a.example/x'\"\\%27/submit");
-        assert!(script.starts_with("javascript:location.href='http://a.example/x%27%22%5C%2527/submit?u='"));
-    }
 }

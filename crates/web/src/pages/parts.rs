@@ -4,7 +4,7 @@ use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slo
 use super::layout::Frame;
 use super::profile_address;
 use super::topics::topic_link;
-use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
+use super::vote_buttons::{NO_BUTTONS, VoteTarget, karma_prices, karma_warning, vote_buttons};
 use crate::limits::{LISTED_STORY_BYTES, STORY_CACHE_BYTES};
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
@@ -95,27 +95,26 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
     words::counted(count, one, many)
 }
 
-/// How many votes up and down.
-pub fn vote_counts(up: impl Render, down: impl Render) -> impl Render {
-    placeholders! {
-        enum VoteCountsPart {
-            Up,
-            Down,
-        }
-    }
-    static COUNTS: LazyLock<Fragment<VoteCountsPart>> = LazyLock::new(|| {
-        Fragment::new(|slots| {
-            html! {
-                span { span data-count="up" { (slots.at(VoteCountsPart::Up)) } " up" } " "
-                span { span data-count="down" { (slots.at(VoteCountsPart::Down)) } " down" }
-            }
-        })
+/// How many votes up, and how many down if there are any.
+pub fn vote_counts(up: impl TryInto<i64>, down: impl TryInto<i64>) -> impl Render {
+    // The script adds the count of votes down in the same form.
+    static COUNTS: LazyLock<[Fragment<ContentPlaceholder>; 2]> = LazyLock::new(|| {
+        let count = |name, label| {
+            Fragment::new(|slots: &Slots<'_, ContentPlaceholder>| {
+                let number = slots.at(ContentPlaceholder::Content);
+                html! { span { span data-count=(name) { (number) } (label) } }
+            })
+        };
+        [count("up", " up"), count("down", " down")]
     });
+    let [up, down] = [up.try_into().unwrap_or(i64::MAX), down.try_into().unwrap_or(i64::MAX)];
     written(move |html| {
-        COUNTS.fill(html, |placeholder, html| match placeholder {
-            VoteCountsPart::Up => up.render_to(html),
-            VoteCountsPart::Down => down.render_to(html),
-        });
+        let [count_up, count_down] = &*COUNTS;
+        count_up.fill(html, |ContentPlaceholder::Content, html| number(up).render_to(html));
+        if down > 0 {
+            html.push(' ');
+            count_down.fill(html, |ContentPlaceholder::Content, html| number(down).render_to(html));
+        }
     })
 }
 
@@ -194,6 +193,8 @@ placeholders! {
         Votes,
         /// How old it is.
         Age,
+        /// A link to the comments that are new for the viewer.
+        NewComments,
         /// Links to the actions that the viewer may take.
         Links,
     }
@@ -223,6 +224,8 @@ fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) 
 
 /// Like `listed_story`, for the head of the story's own page.
 pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
+    // The page itself says what is new.
+    let line = &NewsLine { new_comments: 0, ..line.clone() };
     let fill = story_filling(frame, line, None);
     let links = frame.link_target();
     let title = html! { h1 dir="auto" { (title_link(links, &line.news, line.site_score)) } };
@@ -249,6 +252,7 @@ fn story_markup(summary: &NewsSummary, title: &Markup, slots: &Slots<'_, StoryPl
             a href=(news_address(news.id)) {
                 @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
             }
+            (slots.at(StoryPlaceholder::NewComments))
             @for topic in &news.topics { " " (topic_link(topic)) }
             (slots.at(StoryPlaceholder::Links))
         }
@@ -264,10 +268,26 @@ fn story_filling(
     let news = &line.news;
     move |placeholder, html| match (placeholder, &standing) {
         (StoryPlaceholder::Votes, Some(standing)) => standing.render_to(html),
-        (StoryPlaceholder::Votes, None) => vote_counts(number(news.up), number(news.down)).render_to(html),
+        (StoryPlaceholder::Votes, None) => vote_counts(news.up, news.down).render_to(html),
         (StoryPlaceholder::Age, _) => ago(frame.now.seconds_since(news.ctime)).render_to(html),
+        (StoryPlaceholder::NewComments, _) => new_comments_link(line).render_to(html),
         (StoryPlaceholder::Links, _) => news_links(frame, news).render_to(html),
     }
+}
+
+/// How many comments are new for the viewer, as a link to the page that names the first one.
+fn new_comments_link(line: &NewsLine) -> impl Render {
+    let (news, count) = (line.news.id, line.new_comments);
+    written(move |html| {
+        if count > 0 {
+            let link = html! {
+                " " a.new-count href={ (news_address(news)) "#new" } {
+                    (number(count)) " new" span.hidden { (if count == 1 { " comment" } else { " comments" }) }
+                }
+            };
+            link.render_to(html);
+        }
+    })
 }
 
 /// The links to the actions that the viewer may take.
@@ -291,11 +311,13 @@ pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Rend
         Fragment::new(|slots| html! { ol.news role="list" { (slots.at(ContentPlaceholder::Content)) } })
     });
     written(move |html| {
+        karma_warning(frame).render_to(html);
         LIST.fill(html, |ContentPlaceholder::Content, html| {
             for (number, line) in (start + 1..).zip(lines) {
                 news_item(frame, number, line, None).render_to(html);
             }
         });
+        karma_prices(frame).render_to(html);
     })
 }
 
@@ -332,16 +354,24 @@ pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Opti
 }
 
 /// The vote buttons of a story, or an empty element if the story is deleted.
-pub fn news_buttons(frame: &Frame<'_>, line: &NewsLine, anchor: impl Render) -> impl Render {
-    let buttons = vote_buttons(frame, VoteTarget::News(line.news.id), line.my_vote, anchor);
-    let deleted = line.news.deleted;
-    written(move |html| if deleted { NO_BUTTONS.render_to(html) } else { buttons.render_to(html) })
+pub fn news_buttons<'a>(
+    frame: &'a Frame<'_>,
+    line: &'a NewsLine,
+    anchor: impl Render + Copy + 'a,
+) -> impl Render + 'a {
+    written(move |html| {
+        if line.news.deleted {
+            NO_BUTTONS.render_to(html);
+        } else {
+            vote_buttons(frame, VoteTarget::News(&line.news), line.my_vote, anchor).render_to(html);
+        }
+    })
 }
 
-/// The text for an empty list.
+/// The text for an empty list, with a link to the first step.
 #[must_use]
-pub fn empty_list(text: &str) -> Markup {
-    html! { p.empty { (text) } }
+pub fn empty_but(text: &str, (address, step): (&str, &str)) -> Markup {
+    html! { p.empty { (text) " " a href=(address) { (step) } "." } }
 }
 
 /// The links to the pages of a list of articles before and after this one.
@@ -473,7 +503,7 @@ mod tests {
     }
 
     fn buttons(html: &str, name: &str) -> usize {
-        html.matches(&format!("<span class=\"hidden\">{name}</span></button>")).count()
+        html.matches(&format!("<span class=\"hidden\">{name}: t")).count()
     }
 
     #[test]
@@ -499,7 +529,15 @@ mod tests {
     }
 
     #[test]
-    fn the_viewers_own_vote_is_marked_and_final() {
+    fn votes_down_are_counted_only_where_there_are_any() {
+        let counts = |up: i64, down: i64| vote_counts(up, down).render().into_string();
+        assert_eq!(counts(1_200, 0), r#"<span><span data-count="up">1,200</span> up</span>"#);
+        assert!(counts(5, 1).ends_with(r#"</span> <span><span data-count="down">1</span> down</span>"#));
+        assert!(!counts(5, -1).contains("down"), "a counter that another program has broken");
+    }
+
+    #[test]
+    fn an_older_vote_is_marked_and_final() {
         let html = listed("http://a.com/", "t", false, Some(Direction::Down));
         assert!(html.contains(r#"value="down" aria-pressed="true" disabled"#), "{html}");
         assert!(html.contains(r#"value="up" aria-pressed="false" disabled"#), "{html}");

@@ -1,8 +1,7 @@
 //! Setting a new password with a mailed link: both pages.
 
-use super::RefusedForm;
+use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
-use super::parts::alert;
 use crate::App;
 use crate::account_mail::{Notice, send_notices};
 use crate::actions::send_reset_link;
@@ -28,26 +27,20 @@ const HEADING: &str = "Reset your password";
 struct RequestForm<'a> {
     username: &'a str,
     email: &'a str,
-    message: Option<&'a str>,
+    refused: Option<&'a RefusedForm>,
 }
 
 impl RequestForm<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
+        let username = Field::new("username", "Username").value(self.username);
+        let email = Field::new("email", "E-mail address").value(self.email).with("inputmode", "email");
         let content = html! {
             h1 { (HEADING) }
-            (alert(self.message))
+            (summary(self.refused))
             p { "We will send a link to the e-mail address in your profile. It works once, within an hour." }
             form.form.narrow method="post" action="/reset-password" {
-                div {
-                    label for="username" { "Username" }
-                    input #username name="username" value=(self.username) required autocomplete="username"
-                        autocapitalize="none" spellcheck="false";
-                }
-                div {
-                    label for="email" { "E-mail address" }
-                    input #email name="email" value=(self.email) required inputmode="email"
-                        autocomplete="email" autocapitalize="none" spellcheck="false";
-                }
+                (username.with("autocomplete", "username").required().exact().input(self.refused))
+                (email.with("autocomplete", "email").required().exact().input(self.refused))
                 button.button { "Send the link" }
             }
         };
@@ -79,11 +72,11 @@ pub async fn request(
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let frame = Frame::anonymous(&app, &here);
+    let frame = Frame::anonymous(&app, &here).await;
     if let Err(failure) = try_request(&app, &fields, address).await {
-        let refused = RefusedForm::from_failure(failure)?;
+        let refused = RefusedForm::from_failure(failure)?.beside(&["username", "email"]);
         let (username, email) = (fields.text("username"), fields.text("email"));
-        let form = RequestForm { username, email, message: Some(&refused.message) };
+        let form = RequestForm { username, email, refused: Some(&refused) };
         return Ok(refused.response(form.render(&frame)));
     }
     let content = html! {
@@ -106,18 +99,15 @@ const NO_REFERRER: [(HeaderName, HeaderValue); 2] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
 ];
 
-fn password_form(frame: &Frame<'_>, message: Option<&str>) -> Markup {
+fn password_form(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
+    let password = Field::new("password", "New password").with("autocomplete", "new-password").required();
+    let password = password.hint(html! { "At least " (PASSWORD_MIN) " characters." });
     let content = html! {
         h1 { "Set a new password" }
-        (alert(message))
+        (summary(refused))
         // Sent to the page's own address, the only place that has the token.
         form.form.narrow method="post" {
-            div {
-                label for="password" { "New password" }
-                input #password name="password" type="password" required autocomplete="new-password"
-                    aria-describedby="password-hint";
-                p.hint #password-hint { "At least " (PASSWORD_MIN) " characters." }
-            }
+            (password.password(refused))
             button.button { "Set password" }
         }
     };
@@ -128,8 +118,8 @@ fn password_form(frame: &Frame<'_>, message: Option<&str>) -> Markup {
 }
 
 /// A frame that does not repeat the secret address in its links.
-fn frame<'a>(app: &'a App, here: &'a LocalPath) -> Frame<'a> {
-    Frame::anonymous(app, here)
+async fn frame<'a>(app: &'a App, here: &'a LocalPath) -> Frame<'a> {
+    Frame::anonymous(app, here).await
 }
 
 /// GET /reset-password/:token.
@@ -139,7 +129,7 @@ pub async fn new_password_form(
 ) -> Result<Response, RequestError> {
     password_reset::check_link(&app.site, &token).await?;
     let here = LocalPath::parse("/reset-password");
-    Ok((NO_REFERRER, password_form(&frame(&app, &here), None)).into_response())
+    Ok((NO_REFERRER, password_form(&frame(&app, &here).await, None)).into_response())
 }
 
 /// POST /reset-password/:token: password. A refused password leaves the link as it is.
@@ -149,13 +139,13 @@ pub async fn set_password(
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let here = LocalPath::parse("/reset-password");
-    let frame = frame(&app, &here);
+    let frame = frame(&app, &here).await;
     let outcome = try_set_password(&app, &token, &fields).await;
     if let Err(failure) = outcome {
         // Without a valid link, the form cannot be shown again.
         password_reset::check_link(&app.site, &token).await?;
-        let refused = RefusedForm::from_failure(failure)?;
-        let page = password_form(&frame, Some(&refused.message));
+        let refused = RefusedForm::from_failure(failure)?.beside(&["password"]);
+        let page = password_form(&frame, Some(&refused));
         return Ok((NO_REFERRER, refused.response(page)).into_response());
     }
     let content = html! {
@@ -175,19 +165,22 @@ async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(),
 
 #[cfg(test)]
 mod tests {
+    use super::super::fields::test_support::refused;
     use super::super::test_support::framed;
     use super::*;
 
     #[test]
     fn the_form_for_the_password_carries_no_secret() {
-        let html = framed(None, |frame| password_form(frame, Some("too <short>"))).into_string();
+        let refused = refused("too <short>", Some("password"));
+        let html = framed(None, |frame| password_form(frame, Some(&refused))).into_string();
         assert!(html.contains("too &lt;short&gt;"), "{html}");
         assert!(!html.contains(r#"type="hidden""#) && !html.contains("action="), "{html}");
     }
 
     #[test]
     fn a_refused_request_comes_back_filled_in() {
-        let form = RequestForm { username: "al\"ice", email: "a@b.c", message: Some("no") };
+        let refused = refused("no", None);
+        let form = RequestForm { username: "al\"ice", email: "a@b.c", refused: Some(&refused) };
         let html = framed(None, |frame| form.render(frame)).into_string();
         for part in [r#"value="al&quot;ice""#, r#"value="a@b.c""#, r#"role="alert">no<"#] {
             assert!(html.contains(part), "{part} in {html}");

@@ -2,7 +2,7 @@
 
 use super::home::{Tab, tabs};
 use super::layout::Frame;
-use super::parts::counted;
+use super::parts::{counted, empty_but};
 use super::profile_address;
 use super::tweets::{older, person_link};
 use crate::App;
@@ -135,17 +135,24 @@ impl PeopleOf<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let profile = profile_address(self.name, "");
         let (heading, empty, base) = match self.side {
-            Side::Followers => {
-                ("Followers of", "No followers yet.", profile_address(self.name, "/followers"))
-            }
-            Side::Followings => {
-                ("Followed by", "Not following anyone yet.", profile_address(self.name, "/followings"))
-            }
+            Side::Followers => (
+                "Followers of",
+                (
+                    "No followers yet. People follow those whose tweets they like.",
+                    ("/home", "Go to your tweets"),
+                ),
+                profile_address(self.name, "/followers"),
+            ),
+            Side::Followings => (
+                "Followed by",
+                ("Not following anyone yet.", ("/suggestions", "Find people to follow")),
+                profile_address(self.name, "/followings"),
+            ),
         };
         let content = html! {
             h1 { (heading) " " a href=(profile) { (self.name) } }
             @if self.page.count == 0 {
-                p.empty { (empty) }
+                (empty_but(empty.0, empty.1))
             } @else {
                 p.hint { (counted(self.page.count, "person", "people")) }
             }

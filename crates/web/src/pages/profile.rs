@@ -1,10 +1,10 @@
 //! A user's page: who they are, what they wrote, and the button to follow them.
 
-use super::RefusedForm;
+use super::fields::{RefusedForm, summary};
 use super::layout::Frame;
-use super::parts::{age, alert, counted, number};
+use super::parts::{age, counted, empty_but, number};
 use super::people::follow_button;
-use super::settings::{ProfileEditor, save};
+use super::settings::{PROFILE_FIELDS, ProfileEditor, save};
 use super::tweets::{older, tweet_list};
 use super::{profile_address, user_address};
 use crate::App;
@@ -30,13 +30,20 @@ use tidings_domain::values::cursor::Window;
 /// The side of the avatar, in CSS pixels.
 const AVATAR: u32 = 64;
 
+/// The text instead of the tweets of somebody who has none.
+fn no_tweets(is_own: bool) -> Markup {
+    let step =
+        if is_own { ("/home", "Write your first tweet") } else { ("/everyone", "See everyone's tweets") };
+    empty_but("No tweets here.", step)
+}
+
 /// A user's page.
 struct ProfilePage<'a> {
     profile: &'a Profile,
     tweets: &'a TweetPage,
     /// The form of earlier versions, for the owner: on `/user/<name>`.
     form: Option<ProfileEditor<'a>>,
-    message: Option<&'a str>,
+    refused: Option<&'a RefusedForm>,
     saved: bool,
 }
 
@@ -45,7 +52,7 @@ impl ProfilePage<'_> {
         let user = &self.profile.user;
         let is_own = frame.viewer.is_some_and(|viewer| viewer.id == user.id);
         let content = html! {
-            (alert(self.message))
+            (summary(self.refused))
             @if is_own && self.saved { p.notice role="status" { "Your profile has been saved." } }
             (self.person(frame, is_own))
             (self.facts(frame, is_own))
@@ -54,10 +61,10 @@ impl ProfilePage<'_> {
             }
             @if is_own && let Some(form) = &self.form {
                 h2 { "Your profile" }
-                (form.render(frame))
+                (form.render(frame, self.refused))
             }
             h2 { "Tweets" }
-            @if self.tweets.lines.is_empty() { p.empty { "No tweets here." } }
+            @if self.tweets.lines.is_empty() { (no_tweets(is_own)) }
             (tweet_list(frame, &self.tweets.lines))
             (older(&profile_address(&user.username, ""), self.tweets.next))
         };
@@ -183,7 +190,7 @@ async fn show(
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
     let form = with_form.then_some(ProfileEditor { about: &user.about, email: &user.email, more: None });
-    Ok(ProfilePage { profile: &profile, tweets: &tweets, form, message: None, saved }.render(&frame))
+    Ok(ProfilePage { profile: &profile, tweets: &tweets, form, refused: None, saved }.render(&frame))
 }
 
 /// Rejects methods other than GET at the address of a profile. An address without an `@`
@@ -204,7 +211,7 @@ pub async fn change(
     match save(&app, &form, &device, &saved).await {
         Ok(response) => Ok(response),
         Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?;
+            let refused = RefusedForm::from_failure(failure)?.beside(&PROFILE_FIELDS);
             let profile = users::profile(&mut form.visit, &form.user.username).await?;
             let tweets =
                 reading::of_user(&mut form.visit, form.user.id, &Window::newest(TIMELINE_ENTRIES)).await?;
@@ -213,7 +220,7 @@ pub async fn change(
                 profile: &profile,
                 tweets: &tweets,
                 form: Some(ProfileEditor { about, email, more: None }),
-                message: Some(&refused.message),
+                refused: Some(&refused),
                 saved: false,
             };
             Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
@@ -223,10 +230,11 @@ pub async fn change(
 
 #[cfg(test)]
 mod tests {
+    use super::super::fields::test_support::refused;
     use super::super::test_support::{framed, user};
     use super::*;
 
-    fn page(viewer: Option<&User>, message: Option<&str>) -> String {
+    fn page(viewer: Option<&User>, refused: Option<&RefusedForm>) -> String {
         let mut owner = user("1", "al<ice", "");
         owner.about = "<script> http://a.com/".to_owned();
         owner.email = "alice@secret.example".to_owned();
@@ -239,7 +247,7 @@ mod tests {
             tweets: 0,
         }
         .followed(false);
-        let form = match message {
+        let form = match refused {
             Some(_) => ProfileEditor { about: "typed <about>", email: "typed email", more: None },
             None => ProfileEditor { about: "", email: &profile.user.email, more: None },
         };
@@ -247,7 +255,7 @@ mod tests {
             profile: &profile,
             tweets: &TweetPage::default(),
             form: Some(form),
-            message,
+            refused,
             saved: true,
         };
         framed(viewer, |frame| page.render(frame)).into_string()
@@ -282,7 +290,7 @@ mod tests {
     fn the_owner_has_a_form_that_keeps_what_was_typed() {
         let owner = user("1", "al<ice", "");
         assert!(page(Some(&owner), None).contains(r#"value="alice@secret.example""#));
-        let html = page(Some(&owner), Some("no"));
+        let html = page(Some(&owner), Some(&refused("no", Some("email"))));
         for part in ["typed &lt;about&gt;", r#"value="typed email""#, r#"role="alert">no<"#] {
             assert!(html.contains(part), "{part} in {html}");
         }

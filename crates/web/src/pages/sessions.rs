@@ -1,21 +1,22 @@
 //! Logging in and out, and signing up.
 
-use super::RefusedForm;
+use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
-use super::login_address;
-use super::parts::alert;
+use super::login_to;
 use crate::App;
 use crate::actions::{open_account, open_session};
 use crate::cookies;
 use crate::error::RequestError;
-use crate::form::{Fields, Form};
+use crate::form::{Fields, Form, FromFields};
 use crate::forms::Next;
 use crate::local_path::LocalPath;
+use crate::login_reason::LoginReason;
 use crate::viewer::{ClientDevice, SignedFields};
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::{PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
@@ -31,39 +32,39 @@ enum Purpose {
 struct CredentialsForm<'a> {
     purpose: Purpose,
     username: &'a str,
-    /// Where to go after logging in.
-    next: &'a LocalPath,
-    message: Option<&'a str>,
+    /// What the visitor wanted to do.
+    wanted: &'a WantedPage,
+    refused: Option<&'a RefusedForm>,
 }
 
 impl CredentialsForm<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
-        let (heading, action, password) = match self.purpose {
+        let (heading, action, autocomplete) = match self.purpose {
             Purpose::LogIn => ("Log in", "/login", "current-password"),
             Purpose::Register => ("Sign up", "/register", "new-password"),
         };
-        let is_new = self.purpose == Purpose::Register;
+        let mut username = Field::new("username", "Username").value(self.username);
+        username = username.with("autocomplete", "username").required().exact();
+        let mut password = Field::new("password", "Password");
+        if self.purpose == Purpose::Register {
+            username = username.hint(html! {
+                (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
+            });
+            password = password.hint(html! { "At least " (PASSWORD_MIN) " characters." });
+        }
         let content = html! {
             h1 { (heading) }
-            (alert(self.message))
+            @if let Some(reason) = self.wanted.reason {
+                p.notice { (heading) " to " (reason.wish()) "." }
+            }
+            (summary(self.refused))
             form.form.narrow method="post" action=(action) {
-                input type="hidden" name="next" value=(self.next);
-                div {
-                    label for="username" { "Username" }
-                    input #username name="username" value=(self.username) required autocomplete="username"
-                        autocapitalize="none" spellcheck="false" aria-describedby=[is_new.then_some("username-hint")];
-                    @if is_new {
-                        p.hint #username-hint {
-                            (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
-                        }
-                    }
+                input type="hidden" name="next" value=(self.wanted.next);
+                @if let Some(reason) = self.wanted.reason {
+                    input type="hidden" name="reason" value=(reason.name());
                 }
-                div {
-                    label for="password" { "Password" }
-                    input #password name="password" type="password" required autocomplete=(password)
-                        aria-describedby=[is_new.then_some("password-hint")];
-                    @if is_new { p.hint #password-hint { "At least " (PASSWORD_MIN) " characters." } }
-                }
+                (username.input(self.refused))
+                (password.with("autocomplete", autocomplete).required().password(self.refused))
                 button.button { (heading) }
             }
             (self.elsewhere())
@@ -75,19 +76,52 @@ impl CredentialsForm<'_> {
         html! {
             @match self.purpose {
                 Purpose::LogIn => {
-                    p { "New here? " a href=(register_address(self.next)) { "Sign up" } }
+                    p { "New here? " a href=(self.wanted.register_address()) { "Sign up" } }
                     p { a href="/reset-password" { "Forgot your password?" } }
                 }
                 Purpose::Register => {
-                    p { "Already have an account? " a href=(login_address(self.next.as_str())) { "Log in" } }
+                    p { "Already have an account? " a href=(self.wanted.login_address()) { "Log in" } }
                 }
             }
         }
     }
 }
 
-fn register_address(next: &LocalPath) -> String {
-    login_address(next.as_str()).replacen("/login", "/register", 1)
+/// What a visitor wanted to do before the login page. Only pages send these fields.
+pub struct WantedPage {
+    /// Where to go after logging in.
+    next: LocalPath,
+    /// Why the visitor must log in, if a page has sent them here.
+    reason: Option<LoginReason>,
+}
+
+impl FromFields for WantedPage {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let Next { next } = fields.read()?;
+        Ok(Self { next, reason: LoginReason::parse(fields.text("reason")) })
+    }
+}
+
+impl WantedPage {
+    fn login_address(&self) -> String {
+        login_to(self.reason, self.next.as_str())
+    }
+
+    fn register_address(&self) -> String {
+        self.login_address().replacen("/login", "/register", 1)
+    }
+
+    /// Where somebody goes who has just signed up: on with what they wanted to do, or to the
+    /// page that welcomes them, which leads back to what they were reading.
+    fn after_sign_up(&self) -> String {
+        if self.reason.is_some() || LoginReason::of_path(self.next.path()).is_some() {
+            return self.next.to_string();
+        }
+        match self.next.as_str() {
+            "/" => "/welcome".to_owned(),
+            next => format!("/welcome?next={}", utf8_percent_encode(next, NON_ALPHANUMERIC)),
+        }
+    }
 }
 
 async fn form(
@@ -95,47 +129,51 @@ async fn form(
     mut visit: Visit,
     here: &LocalPath,
     purpose: Purpose,
-    next: &LocalPath,
+    wanted: &WantedPage,
 ) -> Result<Markup, RequestError> {
     let frame = Frame::of(app, &mut visit, here).await?;
-    Ok(CredentialsForm { purpose, username: "", next, message: None }.render(&frame))
+    Ok(CredentialsForm { purpose, username: "", wanted, refused: None }.render(&frame))
 }
 
 /// Redirects with the new session, or shows the form again.
-fn enter(
+async fn enter(
     app: &App,
     here: &LocalPath,
     purpose: Purpose,
     fields: &Fields,
     outcome: Result<Session, RequestError>,
 ) -> Result<Response, RequestError> {
-    let Next { next } = fields.read()?;
+    let wanted: WantedPage = fields.read()?;
     match outcome {
         Ok(session) => {
             let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, session.auth.expose()))];
-            Ok((cookie, Redirect::to(next.as_str())).into_response())
+            let next = match purpose {
+                Purpose::LogIn => wanted.next.to_string(),
+                Purpose::Register => wanted.after_sign_up(),
+            };
+            Ok((cookie, Redirect::to(&next)).into_response())
         }
         Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?;
-            let message = Some(refused.message.as_str());
-            let form = CredentialsForm { purpose, username: fields.text("username"), next: &next, message };
-            let frame = Frame::anonymous(app, here);
+            let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
+            let username = fields.text("username");
+            let form = CredentialsForm { purpose, username, wanted: &wanted, refused: Some(&refused) };
+            let frame = Frame::anonymous(app, here).await;
             Ok(refused.response(form.render(&frame)))
         }
     }
 }
 
-/// GET /login.
+/// GET /login: next, reason.
 pub async fn login_form(
     State(app): State<App>,
     visit: Visit,
     here: LocalPath,
-    Form(Next { next }): Form<Next>,
+    Form(wanted): Form<WantedPage>,
 ) -> Result<Markup, RequestError> {
-    form(&app, visit, &here, Purpose::LogIn, &next).await
+    form(&app, visit, &here, Purpose::LogIn, &wanted).await
 }
 
-/// POST /login: username, password, next.
+/// POST /login: username, password, next, reason.
 pub async fn log_in(
     State(app): State<App>,
     ClientDevice(device): ClientDevice,
@@ -146,20 +184,20 @@ pub async fn log_in(
         Ok(credentials) => open_session(&app, &credentials, &device).await,
         Err(failure) => Err(failure),
     };
-    enter(&app, &here, Purpose::LogIn, &fields, outcome)
+    enter(&app, &here, Purpose::LogIn, &fields, outcome).await
 }
 
-/// GET /register.
+/// GET /register: next, reason.
 pub async fn register_form(
     State(app): State<App>,
     visit: Visit,
     here: LocalPath,
-    Form(Next { next }): Form<Next>,
+    Form(wanted): Form<WantedPage>,
 ) -> Result<Markup, RequestError> {
-    form(&app, visit, &here, Purpose::Register, &next).await
+    form(&app, visit, &here, Purpose::Register, &wanted).await
 }
 
-/// POST /register: username, password, next.
+/// POST /register: username, password, next, reason.
 pub async fn register(
     State(app): State<App>,
     ClientDevice(device): ClientDevice,
@@ -170,7 +208,7 @@ pub async fn register(
         Ok(registration) => open_account(&app, &registration, &device).await,
         Err(failure) => Err(failure),
     };
-    enter(&app, &here, Purpose::Register, &fields, outcome)
+    enter(&app, &here, Purpose::Register, &fields, outcome).await
 }
 
 /// GET /logout: a button; a link alone logs nobody out.
@@ -207,25 +245,38 @@ pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Respo
 
 #[cfg(test)]
 mod tests {
+    use super::super::fields::test_support::refused;
     use super::super::test_support::framed;
     use super::*;
 
     #[test]
     fn a_refused_form_keeps_the_name_but_no_password() {
-        let next = LocalPath::parse("/news/1");
-        let form =
-            CredentialsForm { purpose: Purpose::LogIn, username: "\"><b>", next: &next, message: Some("no") };
+        let wanted = WantedPage { next: LocalPath::parse("/news/1"), reason: Some(LoginReason::Vote) };
+        let refused = refused("no", Some("password"));
+        let (purpose, username) = (Purpose::LogIn, "\"><b>");
+        let form = CredentialsForm { purpose, username, wanted: &wanted, refused: Some(&refused) };
         let html = framed(None, |frame| form.render(frame)).into_string();
         for part in [
             r#"value="&quot;&gt;&lt;b&gt;""#,
             r#"role="alert">no<"#,
             r#"name="next" value="/news/1""#,
             r#"autocomplete="current-password""#,
-            r#"href="/register?next=%2Fnews%2F1""#,
+            r#"href="/register?next=%2Fnews%2F1&amp;reason=vote""#,
+            r#"name="reason" value="vote""#,
+            "Log in to vote.",
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }
         let password = html.split("<input").find(|input| input.contains(r#"type="password""#));
         assert!(password.is_some_and(|input| !input.contains("value=")), "{html}");
+    }
+
+    #[test]
+    fn who_signs_up_goes_on_or_is_welcomed() {
+        let after = |next: &str, reason| WantedPage { next: LocalPath::parse(next), reason }.after_sign_up();
+        assert_eq!(after("/", None), "/welcome");
+        assert_eq!(after("/news/1", None), "/welcome?next=%2Fnews%2F1");
+        assert_eq!(after("/news/1#news-1", Some(LoginReason::Vote)), "/news/1#news-1");
+        assert_eq!(after("/submit?t=a", None), "/submit?t=a");
     }
 }

@@ -1,8 +1,7 @@
 //! Changing the settings of an account, and deactivating it.
 
-use super::RefusedForm;
+use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
-use super::parts::alert;
 use super::profile_address;
 use crate::App;
 use crate::actions;
@@ -21,6 +20,9 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::deactivation;
 use tidings_domain::values::limits::{MAX_FULL_NAME, PASSWORD_MIN};
 use tidings_domain::values::preferences::{Choice, CommentOrder, Digest, Preferences, Shortcuts};
+
+/// The fields of the form that people type into.
+pub(super) const PROFILE_FIELDS: [&str; 5] = ["fullname", "about", "email", "password", "current_password"];
 
 /// The form of a profile, as it is stored or as it was typed.
 pub(super) struct ProfileEditor<'a> {
@@ -62,17 +64,14 @@ impl<'a> ProfileEditor<'a> {
         Self { about: fields.text("about"), email: fields.text("email"), more: Some(more) }
     }
 
-    /// The form, without the message of a refusal.
-    pub(super) fn render(&self, frame: &Frame<'_>) -> Markup {
+    /// The form, without a message that is about none of its fields.
+    pub(super) fn render(&self, frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
         let action = if self.more.is_some() { "/settings" } else { "/profile" };
         html! {
             form.form method="post" action=(action) {
                 (frame.secret_field())
-                @if let Some(more) = &self.more { (full_name_field(more.fullname)) }
-                div {
-                    label for="about" { "About you" }
-                    textarea #about name="about" { "\n" (self.about) }
-                }
+                @if let Some(more) = &self.more { (full_name_field(more.fullname, refused)) }
+                (Field::new("about", "About you").value(self.about).text_area(refused))
                 @if let Some(more) = &self.more {
                     (choice("tweet_news", more.tweet_news, "Announce the stories I submit to my followers"))
                     @if frame.settings.gravatars {
@@ -82,27 +81,22 @@ impl<'a> ProfileEditor<'a> {
                 }
                 div.group role="group" aria-labelledby="credentials" {
                     h2 #credentials { "E-mail address and password" }
-                    (self.email_field(frame))
-                    (password_fields())
+                    (self.email_field(frame, refused))
+                    (password_fields(refused))
                 }
                 button.button { "Save" }
             }
         }
     }
 
-    fn email_field(&self, frame: &Frame<'_>) -> Markup {
-        html! {
-            div {
-                label for="email" { "E-mail address" }
-                input #email name="email" value=(self.email) inputmode="email" autocomplete="email"
-                    autocapitalize="none" spellcheck="false" aria-describedby="email-hint";
-                p.hint #email-hint {
-                    "Never shown. Used to reset your password"
-                    @if frame.settings.gravatars { " and to get your picture from gravatar.com, which reveals a hash of it" }
-                    "."
-                }
-            }
-        }
+    fn email_field(&self, frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
+        let hint = html! {
+            "Never shown. Used to reset your password"
+            @if frame.settings.gravatars { " and to get your picture from gravatar.com, which reveals a hash of it" }
+            "."
+        };
+        let email = Field::new("email", "E-mail address").value(self.email).hint(hint);
+        email.with("inputmode", "email").with("autocomplete", "email").exact().input(refused)
     }
 }
 
@@ -147,39 +141,24 @@ fn select<C: Choice>(name: &str, label: &str, chosen: C, choices: &[(C, &str)]) 
     }
 }
 
-fn password_fields() -> Markup {
+fn password_fields(refused: Option<&RefusedForm>) -> Markup {
+    let new = Field::new("password", "New password").with("autocomplete", "new-password");
+    let new = new.hint(html! {
+        "Leave empty to keep your password. At least " (PASSWORD_MIN)
+        " characters. A new password ends all your other sessions."
+    });
+    let current = Field::new("current_password", "Current password").with("autocomplete", "current-password");
+    let current = current.hint(html! { "Needed only to change your e-mail address or your password." });
     html! {
-        div {
-            label for="password" { "New password" }
-            input #password name="password" type="password" autocomplete="new-password"
-                aria-describedby="password-hint";
-            p.hint #password-hint {
-                "Leave empty to keep your password. At least " (PASSWORD_MIN)
-                " characters. A new password ends all your other sessions."
-            }
-        }
-        div {
-            label for="current-password" { "Current password" }
-            input #current-password name="current_password" type="password" autocomplete="current-password"
-                aria-describedby="current-password-hint";
-            p.hint #current-password-hint {
-                "Needed only to change your e-mail address or your password."
-            }
-        }
+        (new.password(refused))
+        (current.password(refused))
     }
 }
 
-fn full_name_field(fullname: &str) -> Markup {
-    html! {
-        div {
-            label for="fullname" { "Full name" }
-            input #fullname name="fullname" value=(fullname) autocomplete="name"
-                aria-describedby="fullname-hint";
-            p.hint #fullname-hint {
-                "Shown next to your username. Optional, up to " (MAX_FULL_NAME) " characters."
-            }
-        }
-    }
+fn full_name_field(fullname: &str, refused: Option<&RefusedForm>) -> Markup {
+    let hint = html! { "Shown next to your username. Optional, up to " (MAX_FULL_NAME) " characters." };
+    let field = Field::new("fullname", "Full name").value(fullname).hint(hint);
+    field.with("autocomplete", "name").input(refused)
 }
 
 /// A box to check.
@@ -200,7 +179,7 @@ fn choice(name: &str, checked: bool, label: &str) -> Markup {
 struct SettingsPage<'a> {
     form: ProfileEditor<'a>,
     username: &'a str,
-    message: Option<&'a str>,
+    refused: Option<&'a RefusedForm>,
     saved: bool,
 }
 
@@ -208,9 +187,9 @@ impl SettingsPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "Settings" }
-            (alert(self.message))
+            (summary(self.refused))
             @if self.saved { p.notice role="status" { "Your settings have been saved." } }
-            (self.form.render(frame))
+            (self.form.render(frame, self.refused))
             p { a.action href=(profile_address(self.username, "")) { "Your profile" } }
             h2 { "Sessions" }
             p { "You can " a href="/settings/sessions" { "see where you are logged in" } ", and log out there." }
@@ -229,7 +208,7 @@ pub async fn settings(
     Form(Saved { saved }): Form<Saved>,
 ) -> Result<Markup, RequestError> {
     let form = ProfileEditor::of(&user);
-    let page = SettingsPage { form, username: &user.username, message: None, saved };
+    let page = SettingsPage { form, username: &user.username, refused: None, saved };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -262,11 +241,11 @@ pub async fn change(
     match save(&app, &form, &device, "/settings?saved").await {
         Ok(response) => Ok(response),
         Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?;
+            let refused = RefusedForm::from_failure(failure)?.beside(&PROFILE_FIELDS);
             let page = SettingsPage {
                 form: ProfileEditor::typed(&form.fields),
                 username: &form.user.username,
-                message: Some(&refused.message),
+                refused: Some(&refused),
                 saved: false,
             };
             Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
@@ -275,10 +254,11 @@ pub async fn change(
 }
 
 /// The page that asks for confirmation before an account is deactivated.
-fn deactivate_page(frame: &Frame<'_>, message: Option<&str>) -> Markup {
+fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
+    let password = Field::new("password", "Your password").with("autocomplete", "current-password");
     let content = html! {
         h1 { "Deactivate your account?" }
-        (alert(message))
+        (summary(refused))
         div.prose {
             p { "This cannot be undone:" }
             ul {
@@ -293,10 +273,7 @@ fn deactivate_page(frame: &Frame<'_>, message: Option<&str>) -> Markup {
                 // Tells a password manager whose password it is.
                 input type="text" name="username" value=(viewer.username) autocomplete="username" hidden;
             }
-            div {
-                label for="password" { "Your password" }
-                input #password name="password" type="password" required autocomplete="current-password";
-            }
+            (password.required().password(refused))
             button.button.grave { "Deactivate my account" }
         }
         p { a.action href="/settings" { "Keep my account" } }
@@ -326,15 +303,16 @@ pub async fn deactivate(
             Ok((cookie, Redirect::to("/")).into_response())
         }
         Err(error) => {
-            let refused = RefusedForm::from_failure(error.into())?;
+            let refused = RefusedForm::from_failure(error.into())?.beside(&["password"]);
             let frame = Frame::for_user(&app, &here, &user);
-            Ok(refused.response(deactivate_page(&frame, Some(&refused.message))))
+            Ok(refused.response(deactivate_page(&frame, Some(&refused))))
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::fields::test_support::refused;
     use super::super::test_support::{framed, user};
     use super::*;
 
@@ -348,7 +326,8 @@ mod tests {
             preferences: Preferences::default(),
         };
         let form = ProfileEditor { about: "</textarea>", email: "typed email", more: Some(more) };
-        let page = SettingsPage { form, username: "alice", message: Some("no"), saved: false };
+        let refused = refused("no", Some("fullname"));
+        let page = SettingsPage { form, username: "alice", refused: Some(&refused), saved: false };
         let html = framed(Some(&alice), |frame| page.render(frame)).into_string();
         for part in [
             r#"name="fullname" value="&quot;&gt;&lt;b&gt;""#,
@@ -366,7 +345,7 @@ mod tests {
     #[test]
     fn boxes_are_checked_by_default() {
         let alice = user("1", "alice", "");
-        let html = framed(Some(&alice), |frame| ProfileEditor::of(&alice).render(frame)).into_string();
+        let html = framed(Some(&alice), |frame| ProfileEditor::of(&alice).render(frame, None)).into_string();
         for name in ["tweet_news", "gravatar"] {
             assert!(html.contains(&format!(r#"name="{name}" type="checkbox" value="1" checked"#)), "{html}");
         }

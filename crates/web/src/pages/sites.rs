@@ -1,27 +1,29 @@
 //! The reputation of sites: the leaderboards, the page of a site, and its vote.
 
 use super::charts::{votes_bar, votes_per_day, votes_text};
+use super::fields::{Field, RefusedForm};
 use super::layout::Frame;
-use super::login_address;
-use super::parts::{alert, news_list, number, site_address, site_badge};
-use crate::error::{RequestError, sentence};
+use super::login_to;
+use super::parts::{empty_but, news_list, number, site_address, site_badge};
+use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::Next;
 use crate::forms::sites::SiteVoteForm;
 use crate::limits::SITE_DAYS;
 use crate::local_path::LocalPath;
+use crate::login_reason::LoginReason;
 use crate::path::PathOf;
 use crate::viewer::{ClientAddress, SignedForm};
 use crate::{App, actions};
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::Error;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::site_page;
 use tidings_domain::sites::{self, Board, Score, Shortage, SiteLine, Span, Verdict};
-use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::hostname::{Hostname, HostnameError};
 use tidings_domain::values::limits::{SITE_NEWS, SITE_SCORE_ACCOUNTS};
 use tidings_domain::values::urls::NewsUrl;
 use tidings_domain::values::words::{counted, grouped, grouped_signed};
@@ -59,7 +61,7 @@ struct BoardPage<'a> {
     span: Span,
     lines: &'a [SiteLine],
     /// The text that was not found, and the reason.
-    not_found: Option<(&'a str, &'a str)>,
+    not_found: Option<(&'a str, &'a RefusedForm)>,
 }
 
 impl BoardPage<'_> {
@@ -69,7 +71,7 @@ impl BoardPage<'_> {
             h1 { (title) }
             (self.tabs())
             @if self.lines.is_empty() {
-                p.empty { "No sites yet. Look one up and vote." }
+                p.empty { "No sites yet. " a href="#host" { "Look one up and vote" } "." }
             } @else {
                 (self.list())
             }
@@ -124,16 +126,12 @@ impl BoardPage<'_> {
     }
 
     fn search(&self) -> Markup {
-        let (sought, reason) = self.not_found.unzip();
+        let (sought, refused) = self.not_found.unzip();
+        let host = Field::new("host", "Look up a site").value(sought.unwrap_or_default());
+        let host = host.with("placeholder", "example.com").with("inputmode", "url");
         html! {
             form.form.narrow action="/sites" {
-                div {
-                    label for="host" { "Look up a site" }
-                    input #host name="host" value=[sought] placeholder="example.com" required
-                        autocapitalize="none" autocomplete="off" spellcheck="false" inputmode="url"
-                        aria-invalid=[sought.map(|_| "true")] aria-describedby=[sought.map(|_| "host-error")];
-                    @if reason.is_some() { div #host-error { (alert(reason)) } }
-                }
+                (host.with("autocomplete", "off").required().exact().input(refused))
                 button.button { "Look up" }
             }
         }
@@ -162,21 +160,23 @@ pub async fn sites(
     let not_found = match (sought.as_str(), find_host(&sought)) {
         ("", _) => None,
         (_, Ok(host)) => return Ok(Redirect::to(&site_address(&host)).into_response()),
-        (_, Err(reason)) => Some(reason),
+        (_, Err(error)) => Some(RefusedForm::from_failure(Error::from(error).into())?.beside(&["host"])),
     };
     let (board, span) = (Board::Best, Span::All);
     let lines = sites::leaderboard(&mut visit, board, span).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let status = if not_found.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    let not_found = not_found.as_deref().map(|reason| (sought.as_str(), reason));
-    Ok((status, BoardPage { board, span, lines: &lines, not_found }.render(&frame)).into_response())
+    let page = |not_found| BoardPage { board, span, lines: &lines, not_found }.render(&frame);
+    Ok(match &not_found {
+        Some(refused) => refused.response(page(Some((&sought, refused)))),
+        None => page(None).into_response(),
+    })
 }
 
 /// The host in a lookup, given by name or by the address of a page on it.
-fn find_host(sought: &str) -> Result<Hostname, String> {
+fn find_host(sought: &str) -> Result<Hostname, HostnameError> {
     let sought = sought.trim();
     let host = NewsUrl::parse(sought).map_or_else(|_| sought.to_owned(), |url| url.host());
-    Hostname::parse(&host).map_err(|error| sentence(&error.to_string()))
+    Hostname::parse(&host)
 }
 
 /// GET /sites/:list/:span.
@@ -230,7 +230,7 @@ impl SiteReputationPage<'_> {
             (votes_per_day(&history.days))
             h2 { "Stories from this site" }
             @if self.page.news.lines.is_empty() {
-                p.empty { "No stories from this site yet." }
+                (empty_but("No stories from this site yet.", ("/submit", "Submit one")))
             } @else {
                 (news_list(frame, &self.page.news.lines, 0))
             }
@@ -254,7 +254,7 @@ impl SiteReputationPage<'_> {
                     }
                 }
             } @else {
-                p { a.action href=(login_address(&frame.way_back)) { "Log in to vote on this site" } }
+                p { a.action href=(login_to(Some(LoginReason::Vote), &frame.way_back)) { "Log in to vote on this site" } }
             }
         }
     }
@@ -319,6 +319,7 @@ pub async fn vote(
 
 #[cfg(test)]
 mod tests {
+    use super::super::fields::test_support::refused;
     use super::super::test_support::{framed, user};
     use super::*;
     use tidings_domain::news::lists::NewsPage;
@@ -381,7 +382,7 @@ mod tests {
         for sought in ["a.com", " A.com ", "https://a.com/page?x=1"] {
             assert_eq!(find_host(sought).unwrap().as_str(), "a.com", "{sought:?}");
         }
-        assert!(find_host("http://localhost/").unwrap_err().contains("localhost"));
+        assert!(find_host("http://localhost/").unwrap_err().to_string().contains("localhost"));
     }
 
     #[test]
@@ -392,7 +393,7 @@ mod tests {
             board: Board::Voted,
             span: Span::Week,
             lines: &lines,
-            not_found: Some(("<x>", "no")),
+            not_found: Some(("<x>", &refused("no", Some("host")))),
         };
         let html = framed(None, |frame| page.render(frame)).into_string();
         for part in [

@@ -1,65 +1,103 @@
 //! The pages of a thread: a story with its comments, or one comment with those below it.
 
-use super::articles::PageNumberQuery;
-use super::comment_item::{
-    CommentContext, CommentPlaceholder, comment_address, comment_markup, write_comment,
-};
+use super::comment_item::comment_address;
 use super::comments::CommentEditor;
-use super::fragments::{ContentPlaceholder, Fragment, LinkTarget, PartKey, written};
 use super::inbox::subscription_button;
 use super::layout::Frame;
-use super::login_address;
+use super::login_to;
 use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
+use super::thread_list::{ThreadList, jump_address};
+use super::vote_buttons::karma_warning;
 use crate::App;
-use crate::autolink::autolink;
 use crate::error::RequestError;
-use crate::form::Form;
-use crate::limits::{COMMENT_CACHE_BYTES, THREAD_PAGE};
+use crate::form::{Fields, Form, FromFields};
+use crate::limits::THREAD_PAGE;
 use crate::local_path::LocalPath;
+use crate::login_reason::LoginReason;
+use crate::markdown::markdown;
+use crate::pages::articles::PageNumberQuery;
+use crate::pages::fragments::written;
 use crate::path::PathOf;
 use axum::extract::State;
 use maud::{Markup, Render, html};
-use std::sync::LazyLock;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::cache::Shared;
-use tidings_domain::comments::outline::{ThreadLine, ThreadLines, ThreadPages};
-use tidings_domain::comments::threads::{self, Thread};
+use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
+use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
-use tidings_domain::values::size;
+use tidings_domain::values::preferences::{Choice, CommentOrder};
 
-/// The usual size of a comment's markup without its text, in bytes.
-const USUAL_MARKUP_BYTES: usize = 1_100;
+/// The order of the comments on a page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sorting {
+    /// The order.
+    pub order: CommentOrder,
+    /// Whether the address asks for it: then the links of the page do too. Otherwise it is the
+    /// viewer's own.
+    pub is_asked: bool,
+}
 
 /// Which page of a thread is asked for.
 #[derive(Debug, Clone, Copy)]
-struct ThreadPart {
-    news: NewsId,
+pub struct ThreadPart {
+    /// The story.
+    pub news: NewsId,
     /// The comment that is shown with those below it; `None` for the whole thread.
-    root: Option<CommentId>,
+    pub root: Option<CommentId>,
     /// The number of the page, from 1 on.
-    number: u64,
+    pub number: u64,
+    /// The order of the comments.
+    pub sorting: Sorting,
 }
 
 impl ThreadPart {
-    fn pages(self, lines: &ThreadLines) -> Option<ThreadPages<'_>> {
+    /// The pages of the same thread or branch. `None` if there is no such comment.
+    #[must_use]
+    pub fn pages(self, lines: &ThreadLines) -> Option<ThreadPages<'_>> {
         lines.pages(self.root, THREAD_PAGE)
     }
 
     /// The positions of the comments on the page; none if there is no such page.
-    fn shown(self, lines: &ThreadLines) -> Vec<usize> {
+    #[must_use]
+    pub fn shown(self, lines: &ThreadLines) -> Vec<usize> {
         self.pages(lines).and_then(|pages| pages.shown(self.number)).unwrap_or_default()
     }
 
+    /// The same page of the whole thread, or of the branch of a comment.
+    #[must_use]
+    pub const fn below(self, root: Option<CommentId>) -> Self {
+        Self { root, ..self }
+    }
+
     /// The address of a page of the same thread or branch.
-    fn address(self, number: u64) -> String {
-        let base = match self.root {
+    #[must_use]
+    pub fn address(self, number: u64) -> String {
+        let mut address = match self.root {
             None => news_address(self.news),
             Some(comment) => comment_address(CommentAddress { news: self.news, comment }),
         };
-        if number == 1 { base } else { format!("{base}?page={number}") }
+        let mut separator = '?';
+        let sort = self.sorting.is_asked.then(|| self.sorting.order.name());
+        let number = (number > 1).then(|| number.to_string());
+        for (name, value) in [("page", number.as_deref()), ("sort", sort)] {
+            if let Some(value) = value {
+                address.extend([&separator.to_string(), name, "=", value]);
+                separator = '&';
+            }
+        }
+        address
+    }
+
+    /// The address of the first page in another order.
+    fn sorted_address(self, order: CommentOrder) -> String {
+        Self { sorting: Sorting { order, is_asked: true }, ..self }.address(1)
+    }
+
+    /// The address for search engines: without the order.
+    fn canonical_address(self) -> String {
+        Self { sorting: Sorting::default(), ..self }.address(self.number)
     }
 }
 
@@ -70,23 +108,32 @@ struct ThreadPage<'a> {
     pages: ThreadPages<'a>,
     /// The positions of its comments.
     shown: &'a [usize],
+    /// Which comments are new for the viewer.
+    new: Option<NewComments>,
 }
 
 impl<'a> ThreadPage<'a> {
     /// The page with these comments, or why there is none.
     fn new(part: ThreadPart, thread: &'a Thread, shown: &'a [usize]) -> Result<Self, RequestError> {
-        let pages = part.pages(&thread.lines).ok_or(Refusal::NoSuchComment)?;
+        let pages = part.pages(thread.outline()).ok_or(Refusal::NoSuchComment)?;
         let exists = (1..=pages.count()).any(|number| u64::try_from(number) == Ok(part.number));
-        if exists { Ok(Self { part, thread, pages, shown }) } else { Err(RequestError::NotFound) }
+        if exists { Ok(Self { part, thread, pages, shown, new: None }) } else { Err(RequestError::NotFound) }
     }
 
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let news = &self.thread.news.news;
         let title = if news.deleted { "[deleted story]" } else { &news.title };
+        let list = ThreadList {
+            part: self.part,
+            thread: self.thread,
+            pages: &self.pages,
+            shown: self.shown,
+            new: self.new,
+        };
         let content = written(|html| {
             self.head(frame).render_to(html);
             self.continuation().render_to(html);
-            self.comments(frame).render_to(html);
+            html! { div.with-tools { (self.tools()) (list.render(frame)) } }.render_to(html);
             self.paging().render_to(html);
         });
         let title = match (self.part.root, self.part.number) {
@@ -94,7 +141,7 @@ impl<'a> ThreadPage<'a> {
             (None, number) => format!("{title} (page {number})"),
             (Some(_), _) => format!("Comment on {title}"),
         };
-        let canonical = html! { link rel="canonical" href=(self.part.address(self.part.number)); };
+        let canonical = html! { link rel="canonical" href=(self.part.canonical_address()); };
         frame.page_with(&title, &canonical, &content)
     }
 
@@ -126,8 +173,8 @@ impl<'a> ThreadPage<'a> {
 
     /// The address of the page of the whole thread that shows a comment, or else one above it.
     fn place_in_thread(&self, id: CommentId) -> String {
-        let lines = &self.thread.lines;
-        let whole = ThreadPart { root: None, number: 1, ..self.part };
+        let lines = self.thread.outline();
+        let whole = self.part.below(None);
         match whole.pages(lines).and_then(|pages| pages.nearest_shown(id)) {
             Some((number, shown)) if number > 1 => {
                 format!("{}#comment-{shown}", whole.address(number as u64))
@@ -142,16 +189,16 @@ impl<'a> ThreadPage<'a> {
             @if news.deleted {
                 p.empty { "This story has been deleted. Its comments can still be read." }
             } @else if frame.viewer.is_some() {
-                (CommentEditor::new(news.id, None, "Your comment", "Add comment").render(frame, true))
+                (CommentEditor::in_thread(news.id, "Your comment", "Add comment").render(frame))
             } @else {
-                p { a.action href=(login_address(&frame.way_back)) { "Log in to comment" } }
+                p { a.action href=(login_to(Some(LoginReason::Comment), &frame.way_back)) { "Log in to comment" } }
             }
         }
     }
 
     /// Says which comment the first one of a later page replies to.
     fn continuation(&self) -> Markup {
-        let places = self.thread.lines.places();
+        let places = self.thread.outline().places();
         let first = self.shown.first().filter(|_| self.part.number > 1);
         let parent = first.and_then(|position| places.get(*position)?.parent);
         let parent = parent.and_then(|parent| places.iter().find(|place| place.id == parent));
@@ -168,60 +215,49 @@ impl<'a> ThreadPage<'a> {
         }
     }
 
-    fn comments(&self, frame: &Frame<'_>) -> impl Render {
-        static LIST: LazyLock<[Fragment<ContentPlaceholder>; 2]> = LazyLock::new(|| {
-            [false, true].map(|is_complete| {
-                Fragment::new(|slots| {
-                    html! {
-                        // The script finds comments that are not on an incomplete page.
-                        ol.thread role="list" data-incomplete[!is_complete] {
-                            (slots.at(ContentPlaceholder::Content))
+    /// The order of the comments, and those that are new. The script adds a button that
+    /// collapses all.
+    fn tools(&self) -> Markup {
+        let places = self.thread.outline().places();
+        let orders = [
+            (CommentOrder::Score, "score"),
+            (CommentOrder::Newest, "newest"),
+            (CommentOrder::Oldest, "oldest"),
+        ];
+        html! {
+            @if !places.is_empty() {
+                aside.thread-tools aria-label="Comments" data-tools {
+                    (self.news_of_thread())
+                    @if places.len() > 1 {
+                        nav.sort aria-label="Order of the comments" {
+                            span { "Sort by" }
+                            @for (order, name) in orders {
+                                @let is_here = order == self.part.sorting.order;
+                                " "
+                                a href=(self.part.sorted_address(order)) rel="nofollow"
+                                    aria-current=[is_here.then_some("true")] { (name) }
+                            }
                         }
                     }
-                })
-            })
-        });
-        let [incomplete, complete] = &*LIST;
-        let is_complete = self.part.root.is_none() && self.pages.is_complete();
-        let list = if is_complete { complete } else { incomplete };
-        let fragments = self.fragments(frame);
-        written(move |html| {
-            let lines = self.shown.iter().filter_map(|position| self.thread.line(*position));
-            html.reserve(lines.map(|line| line.comment.body.len() + USUAL_MARKUP_BYTES).sum());
-            list.fill(html, |ContentPlaceholder::Content, html| {
-                for (index, position) in self.shown.iter().enumerate() {
-                    let fragment = fragments.as_ref().and_then(|fragments| fragments.get(index));
-                    self.write_line(html, frame, *position, fragment);
                 }
-            });
-        })
+            }
+        }
     }
 
-    /// The cached markup of the comments on a page of a whole thread.
-    fn fragments(&self, frame: &Frame<'_>) -> Option<Shared<PageFragments>> {
-        let lines = Some(&self.thread.lines).filter(|lines| self.part.root.is_none() && lines.is_whole())?;
-        frame.derived_part::<ThreadFragments, _>(lines, self.part.number, page_fragments)
-    }
-
-    fn write_line(
-        &self,
-        html: &mut String,
-        frame: &Frame<'_>,
-        position: usize,
-        fragment: Option<&Fragment<CommentPlaceholder>>,
-    ) {
-        let Some(line) = self.thread.line(position) else { return };
-        let context = CommentContext::alone(&self.thread.news.news);
-        let level = self.pages.level(position);
-        write_comment(html, frame, context, line, (level, fragment));
-        if self.pages.has_hidden_replies(position) {
-            let address = CommentAddress { news: self.part.news, comment: line.comment.id };
-            let link = html! {
-                li class={ "continue depth-" (level) } {
-                    a.action href=(comment_address(address)) { "continue this thread" }
+    /// How many comments of the whole thread are new, as a link to the first one.
+    fn news_of_thread(&self) -> Markup {
+        let places = self.thread.outline().places().iter().enumerate();
+        let mut new = places.filter(|(_, place)| self.new.is_some_and(|new| new.has(place)));
+        html! {
+            @if let (None, Some((first, _))) = (self.part.root, new.next()) {
+                @let count = 1 + new.count() as u64;
+                p.new-comments #new {
+                    a href=(jump_address(self.part, self.thread.outline(), &self.pages, first)) data-first-new {
+                        (counted(count, "new comment", "new comments"))
+                    }
+                    span { " since your last visit" }
                 }
-            };
-            link.render_to(html);
+            }
         }
     }
 
@@ -241,34 +277,21 @@ impl<'a> ThreadPage<'a> {
     }
 }
 
-/// The markup of the comments on a page.
-type PageFragments = Box<[Fragment<CommentPlaceholder>]>;
-
-tidings_domain::cache_kind! {
-    /// The markup of the comments of threads, by page.
-    struct ThreadFragments: PartKey => PageFragments, "thread_fragments",
-        COMMENT_CACHE_BYTES, |_, fragments| fragments.iter().map(Fragment::size).sum();
-}
-
-fn page_fragments(lines: &ThreadLines, number: u64, links: LinkTarget) -> PageFragments {
-    let part = ThreadPart { news: lines.news(), root: None, number };
-    let fragment =
-        |line: ThreadLine<'_>| Fragment::new(|slots| comment_markup(part.news, line, links, slots));
-    part.shown(lines).into_iter().filter_map(|position| lines.line(position)).map(fragment).collect()
-}
-
 /// A story at the head of its thread.
 #[must_use]
 pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     let news = &line.news;
     let anchor = news_anchor(news.id);
+    let is_own = frame.viewer.is_some_and(|viewer| viewer.id == news.user_id);
+    let may_vote = !news.deleted && line.my_vote.is_none() && !is_own;
     html! {
         article.item.lead #(anchor) data-item {
             (news_buttons(frame, line, anchor))
             div.story {
                 (leading_story(frame, line))
+                @if may_vote { (karma_warning(frame)) }
                 @if let (false, Some(text)) = (news.deleted, news.text()) {
-                    div.text dir="auto" { (autolink(size::shown(text), frame.link_target())) }
+                    div.text.formatted dir="auto" { (markdown(text, frame.link_target())) }
                 }
             }
         }
@@ -292,56 +315,90 @@ pub fn title_link(address: &str, title: Option<&str>) -> Markup {
     html! { a href=(address) dir="auto" { (title.unwrap_or("[deleted story]")) } }
 }
 
-/// The address of a page that shows a comment: of the whole thread, or of a branch. If those
-/// do not show it, its own page. Rounds: 2.
+/// The address of a page that shows a comment: of the whole thread, or of a branch, in the
+/// viewer's own order. If those do not show it, its own page. Rounds: 2.
 pub async fn address_of(visit: &mut Visit, address: CommentAddress, root: Option<CommentId>) -> String {
     let CommentAddress { news, comment } = address;
     let own = format!("{}#comment-{comment}", comment_address(address));
-    let Ok(thread) = threads::get(visit, news, |_| Vec::new()).await else {
+    let Ok(thread) = threads::get(visit, news, None, |_| Vec::new()).await else {
         return own;
     };
-    let part = ThreadPart { news, root, number: 1 };
-    if thread.lines.position(comment).is_none() {
+    let lines = thread.outline();
+    let part = ThreadPart { news, root, number: 1, sorting: Sorting::default() };
+    if lines.position(comment).is_none() {
         // It was deleted.
         return format!("{}#comment-{comment}", news_address(news));
     }
-    match part.pages(&thread.lines).and_then(|pages| pages.number_of(comment)) {
+    match part.pages(lines).and_then(|pages| pages.number_of(comment)) {
         Some(number) => format!("{}#comment-{comment}", part.address(number as u64)),
         None => own,
     }
 }
 
-/// GET /news/:id?page=N.
+/// The requested page of a thread, and its order.
+pub struct ThreadQuery {
+    page: PageNumberQuery,
+    sort: Option<CommentOrder>,
+}
+
+impl FromFields for ThreadQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { page: PageNumberQuery::from_fields(fields)?, sort: sort_field(fields)? })
+    }
+}
+
+/// The field `sort`, the order of comments.
+///
+/// # Errors
+/// A failure that names the field if there is no such order.
+pub fn sort_field(fields: &Fields) -> Result<Option<CommentOrder>, RequestError> {
+    let unknown = RequestError::Field { name: "sort", expected: "it must be score, newest or oldest" };
+    fields.get("sort").map(|name| CommentOrder::parse(name).ok_or(unknown)).transpose()
+}
+
+/// GET /news/:id?page=N&sort=O.
 pub async fn thread(
     PathOf(news): PathOf<NewsId>,
     State(app): State<App>,
     visit: Visit,
     here: LocalPath,
-    Form(query): Form<PageNumberQuery>,
+    Form(query): Form<ThreadQuery>,
 ) -> Result<Markup, RequestError> {
-    show(&app, visit, &here, ThreadPart { news, root: None, number: query.page.get() }).await
+    show(&app, visit, &here, (news, None, query)).await
 }
 
-/// GET /comment/:news/:comment?page=N.
+/// GET /comment/:news/:comment?page=N&sort=O.
 pub async fn one_comment(
     PathOf((news, comment)): PathOf<(NewsId, CommentId)>,
     State(app): State<App>,
     visit: Visit,
     here: LocalPath,
-    Form(query): Form<PageNumberQuery>,
+    Form(query): Form<ThreadQuery>,
 ) -> Result<Markup, RequestError> {
-    show(&app, visit, &here, ThreadPart { news, root: Some(comment), number: query.page.get() }).await
+    show(&app, visit, &here, (news, Some(comment), query)).await
 }
 
 async fn show(
     app: &App,
     mut visit: Visit,
     here: &LocalPath,
-    part: ThreadPart,
+    (news, root, query): (NewsId, Option<CommentId>, ThreadQuery),
 ) -> Result<Markup, RequestError> {
-    let thread = threads::get(&mut visit, part.news, |lines| part.shown(lines)).await?;
-    let shown = part.shown(&thread.lines);
-    let page = ThreadPage::new(part, &thread, &shown)?;
+    let number = query.page.page.get();
+    let sorted = |order| Sorting { order, is_asked: query.sort.is_some() };
+    let part = |order| ThreadPart { news, root, number, sorting: sorted(order) };
+    // Which comments are on a page does not depend on the links of the page.
+    let wanted = |lines: &ThreadLines| part(CommentOrder::Score).shown(lines);
+    let thread = threads::get(&mut visit, news, query.sort, wanted).await?;
+    let part = part(thread.order);
+    let shown = part.shown(thread.outline());
+    let mut page = ThreadPage::new(part, &thread, &shown)?;
+    let now = visit.now();
+    // Only the pages of the whole thread count as visits: a branch shows little of it.
+    page.new = match root {
+        None => thread.note_visit(visit.site(), now, number == 1),
+        Some(_) => thread.new_while_reading(now),
+    };
     let frame = Frame::of(app, &mut visit, here).await?;
     Ok(page.render(&frame))
 }
@@ -370,8 +427,8 @@ mod tests {
         let name = lines.iter().find_map(|(_, _, name)| *name).map(Into::into);
         let arranged = lines.into_iter().map(|(depth, comment, _)| (depth, comment)).collect();
         let thread = Thread::whole(news, ThreadLines::new(NewsId(5), arranged, |_| name.clone()));
-        let part = ThreadPart { news: NewsId(5), root: None, number: 1 };
-        let shown = part.shown(&thread.lines);
+        let part = ThreadPart { news: NewsId(5), root: None, number: 1, sorting: Sorting::default() };
+        let shown = part.shown(thread.outline());
         let page = ThreadPage::new(part, &thread, &shown).unwrap();
         framed(viewer.as_ref(), |frame| page.render(frame)).into_string()
     }

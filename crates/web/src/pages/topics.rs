@@ -1,7 +1,8 @@
 //! The list of topics, and the forms for administrators.
 
+use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
-use super::parts::{counted, empty_list, number};
+use super::parts::{counted, empty_but, number};
 use crate::App;
 use crate::actions;
 use crate::error::RequestError;
@@ -9,9 +10,9 @@ use crate::form::{Fields, Form, FromFields};
 use crate::forms::topics::{MergeForm, RenameForm};
 use crate::limits::LISTED_TOPICS;
 use crate::local_path::LocalPath;
-use crate::viewer::SignedForm;
+use crate::viewer::SignedFields;
 use axum::extract::State;
-use axum::response::Redirect;
+use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::topic_moves::Move;
@@ -38,7 +39,7 @@ impl TopicsPage<'_> {
             }
             (self.moves(frame))
             @if self.overview.topics.is_empty() {
-                (empty_list("No topics yet. Topics appear when someone uses them."))
+                (empty_but("No topics yet. Topics appear when someone uses them.", ("/submit", "Submit a story with a topic")))
             } @else {
                 ul.topic-list role="list" {
                     @for line in self.overview.topics.iter().take(LISTED_TOPICS) {
@@ -98,27 +99,35 @@ pub fn choice_address(topics: &TopicChoice) -> String {
 /// The forms that rename a topic and merge it into another, for administrators.
 #[must_use]
 pub fn admin_forms(frame: &Frame<'_>, topic: &Topic) -> Markup {
-    let form = |action: &str, field: &str, label: &str, button: &str| {
-        html! {
-            form.form.narrow method="post" action=(action) {
-                (frame.secret_field())
-                input type="hidden" name="topic" value=(topic);
-                div {
-                    label for=(field) { (label) }
-                    input id=(field) name=(field) required autocomplete="off" autocapitalize="none"
-                        spellcheck="false";
-                }
-                button.button { (button) }
-            }
-        }
-    };
     html! {
         @if is_admin(frame) {
             details.tools {
                 summary { "Rename or merge this topic" }
-                (form("/renametopic", "name", "New name", "Rename"))
-                (form("/mergetopic", "into", "Topic to merge it into", "Merge"))
+                (move_form(frame, topic.as_str(), Move::Rename, None))
+                (move_form(frame, topic.as_str(), Move::Merge, None))
             }
+        }
+    }
+}
+
+/// The form for a move of a topic, with what was typed into it if that was refused.
+fn move_form(frame: &Frame<'_>, topic: &str, kind: Move, typed: Option<(&str, &RefusedForm)>) -> Markup {
+    let (action, button) = match kind {
+        Move::Rename => ("/renametopic", "Rename"),
+        Move::Merge => ("/mergetopic", "Merge"),
+    };
+    let (name, label) = match kind {
+        Move::Rename => ("name", "New name"),
+        Move::Merge => ("into", "Topic to merge it into"),
+    };
+    let (value, refused) = typed.unzip();
+    let field = Field::new(name, label).value(value.unwrap_or_default());
+    html! {
+        form.form.narrow method="post" action=(action) {
+            (frame.secret_field())
+            input type="hidden" name="topic" value=(topic);
+            (field.with("autocomplete", "off").required().exact().input(refused))
+            button.button { (button) }
         }
     }
 }
@@ -150,17 +159,62 @@ pub async fn topics(
 /// POST /renametopic: topic, name, apisecret.
 pub async fn rename(
     State(app): State<App>,
-    SignedForm { user, form }: SignedForm<RenameForm>,
-) -> Result<Redirect, RequestError> {
-    Ok(redirect_after_move(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?))
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    let moved = match form.fields.read::<RenameForm>() {
+        Ok(RenameForm { topic, name }) => {
+            actions::move_topic(&app, form.user.clone(), Move::Rename, topic, name).await
+        }
+        Err(failure) => Err(failure),
+    };
+    answer_to_move(&app, &here, &form, (Move::Rename, moved))
 }
 
 /// POST /mergetopic: topic, into, apisecret.
 pub async fn merge(
     State(app): State<App>,
-    SignedForm { user, form }: SignedForm<MergeForm>,
-) -> Result<Redirect, RequestError> {
-    Ok(redirect_after_move(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?))
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    let moved = match form.fields.read::<MergeForm>() {
+        Ok(MergeForm { topic, into }) => {
+            actions::move_topic(&app, form.user.clone(), Move::Merge, topic, into).await
+        }
+        Err(failure) => Err(failure),
+    };
+    answer_to_move(&app, &here, &form, (Move::Merge, moved))
+}
+
+/// Redirects, or shows the form again.
+fn answer_to_move(
+    app: &App,
+    here: &LocalPath,
+    form: &SignedFields,
+    (kind, moved): (Move, Result<actions::Moved, RequestError>),
+) -> Result<Response, RequestError> {
+    let failure = match moved {
+        Ok(moved) => return Ok(redirect_after_move(moved).into_response()),
+        Err(failure) => failure,
+    };
+    // Only administrators have this form, and only for a topic.
+    let topic = Topic::parse("topic", form.fields.text("topic"));
+    let (true, Ok(topic)) = (form.user.flags.admin, topic) else {
+        return Err(failure);
+    };
+    let (heading, name) = match kind {
+        Move::Rename => ("Rename a topic", "name"),
+        Move::Merge => ("Merge a topic", "into"),
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&[name]);
+    let frame = Frame::for_user(app, here, &form.user);
+    let content = html! {
+        h1 { (heading) }
+        (summary(Some(&refused)))
+        p { "The topic is " (topic_link(&topic)) "." }
+        (move_form(&frame, topic.as_str(), kind, Some((form.fields.text(name), &refused))))
+    };
+    Ok(refused.response(frame.page(heading, &content)))
 }
 
 /// Redirects to the new topic, or to the list of topics if the move is still running.

@@ -1,160 +1,327 @@
-//! The buttons that vote on a story or a comment.
+//! The buttons that vote on a story or a comment, and what votes cost.
 
-use super::fragments::{ContentPlaceholder, Fragment, Slots, placeholders, written};
+use super::fragments::{Fragment, Slots, placeholders, written};
 use super::layout::Frame;
+use super::parts::{DELETED_USER, number};
+use crate::error::sentence;
+use crate::limits::{VOTE_LABEL_CHARACTERS, VOTE_LABEL_NAME_BYTES};
+use crate::login_reason::LoginReason;
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::OnceCell;
-use std::sync::LazyLock;
-use tidings_domain::news::item::Direction;
-use tidings_domain::values::ids::{CommentAddress, NewsId};
+use tidings_domain::Refusal;
+use tidings_domain::accounts::recent_votes::VotedOn;
+use tidings_domain::news::item::{Direction, News};
+use tidings_domain::values::ids::{CommentAddress, UserId};
+use tidings_domain::values::limits::USERNAME_MAX;
+use tidings_domain::values::size;
 
 /// Takes the place of the buttons where voting is not possible.
 pub const NO_BUTTONS: PreEscaped<&str> = PreEscaped("<span></span>");
 
 /// What a pair of vote buttons votes on.
 #[derive(Debug, Clone, Copy)]
-pub enum VoteTarget {
+pub enum VoteTarget<'a> {
     /// A story.
-    News(NewsId),
-    /// A comment.
-    Comment(CommentAddress),
+    News(&'a News),
+    /// A comment and the name of its author; `None` for a deactivated account.
+    Comment(CommentAddress, Option<&'a str>),
+}
+
+impl VoteTarget<'_> {
+    /// What the record of a vote on it is found by.
+    const fn voted_on(&self) -> VotedOn {
+        match self {
+            Self::News(news) => VotedOn::News(news.id),
+            Self::Comment(address, _) => VotedOn::Comment(*address),
+        }
+    }
+
+    fn kind(&self, viewer: Option<UserId>) -> TargetKind {
+        match self {
+            Self::News(news) if viewer == Some(news.user_id) => TargetKind::OwnNews,
+            Self::News(_) => TargetKind::News,
+            Self::Comment(..) => TargetKind::Comment,
+        }
+    }
+
+    /// Writes what the names of the buttons say after "Vote up: ".
+    fn write_label(&self, html: &mut String) {
+        match self {
+            Self::News(news) => match shortened(&news.title) {
+                Some(beginning) => {
+                    beginning.render_to(html);
+                    html.push('…');
+                }
+                None => news.title.render_to(html),
+            },
+            Self::Comment(_, author) => {
+                let author = author.unwrap_or(DELETED_USER);
+                // Only names of older sites are as long.
+                let is_long = size::escaped_bytes(author) > VOTE_LABEL_NAME_BYTES;
+                let shown =
+                    author.char_indices().nth(USERNAME_MAX / 2).and_then(|(end, _)| author.get(..end));
+                html.push_str("comment by ");
+                shown.filter(|_| is_long).unwrap_or(author).render_to(html);
+            }
+        }
+    }
+
+    fn write_id(&self, html: &mut String) {
+        match self {
+            Self::News(news) => news.id.0.render_to(html),
+            Self::Comment(CommentAddress { news, comment }, _) => {
+                news.0.render_to(html);
+                html.push('-');
+                comment.0.render_to(html);
+            }
+        }
+    }
+}
+
+/// The beginning of a title that is too long for the name of a button.
+fn shortened(title: &str) -> Option<&str> {
+    if title.len() <= VOTE_LABEL_CHARACTERS {
+        return None;
+    }
+    let (end, _) = title.char_indices().nth(VOTE_LABEL_CHARACTERS)?;
+    title.get(..end)
+}
+
+/// What kind of thing is voted on: the forms differ.
+#[derive(Clone, Copy)]
+enum TargetKind {
+    News,
+    /// The viewer's own story, on which votes are free.
+    OwnNews,
+    Comment,
+}
+
+/// How many kinds there are.
+const KINDS: usize = 3;
+
+/// What the viewer can do with a pair of buttons.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ButtonState {
+    /// Log in first.
+    LogIn,
+    /// Vote.
+    Open,
+    /// Take back this vote.
+    Voted(Direction),
+    /// Nothing: this vote is final.
+    Final(Direction),
+}
+
+/// How many states there are.
+const STATES: usize = 6;
+
+impl ButtonState {
+    const fn index(self) -> usize {
+        match self {
+            Self::LogIn => 0,
+            Self::Open => 1,
+            Self::Voted(Direction::Up) => 2,
+            Self::Voted(Direction::Down) => 3,
+            Self::Final(Direction::Up) => 4,
+            Self::Final(Direction::Down) => 5,
+        }
+    }
+
+    fn of(frame: &Frame<'_>, target: VoteTarget<'_>, my_vote: Option<Direction>) -> Self {
+        let window = frame.rules.karma.take_back_seconds;
+        let can_take_back = || {
+            let votes = frame.viewer.map(|viewer| &viewer.recent_votes);
+            votes.is_some_and(|votes| votes.may_take_back(target.voted_on(), frame.now, window))
+        };
+        match (my_vote, frame.viewer) {
+            (Some(vote), _) if can_take_back() => Self::Voted(vote),
+            (Some(vote), _) => Self::Final(vote),
+            (None, Some(_)) => Self::Open,
+            (None, None) => Self::LogIn,
+        }
+    }
+
+    const fn vote(self) -> Option<Direction> {
+        match self {
+            Self::Voted(vote) | Self::Final(vote) => Some(vote),
+            Self::LogIn | Self::Open => None,
+        }
+    }
 }
 
 /// The fragments of the vote buttons of one page, which may have hundreds of them. Each
 /// fragment is made when it is first needed.
 #[derive(Default)]
-pub struct VoteButtons {
-    /// For visitors who are not logged in. The placeholder is the anchor.
-    login: OnceCell<Fragment<ContentPlaceholder>>,
-    news: OnceCell<Fragment<NewsVotePlaceholder>>,
-    comments: OnceCell<Fragment<CommentVotePlaceholder>>,
-}
+pub struct VoteButtons([[OnceCell<Fragment<VotePlaceholder>>; STATES]; KINDS]);
 
-placeholders! {
-    /// What differs between the vote buttons of stories.
-    enum NewsVotePlaceholder {
-        News,
-        Anchor,
+impl VoteButtons {
+    fn get(
+        &self,
+        kind: TargetKind,
+        state: ButtonState,
+        make: impl FnOnce() -> Fragment<VotePlaceholder>,
+    ) -> &Fragment<VotePlaceholder> {
+        // The indexes are below the lengths: a kind and a state for each place.
+        self.0[kind as usize][state.index()].get_or_init(make)
     }
 }
 
 placeholders! {
-    /// What differs between the vote buttons of comments.
-    enum CommentVotePlaceholder {
-        News,
-        Comment,
+    /// What differs between vote buttons of the same kind and state.
+    enum VotePlaceholder {
+        /// The number of the story or the address of the comment.
+        Target,
         Anchor,
+        /// What the names of the buttons say about the target.
+        Label,
     }
 }
 
 /// The buttons to vote up and down, within the element with the id `anchor`.
-/// They show the viewer's vote. Without a session they open the login page, which then
-/// returns to the anchor.
-pub fn vote_buttons(
-    frame: &Frame<'_>,
-    target: VoteTarget,
+/// They show the viewer's vote, and take it back while that is possible. Without a session
+/// they open the login page, which then returns to the anchor.
+pub fn vote_buttons<'a>(
+    frame: &'a Frame<'_>,
+    target: VoteTarget<'a>,
     my_vote: Option<Direction>,
-    anchor: impl Render,
-) -> impl Render {
-    let VoteButtons { login, news, comments } = &frame.vote_buttons;
-    written(move |html| match (my_vote, frame.viewer, target) {
-        (Some(vote), ..) => voted(vote).render_to(html),
-        (None, None, _) => {
-            let target = login.get_or_init(|| {
-                Fragment::new(|slots| {
-                    html! {
-                        form.vote action="/login" {
-                            input type="hidden" name="next" value={ (frame.way_back) "#" (slots.at(ContentPlaceholder::Content)) };
-                            button.up { span.hidden { "Vote up" } }
-                            button.down { span.hidden { "Vote down" } }
-                        }
-                    }
-                })
-            });
-            target.fill(html, |ContentPlaceholder::Content, html| anchor.render_to(html));
-        }
-        (None, Some(_), VoteTarget::News(id)) => {
-            let target = news.get_or_init(|| {
-                Fragment::new(|slots: &Slots<'_, NewsVotePlaceholder>| {
-                    let id_field = html! {
-                        input type="hidden" name="news_id" value=(slots.at(NewsVotePlaceholder::News));
-                    };
-                    let anchor = slots.at(NewsVotePlaceholder::Anchor);
-                    vote_form(frame, ("/votenews", "/api/votenews"), &id_field, &anchor)
-                })
-            });
-            target.fill(html, |placeholder, html| match placeholder {
-                NewsVotePlaceholder::News => id.0.render_to(html),
-                NewsVotePlaceholder::Anchor => anchor.render_to(html),
-            });
-        }
-        (None, Some(_), VoteTarget::Comment(CommentAddress { news, comment })) => {
-            let target = comments.get_or_init(|| {
-                Fragment::new(|slots: &Slots<'_, CommentVotePlaceholder>| {
-                    let (news, comment) =
-                        (slots.at(CommentVotePlaceholder::News), slots.at(CommentVotePlaceholder::Comment));
-                    let id_field = html! {
-                        input type="hidden" name="comment_id" value={ (news) "-" (comment) };
-                    };
-                    let anchor = slots.at(CommentVotePlaceholder::Anchor);
-                    vote_form(frame, ("/votecomment", "/api/votecomment"), &id_field, &anchor)
-                })
-            });
-            target.fill(html, |placeholder, html| match placeholder {
-                CommentVotePlaceholder::News => news.0.render_to(html),
-                CommentVotePlaceholder::Comment => comment.0.render_to(html),
-                CommentVotePlaceholder::Anchor => anchor.render_to(html),
-            });
-        }
+    anchor: impl Render + 'a,
+) -> impl Render + 'a {
+    let kind = target.kind(frame.viewer.map(|viewer| viewer.id));
+    let state = ButtonState::of(frame, target, my_vote);
+    let make = || Fragment::new(|slots| buttons_markup(frame, kind, state, slots));
+    let fragment = frame.vote_buttons.get(kind, state, make);
+    written(move |html| {
+        fragment.fill(html, |placeholder, html| match placeholder {
+            VotePlaceholder::Target => target.write_id(html),
+            VotePlaceholder::Anchor => anchor.render_to(html),
+            VotePlaceholder::Label => target.write_label(html),
+        });
     })
 }
 
-/// The form for viewers who can vote, sent to a page or, by the script, to the API.
-fn vote_form(
+fn buttons_markup(
     frame: &Frame<'_>,
-    (action, api): (&str, &str),
-    id_field: &Markup,
-    anchor: &dyn Render,
+    kind: TargetKind,
+    state: ButtonState,
+    slots: &Slots<'_, VotePlaceholder>,
 ) -> Markup {
+    let label = slots.at(VotePlaceholder::Label);
+    let both = html! {
+        (vote_button(frame, (kind, state), Direction::Up, &label))
+        (vote_button(frame, (kind, state), Direction::Down, &label))
+    };
+    let next = html! {
+        input type="hidden" name="next" value={ (frame.way_back) "#" (slots.at(VotePlaceholder::Anchor)) };
+    };
+    let (action, api, id) = match kind {
+        TargetKind::News | TargetKind::OwnNews => ("/votenews", "/api/votenews", "news_id"),
+        TargetKind::Comment => ("/votecomment", "/api/votecomment", "comment_id"),
+    };
     html! {
-        form.vote method="post" action=(action) data-api=(api) {
-            (id_field)
-            (frame.secret_field())
-            input type="hidden" name="next" value={ (frame.way_back) "#" (anchor) };
-            (both_buttons(None))
+        @match state {
+            ButtonState::LogIn => {
+                form.vote action="/login" {
+                    (next)
+                    input type="hidden" name="reason" value=(LoginReason::Vote.name());
+                    (both)
+                }
+            }
+            ButtonState::Open | ButtonState::Voted(_) => {
+                // The script has to know whether it may offer to take a vote back.
+                form.vote method="post" action=(action) data-api=(api)
+                    data-final[frame.rules.karma.take_back_seconds == 0] {
+                    input type="hidden" name=(id) value=(slots.at(VotePlaceholder::Target));
+                    (frame.secret_field())
+                    (next)
+                    (both)
+                }
+            }
+            ButtonState::Final(_) => { div.vote { (both) } }
         }
     }
 }
 
-/// The buttons for viewers who have voted.
-fn voted(vote: Direction) -> PreEscaped<&'static str> {
-    static VOTED: LazyLock<[String; 2]> = LazyLock::new(|| {
-        [Direction::Up, Direction::Down]
-            .map(|vote| html! { div.vote { (both_buttons(Some(vote))) } }.into_string())
-    });
-    let [up, down] = &*VOTED;
-    PreEscaped(match vote {
-        Direction::Up => up,
-        Direction::Down => down,
-    })
-}
-
-fn both_buttons(my_vote: Option<Direction>) -> Markup {
+/// One of the two buttons. The pressed one takes the vote back, while that is possible.
+fn vote_button(
+    frame: &Frame<'_>,
+    (kind, state): (TargetKind, ButtonState),
+    direction: Direction,
+    label: &dyn Render,
+) -> Markup {
+    let (name, text) = match direction {
+        Direction::Up => ("up", "Vote up: "),
+        Direction::Down => ("down", "Vote down: "),
+    };
+    let text = html! { span.hidden { (text) (label) } };
+    if state == ButtonState::LogIn {
+        return html! { button class=(name) { (text) } };
+    }
+    let pressed = state.vote() == Some(direction);
+    let takes_back = pressed && state == ButtonState::Voted(direction);
+    let price = match kind {
+        TargetKind::News => price_of_vote(frame, direction).map(|price| sentence_part(&price)),
+        TargetKind::OwnNews | TargetKind::Comment => None,
+    };
+    let (title, later_title) = match state {
+        ButtonState::Open => (price, None),
+        // The script shows the price again when the vote is taken back.
+        ButtonState::Voted(_) => {
+            (takes_back.then(|| "Take back your vote".to_owned()), Some(price.unwrap_or_default()))
+        }
+        ButtonState::Final(_) | ButtonState::LogIn => (None, None),
+    };
     html! {
-        (vote_button(Direction::Up, my_vote))
-        (vote_button(Direction::Down, my_vote))
+        button class=(name) name="vote_type" value=(if takes_back { "none" } else { name })
+            title=[title] data-title=[later_title]
+            aria-pressed=(if pressed { "true" } else { "false" })
+            disabled[state.vote().is_some() && !takes_back] { (text) }
     }
 }
 
-fn vote_button(direction: Direction, my_vote: Option<Direction>) -> Markup {
-    let (name, label) = match direction {
-        Direction::Up => ("up", "Vote up"),
-        Direction::Down => ("down", "Vote down"),
+/// A text with a capital letter and without a full stop.
+fn sentence_part(text: &str) -> String {
+    let text = sentence(text);
+    text.strip_suffix('.').unwrap_or(&text).to_owned()
+}
+
+/// What the viewer pays for a vote on another person's story, or what it needs that the viewer
+/// does not have; `None` for nothing.
+fn price_of_vote(frame: &Frame<'_>, direction: Direction) -> Option<String> {
+    let viewer = frame.viewer?;
+    let (needed, cost) = frame.rules.karma.vote_price(direction == Direction::Up);
+    if viewer.karma < needed && !viewer.flags.karma_source {
+        Some(format!("needs {} karma", number(needed).render().into_string()))
+    } else {
+        (cost > 0).then(|| format!("costs {} karma", number(cost).render().into_string()))
+    }
+}
+
+/// Says that the viewer has too little karma to vote on stories, and how to get more.
+#[must_use]
+pub fn karma_warning(frame: &Frame<'_>) -> Markup {
+    let (needed, _) = frame.rules.karma.vote_price(true);
+    let (needed_down, _) = frame.rules.karma.vote_price(false);
+    let lacks = |viewer: &tidings_domain::accounts::users::User| {
+        !viewer.flags.karma_source && viewer.karma < needed.min(needed_down)
     };
-    let pressed = if my_vote == Some(direction) { "true" } else { "false" };
     html! {
-        button class=(name) name="vote_type" value=(name) aria-pressed=(pressed) disabled[my_vote.is_some()] {
-            span.hidden { (label) }
+        @if frame.viewer.is_some_and(lacks) {
+            p.hint.karma-warning {
+                (sentence(&Refusal::of_vote(needed.min(needed_down), &frame.rules.karma).to_string()))
+            }
+        }
+    }
+}
+
+/// Says below a list of stories what votes on them cost, unless [`karma_warning`] says more.
+#[must_use]
+pub fn karma_prices(frame: &Frame<'_>) -> Markup {
+    let prices = [("voting up ", Direction::Up), ("voting down ", Direction::Down)]
+        .map(|(what, direction)| Some(format!("{what}{}", price_of_vote(frame, direction)?)));
+    let prices: Vec<String> = prices.into_iter().flatten().collect();
+    html! {
+        @if !prices.is_empty() && karma_warning(frame).0.is_empty() {
+            p.hint.karma-prices { (sentence(&prices.join(", "))) }
         }
     }
 }

@@ -1,0 +1,167 @@
+//! What administrators change of the site as a whole, and what is left to do on a new one.
+
+use crate::accounts::users::User;
+use crate::accounts::visit::Visit;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::identity::{ABOUT, ACCENT, DESCRIPTION, Identity, LINKS, LOGO, NAME, RULES, stored_picture};
+use crate::keys;
+use crate::site::Site;
+use crate::values::identity::stored_links;
+use crate::values::logo::Logo;
+use tidings_keyspace::{Batch, Query};
+
+/// Refuses everyone who is not an administrator.
+fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
+    if viewer.flags.admin { Ok(()) } else { Err(Refusal::AdministratorsOnly) }
+}
+
+/// Changes how the site presents itself, all but the logo: what is `None` or empty comes from
+/// the configuration again. Rounds: 1.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], or the store's.
+pub async fn change_identity(site: &Site, viewer: &User, identity: &Identity) -> Result<(), Error> {
+    demand_administrator(viewer)?;
+    let links = (!identity.links.is_empty()).then(|| stored_links(&identity.links));
+    let fields = [
+        (NAME, identity.name.as_ref().map(ToString::to_string)),
+        (DESCRIPTION, identity.description.as_ref().map(ToString::to_string)),
+        (ACCENT, identity.accent.map(|accent| accent.to_string())),
+        (ABOUT, identity.about.as_ref().map(ToString::to_string)),
+        (RULES, identity.rules.as_ref().map(ToString::to_string)),
+        (LINKS, links),
+    ];
+    let mut batch = Batch::new();
+    for (name, value) in fields {
+        match value {
+            Some(value) => batch.set_field(keys::SITE, name, value),
+            None => batch.delete_field(keys::SITE, name),
+        }
+    }
+    site.store.commit(batch).await?;
+    let name = identity.name.as_ref().map_or("", |name| name.as_str());
+    tracing::info!(by = viewer.username, name, "the appearance of the site was changed");
+    Ok(())
+}
+
+/// Replaces the logo; `None` removes it. Rounds: 1.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], or the store's.
+pub async fn change_logo(site: &Site, viewer: &User, logo: Option<&Logo>) -> Result<(), Error> {
+    demand_administrator(viewer)?;
+    let mut batch = Batch::new();
+    match logo {
+        Some(logo) => {
+            batch.set_field(keys::SITE, LOGO, logo.file.to_string());
+            batch.set(keys::SITE_LOGO, stored_picture(logo.bytes()));
+        }
+        None => {
+            batch.delete_field(keys::SITE, LOGO);
+            batch.delete(keys::SITE_LOGO);
+        }
+    }
+    site.store.commit(batch).await?;
+    let file = logo.map(|logo| logo.file.name());
+    tracing::info!(by = viewer.username, file, "the logo of the site was changed");
+    Ok(())
+}
+
+/// What has happened on the site so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FirstSteps {
+    /// Whether a story has been submitted.
+    pub has_stories: bool,
+    /// Whether a story has had a topic.
+    pub has_topics: bool,
+    /// Whether anybody besides the first user has signed up.
+    pub has_members: bool,
+}
+
+/// What has happened on the site so far. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
+    let mut query = Query::new();
+    let news = query.string(keys::NEWS_COUNT);
+    let topics = query.sorted_count(keys::TOPICS);
+    let users = query.string(keys::USERS_COUNT);
+    let mut answers = visit.run(query).await?;
+    let count = |text: Option<String>, key: &str| -> u64 {
+        fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
+    };
+    Ok(FirstSteps {
+        has_stories: count(answers.take(news), keys::NEWS_COUNT) > 0,
+        has_members: count(answers.take(users), keys::USERS_COUNT) > 1,
+        has_topics: answers.take(topics) > 0,
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::passwords::PasswordWorker;
+    use crate::values::clock::Timestamp;
+    use crate::values::colour::Colour;
+    use crate::values::identity::{FooterLink, SiteName};
+    use crate::values::rules::Rules;
+    use std::sync::Arc;
+    use tidings_keyspace::{Hash, Store};
+
+    fn user(flags: &str) -> User {
+        let fields =
+            [("id", "1"), ("username", "alice"), ("flags", flags), ("apisecret", "s"), ("ctime", "1")];
+        User::from_hash(&Hash(fields.map(|(name, value)| (name.to_owned(), value.to_owned())).into()))
+            .unwrap()
+    }
+
+    async fn site() -> Arc<Site> {
+        let store = Store::in_memory().await.unwrap();
+        Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()))
+    }
+
+    async fn seen(site: &Arc<Site>) -> Identity {
+        (*Visit::new(site.clone(), Timestamp(1), None).identity().await).clone()
+    }
+
+    #[tokio::test]
+    async fn a_change_is_seen_at_once_and_can_be_taken_back() {
+        let site = site().await;
+        assert_eq!(seen(&site).await, Identity::default());
+        let gazette = Identity {
+            name: SiteName::parse("Gazette").unwrap(),
+            accent: Colour::parse("#aa0000"),
+            links: FooterLink::parse("Us", "/about").unwrap().into_iter().collect(),
+            ..Identity::default()
+        };
+        change_identity(&site, &user("a"), &gazette).await.unwrap();
+        assert_eq!(seen(&site).await, gazette);
+        assert_eq!(*site.known_identity(), gazette);
+        change_identity(&site, &user("a"), &Identity::default()).await.unwrap();
+        assert_eq!(seen(&site).await, Identity::default());
+    }
+
+    #[tokio::test]
+    async fn only_administrators_change_the_site() {
+        let site = site().await;
+        let refused = change_identity(&site, &user(""), &Identity::default()).await;
+        assert!(matches!(refused, Err(Error::Refused(Refusal::AdministratorsOnly))));
+        let refused = change_logo(&site, &user(""), None).await;
+        assert!(matches!(refused, Err(Error::Refused(Refusal::AdministratorsOnly))));
+    }
+
+    #[tokio::test]
+    async fn the_identity_costs_no_round_of_its_own() {
+        let site = site().await;
+        let mut visit = Visit::new(site.clone(), Timestamp(1), None);
+        let before = site.store.rounds();
+        first_steps(&mut visit).await.unwrap();
+        visit.identity().await;
+        assert_eq!(site.store.rounds() - before, 1);
+        seen(&site).await;
+        assert_eq!(site.store.rounds() - before, 1);
+    }
+}

@@ -1,0 +1,146 @@
+//! The identity of the site: what administrators have changed of how it presents itself. What
+//! they have not changed comes from the configuration.
+//!
+//! Every page needs it, so it is cached, and read along with the first round of a page when it
+//! is not; see [`Visit::identity`](crate::accounts::visit::Visit::identity). The identity that
+//! was read last is remembered for pages that must not read.
+//!
+//! Keys: the hash `site`, and the string `site.logo`.
+
+use crate::cache::{MEBIBYTE, Shared, View};
+use crate::error::Error;
+use crate::fields::{self, StoredFields, report};
+use crate::keys;
+use crate::site::Site;
+use crate::values::colour::Colour;
+use crate::values::identity::{FooterLink, SiteAbout, SiteDescription, SiteName, SiteRules, read_links};
+use crate::values::logo::LogoFile;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use tidings_keyspace::{Answers, Hash, Query, Tracked, TrackedHandle};
+
+pub(crate) const NAME: &str = "name";
+pub(crate) const DESCRIPTION: &str = "description";
+pub(crate) const ACCENT: &str = "accent";
+pub(crate) const ABOUT: &str = "about";
+pub(crate) const RULES: &str = "rules";
+pub(crate) const LINKS: &str = "links";
+pub(crate) const LOGO: &str = "logo";
+
+/// What administrators have changed of how the site presents itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// The name.
+    pub name: Option<SiteName>,
+    /// One sentence about the site.
+    pub description: Option<SiteDescription>,
+    /// The accent colour.
+    pub accent: Option<Colour>,
+    /// The logo.
+    pub logo: Option<LogoFile>,
+    /// The text about the site.
+    pub about: Option<SiteAbout>,
+    /// The rules of the site.
+    pub rules: Option<SiteRules>,
+    /// Links in the footer.
+    pub links: Vec<FooterLink>,
+}
+
+crate::cache_kind! {
+    /// The identity of the site.
+    pub(crate) struct Identities: () => Identity, "identity", MEBIBYTE,
+        |(), identity| size_of::<Identity>() + identity.text_bytes();
+}
+
+impl Identity {
+    fn from_hash(hash: &Hash) -> Self {
+        let fields = StoredFields::new(hash, || keys::SITE.to_owned());
+        Self {
+            name: checked(&fields, NAME, |text| SiteName::parse(text).ok()),
+            description: checked(&fields, DESCRIPTION, |text| SiteDescription::parse(text).ok()),
+            accent: checked(&fields, ACCENT, |text| Colour::parse(text).map(Some)),
+            about: checked(&fields, ABOUT, |text| SiteAbout::parse(text).ok()),
+            rules: checked(&fields, RULES, |text| SiteRules::parse(text).ok()),
+            links: checked(&fields, LINKS, |text| read_links(text).map(Some)).unwrap_or_default(),
+            logo: checked(&fields, LOGO, |text| text.parse().ok().map(Some)),
+        }
+    }
+
+    /// The bytes of all texts together.
+    fn text_bytes(&self) -> usize {
+        let texts = [
+            self.name.as_ref().map(SiteName::as_str),
+            self.description.as_ref().map(SiteDescription::as_str),
+            self.about.as_ref().map(SiteAbout::as_str),
+            self.rules.as_ref().map(SiteRules::as_str),
+        ];
+        let links =
+            self.links.iter().map(|link| size_of::<FooterLink>() + link.label().len() + link.address().len());
+        texts.into_iter().flatten().map(str::len).chain(links).sum()
+    }
+}
+
+/// A field as typed text; `None` if it is absent, or if it cannot be read, which is logged.
+fn checked<T, K: Fn() -> String>(
+    fields: &StoredFields<'_, K>,
+    name: &'static str,
+    parse: impl Fn(&str) -> Option<Option<T>>,
+) -> Option<T> {
+    let text = fields.text(name)?;
+    let parsed = parse(text);
+    if parsed.is_none() {
+        report(keys::SITE, Some(name));
+    }
+    parsed.flatten()
+}
+
+/// A pending read of the identity.
+pub(crate) struct IdentityRead(TrackedHandle<Hash>);
+
+impl IdentityRead {
+    pub(crate) fn ask(query: &mut Query) -> Self {
+        let hash = query.hash(keys::SITE);
+        Self(query.track(hash))
+    }
+
+    pub(crate) fn take(self, answers: &mut Answers) -> Tracked<Identity> {
+        answers.take_tracked(self.0).map(|hash| Identity::from_hash(&hash))
+    }
+}
+
+impl Site {
+    /// The identity as far as it is known without a read: the cached one, or the one that was
+    /// read last.
+    #[must_use]
+    pub fn known_identity(&self) -> Shared<Identity> {
+        // The time does not matter: an identity is valid until it is written.
+        let view = View { store: &self.store, now: Default::default(), is_current: true };
+        self.caches.of::<Identities>().get(view, &()).unwrap_or_else(|| self.last_identity())
+    }
+}
+
+/// The logo, if the name of its file is this. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn logo(site: &Site, name: &str) -> Result<Option<(LogoFile, Vec<u8>)>, Error> {
+    let mut query = Query::new();
+    let stored = query.hash_fields(keys::SITE, [LOGO]);
+    let picture = query.string(keys::SITE_LOGO);
+    let mut answers = site.store.query(query).await?;
+    let [file] = fields::each(answers.take(stored));
+    let file = fields::read::<LogoFile>(file.as_deref(), || keys::SITE.to_owned(), LOGO);
+    let (Some(file), Some(picture)) = (file.filter(|file| file.name() == name), answers.take(picture)) else {
+        return Ok(None);
+    };
+    let bytes = STANDARD.decode(picture).ok();
+    if bytes.is_none() {
+        report(keys::SITE_LOGO, None);
+    }
+    Ok(bytes.map(|bytes| (file, bytes)))
+}
+
+/// The bytes of a picture as they are stored.
+pub(crate) fn stored_picture(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}

@@ -1,0 +1,195 @@
+//! Visits of threads: how many comments of a story are new for a viewer, and storing how far
+//! people have read.
+//!
+//! The marks of a person are one hash, `user:<id>:visits`, and one cached value: a list of
+//! stories reads them in a query that it makes anyway, and never anything for each story.
+
+use super::item::News;
+use crate::accounts::users::DEACTIVATED;
+use crate::accounts::visit::Visit;
+use crate::cache::{MEBIBYTE, Shared};
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::marks::{PendingMark, ThreadMark, WhichMarks};
+use crate::site::{Site, apply};
+use crate::values::clock::Timestamp;
+use crate::values::ids::{NewsId, UserId};
+use crate::values::limits::MAX_VISITED_THREADS;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+use tidings_keyspace::{Answers, Batch, EngineClock, Hash, Query, Store, TrackedHandle};
+
+/// How often a server looks whether there are marks to store.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+crate::cache_kind! {
+    /// The stored marks of readers.
+    struct MarksOfReaders: UserId => StoredMarks, "visits", 2 * MEBIBYTE,
+        |_, marks| size_of_val(&*marks.0);
+}
+
+/// The stored marks of one reader, by the story.
+#[derive(Debug)]
+pub(crate) struct StoredMarks(Box<[(NewsId, ThreadMark)]>);
+
+impl StoredMarks {
+    /// Reads marks; those that cannot be read are logged and left out.
+    fn of(reader: UserId, hash: &Hash) -> Self {
+        let read = |(news, mark): &(String, String)| {
+            Some((news.parse().ok()?, fields::read(Some(mark), || keys::user_visits(reader), news)?))
+        };
+        let mut marks: Vec<(NewsId, ThreadMark)> = hash.0.iter().filter_map(read).collect();
+        marks.sort_by_key(|(news, _)| *news);
+        Self(marks.into())
+    }
+
+    fn of_news(&self, news: NewsId) -> Option<ThreadMark> {
+        let at = self.0.binary_search_by_key(&news, |(known, _)| *known).ok()?;
+        self.0.get(at).map(|(_, mark)| *mark)
+    }
+}
+
+/// A pending read of the viewer's marks.
+pub(crate) enum MarksRead {
+    Nobody,
+    Cached(UserId, Shared<StoredMarks>),
+    Asked(UserId, TrackedHandle<Hash>),
+}
+
+impl MarksRead {
+    /// Asks for the marks if they are not cached. The viewer must be identified already.
+    pub(crate) fn ask(visit: &Visit, query: &mut Query) -> Self {
+        let Some(viewer) = visit.viewer_id() else {
+            return Self::Nobody;
+        };
+        match visit.site().caches.of::<MarksOfReaders>().get(visit.view(), &viewer) {
+            Some(marks) => Self::Cached(viewer, marks),
+            None => {
+                let hash = query.hash(keys::user_visits(viewer));
+                Self::Asked(viewer, query.track(hash))
+            }
+        }
+    }
+
+    pub(crate) fn take(self, visit: &Visit, answers: &mut Answers) -> ReaderMarks {
+        let (reader, stored) = match self {
+            Self::Nobody => return ReaderMarks::default(),
+            Self::Cached(reader, stored) => (reader, stored),
+            Self::Asked(reader, hash) => {
+                let marks = answers.take_tracked(hash).map(|hash| StoredMarks::of(reader, &hash));
+                let cache = visit.site().caches.of::<MarksOfReaders>();
+                (reader, cache.insert(visit.view(), reader, marks, None))
+            }
+        };
+        ReaderMarks { stored: Some(stored), pending: visit.site().marks.of(reader) }
+    }
+}
+
+/// The marks of the viewer, as they are now.
+#[derive(Default)]
+pub(crate) struct ReaderMarks {
+    stored: Option<Shared<StoredMarks>>,
+    pending: HashMap<NewsId, PendingMark>,
+}
+
+impl ReaderMarks {
+    /// The mark of a thread; `None` for a thread that the viewer has not read.
+    pub(crate) fn of(&self, news: NewsId) -> Option<ThreadMark> {
+        let stored = self.stored.as_ref().and_then(|stored| stored.of_news(news));
+        self.pending.get(&news).map_or(stored, |pending| pending.over(stored))
+    }
+
+    /// How many comments on a story are new for the viewer. It is the difference of two
+    /// counters, so deleted comments make it smaller.
+    pub(crate) fn new_comments(&self, news: &News) -> u64 {
+        self.of(news.id).map_or(0, |mark| news.comments.saturating_sub(mark.comments))
+    }
+}
+
+/// Stores marks of readers until the future is dropped. Rounds: 2 for each group of marks,
+/// which are counted separately.
+pub(crate) async fn run(site: &Site, clock: &EngineClock) {
+    let mut looks = tokio::time::interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        looks.tick().await;
+        store_marks(site, Timestamp::now(clock), WhichMarks::Due).await;
+    }
+}
+
+/// Stores all marks, when the server stops.
+pub(crate) async fn store_all(site: &Site, now: Timestamp) {
+    store_marks(site, now, WhichMarks::All).await;
+}
+
+async fn store_marks(site: &Site, now: Timestamp, which: WhichMarks) {
+    let store = site.store.counted_apart();
+    loop {
+        let mut readers: BTreeMap<UserId, Vec<(NewsId, PendingMark)>> = BTreeMap::new();
+        for (reader, news, pending) in site.marks.take(now, which) {
+            readers.entry(reader).or_default().push((news, pending));
+        }
+        if readers.is_empty() {
+            return;
+        }
+        if let Err(error) = store_group(site, &store, &readers).await {
+            tracing::debug!(%error, "cannot store how far threads were read");
+            for (reader, marks) in &readers {
+                marks.iter().for_each(|(news, _)| site.marks.note_failed(now, *reader, *news));
+            }
+            return;
+        }
+    }
+}
+
+/// Stores marks of some readers, and removes their oldest ones. Rounds: 2.
+async fn store_group(
+    site: &Site,
+    store: &Store,
+    readers: &BTreeMap<UserId, Vec<(NewsId, PendingMark)>>,
+) -> Result<(), Error> {
+    let mut query = Query::new();
+    let reads: Vec<_> = readers
+        .keys()
+        .map(|reader| {
+            (
+                query.hash(keys::user_visits(*reader)),
+                query.hash_fields(keys::user(*reader), ["id", DEACTIVATED]),
+            )
+        })
+        .collect();
+    let mut answers = store.query(query).await?;
+    let (mut batch, mut stored) = (Batch::new(), Vec::new());
+    for ((reader, changes), (hash, account)) in readers.iter().zip(reads) {
+        let key = keys::user_visits(*reader);
+        let earlier = StoredMarks::of(*reader, &answers.take(hash));
+        let [id, deactivated] = fields::each(answers.take(account));
+        let is_there = id.is_some() && deactivated.is_none();
+        let mut marks: BTreeMap<NewsId, ThreadMark> = earlier.0.iter().copied().collect();
+        for (news, pending) in changes {
+            let mark = pending.over(earlier.of_news(*news)).filter(|_| is_there);
+            stored.push((*reader, *news, (*pending, mark)));
+            if let Some(mark) = mark {
+                marks.insert(*news, mark);
+                batch.set_field(&key, news.to_string(), mark.to_string());
+            }
+        }
+        for news in oldest(&marks) {
+            batch.delete_field(&key, news.to_string());
+        }
+    }
+    apply(store, batch).await?;
+    for (reader, news, mark) in stored {
+        site.marks.note_stored(reader, news, mark);
+    }
+    Ok(())
+}
+
+/// The threads beyond the bound, whose last visits are the longest ago.
+fn oldest(marks: &BTreeMap<NewsId, ThreadMark>) -> Vec<NewsId> {
+    let mut by_time: Vec<(Timestamp, NewsId)> = marks.iter().map(|(news, mark)| (mark.time, *news)).collect();
+    by_time.sort_unstable();
+    let surplus = by_time.len().saturating_sub(MAX_VISITED_THREADS);
+    by_time.into_iter().take(surplus).map(|(_, news)| news).collect()
+}

@@ -1,0 +1,48 @@
+//! What helps somebody who is writing a submission: an earlier story with the same URL, and
+//! the permission to fetch the title of the page.
+
+use super::posted_recently_keys_of;
+use crate::accounts::actor::Actor;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::news::item::News;
+use crate::rates::{self, RatedAccount};
+use crate::site::Site;
+use crate::values::clock::Moment;
+use crate::values::ids::NewsId;
+use crate::values::rates::RatedAction;
+use crate::values::urls::NewsUrl;
+use tidings_keyspace::Query;
+
+/// The story that a submission of this URL would lead to now; `None` if it would be new.
+/// Rounds: 2; 1 if there is none.
+///
+/// # Errors
+/// When the store fails.
+pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, Error> {
+    let url_keys = posted_recently_keys_of(site, url);
+    let mut query = Query::new();
+    let reads: Vec<_> = url_keys.iter().map(|key| (key, query.string(key))).collect();
+    let mut answers = site.store.query(query).await?;
+    let id: Option<NewsId> = reads
+        .into_iter()
+        .find_map(|(key, read)| fields::read_string(answers.take(read).as_deref(), || key.clone()));
+    let Some(id) = id else {
+        return Ok(None);
+    };
+    let mut query = Query::new();
+    let hash = query.hash(keys::news(id));
+    let news = News::from_hash(&site.store.query(query).await?.take(hash));
+    Ok(news.filter(|news| !news.deleted))
+}
+
+/// Takes a token for fetching a title from the account and from the address. Administrators
+/// need one too: the fetch is at the cost of another site. Rounds: 2 on a shared store.
+///
+/// # Errors
+/// [`Refusal::TooManyRequests`](crate::Refusal::TooManyRequests), or the store's.
+pub async fn admit_title_fetch(site: &Site, now: Moment, actor: Actor<'_>) -> Result<(), Error> {
+    let account = RatedAccount { id: actor.id, since: actor.ctime };
+    rates::spend_for(site, now, RatedAction::FetchTitle, Some(account), actor.address).await
+}

@@ -1,0 +1,240 @@
+//! How the site presents itself, as administrators type it.
+
+use crate::values::limits::{
+    MAX_FOOTER_LINKS, MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, MAX_SITE_DESCRIPTION, MAX_SITE_NAME,
+    MAX_SITE_TEXT,
+};
+use crate::values::text::{
+    InputError, is_direction_mark, is_line_separator, is_unprintable, is_visible, lines, refuse_characters,
+    refuse_longer, turns_direction,
+};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use url::Url;
+
+/// Why a part of the identity is refused. Users see the message as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdentityError {
+    /// A text is refused.
+    #[error(transparent)]
+    Text(#[from] InputError),
+    /// Not a colour.
+    #[error("enter a colour as # and six hexadecimal digits, such as #0b6e6a")]
+    Colour,
+    /// Not an address.
+    #[error("enter a full address, such as https://example.com, or a page of this site, such as /about")]
+    LinkAddress,
+    /// A label without an address, or the other way round.
+    #[error("a link needs both a label and an address")]
+    HalfALink,
+}
+
+/// A line of text, possibly empty.
+fn line(field: &'static str, input: &str, most: usize) -> Result<String, InputError> {
+    let text = input.trim();
+    let is_refused =
+        |c: char| is_unprintable(c) || is_line_separator(c) || turns_direction(c) || is_direction_mark(c);
+    refuse_characters(field, text, is_refused)?;
+    refuse_longer(field, text, most)?;
+    Ok(if text.chars().any(is_visible) { text.to_owned() } else { String::new() })
+}
+
+macro_rules! site_texts {
+    ($($(#[$doc:meta])* $Name:ident($field:literal, $parse:ident, $most:ident);)+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $Name(String);
+
+        impl $Name {
+            /// Trims and checks the text. `None` if nothing was typed.
+            ///
+            /// # Errors
+            /// When it is too long, or has control characters.
+            pub fn parse(input: &str) -> Result<Option<Self>, IdentityError> {
+                let text = $parse($field, input, $most)?;
+                Ok((!text.is_empty()).then_some(Self(text)))
+            }
+
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $Name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(&self.0)
+            }
+        }
+    )+};
+}
+
+fn paragraphs(field: &'static str, input: &str, most: usize) -> Result<String, InputError> {
+    let text = lines(field, input, most, 0)?;
+    Ok(if text.chars().any(is_visible) { text } else { String::new() })
+}
+
+site_texts! {
+    /// The name of the site.
+    SiteName("site_name", line, MAX_SITE_NAME);
+    /// One sentence about the site.
+    SiteDescription("description", line, MAX_SITE_DESCRIPTION);
+    /// The text about the site, in Markdown.
+    SiteAbout("site_about", paragraphs, MAX_SITE_TEXT);
+    /// The rules of the site, in Markdown.
+    SiteRules("rules", paragraphs, MAX_SITE_TEXT);
+}
+
+/// A link in the footer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FooterLink {
+    label: String,
+    address: String,
+}
+
+impl FooterLink {
+    /// Checks a link. `None` if both are empty.
+    ///
+    /// # Errors
+    /// When one of them is empty, too long, or not allowed. The flag says whether it is the
+    /// address.
+    pub fn parse(label: &str, address: &str) -> Result<Option<Self>, (bool, IdentityError)> {
+        let label = line("label", label, MAX_LINK_LABEL).map_err(|error| (false, error.into()))?;
+        let address = address.trim();
+        match (label.is_empty(), address.is_empty()) {
+            (true, true) => return Ok(None),
+            (is_unlabelled, false) if is_unlabelled => return Err((false, IdentityError::HalfALink)),
+            (_, true) => return Err((true, IdentityError::HalfALink)),
+            _ => {}
+        }
+        let address = parse_address(address).map_err(|error| (true, error))?;
+        Ok(Some(Self { label, address }))
+    }
+
+    /// What the link says.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Where it leads: a page of this site, an http or https address, or a mail address.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Whether it leads to a page of this site.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.address.starts_with('/')
+    }
+}
+
+/// A page of this site, or an address of another.
+fn parse_address(text: &str) -> Result<String, IdentityError> {
+    let too_long = InputError::TooManyBytes { field: "address", most: MAX_LINK_ADDRESS_BYTES };
+    if text.len() > MAX_LINK_ADDRESS_BYTES {
+        return Err(too_long.into());
+    }
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    if text.starts_with('/') && !text.starts_with("//") && is_plain {
+        return Ok(text.to_owned());
+    }
+    let url = Url::parse(text).map_err(|_| IdentityError::LinkAddress)?;
+    let is_allowed = match url.scheme() {
+        "http" | "https" => url.has_host() && url.username().is_empty() && url.password().is_none(),
+        "mailto" => url.path().contains('@'),
+        _ => false,
+    };
+    let address = String::from(url);
+    match address.len() {
+        _ if !is_allowed => Err(IdentityError::LinkAddress),
+        0..=MAX_LINK_ADDRESS_BYTES => Ok(address),
+        _ => Err(too_long.into()),
+    }
+}
+
+/// The links of the footer as they are stored: JSON. Those that were not typed here are checked
+/// as if they had been, because other programs can write to the store.
+#[must_use]
+pub fn read_links(stored: &str) -> Option<Vec<FooterLink>> {
+    let links: Vec<FooterLink> = serde_json::from_str(stored).ok()?;
+    let checked = links.iter().filter_map(|link| FooterLink::parse(&link.label, &link.address).ok()?);
+    Some(checked.take(MAX_FOOTER_LINKS).collect())
+}
+
+/// See [`read_links`].
+#[must_use]
+pub fn stored_links(links: &[FooterLink]) -> String {
+    // Strings can always be written as JSON.
+    serde_json::to_string(links).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_trimmed_bounded_and_may_be_empty() {
+        assert_eq!(SiteName::parse("  The Gazette ").unwrap().unwrap().as_str(), "The Gazette");
+        for empty in ["", "  ", "\u{200b}"] {
+            assert_eq!(SiteName::parse(empty).unwrap(), None);
+        }
+        assert!(SiteName::parse(&"é".repeat(MAX_SITE_NAME)).is_ok());
+        let long = SiteName::parse(&"é".repeat(MAX_SITE_NAME + 1)).unwrap_err();
+        assert_eq!(long.to_string(), "your site name is too long (40 characters at most)");
+        for bad in ["a\nb", "a\u{202e}b", "a\0b"] {
+            assert!(SiteName::parse(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(
+            SiteRules::parse("1. Be kind.\r\n2. Sleep.").unwrap().unwrap().as_str(),
+            "1. Be kind.\n2. Sleep."
+        );
+        assert!(SiteAbout::parse(&"x".repeat(MAX_SITE_TEXT + 1)).is_err());
+    }
+
+    #[test]
+    fn links_lead_to_pages_of_this_site_and_of_others() {
+        for (address, stored) in [
+            ("/about", "/about"),
+            ("https://example.com", "https://example.com/"),
+            ("http://example.com/ü", "http://example.com/%C3%BC"),
+            ("mailto:us@example.com", "mailto:us@example.com"),
+        ] {
+            let link = FooterLink::parse("Label", address).unwrap().unwrap();
+            assert_eq!((link.label(), link.address()), ("Label", stored));
+        }
+        for bad in [
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "//example.com",
+            "/\\example.com",
+            "/a b",
+            "example.com",
+            "https://",
+            "https://user:secret@example.com/",
+            "ftp://example.com/",
+            "mailto:",
+            "/\u{202e}",
+        ] {
+            assert_eq!(FooterLink::parse("Label", bad), Err((true, IdentityError::LinkAddress)), "{bad}");
+        }
+        assert_eq!(FooterLink::parse(" ", ""), Ok(None));
+        assert_eq!(FooterLink::parse("Label", " "), Err((true, IdentityError::HalfALink)));
+        assert_eq!(FooterLink::parse("", "/about"), Err((false, IdentityError::HalfALink)));
+        let long = format!("/{}", "a".repeat(MAX_LINK_ADDRESS_BYTES));
+        assert!(matches!(FooterLink::parse("Label", &long), Err((true, IdentityError::Text(_)))));
+    }
+
+    #[test]
+    fn stored_links_are_checked_again() {
+        let link = FooterLink::parse("A", "/a").unwrap().unwrap();
+        assert_eq!(read_links(&stored_links(std::slice::from_ref(&link))), Some(vec![link.clone()]));
+        let stored = r#"[{"label":"x","address":"javascript:x"},{"label":"A","address":"/a"}]"#;
+        assert_eq!(read_links(stored), Some(vec![link.clone()]));
+        assert_eq!(read_links(&stored_links(&vec![link; 20])).unwrap().len(), MAX_FOOTER_LINKS);
+        assert_eq!(read_links("{"), None);
+    }
+}

@@ -1,0 +1,233 @@
+//! The picture of the site, as an administrator sends it: checked by its bytes.
+
+use crate::values::limits::{MAX_LOGO_BYTES, MAX_LOGO_PIXELS};
+use imagesize::ImageType;
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::str::FromStr;
+
+/// Hexadecimal digits of the digest in the name of the file.
+const DIGEST_DIGITS: usize = 12;
+
+/// The format of a picture. SVG is not among them, because it can contain scripts and links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogoFormat {
+    /// PNG.
+    Png,
+    /// JPEG.
+    Jpeg,
+    /// WebP.
+    Webp,
+    /// GIF.
+    Gif,
+}
+
+impl LogoFormat {
+    const ALL: [(Self, &'static str, &'static str); 4] = [
+        (Self::Png, "png", "image/png"),
+        (Self::Jpeg, "jpg", "image/jpeg"),
+        (Self::Webp, "webp", "image/webp"),
+        (Self::Gif, "gif", "image/gif"),
+    ];
+
+    fn row(self) -> (Self, &'static str, &'static str) {
+        let [png, jpeg, webp, gif] = Self::ALL;
+        match self {
+            Self::Png => png,
+            Self::Jpeg => jpeg,
+            Self::Webp => webp,
+            Self::Gif => gif,
+        }
+    }
+
+    /// The ending of the name of such a file.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        self.row().1
+    }
+
+    /// The content type of such a file.
+    #[must_use]
+    pub fn content_type(self) -> &'static str {
+        self.row().2
+    }
+}
+
+/// Why a picture is refused. Users see the message as a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LogoError {
+    /// No file was chosen, or an empty one.
+    #[error("choose a file")]
+    Missing,
+    /// Too many bytes.
+    #[error("the file is too large ({} KB at most)", MAX_LOGO_BYTES / 1024)]
+    TooLarge,
+    /// SVG can contain scripts.
+    #[error("SVG files are not accepted, because they can contain scripts. Use PNG, JPEG, WebP or GIF")]
+    Svg,
+    /// Something else.
+    #[error("the file is not a PNG, JPEG, WebP or GIF picture")]
+    NotAPicture,
+    /// Too many pixels, or none.
+    #[error("the picture is too large ({MAX_LOGO_PIXELS} pixels wide and high at most)")]
+    TooManyPixels,
+}
+
+/// What pages say about the logo: enough to refer to its file and to keep its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogoFile {
+    digest: String,
+    /// The format.
+    pub format: LogoFormat,
+    /// The width in pixels.
+    pub width: u32,
+    /// The height in pixels.
+    pub height: u32,
+}
+
+impl LogoFile {
+    /// The name of the file. It contains a digest, so that browsers can cache it for ever.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("logo-{}.{}", self.digest, self.format.extension())
+    }
+}
+
+/// As stored: `<digest>.<extension> <width>x<height>`.
+impl fmt::Display for LogoFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { digest, format, width, height } = self;
+        write!(formatter, "{digest}.{} {width}x{height}", format.extension())
+    }
+}
+
+/// The stored text is not of this form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnreadableLogo;
+
+impl FromStr for LogoFile {
+    type Err = UnreadableLogo;
+
+    fn from_str(text: &str) -> Result<Self, UnreadableLogo> {
+        let parts = || {
+            let (file, size) = text.split_once(' ')?;
+            let (digest, extension) = file.split_once('.')?;
+            let (width, height) = size.split_once('x')?;
+            let is_digest =
+                digest.len() == DIGEST_DIGITS && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let (format, ..) = LogoFormat::ALL.into_iter().find(|(_, known, _)| *known == extension)?;
+            let (width, height) = (width.parse().ok()?, height.parse().ok()?);
+            is_digest.then(|| Self { digest: digest.to_owned(), format, width, height })
+        };
+        parts().ok_or(UnreadableLogo)
+    }
+}
+
+/// A picture that may be the logo of the site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logo {
+    /// What pages say about it.
+    pub file: LogoFile,
+    bytes: Vec<u8>,
+}
+
+impl Logo {
+    /// Checks a file: its size, its format by its bytes, and its dimensions. The pixels are
+    /// not decoded.
+    ///
+    /// # Errors
+    /// When it is empty, too large, or not a picture of a known format.
+    pub fn parse(bytes: Vec<u8>) -> Result<Self, LogoError> {
+        if bytes.is_empty() {
+            return Err(LogoError::Missing);
+        }
+        if bytes.len() > MAX_LOGO_BYTES {
+            return Err(LogoError::TooLarge);
+        }
+        let format = match imagesize::image_type(&bytes) {
+            Ok(ImageType::Png) => LogoFormat::Png,
+            Ok(ImageType::Jpeg) => LogoFormat::Jpeg,
+            Ok(ImageType::Webp) => LogoFormat::Webp,
+            Ok(ImageType::Gif) => LogoFormat::Gif,
+            _ if looks_like_svg(&bytes) => return Err(LogoError::Svg),
+            _ => return Err(LogoError::NotAPicture),
+        };
+        let size = imagesize::blob_size(&bytes).map_err(|_| LogoError::NotAPicture)?;
+        let pixels = |length: usize| {
+            let length = u32::try_from(length).ok();
+            length.filter(|length| (1..=MAX_LOGO_PIXELS).contains(length)).ok_or(LogoError::TooManyPixels)
+        };
+        let (width, height) = (pixels(size.width)?, pixels(size.height)?);
+        let digest: String = hex::encode(Sha256::digest(&bytes)).chars().take(DIGEST_DIGITS).collect();
+        Ok(Self { file: LogoFile { digest, format, width, height }, bytes })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Whether a file is probably SVG: a text with its root element.
+fn looks_like_svg(bytes: &[u8]) -> bool {
+    memchr::memmem::find(bytes, b"<svg").is_some()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// The beginning of a PNG file of this size.
+    fn png(width: u32, height: u32) -> Vec<u8> {
+        let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+        bytes.extend(width.to_be_bytes());
+        bytes.extend(height.to_be_bytes());
+        bytes.extend([8, 6, 0, 0, 0, 0, 0, 0, 0]);
+        bytes
+    }
+
+    #[test]
+    fn a_picture_is_known_by_its_bytes() {
+        let logo = Logo::parse(png(120, 40)).unwrap();
+        assert_eq!((logo.file.format, logo.file.width, logo.file.height), (LogoFormat::Png, 120, 40));
+        assert!(logo.file.name().starts_with("logo-") && logo.file.name().ends_with(".png"));
+        assert_eq!(logo.file.to_string().parse(), Ok(logo.file));
+        let gif = Logo::parse(b"GIF89a\x10\0\x20\0\0\0\0;".to_vec()).unwrap();
+        assert_eq!((gif.file.format, gif.file.width, gif.file.height), (LogoFormat::Gif, 16, 32));
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let check = |bytes: Vec<u8>, expected| assert_eq!(Logo::parse(bytes), Err(expected));
+        check(Vec::new(), LogoError::Missing);
+        check(vec![b'x'; 100], LogoError::NotAPicture);
+        check(b"<html><script>alert(1)</script>".to_vec(), LogoError::NotAPicture);
+        check(b"<?xml version=\"1.0\"?><svg xmlns=\"http://www.w3.org/2000/svg\"/>".to_vec(), LogoError::Svg);
+        check(b"\x89PNG\r\n\x1a\n".to_vec(), LogoError::NotAPicture);
+        check(png(MAX_LOGO_PIXELS + 1, 1), LogoError::TooManyPixels);
+        check(png(1, u32::MAX), LogoError::TooManyPixels);
+        check(png(0, 1), LogoError::TooManyPixels);
+        assert!(Logo::parse(png(MAX_LOGO_PIXELS, MAX_LOGO_PIXELS)).is_ok());
+        let mut large = png(1, 1);
+        large.resize(MAX_LOGO_BYTES, 0);
+        assert!(Logo::parse(large.clone()).is_ok());
+        large.push(0);
+        check(large, LogoError::TooLarge);
+    }
+
+    #[test]
+    fn a_stored_logo_of_another_form_is_none() {
+        for bad in [
+            "",
+            "0123456789ab.svg 1x1",
+            "0123456789ab.png",
+            "0123456789ab.png 1",
+            "../x.png 1x1",
+            "0123456789ab.png -1x1",
+        ] {
+            assert_eq!(bad.parse::<LogoFile>(), Err(UnreadableLogo), "{bad}");
+        }
+    }
+}

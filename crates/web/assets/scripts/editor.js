@@ -1,0 +1,260 @@
+// Writing: comments are sent without loading a page, replies are written below the comment, texts
+// are previewed, and Ctrl-Enter sends.
+
+const LOGGED_OUT_WHILE_WRITING = "You have been logged out. Log in in another tab, then send again.";
+const SEND_TIMEOUT_MS = 30_000;
+const NEW_COMMENT_KEY = "new-comment";
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.repeat) return;
+  const form = event.target.closest("textarea")?.form;
+  if (!form) return;
+  event.preventDefault();
+  form.requestSubmit();
+});
+
+document.addEventListener(
+  "submit",
+  (event) => {
+    const form = event.target;
+    if (event.submitter?.dataset.preview) {
+      event.preventDefault();
+      showTextPreview(form, event.submitter);
+    } else if (form.matches("form[data-comment]")) {
+      event.preventDefault();
+      sendComment(form);
+    }
+  },
+  // Before the script for drafts looks whether the form is sent by the browser.
+  { capture: true },
+);
+
+// Sends a form. Returns the answer, or why there is none: it was refused, or the connection is lost.
+async function sendEditorForm(address, fields) {
+  try {
+    const signal = AbortSignal.timeout(SEND_TIMEOUT_MS);
+    const response = await fetch(address, { method: "POST", body: fields, signal });
+    const answer = await response.json();
+    return answer.status === "ok" ? { answer } : { refusal: answer.error, status: response.status };
+  } catch {
+    return { lost: CONNECTION_ERROR };
+  }
+}
+
+// A page that only members see leads to the page to log in.
+async function hasBeenLoggedOut() {
+  try {
+    const response = await fetch("/settings", { method: "HEAD", redirect: "manual" });
+    return response.type === "opaqueredirect";
+  } catch {
+    return false;
+  }
+}
+
+async function sendComment(form) {
+  if (form.dataset.busy) return;
+  form.dataset.busy = "yes";
+  clearEditorMessage(form);
+  const fields = new URLSearchParams(new FormData(form));
+  const { answer, refusal, lost } = await sendEditorForm(form.dataset.comment, fields);
+  if (answer) {
+    forgetDrafts(form);
+    form.reset();
+    showNewComment(answer);
+    return;
+  }
+  const wasLoggedOut = refusal && (await hasBeenLoggedOut());
+  delete form.dataset.busy;
+  if (wasLoggedOut || lost) {
+    showEditorMessage(form, lost ?? LOGGED_OUT_WHILE_WRITING);
+    offerToTryAgain(form);
+  } else {
+    showEditorMessage(form, refusal, { isAboutText: true });
+  }
+}
+
+// Opens the thread at the comment: this page if it is one of the thread.
+function showNewComment({ news_id: news, comment_id: comment }) {
+  const id = `comment-${comment}`;
+  try {
+    sessionStorage.setItem(NEW_COMMENT_KEY, JSON.stringify({ id, time: Date.now() }));
+  } catch {}
+  if (new RegExp(`^/(news|comment)/${news}(/|$)`).test(location.pathname)) {
+    // A new fragment alone would load nothing.
+    history.pushState(null, "", `#${id}`);
+    location.reload();
+  } else {
+    location.assign(`/news/${news}#${id}`);
+  }
+}
+
+function focusNewComment() {
+  try {
+    const { id, time } = JSON.parse(sessionStorage.getItem(NEW_COMMENT_KEY) ?? "{}");
+    const comment = id && document.getElementById(id);
+    if (!comment) return;
+    sessionStorage.removeItem(NEW_COMMENT_KEY);
+    if (Date.now() - time > SEND_TIMEOUT_MS) return;
+    comment.tabIndex = -1;
+    comment.focus({ preventScroll: true });
+    comment.scrollIntoView({ block: "center" });
+  } catch {}
+}
+
+const describedBy = (field) => (field.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean);
+
+// Shows a message beside the text, which may be wrong itself.
+function showEditorMessage(form, text, { isAboutText } = {}) {
+  clearEditorMessage(form);
+  const field = form.querySelector("textarea");
+  const message = document.createElement("p");
+  message.className = "error";
+  message.id = `error-${field.id}`;
+  message.setAttribute("role", "alert");
+  field.after(message);
+  // Screen readers announce what changes in an element that is there.
+  message.textContent = text;
+  field.setAttribute("aria-describedby", [message.id, ...describedBy(field)].join(" "));
+  if (!isAboutText) return;
+  field.setAttribute("aria-invalid", "true");
+  field.focus();
+}
+
+function offerToTryAgain(form) {
+  const button = document.createElement("button");
+  button.className = "button small";
+  button.textContent = "Try again";
+  button.dataset.again = "";
+  form.querySelector(".error").after(button);
+}
+
+function clearEditorMessage(form) {
+  const field = form.querySelector("textarea");
+  const message = document.getElementById(`error-${field.id}`);
+  field.setAttribute("aria-describedby", describedBy(field).filter((id) => id !== message?.id).join(" "));
+  field.removeAttribute("aria-invalid");
+  message?.remove();
+  form.querySelector("[data-again]")?.remove();
+}
+
+// Preview
+
+async function showTextPreview(form, button) {
+  const fields = new URLSearchParams({ text: form.elements[button.dataset.preview].value });
+  const secret = form.elements.apisecret?.value;
+  if (secret) fields.set("apisecret", secret);
+  clearEditorMessage(form);
+  const { answer, refusal, status, lost } = await sendEditorForm("/api/preview", fields);
+  if (status === 404) {
+    sendForPreview(form, button);
+  } else if (answer) {
+    const place = form.querySelector("[data-preview-place]");
+    const page = new DOMParser().parseFromString(answer.html, "text/html");
+    place.firstElementChild.replaceChildren(...page.body.childNodes);
+    place.hidden = false;
+  } else {
+    showEditorMessage(form, refusal ?? lost, { isAboutText: refusal !== undefined });
+  }
+}
+
+// The page shows the preview, as without a script.
+function sendForPreview(form, button) {
+  saveWaitingDrafts();
+  const field = document.createElement("input");
+  Object.assign(field, { type: "hidden", name: button.name, value: button.value });
+  form.append(field);
+  form.submit();
+}
+
+// Replies in place
+
+let openReply;
+
+function focusAtEnd(field) {
+  field.focus();
+  field.setSelectionRange(field.value.length, field.value.length);
+}
+
+document.addEventListener("click", (event) => {
+  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  const link = event.target.closest("a[href^='/reply/']");
+  const isMember = document.querySelector("form[action='/logout']");
+  if (!link || !isMember || !link.closest("[data-item]")?.querySelector(".text")) return;
+  event.preventDefault();
+  replyInPlace(link);
+});
+
+async function replyInPlace(link) {
+  if (openReply?.link === link) {
+    openReply.form.querySelector("textarea").focus();
+    return;
+  }
+  closeReply();
+  const opening = { link };
+  openReply = opening;
+  const form = await fetchReplyForm(link.href);
+  if (openReply !== opening) return;
+  if (!form) {
+    openReply = undefined;
+    location.assign(link.href);
+    return;
+  }
+  opening.form = form;
+  link.closest("[data-item]").querySelector(".text").after(form);
+  const field = form.querySelector("textarea");
+  restoreDraft(field);
+  focusAtEnd(field);
+}
+
+// The form of the page for the reply. Its ids are changed, because this page may have a form with
+// the same ones.
+async function fetchReplyForm(address) {
+  try {
+    const response = await fetch(address);
+    if (!response.ok || response.redirected) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const form = page.querySelector("form[data-comment]");
+    const renamed = (ids) => ids.split(" ").map((id) => `reply-${id}`).join(" ");
+    for (const attribute of ["id", "for", "aria-describedby"]) {
+      for (const element of form.querySelectorAll(`[${attribute}]`)) {
+        element.setAttribute(attribute, renamed(element.getAttribute(attribute)));
+      }
+    }
+    const field = form.querySelector("textarea");
+    field.removeAttribute("autofocus");
+    field.classList.add("short");
+    form.classList.add("in-place");
+    form.querySelector(".buttons").append(cancelButton());
+    return document.adoptNode(form);
+  } catch {}
+}
+
+function cancelButton() {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button quiet";
+  button.textContent = "Cancel";
+  button.addEventListener("click", closeReply);
+  return button;
+}
+
+// The draft stays.
+function closeReply() {
+  const reply = openReply;
+  openReply = undefined;
+  if (!reply?.form) return;
+  saveWaitingDrafts();
+  reply.form.remove();
+  reply.link.focus();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.isComposing || !event.target.closest(".in-place")) return;
+  event.preventDefault();
+  closeReply();
+});
+
+focusNewComment();
+// Browsers put the cursor before a text that is already there.
+const focusedEditor = document.querySelector("textarea[autofocus]:focus");
+if (focusedEditor) focusAtEnd(focusedEditor);

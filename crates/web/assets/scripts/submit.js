@@ -1,0 +1,126 @@
+// Submitting a story: the title of the page, an earlier story with the same URL, and buttons
+// of topics. Without this script the buttons send the form, which comes back filled in.
+
+// Milliseconds without typing before a URL is looked up.
+const LOOK_UP_PAUSE = 400;
+
+const submission = document.querySelector("form[data-submission]");
+let lookUp;
+let lookUpTimer;
+
+// What a call answers, or undefined.
+async function answerOf(url, options) {
+  try {
+    return await (await fetch(url, options)).json();
+  } catch {
+    return undefined;
+  }
+}
+
+function note(text, ...more) {
+  const paragraph = document.createElement("p");
+  paragraph.className = "hint";
+  paragraph.append(text, ...more);
+  return paragraph;
+}
+
+// Shows the story that the URL leads to. Returns the answer, unless the URL has changed meanwhile.
+async function findDuplicate() {
+  const { url, news_id: id } = submission.elements;
+  const place = submission.querySelector("[data-duplicate]");
+  clearTimeout(lookUpTimer);
+  lookUp?.abort();
+  const { signal } = (lookUp = new AbortController());
+  const typed = url.value.trim();
+  const answer = typed && (await answerOf(`/api/duplicate?${new URLSearchParams({ url: typed })}`, { signal }));
+  if (signal.aborted) return undefined;
+  const earlier = answer?.status === "ok" ? answer.news_id : undefined;
+  if (!earlier || String(earlier) === id.value) {
+    place.replaceChildren();
+    return answer;
+  }
+  const link = document.createElement("a");
+  link.href = `/news/${earlier}`;
+  link.textContent = answer.title;
+  place.replaceChildren(note("Submitted recently: ", link));
+  return answer;
+}
+
+// Puts the URL into the field as the site would store it.
+async function completeUrl() {
+  const answer = await findDuplicate();
+  if (answer?.status === "ok") submission.elements.url.value = answer.url;
+}
+
+function showUrlError(text) {
+  const { url } = submission.elements;
+  document.getElementById("error-url")?.remove();
+  url.removeAttribute("aria-invalid");
+  url.removeAttribute("aria-describedby");
+  if (!text) return;
+  const error = document.createElement("p");
+  error.id = "error-url";
+  error.className = "error";
+  error.setAttribute("role", "alert");
+  url.after(error);
+  error.textContent = text;
+  url.setAttribute("aria-invalid", "true");
+  url.setAttribute("aria-describedby", error.id);
+}
+
+async function fetchTitle(button) {
+  if (button.getAttribute("aria-disabled")) return;
+  const { url, title, apisecret } = submission.elements;
+  const place = submission.querySelector("[data-fetched]");
+  button.setAttribute("aria-disabled", "true");
+  place.replaceChildren(note("Fetching the title..."));
+  showUrlError();
+  await completeUrl();
+  const body = new URLSearchParams({ url: url.value.trim(), apisecret: apisecret.value });
+  const answer = await answerOf("/api/fetchtitle", { method: "POST", body });
+  button.removeAttribute("aria-disabled");
+  if (answer?.status !== "ok") {
+    place.replaceChildren();
+    showUrlError(answer?.error || CONNECTION_ERROR);
+    return;
+  }
+  const before = title.value.trim();
+  title.value = answer.title;
+  title.dispatchEvent(new Event("input", { bubbles: true }));
+  const typed = before && before !== answer.title ? ` You had typed: "${before}".` : "";
+  place.replaceChildren(note(`This is the title of the page.${typed}`));
+}
+
+function prepareTopicButtons(group) {
+  const { topics } = submission.elements;
+  const names = () => topics.value.split(",").map((name) => name.trim()).filter(Boolean);
+  topics.addEventListener("input", () => {
+    const chosen = names();
+    for (const button of group.children) button.setAttribute("aria-pressed", String(chosen.includes(button.value)));
+  });
+  group.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    event.preventDefault();
+    const chosen = names();
+    const others = chosen.filter((name) => name !== button.value);
+    topics.value = (others.length < chosen.length ? others : [...chosen, button.value]).join(", ");
+    topics.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
+if (submission) {
+  const { url } = submission.elements;
+  url.addEventListener("input", () => {
+    clearTimeout(lookUpTimer);
+    lookUpTimer = setTimeout(findDuplicate, LOOK_UP_PAUSE);
+  });
+  url.addEventListener("change", completeUrl);
+  if (url.value) findDuplicate();
+  submission.querySelector("[data-fetch-title]")?.addEventListener("click", (event) => {
+    event.preventDefault();
+    fetchTitle(event.currentTarget);
+  });
+  const group = submission.querySelector("[data-topic-buttons]");
+  if (group) prepareTopicButtons(group);
+}

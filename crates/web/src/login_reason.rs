@@ -1,0 +1,106 @@
+//! Why a visitor must log in. It is one of a fixed list, because a page that shows what its
+//! address says could be made to say anything.
+
+/// What a visitor wanted to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginReason {
+    /// Vote on a story, a comment or a site.
+    Vote,
+    /// Submit a story.
+    Submit,
+    /// Comment or reply.
+    Comment,
+    /// Follow a person or a topic.
+    Follow,
+    /// Save a story.
+    Save,
+    /// Hide a story.
+    Hide,
+    /// Write a tweet.
+    Tweet,
+}
+
+impl LoginReason {
+    const ALL: [Self; 7] =
+        [Self::Vote, Self::Submit, Self::Comment, Self::Follow, Self::Save, Self::Hide, Self::Tweet];
+
+    /// The reason as a parameter.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Vote => "vote",
+            Self::Submit => "submit",
+            Self::Comment => "comment",
+            Self::Follow => "follow",
+            Self::Save => "save",
+            Self::Hide => "hide",
+            Self::Tweet => "tweet",
+        }
+    }
+
+    /// The reason in a sentence, after "Log in to".
+    #[must_use]
+    pub const fn wish(self) -> &'static str {
+        match self {
+            Self::Vote => "vote",
+            Self::Submit => "submit a story",
+            Self::Comment => "comment",
+            Self::Follow => "follow people and topics",
+            Self::Save => "save stories",
+            Self::Hide => "hide stories",
+            Self::Tweet => "write tweets",
+        }
+    }
+
+    /// The reason in a parameter; `None` for anything else.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+
+    /// The reason of somebody who asks for an address that needs a login.
+    #[must_use]
+    pub fn of_path(path: &str) -> Option<Self> {
+        let family = path.split('/').nth(1).unwrap_or_default();
+        Some(match family {
+            "votenews" | "votecomment" | "votesite" => Self::Vote,
+            "submit" => Self::Submit,
+            "reply" | "postcomment" => Self::Comment,
+            "follow" | "unfollow" | "followtopic" | "unfollowtopic" => Self::Follow,
+            "save" | "unsave" => Self::Save,
+            "hide" | "unhide" => Self::Hide,
+            "tweet" if path == "/tweet" => Self::Tweet,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_known_by_their_names_only() {
+        for reason in LoginReason::ALL {
+            assert_eq!(LoginReason::parse(reason.name()), Some(reason));
+        }
+        for other in ["", "Vote", "win a prize", "<b>"] {
+            assert_eq!(LoginReason::parse(other), None);
+        }
+    }
+
+    #[test]
+    fn an_address_says_what_somebody_wants() {
+        for (path, reason) in [
+            ("/submit", Some(LoginReason::Submit)),
+            ("/reply/1/2", Some(LoginReason::Comment)),
+            ("/votenews", Some(LoginReason::Vote)),
+            ("/tweet", Some(LoginReason::Tweet)),
+            ("/tweet/1", None),
+            ("/saved/0", None),
+            ("/", None),
+        ] {
+            assert_eq!(LoginReason::of_path(path), reason, "{path}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Any text as a comment on a page: only the allowed markup comes out, every link leads to the
+//! web or a mailbox, and the size stays within its bound.
+
+#![no_main]
+
+use checker::check_markup;
+use libfuzzer_sys::fuzz_target;
+use tidings_web::markdown::markdown;
+use tidings_web::pages::fragments::LinkTarget;
+
+#[path = "../../crates/web/src/markdown/checker.rs"]
+mod checker;
+
+fuzz_target!(|text: &str| {
+    for links in [LinkTarget::Same, LinkTarget::NewWindow] {
+        check_markup(text, markdown(text, links).into_string().as_str());
+    }
+});

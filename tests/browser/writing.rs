@@ -1,0 +1,273 @@
+//! Writing with and without the script: replies in place, drafts, previews, sending with Ctrl-Enter,
+//! and what happens when the connection or the session is lost.
+
+use serde_json::{Value, json};
+
+use crate::browser::{Browser, ESCAPE};
+use crate::client::Client;
+use crate::server::{Engine, Server};
+
+const CONTROL_ENTER: &str = "\u{e009}\u{e007}";
+const IN_PLACE: &str = ".form.in-place";
+const TEXT: &str = ".form.in-place textarea";
+
+/// A story with two comments of bob, and its thread in a browser of alice.
+async fn thread() -> (Server, Client, Browser) {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let bob = server.member("bob").await;
+    let news = alice.submit_text("The story", "its text").await;
+    assert_eq!(news, 1);
+    bob.comment(news, "the first comment").await;
+    bob.comment(news, "the second comment").await;
+    let browser = Browser::open_as(&server, &alice).await;
+    browser.go("/news/1").await;
+    (server, alice, browser)
+}
+
+async fn reply_to(browser: &Browser, comment: u64) {
+    browser.click(&format!("#comment-{comment} a[href='/reply/1/{comment}']")).await;
+    browser.wait_for(&format!("#comment-{comment} {IN_PLACE}")).await;
+    browser.wait_until("the text has the focus", async || focus(browser).await == "reply-comment").await;
+}
+
+/// The id of the element with the focus.
+async fn focus(browser: &Browser) -> String {
+    browser.run("return document.activeElement.id").await.as_str().unwrap().to_owned()
+}
+
+/// Types where the focus is.
+async fn type_text(browser: &Browser, text: &str) {
+    browser.wait_for(":focus").await.send_keys(text).await.unwrap();
+}
+
+async fn value(browser: &Browser, css: &str) -> String {
+    browser.wait_for(css).await.prop("value").await.unwrap().unwrap()
+}
+
+/// The texts of all drafts in the browser.
+async fn drafts(browser: &Browser) -> Vec<String> {
+    let drafts = browser
+        .run(
+            "return Object.keys(localStorage).filter((key) => key.startsWith('draft:'))
+                .map((key) => JSON.parse(localStorage[key]).text).sort()",
+        )
+        .await;
+    serde_json::from_value(drafts).unwrap()
+}
+
+async fn set_offline(browser: &Browser, offline: bool) {
+    browser.cdp("Network.enable", json!({})).await;
+    let conditions =
+        json!({ "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
+    browser.cdp("Network.emulateNetworkConditions", conditions).await;
+}
+
+#[tokio::test]
+async fn a_reply_is_written_below_the_comment() {
+    let (_server, alice, browser) = thread().await;
+    browser.mark_page().await;
+    reply_to(&browser, 1).await;
+    type_text(&browser, "Half a").await;
+    // One at a time; what was typed stays.
+    reply_to(&browser, 2).await;
+    assert_eq!(browser.count(IN_PLACE).await, 1);
+    assert_eq!(value(&browser, TEXT).await, "");
+    browser.press_key(ESCAPE).await;
+    browser.wait_until_gone(IN_PLACE).await;
+    let href = browser.run("return document.activeElement.getAttribute('href')").await;
+    assert_eq!(href, json!("/reply/1/2"), "the focus is where it was");
+    reply_to(&browser, 1).await;
+    assert_eq!(value(&browser, TEXT).await, "Half a");
+    browser.press("Cancel").await;
+    browser.wait_until_gone(IN_PLACE).await;
+    assert!(browser.is_marked().await, "the page was not loaded again");
+
+    reply_to(&browser, 1).await;
+    type_text(&browser, " thought").await;
+    type_text(&browser, CONTROL_ENTER).await;
+    assert_eq!(browser.text("#comment-3.depth-1 .text").await, "Half a thought");
+    browser.arrive("/news/1#comment-3").await;
+    browser.wait_until("the new comment has the focus", async || focus(&browser).await == "comment-3").await;
+    assert_eq!(drafts(&browser).await, Vec::<String>::new());
+    assert_eq!(alice.news(1).await["comments"], 3);
+    assert_eq!(browser.console_messages().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_reply_survives_a_lost_connection() {
+    let (_server, alice, browser) = thread().await;
+    reply_to(&browser, 2).await;
+    type_text(&browser, "It must not be lost").await;
+    set_offline(&browser, true).await;
+    browser.press("Post").await;
+    assert!(browser.text(".in-place [role=alert]").await.contains("can't be reached"));
+    assert_eq!(value(&browser, TEXT).await, "It must not be lost");
+    let described_by = browser.wait_for(TEXT).await.attr("aria-describedby").await.unwrap().unwrap();
+    assert!(described_by.split(' ').any(|id| id == "error-reply-comment"), "{described_by}");
+    browser.click(".in-place [name=preview]").await;
+    assert!(browser.text(".in-place [role=alert]").await.contains("can't be reached"));
+
+    browser.press("Post").await;
+    browser.wait_for("[data-again]").await;
+    set_offline(&browser, false).await;
+    browser.press("Try again").await;
+    assert_eq!(browser.text("#comment-3 .text").await, "It must not be lost");
+    assert_eq!(alice.news(1).await["comments"], 3);
+    assert_eq!(drafts(&browser).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_reply_survives_a_lost_session() {
+    let (server, alice, browser) = thread().await;
+    reply_to(&browser, 1).await;
+    type_text(&browser, "Still here").await;
+    browser.cdp("Network.clearBrowserCookies", json!({})).await;
+    browser.press("Post").await;
+    let told = browser.text(".in-place [role=alert]").await;
+    assert_eq!(told, "You have been logged out. Log in in another tab, then send again.");
+    assert_eq!(value(&browser, TEXT).await, "Still here");
+    assert_eq!(drafts(&browser).await, ["Still here"]);
+
+    // Somebody else on this browser does not see it.
+    browser.log_in_as(&server.client_of(2).await).await;
+    browser.go("/reply/1/1").await;
+    assert_eq!(browser.field_value("Your reply").await, "");
+
+    browser.log_in_as(&alice).await;
+    browser.go("/reply/1/1").await;
+    assert_eq!(browser.field_value("Your reply").await, "Still here");
+    assert_eq!(focus(&browser).await, "comment");
+    browser.press("Post").await;
+    assert_eq!(browser.text("#comment-3 .text").await, "Still here");
+    browser.arrive("/news/1#comment-3").await;
+}
+
+#[tokio::test]
+async fn after_a_login_in_another_tab_the_reply_is_sent() {
+    let (_server, alice, browser) = thread().await;
+    reply_to(&browser, 1).await;
+    type_text(&browser, "Sent later").await;
+    browser.cdp("Network.clearBrowserCookies", json!({})).await;
+    browser.press("Post").await;
+    browser.wait_for("[data-again]").await;
+    browser.log_in_as(&alice).await;
+    browser.press("Try again").await;
+    assert_eq!(browser.text("#comment-3 .text").await, "Sent later");
+}
+
+#[tokio::test]
+async fn drafts_survive_a_reload_and_an_error_and_end_when_the_text_has_arrived() {
+    let (_server, _alice, browser) = thread().await;
+    browser.fill("Your comment", "A draft").await;
+    browser.reload().await;
+    assert_eq!(browser.field_value("Your comment").await, "A draft");
+    browser.press("Add comment").await;
+    browser.wait_for("#comment-3").await;
+    assert_eq!(browser.field_value("Your comment").await, "");
+    browser.reload().await;
+    assert_eq!(browser.field_value("Your comment").await, "");
+
+    // The browser sends this form itself.
+    browser.go("/submit").await;
+    browser.fill("Title", "A title").await;
+    browser.fill("Text", "A text").await;
+    browser.reload().await;
+    assert_eq!(browser.field_value("Title").await, "A title");
+    browser.fill("URL", "javascript:alert(1)").await;
+    browser.press("Submit").await;
+    browser.wait_for("[aria-invalid=true]").await;
+    browser.go("/submit").await;
+    assert_eq!(browser.field_value("Title").await, "A title");
+    assert_eq!(browser.field_value("URL").await, "javascript:alert(1)");
+    browser.fill("URL", "").await;
+    browser.press("Submit").await;
+    browser.wait_for_text("h1", "A title").await;
+    browser.go("/submit").await;
+    assert_eq!(browser.field_value("Title").await, "");
+    assert_eq!(drafts(&browser).await, Vec::<String>::new());
+
+    // An edit starts from the text that is stored.
+    browser.go("/editcomment/1/3").await;
+    assert_eq!(browser.field_value("Your comment").await, "A draft");
+    browser.fill("Your comment", "A draft, changed").await;
+    browser.go("/editcomment/1/3").await;
+    assert_eq!(browser.field_value("Your comment").await, "A draft, changed");
+    browser.press("Save").await;
+    assert_eq!(browser.text("#comment-3 .text").await, "A draft, changed");
+    assert_eq!(drafts(&browser).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn at_most_20_drafts_are_kept_for_at_most_30_days() {
+    let (_server, _alice, browser) = thread().await;
+    let fill = "for (let number = 0; number < 25; number++) {
+            const time = Date.now() - number * 86_400_000;
+            localStorage.setItem(`draft:1/reply/9/${number}`, JSON.stringify({ text: `${number}`, base: '', time }));
+        }
+        localStorage.setItem('draft:1/comment/1', JSON.stringify({ text: 'old', base: '', time: Date.now() - 31 * 86_400_000 }));
+        localStorage.setItem('other', 'stays');";
+    browser.run(fill).await;
+    browser.reload().await;
+    assert_eq!(browser.field_value("Your comment").await, "", "an old draft is not restored");
+    let mut kept = drafts(&browser).await;
+    kept.sort_by_key(|text| text.parse::<u32>().unwrap());
+    assert_eq!(kept, (0..20).map(|number| number.to_string()).collect::<Vec<_>>());
+    assert_eq!(browser.run("return localStorage.other").await, json!("stays"));
+    browser.fill("Your comment", "new").await;
+    browser.reload().await;
+    let kept = drafts(&browser).await;
+    assert!(kept.len() == 20 && kept.contains(&"new".to_owned()), "{kept:?}");
+}
+
+#[tokio::test]
+async fn control_enter_sends_any_text() {
+    let (_server, alice, browser) = thread().await;
+    browser.go("/home").await;
+    browser.fill("Your tweet", "From the keyboard").await;
+    browser.wait_for("textarea").await.send_keys(CONTROL_ENTER).await.unwrap();
+    browser.wait_for_text(".tweet .text", "From the keyboard").await;
+    browser.go("/editcomment/1/1").await;
+    browser.wait_for(".trouble").await;
+    let comment = alice.comment(1, "to be changed").await;
+    browser.go(&format!("/editcomment/1/{comment}")).await;
+    browser.wait_for("textarea:focus").await.send_keys("!").await.unwrap();
+    type_text(&browser, CONTROL_ENTER).await;
+    browser.wait_for_text(&format!("#comment-{comment} .text"), "to be changed!").await;
+}
+
+#[tokio::test]
+async fn a_text_is_previewed() {
+    let (_server, alice, browser) = thread().await;
+    reply_to(&browser, 1).await;
+    type_text(&browser, "See https://example.com/").await;
+    browser.click(".in-place [name=preview]").await;
+    browser.wait_for(".preview:not([hidden]) .text a[href='https://example.com/']").await;
+    let text = "return document.querySelector('.preview:not([hidden])').closest('form').comment.value";
+    assert_eq!(browser.run(text).await, json!("See https://example.com/"));
+    assert_eq!(alice.news(1).await["comments"], 2);
+    browser.press("Post").await;
+    browser.wait_for("#comment-3").await;
+    assert_eq!(drafts(&browser).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn writing_works_without_javascript() {
+    let (_server, _alice, browser) = thread().await;
+    browser.disable_javascript().await;
+    browser.reload().await;
+    browser.follow("reply").await;
+    browser.wait_for_text("h1", "Reply").await;
+    browser.fill("Your reply", "Without a script").await;
+    browser.press("Preview").await;
+    browser.wait_for_text(".preview .text", "Without a script").await;
+    browser.press("Post").await;
+    browser.arrive("/news/1#comment-3").await;
+    assert_eq!(browser.text("#comment-3 .text").await, "Without a script");
+    let long = "x".repeat(4_097);
+    browser.go("/news/1").await;
+    browser.run(&format!("document.querySelector('#comment').value = '{long}'")).await;
+    browser.press("Add comment").await;
+    browser.wait_for("#comment[aria-invalid=true]:focus").await;
+    assert_eq!(browser.run("return document.querySelector('#comment').value").await, Value::from(long));
+}

@@ -1,0 +1,198 @@
+//! First visits: why to log in, where signing up leads to, the first steps of an administrator,
+//! and error pages that keep the navigation.
+
+use crate::client::{Client, PASSWORD};
+use crate::html::Page;
+use crate::pages::{error_message, page, redirects_to};
+use crate::server::{Engine, Server};
+use reqwest::StatusCode;
+use reqwest::header::SET_COOKIE;
+
+/// Signs up with the form at an address; returns where that leads to, and the session.
+async fn sign_up(server: &Server, path: &str, username: &str) -> (String, Client) {
+    let visitor = server.visitor();
+    let form = page(&visitor, path).await.form("/register");
+    let answer = form.with("username", username).with("password", PASSWORD).send(&visitor).await;
+    let cookie = answer.headers[SET_COOKIE].to_str().unwrap();
+    let token = cookie.strip_prefix("auth=").unwrap().split(';').next().unwrap();
+    (redirects_to(&answer).to_owned(), visitor.with_secrets(Some(token), None))
+}
+
+#[tokio::test]
+async fn signing_up_leads_to_the_welcome_page_or_on_with_what_one_wanted() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    for (number, (path, next)) in [
+        ("/register", "/welcome"),
+        ("/register?next=%2F", "/welcome"),
+        ("/register?next=%2Fnews%2F1", "/welcome?next=%2Fnews%2F1"),
+        ("/register?next=%2Fnews%2F1%23news-1&reason=vote", "/news/1#news-1"),
+        ("/register?next=%2Fsubmit", "/submit"),
+        ("/register?next=%2Fnews%2F1&reason=nonsense", "/welcome?next=%2Fnews%2F1"),
+        ("/register?next=%2F%2Fevil.example", "/welcome"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(sign_up(&server, path, &format!("member-{number}")).await.0, next, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn newcomers_are_told_how_it_works_with_the_numbers_of_this_site() {
+    let settings = [("karma.initial", "3"), ("karma.visit_seconds", "7200"), ("karma.downvote_cost", "1234")];
+    let server = Server::start(Engine::Memory, &settings).await;
+    server.member("alice").await;
+    let (next, bob) = sign_up(&server, "/register?next=%2Fabout", "bob").await;
+    let welcome = page(&bob, &next).await;
+    let text = welcome.content();
+    for part in ["You start with 3, enough for 3 votes.", "once every 2 hours", "A vote down costs 1,234"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    for link in ["/about", "/", "/latest/0", "/best", "/submit", "/suggestions", "/settings", "/ranking"] {
+        assert!(welcome.links_to(link), "{link}");
+    }
+    assert!(!text.contains("administrator"), "{text}");
+    // Strangers may read it too, and are invited.
+    assert!(page(&server.visitor(), "/welcome").await.content().contains("Sign up"));
+}
+
+#[tokio::test]
+async fn the_first_administrator_is_led_through_the_first_steps() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (next, alice) = sign_up(&server, "/register", "alice").await;
+    let done = async || {
+        let welcome = page(&alice, &next).await;
+        assert!(welcome.content().contains("You are the administrator"));
+        let steps = welcome.find("li", &[("class", "done")]);
+        steps.iter().map(|step| step.text().split(':').nth(1).unwrap().trim().to_owned()).collect::<Vec<_>>()
+    };
+    let begins = |steps: &[String], expected: &[&str]| {
+        assert_eq!(steps.len(), expected.len(), "{steps:?}");
+        for (step, expected) in steps.iter().zip(expected) {
+            assert!(step.starts_with(expected), "{steps:?}");
+        }
+    };
+    // The site of the tests is elsewhere than its setting says.
+    begins(&done().await, &["Signing up"]);
+    let form = page(&alice, "/admin/site").await.form("/admin/site").with("name", "Gazette");
+    assert_eq!(redirects_to(&form.send(&alice).await), "/admin/site?saved");
+    begins(&done().await, &["Name", "Signing up"]);
+    let submit = page(&alice, "/submit").await.form("/submit");
+    let submit = submit.with("title", "First").with("text", "text").with("topics", "birds");
+    redirects_to(&submit.send(&alice).await);
+    begins(&done().await, &["Name", "Signing up", "First topics", "First story"]);
+    server.register("bob").await;
+    begins(&done().await, &["Name", "Signing up", "First topics", "First story", "First members"]);
+}
+
+#[tokio::test]
+async fn the_login_page_says_why_and_keeps_it_for_signing_up() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    alice.submit_text("A story", "text").await;
+    let visitor = server.visitor();
+    for (path, wish) in [
+        ("/login?next=%2Flatest%2F0%23news%2D1&reason=vote", "Log in to vote."),
+        ("/login?next=%2F&reason=save", "Log in to save stories."),
+        ("/login?next=%2F&reason=hide", "Log in to hide stories."),
+        ("/login?next=%2F&reason=follow", "Log in to follow people and topics."),
+        ("/login?next=%2F&reason=comment", "Log in to comment."),
+    ] {
+        let login = page(&visitor, path).await;
+        assert!(login.content().contains(wish), "{path}: {}", login.content());
+        assert!(login.links_to(&path.replacen("/login", "/register", 1)), "{path}");
+    }
+    // Nothing that somebody writes into a link appears on the page.
+    for path in ["/login?reason=win+a+prize", "/login?reason=%3Cb%3E", "/login?reason="] {
+        assert!(page(&visitor, path).await.find("p", &[("class", "notice")]).is_empty(), "{path}");
+    }
+    let submit = redirects_to(&visitor.get("/submit?t=A").await).to_owned();
+    assert_eq!(submit, "/login?next=%2Fsubmit%3Ft%3DA&reason=submit");
+    assert!(page(&visitor, &submit).await.content().contains("Log in to submit a story."));
+    // The vote buttons of a visitor lead there too, and a wrong password keeps the reason.
+    let vote = page(&visitor, "/latest/0").await.forms().into_iter().find(|form| form.action == "/login");
+    assert_eq!(vote.unwrap().value("reason"), Some("vote"));
+    let refused = page(&visitor, "/login?next=%2F&reason=vote").await.form("/login");
+    let refused = refused.with("username", "alice").with("password", "wrong horse").send(&visitor).await;
+    assert!(Page::of(&refused).content().contains("Log in to vote."));
+    assert!(page(&visitor, "/news/1").await.links_to("/login?next=%2Fnews%2F1&reason=comment"));
+}
+
+#[tokio::test]
+async fn error_pages_keep_the_navigation_and_the_viewer() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, visitor) = (server.member("alice").await, server.visitor());
+    for path in ["/nothing", "/news/999", "/delnews/999"] {
+        let answer = alice.get(path).await;
+        error_message(&answer, StatusCode::NOT_FOUND);
+        let navigation = Page::of(&answer).one("nav", &[("aria-label", "Main")]).text().to_owned();
+        for part in ["home", "submit", "sites", "alice", "log out"] {
+            assert!(navigation.contains(part), "{path}: {navigation}");
+        }
+    }
+    let answer = visitor.get("/nothing").await;
+    error_message(&answer, StatusCode::NOT_FOUND);
+    let missing = Page::of(&answer);
+    assert!(missing.links_to("/login?next=%2Fnothing") && missing.links_to("/register"));
+    // The button on the page works.
+    let log_out = Page::of(&alice.get("/nothing").await).form("/logout");
+    assert_eq!(redirects_to(&log_out.send(&alice).await), "/");
+    // A session that has ended is none.
+    let answer = alice.get("/nothing").await;
+    error_message(&answer, StatusCode::NOT_FOUND);
+    assert!(Page::of(&answer).links_to("/register"));
+}
+
+#[tokio::test]
+async fn missing_pages_cost_strangers_no_round_and_members_no_more_than_their_session() {
+    for engine in [Engine::Memory, Engine::Redis] {
+        let server = Server::start(engine, &[]).await;
+        let alice = server.member("alice").await;
+        // The background looks for work now and then, which only adds: the least of some counts.
+        let rounds = async |client: &Client, clear: bool| {
+            let mut least = u64::MAX;
+            for _ in 0..5 {
+                if clear {
+                    server.clear_caches().await;
+                }
+                let before = server.store().rounds();
+                error_message(&client.get("/no/such/page").await, StatusCode::NOT_FOUND);
+                least = least.min(server.store().rounds() - before);
+            }
+            least
+        };
+        assert_eq!(rounds(&server.visitor(), true).await, 0, "{engine:?}");
+        assert!(rounds(&alice, true).await <= 3, "{engine:?}");
+        if engine == Engine::Memory {
+            assert_eq!(rounds(&alice, false).await, 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn empty_lists_say_what_comes_there_and_lead_to_the_first_step() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    for (path, step) in [
+        ("/", "/submit"),
+        ("/latest/0", "/submit"),
+        ("/best", "/submit"),
+        ("/topics", "/submit"),
+        ("/saved/0", "/latest/0"),
+        ("/usernews/alice/0", "/submit"),
+        ("/usercomments/alice/0", "/latest/0"),
+        ("/everyone", "/home"),
+        ("/home", "/suggestions"),
+        ("/@alice/followers", "/home"),
+        ("/@alice/followings", "/suggestions"),
+        ("/site/example.com", "/submit"),
+        ("/inbox", "/latest/0"),
+        ("/@alice", "/home"),
+    ] {
+        let shown = page(&alice, path).await;
+        let hints =
+            [shown.find("p", &[("class", "empty")]), shown.find("div", &[("class", "empty")])].concat();
+        assert!(!hints.is_empty(), "{path}: {}", shown.content());
+        assert!(shown.links_to(step), "{path} leads to {step}");
+    }
+}

@@ -1,0 +1,233 @@
+//! What is wrong with a form is said beside the field that it is about.
+
+use crate::client::{Client, HttpResponse, PASSWORD};
+use crate::community::Community;
+use crate::forms::{ask_for_link, site_with_mail};
+use crate::html::{Element, Form, Page};
+use crate::pages::page;
+use crate::server::{Engine, Server};
+
+/// All controls of a page that people type into.
+fn controls(page: &Page) -> Vec<&Element> {
+    ["input", "textarea"].into_iter().flat_map(|name| page.all(name)).collect()
+}
+
+/// Checks that this field, and no other, is marked as wrong and has the focus, and returns the
+/// message beside it, which is the only one.
+#[track_caller]
+fn wrong(page: &Page, name: &str) -> String {
+    let wrong: Vec<_> =
+        controls(page).into_iter().filter(|field| field.attribute("aria-invalid") == Some("true")).collect();
+    assert_eq!(wrong.len(), 1, "{}", page.text());
+    assert_eq!(wrong[0].attribute("name"), Some(name));
+    assert_eq!(wrong[0].attribute("autofocus"), Some(""));
+    let focused = controls(page).into_iter().filter(|field| field.attribute("autofocus").is_some());
+    assert_eq!(focused.count(), 1);
+    let id = wrong[0].attribute("id").unwrap();
+    let described_by = wrong[0].attribute("aria-describedby").unwrap();
+    let error = described_by.split(' ').next().unwrap();
+    assert_eq!(error, format!("error-{id}"));
+    let hint = format!("hint-{id}");
+    let has_hint = !page.find("p", &[("id", &hint)]).is_empty();
+    assert_eq!(described_by.contains(&hint), has_hint, "{described_by}");
+    assert_eq!(page.find("p", &[("role", "alert")]).len(), 1);
+    page.one("p", &[("id", error), ("role", "alert")]).text().to_owned()
+}
+
+/// Sends a form, which must be refused because of this field. Returns the page.
+async fn refused_for(client: &Client, form: Form, address: &str, name: &str, message: &str) -> Page {
+    let back = Page::of(&form.send_to(client, address).await);
+    let told = wrong(&back, name);
+    assert!(told.contains(message), "{told}");
+    back
+}
+
+/// No form starts with an error.
+#[track_caller]
+fn not_wrong(page: &Page) {
+    assert!(controls(page).iter().all(|field| field.attribute("aria-invalid").is_none()));
+    assert_eq!(page.alert(), None);
+}
+
+#[tokio::test]
+async fn signing_up_and_logging_in() {
+    let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "2/2m")]).await;
+    server.member("taken").await;
+    let visitor = server.visitor();
+    for (path, autocomplete) in [("/register", "new-password"), ("/login", "current-password")] {
+        let form = page(&visitor, path).await;
+        not_wrong(&form);
+        form.one("input", &[("name", "username"), ("autocomplete", "username")]);
+        form.one("input", &[("name", "password"), ("autocomplete", autocomplete)]);
+    }
+    let sign_up = page(&visitor, "/register").await.form("/register");
+    for (username, password, name, message) in [
+        ("1x", PASSWORD, "username", "must start with a letter"),
+        ("", PASSWORD, "username", "Enter a username."),
+        ("taken", PASSWORD, "username", "is taken"),
+        ("alice", "short", "password", "too short"),
+    ] {
+        let filled = sign_up.clone().with("username", username).with("password", password);
+        let back = refused_for(&visitor, filled, "/register", name, message).await.form("/register");
+        assert_eq!((back.value("username"), back.value("password")), (Some(username), Some("")));
+    }
+    let log_in = page(&visitor, "/login").await.form("/login").with("username", "taken");
+    let log_in = log_in.with("password", "wrong horse");
+    for _ in 0..2 {
+        let message = "Wrong username or password.";
+        let back = refused_for(&visitor, log_in.clone(), "/login", "password", message).await;
+        assert_eq!(back.form("/login").value("username"), Some("taken"));
+    }
+    // This is about no field.
+    let limited = Page::of(&log_in.send(&visitor).await);
+    assert!(controls(&limited).iter().all(|field| field.attribute("aria-invalid").is_none()));
+    assert!(limited.one("p", &[("class", "alert"), ("role", "alert")]).text().contains("Try again in"));
+}
+
+#[tokio::test]
+async fn the_settings_and_the_old_profile() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    server.register("bob").await;
+    for (path, action) in [("/settings", "/settings"), ("/user/alice", "/profile")] {
+        let shown = page(&alice, path).await;
+        not_wrong(&shown);
+        for (name, autocomplete) in
+            [("email", "email"), ("password", "new-password"), ("current_password", "current-password")]
+        {
+            shown.one("input", &[("name", name), ("autocomplete", autocomplete)]);
+        }
+        let form = shown.form(action);
+        let long = "x".repeat(5_000);
+        for (name, value, message) in [
+            ("about", &*long, "profile text is too long"),
+            ("email", "nonsense", "Enter an e-mail address"),
+            ("password", "short", "too short"),
+        ] {
+            let back = refused_for(&alice, form.clone().with(name, value), action, name, message).await;
+            let kept = if name == "password" { "" } else { value };
+            assert_eq!(back.form(action).value(name), Some(kept));
+        }
+        let changed = form.clone().with("email", "alice@example.org");
+        for (password, message) in [("", "Enter your current password"), ("wrong horse", "is wrong")] {
+            let typed = changed.clone().with("current_password", password);
+            let back = refused_for(&alice, typed, action, "current_password", message).await.form(action);
+            assert_eq!(back.value("email"), Some("alice@example.org"));
+            assert_eq!(back.value("current_password"), Some(""));
+        }
+    }
+    let form = page(&alice, "/settings").await.form("/settings").with("fullname", "b\u{43e}b");
+    refused_for(&alice, form, "/settings", "fullname", "").await;
+}
+
+#[tokio::test]
+async fn deactivating_and_a_new_password() {
+    let (server, mut relay) = site_with_mail().await;
+    let link = format!("/reset-password/{}", ask_for_link(&server, &mut relay).await);
+    let visitor = server.visitor();
+    let form = page(&visitor, &link).await.form("").with("password", "short");
+    refused_for(&visitor, form, &link, "password", "too short").await;
+    let shown = page(&visitor, "/reset-password").await;
+    not_wrong(&shown);
+    for name in ["username", "email"] {
+        shown.one("input", &[("name", name), ("autocomplete", name)]);
+        let form = shown.form("/reset-password").without(name);
+        refused_for(&visitor, form, "/reset-password", name, "missing").await;
+    }
+
+    let alice = visitor.log_in("alice", PASSWORD).await;
+    let path = "/settings/deactivate";
+    let form = page(&alice, path).await.form(path).with("password", "wrong horse");
+    refused_for(&alice, form, path, "password", "password").await;
+}
+
+#[tokio::test]
+async fn submitting_a_story() {
+    let Community { server: _server, bob, .. } = Community::new(Engine::Memory, &[]).await;
+    let shown = page(&bob, "/submit").await;
+    not_wrong(&shown);
+    let form = shown.form("/submit").with("title", "A title");
+    for (name, value, wrong, message) in [
+        ("title", "", "title", "Enter a title"),
+        ("url", "javascript:alert(1)", "url", "full address"),
+        ("text", "", "url", "URL or some text"),
+        ("topics", "C++", "topics", "not a topic"),
+    ] {
+        let back = refused_for(&bob, form.clone().with(name, value), "/submit", wrong, message).await;
+        assert_eq!(back.form("/submit").value(name), Some(value));
+    }
+    let edit = page(&bob, "/editnews/2").await.form("/editnews/2");
+    let both = edit.with("url", "http://example.com/two");
+    refused_for(&bob, both, "/editnews/2", "url", "either a URL or text").await;
+}
+
+#[tokio::test]
+async fn comments_and_tweets() {
+    let Community { server: _server, bob, .. } = Community::new(Engine::Memory, &[]).await;
+    let long = "x".repeat(4_097);
+    for path in ["/news/1", "/reply/1/1"] {
+        let form = page(&bob, path).await.form("/postcomment").with("comment", &long);
+        let back = refused_for(&bob, form, "/postcomment", "comment", "too long").await;
+        assert_eq!(back.form("/postcomment").value("comment"), Some(&*long));
+    }
+    let editing = page(&bob, "/editcomment/1/1").await;
+    let change = editing.forms().into_iter().find(|form| form.value("comment") == Some("A first comment"));
+    let change = change.unwrap().with("comment", &long);
+    refused_for(&bob, change, "/postcomment", "comment", "too long").await;
+
+    let tweet = page(&bob, "/home").await.form("/tweet").with("text", &long);
+    let back = refused_for(&bob, tweet, "/tweet", "text", "too long").await;
+    assert_eq!(back.form("/tweet").value("text"), Some(&*long));
+}
+
+#[tokio::test]
+async fn looking_up_a_site() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let visitor = server.visitor();
+    not_wrong(&page(&visitor, "/sites").await);
+    let back: HttpResponse = visitor.get("/sites?host=not+a+host").await;
+    assert_eq!(back.status, 422);
+    let back = Page::of(&back);
+    assert!(wrong(&back, "host").contains("is not a site name"));
+    back.one("input", &[("name", "host"), ("value", "not a host")]);
+}
+
+#[tokio::test]
+async fn administration() {
+    let Community { server: _server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    alice.submit_on("rust", "On rust").await;
+    alice.submit_on("go", "On go").await;
+    for (action, name, value, message) in [
+        ("/renametopic", "name", "C++", "not a topic"),
+        ("/renametopic", "name", "go", "already exists"),
+        ("/mergetopic", "into", "none", "no topic"),
+        ("/mergetopic", "into", "rust", "same topic"),
+    ] {
+        let form = page(&alice, "/topic/rust").await.form(action).with(name, value);
+        let back = refused_for(&alice, form, action, name, message).await;
+        let again = back.form(action);
+        assert_eq!((again.value("topic"), again.value(name)), (Some("rust"), Some(value)));
+        let of_bob = bob.post(action, &[("topic", "rust"), (name, value)]).await;
+        assert!(
+            !of_bob.status.is_success() && Page::of(&of_bob).forms().iter().all(|form| form.action != action)
+        );
+    }
+    for (query, name, message) in [
+        ("voter=x", "voter", "It must be a UUID."),
+        ("voter=beda0000-0822-4342-0990-b92d94d9489a", "voter", "There is no such voter."),
+        ("from=yesterday", "from", "It must be a time"),
+        ("to=tomorrow", "to", "It must be a time"),
+        ("day=someday", "day", "It must be a date"),
+    ] {
+        let back = Page::of(&alice.get(&format!("/admin/sites?{query}")).await);
+        let told = wrong(&back, name);
+        assert!(told.contains(message), "{told}");
+    }
+    not_wrong(&page(&alice, "/admin/sites").await);
+    let name = "maximum_votes_per_user_per_day";
+    let back = alice.post("/admin/sites/settings", &[(name, "many")]).await;
+    assert_eq!(back.status, 400);
+    let back = Page::of(&back);
+    assert_eq!(wrong(&back, name), "It must be a whole number from 0 to 1000000.");
+    back.one("input", &[("name", name), ("value", "many")]);
+}
