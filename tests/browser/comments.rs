@@ -116,11 +116,19 @@ async fn the_badge_counts_new_replies_until_they_are_read() {
     browser.reload().await;
     assert!(browser.text(".badge").await.starts_with('2'));
 
-    browser.click("a[href='/replies']").await;
-    browser.arrive("/replies").await;
-    assert_eq!(browser.text(&format!("#comment-{news}-{second} .text")).await, "the second reply");
-    assert_eq!(browser.count(".badge").await, 0);
-    browser.go("/").await;
-    browser.wait_until_logged_in("alice").await;
-    assert_eq!(browser.count(".badge").await, 0);
+    browser.click("a[href='/inbox']").await;
+    browser.arrive("/inbox").await;
+    let entry = format!("#reply-{news}-{second}");
+    assert_eq!(browser.text(&format!("{entry} .excerpt")).await, "the second reply");
+    assert!(browser.text(&entry).await.contains("Unread"));
+    // One is marked as read, by the keyboard or the mouse; the other stays.
+    browser.click(&format!("{entry} button")).await;
+    browser.wait_until_gone(&format!("{entry}.unread")).await;
+    assert!(browser.text(".badge").await.starts_with('1'));
+    browser.click(&format!("{entry} .action")).await;
+    browser.wait_for_text(".thread .text", "the second reply").await;
+    browser.go("/inbox").await;
+    browser.press("Mark all as read").await;
+    browser.wait_until_gone(".badge").await;
+    assert_eq!(browser.count(".inbox .unread").await, 0);
 }

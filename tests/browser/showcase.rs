@@ -332,7 +332,7 @@ impl Showcase {
             (Member, "/delnews/NEWEST"),
             (Member, "/reply/THREAD/1"),
             (Member, "/editcomment/THREAD/4"),
-            (Member, "/replies"),
+            (Member, "/inbox"),
             (Member, "/saved/0"),
             (Member, "/hidden/0"),
             (Member, "/topics/followed"),

@@ -93,16 +93,22 @@ async fn visitors_log_in_to_follow_and_return_to_the_profile() {
 }
 
 #[tokio::test]
-async fn a_mention_is_counted_in_the_badge_and_shown_with_the_replies() {
+async fn a_mention_is_counted_in_the_badge_and_shown_in_the_inbox_until_it_is_read() {
     let (server, alice, bob) = two_members().await;
     bob.tweet("Have you seen this, @alice?").await;
     let browser = Browser::open_as(&server, &alice).await;
     browser.go("/").await;
     assert!(browser.text(".badge").await.starts_with('1'));
-    browser.click("a[href='/replies']").await;
-    browser.wait_for_text(NEWEST, "Have you seen this, @alice?").await;
+    browser.click("a[href='/inbox']").await;
+    browser.arrive("/inbox").await;
+    browser.wait_for_text(".inbox .unread .excerpt", "Have you seen this, @alice?").await;
+    // Looking marks nothing as read.
     browser.go("/").await;
-    assert_eq!(browser.count(".badge").await, 0);
+    assert!(browser.text(".badge").await.starts_with('1'));
+    browser.go("/inbox").await;
+    browser.press("Mark all as read").await;
+    browser.wait_until_gone(".badge").await;
+    assert_eq!((browser.count(".inbox .entry").await, browser.count(".inbox .unread").await), (1, 0));
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 //! The badge of what a user has not seen: it counts what is there, whatever is posted,
-//! deleted and looked at, and whoever does it at the same time.
+//! deleted and read, and whoever does it at the same time.
 
 use std::collections::BTreeSet;
 
@@ -12,6 +12,10 @@ use crate::server::{Engine, Server, each_engine};
 
 async fn badge(server: &Server, user: &Client) -> i64 {
     server.number(&format!("user:{}", user.user_id), "replies").await
+}
+
+async fn read_all(user: &Client) -> serde_json::Value {
+    user.api_post("/api/readinbox", &[("id", "all")]).await
 }
 
 async fn delete_tweet(author: &Client, id: u64) {
@@ -36,7 +40,12 @@ async fn what_is_deleted_before_it_is_seen_is_counted_no_more() {
         delete_comment(&bob, replies[0]).await;
         delete_comment(&bob, replies[0]).await;
         assert_eq!(badge(&server, &alice).await, 2);
-        alice.get("/replies").await;
+        // Looking changes nothing.
+        for path in ["/inbox", "/api/inbox"] {
+            assert!(alice.get(path).await.status.is_success());
+        }
+        assert_eq!(badge(&server, &alice).await, 2);
+        ok(read_all(&alice).await);
         assert_eq!(badge(&server, &alice).await, 0);
         // These have been seen.
         delete_tweet(&bob, tweets[1]).await;
@@ -136,7 +145,7 @@ async fn posts_deletions_and_looks_at_the_same_time_leave_an_exact_badge() {
                 let tweet = bob.tweet("@alice").await;
                 let reply = bob.reply(news, comment, "a reply").await;
                 if number % 4 == 0 {
-                    alice.get("/replies").await;
+                    ok(read_all(&alice).await);
                 }
                 delete_tweet(&bob, tweet).await;
                 delete_comment(&bob, reply).await;
@@ -151,70 +160,189 @@ async fn posts_deletions_and_looks_at_the_same_time_leave_an_exact_badge() {
 
 #[derive(Debug, Clone)]
 enum Step {
+    /// The author tweets at a reader.
     Mention(usize),
+    /// The author answers the comment of a reader.
     Reply(usize),
+    /// The author comments on the story, and mentions a reader.
+    Comment(usize),
     DeleteTweet(prop::sample::Index),
-    DeleteReply(prop::sample::Index),
+    DeleteComment(prop::sample::Index),
+    Follow(usize),
+    Unfollow(usize),
+    Subscribe(usize),
+    Unsubscribe(usize),
+    /// The reader marks one entry as read.
+    ReadOne(usize, prop::sample::Index),
+    ReadAll(usize),
     Look(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
+    let reader = || 0..2_usize;
     prop_oneof![
-        4 => (0..2_usize).prop_map(Step::Mention),
-        4 => (0..2_usize).prop_map(Step::Reply),
+        4 => reader().prop_map(Step::Mention),
+        4 => reader().prop_map(Step::Reply),
+        4 => reader().prop_map(Step::Comment),
         3 => any::<prop::sample::Index>().prop_map(Step::DeleteTweet),
-        3 => any::<prop::sample::Index>().prop_map(Step::DeleteReply),
-        1 => (0..2_usize).prop_map(Step::Look),
+        4 => any::<prop::sample::Index>().prop_map(Step::DeleteComment),
+        1 => reader().prop_map(Step::Follow),
+        1 => reader().prop_map(Step::Unfollow),
+        2 => reader().prop_map(Step::Subscribe),
+        2 => reader().prop_map(Step::Unsubscribe),
+        2 => (reader(), any::<prop::sample::Index>()).prop_map(|(reader, index)| Step::ReadOne(reader, index)),
+        1 => reader().prop_map(Step::ReadAll),
+        1 => reader().prop_map(Step::Look),
     ]
 }
 
-/// Checks the badges after each step, against the sets of what is unread.
-async fn check(steps: &[Step]) {
-    let server = Server::start(Engine::Memory, &[]).await;
-    let author = server.member("author").await;
-    let readers = server.members(2).await;
-    let news = author.submit_text("A story", "text").await;
-    let comments = [readers[0].comment(news, "one").await, readers[1].comment(news, "two").await];
-    let (mut tweets, mut replies) = (Vec::new(), Vec::new());
-    let mut unread = [BTreeSet::new(), BTreeSet::new()];
-    for step in steps {
+/// What a reader has not read, and what decides what gets there.
+#[derive(Default)]
+struct Reader {
+    unread: BTreeSet<String>,
+    is_subscribed: bool,
+    has_left: bool,
+    /// The author has followed the reader before: the reader is not told again.
+    was_followed: bool,
+}
+
+impl Reader {
+    /// A comment of the author, which answers the reader or mentions the reader, or neither.
+    fn hear(&mut self, comment: u64, is_answered: bool, is_mentioned: bool) {
+        if !self.has_left && (is_answered || self.is_subscribed) {
+            self.unread.insert(format!("reply:1-{comment}"));
+        } else if is_mentioned {
+            self.unread.insert(format!("mention:1-{comment}"));
+        }
+    }
+}
+
+/// The author and two readers, each with a comment.
+struct Cast {
+    server: Server,
+    author: Client,
+    readers: Vec<Client>,
+    comments: [u64; 2],
+    written: (Vec<u64>, Vec<u64>),
+    expected: [Reader; 2],
+}
+
+impl Cast {
+    async fn new() -> Self {
+        let server = Server::start(Engine::Memory, &[]).await;
+        let author = server.member("author").await;
+        let readers = server.members(2).await;
+        let news = author.submit_text("A story", "text").await;
+        let comments = [readers[0].comment(news, "one").await, readers[1].comment(news, "two").await];
+        Self { server, author, readers, comments, written: Default::default(), expected: Default::default() }
+    }
+
+    async fn take(&mut self, step: &Step) {
+        let (author, expected) = (&self.author, &mut self.expected);
+        let (tweets, comments) = &mut self.written;
         match step {
             Step::Mention(reader) => {
                 let id = author.tweet(&format!("hello @member-{reader}")).await;
-                tweets.push((id, *reader));
-                unread[*reader].insert((true, id));
+                tweets.push(id);
+                expected[*reader].unread.insert(format!("mention:tweet:{id}"));
             }
             Step::Reply(reader) => {
-                let id = author.reply(news, comments[*reader], "a reply").await;
-                replies.push((id, *reader));
-                unread[*reader].insert((false, id));
+                let id = author.reply(1, self.comments[*reader], "a reply").await;
+                comments.push(id);
+                expected
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(other, one)| one.hear(id, other == *reader, false));
+            }
+            Step::Comment(reader) => {
+                let id = author.comment(1, &format!("hello @member-{reader}")).await;
+                comments.push(id);
+                expected
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(other, one)| one.hear(id, false, other == *reader));
             }
             Step::DeleteTweet(index) if !tweets.is_empty() => {
-                let (id, reader) = tweets.swap_remove(index.index(tweets.len()));
-                delete_tweet(&author, id).await;
-                unread[reader].remove(&(true, id));
+                let id = tweets.swap_remove(index.index(tweets.len()));
+                delete_tweet(author, id).await;
+                expected.iter_mut().for_each(|one| _ = one.unread.remove(&format!("mention:tweet:{id}")));
             }
-            Step::DeleteReply(index) if !replies.is_empty() => {
-                let (id, reader) = replies.swap_remove(index.index(replies.len()));
-                delete_comment(&author, id).await;
-                unread[reader].remove(&(false, id));
+            Step::DeleteComment(index) if !comments.is_empty() => {
+                let id = comments.swap_remove(index.index(comments.len()));
+                delete_comment(author, id).await;
+                expected
+                    .iter_mut()
+                    .for_each(|one| one.unread.retain(|entry| !entry.ends_with(&format!(":1-{id}"))));
             }
-            Step::Look(reader) => {
-                readers[*reader].get("/replies").await;
-                unread[*reader].clear();
+            Step::DeleteTweet(_) | Step::DeleteComment(_) => {}
+            Step::Follow(reader) => {
+                author.follow(&format!("member-{reader}")).await;
+                if !std::mem::replace(&mut expected[*reader].was_followed, true) {
+                    expected[*reader].unread.insert(format!("follow:{}", author.user_id));
+                }
             }
-            Step::DeleteTweet(_) | Step::DeleteReply(_) => {}
+            Step::Unfollow(reader) => {
+                let name = format!("member-{reader}");
+                ok(author.api_post("/api/unfollow", &[("username", &name)]).await);
+                expected[*reader].unread.remove(&format!("follow:{}", author.user_id));
+            }
+            Step::Subscribe(_)
+            | Step::Unsubscribe(_)
+            | Step::ReadOne(..)
+            | Step::ReadAll(_)
+            | Step::Look(_) => {
+                self.read(step).await;
+            }
         }
-        for (reader, unread) in readers.iter().zip(&unread) {
-            assert_eq!(badge(&server, reader).await, i64::try_from(unread.len()).unwrap(), "{steps:?}");
+    }
+
+    /// What the readers do.
+    async fn read(&mut self, step: &Step) {
+        match step {
+            Step::Subscribe(reader) | Step::Unsubscribe(reader) => {
+                let is_subscribed = matches!(step, Step::Subscribe(_));
+                let path = if is_subscribed { "/api/subscribe" } else { "/api/unsubscribe" };
+                ok(self.readers[*reader].api_post(path, &[("news_id", "1")]).await);
+                let one = &mut self.expected[*reader];
+                (one.is_subscribed, one.has_left) = (is_subscribed, !is_subscribed);
+            }
+            Step::ReadOne(reader, index) => {
+                let unread = &mut self.expected[*reader].unread;
+                let entry =
+                    (!unread.is_empty()).then(|| unread.iter().nth(index.index(unread.len())).unwrap());
+                let entry = entry.cloned().unwrap_or_else(|| "reply:1-999".to_owned());
+                unread.remove(&entry);
+                ok(self.readers[*reader].api_post("/api/readinbox", &[("id", &entry)]).await);
+            }
+            Step::ReadAll(reader) => {
+                ok(read_all(&self.readers[*reader]).await);
+                self.expected[*reader].unread.clear();
+            }
+            Step::Look(reader) => _ = self.readers[*reader].get("/inbox").await,
+            _ => {}
+        }
+    }
+}
+
+/// Checks the badges and what is unread after each step.
+async fn check(steps: &[Step]) {
+    let mut cast = Cast::new().await;
+    for step in steps {
+        cast.take(step).await;
+        for (reader, expected) in cast.readers.iter().zip(&cast.expected) {
+            let stored = cast.server.sorted(&format!("user:{}:unread", reader.user_id)).await;
+            let stored: BTreeSet<String> = stored.into_iter().map(|(member, _)| member).collect();
+            assert_eq!(stored, expected.unread, "{steps:?}");
+            let count = i64::try_from(stored.len()).unwrap();
+            assert_eq!(badge(&cast.server, reader).await, count, "{steps:?}");
         }
     }
 }
 
 #[test]
-fn the_badge_counts_what_is_there_and_not_seen() {
+fn the_badge_counts_what_is_there_and_not_read() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let config = Config { cases: 12, failure_persistence: None, ..Config::default() };
+    let config = Config { cases: 16, failure_persistence: None, ..Config::default() };
     let steps = prop::collection::vec(step(), 1..60);
     TestRunner::new(config)
         .run(&steps, |steps| {

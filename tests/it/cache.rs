@@ -57,8 +57,6 @@ fn without_secrets(page: &str) -> String {
 /// Compares all responses with those after the caches are cleared.
 async fn check_cache(server: &Server, visitors: &[Client], after: &str) {
     for client in visitors {
-        // Clears the badge of new replies.
-        client.get("/replies").await;
         let seen = read_all(client).await;
         server.clear_caches().await;
         for (address, fresh) in read_all(client).await {
@@ -237,7 +235,7 @@ async fn personal_pages_are_never_shared() {
 #[tokio::test]
 async fn a_cached_page_needs_no_round_trip_until_the_next_second_or_write() {
     each_engine(&[], async |server| {
-        let Community { server, alice, .. } = Community::on(server).await;
+        let Community { server, bob, .. } = Community::on(server).await;
         let visitor = server.visitor();
         let rounds = async |path: &str| {
             let before = server.store().rounds();
@@ -248,7 +246,8 @@ async fn a_cached_page_needs_no_round_trip_until_the_next_second_or_write() {
             assert!(rounds(path).await > 0, "{path}");
             assert_eq!(rounds(path).await, 0, "{path}");
         }
-        alice.comment(2, "Elsewhere").await;
+        // It is in nobody's inbox: on Redis that would count as a change of the name.
+        bob.comment(2, "Elsewhere").await;
         assert_eq!(rounds("/news/1").await, 0, "a comment on another item");
         assert!(rounds("/").await > 0, "a comment is counted in the list");
         server.advance(1);

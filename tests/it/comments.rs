@@ -50,7 +50,7 @@ async fn a_comment_is_stored_as_json_in_its_thread_and_voted_up_by_its_author() 
 }
 
 #[tokio::test]
-async fn a_reply_increments_the_badge_of_the_parents_author() {
+async fn a_comment_increments_the_badges_of_the_authors_of_its_parent_and_of_the_story() {
     each_engine(&[], async |server| {
         let (news, alice, bob, carol) = item(&server).await;
         let first = alice.comment(news, "First").await;
@@ -58,7 +58,8 @@ async fn a_reply_increments_the_badge_of_the_parents_author() {
         let own = alice.reply(news, first, "Own answer").await;
         carol.reply(news, own, "Answer to the answer").await;
         bob.comment(news, "On the item, no answer to a comment").await;
-        assert_eq!(server.number("user:2", "replies").await, 2);
+        // One entry for each comment of somebody else.
+        assert_eq!(server.number("user:2", "replies").await, 3);
         assert_eq!(server.number("user:3", "replies").await, 0);
         assert_eq!(stored(&server, news, own).await["parent_id"], first);
         assert_eq!(server.number("news:1", "comments").await, 5);

@@ -63,7 +63,7 @@ pub enum Access {
 }
 
 /// A page of every family there is.
-pub const PAGES: [(&str, Access); 71] = [
+pub const PAGES: [(&str, Access); 73] = [
     ("/", Access::Everybody),
     ("/latest", Access::Everybody),
     ("/latest/0", Access::Everybody),
@@ -98,7 +98,9 @@ pub const PAGES: [(&str, Access); 71] = [
     ("/comment/3/1", Access::Everybody),
     ("/reply/1/1", Access::Members),
     ("/editcomment/1/2", Access::Alice),
-    ("/replies", Access::Members),
+    ("/inbox", Access::Members),
+    ("/inbox?kind=unread", Access::Members),
+    ("/inbox?kind=mention&before=1-follow:1", Access::Members),
     ("/user/alice", Access::Everybody),
     ("/user/BOB", Access::Everybody),
     ("/@alice", Access::Everybody),

@@ -188,7 +188,7 @@ async fn empty_lists_say_what_comes_there_and_lead_to_the_first_step() {
         ("/@alice/followers", "/home"),
         ("/@alice/followings", "/suggestions"),
         ("/site/example.com", "/submit"),
-        ("/replies", "/latest/0"),
+        ("/inbox", "/latest/0"),
         ("/@alice", "/home"),
     ] {
         let shown = page(&alice, path).await;

@@ -216,7 +216,7 @@ fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
         Some(("url" | "limit", _)) => ("string", true, &[]),
         Some(("session", _)) => ("hash", true, SESSION),
         Some(("user", rest)) if rest.ends_with(":sessions") => ("zset", true, &[]),
-        Some(("user", rest)) if rest.ends_with(":unread") => ("zset", false, &[]),
+        Some(("user", rest)) if rest.ends_with(":inbox") || rest.ends_with(":unread") => ("zset", false, &[]),
         Some(("user", rest)) if rest.ends_with(":recent_votes") => ("hash", true, &[]),
         Some(("user", rest)) if rest.ends_with(":submitted_recently") => ("string", true, &[]),
         Some(("user", id)) if is_id(id) => ("hash", false, USER),

@@ -41,6 +41,7 @@ mod harden;
 mod head;
 mod headers;
 mod imported;
+mod inbox;
 mod lists;
 mod live;
 mod load_figures;

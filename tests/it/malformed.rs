@@ -23,7 +23,7 @@ pub struct Call {
 pub const REQUIRED: bool = false;
 pub const OPTIONAL: bool = true;
 
-const CALLS: [Call; 26] = [
+const CALLS: [Call; 29] = [
     Call {
         path: "/api/create_account",
         fields: &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)],
@@ -132,6 +132,9 @@ const CALLS: [Call; 26] = [
         takes_get: false,
         signed: true,
     },
+    Call { path: "/api/subscribe", fields: &[("news_id", "2", REQUIRED)], takes_get: false, signed: true },
+    Call { path: "/api/unsubscribe", fields: &[("news_id", "2", REQUIRED)], takes_get: false, signed: true },
+    Call { path: "/api/readinbox", fields: &[("id", "reply:1-1", REQUIRED)], takes_get: false, signed: true },
 ];
 
 /// A site with alice, who is about to be misused, an item of hers, one of
@@ -357,7 +360,7 @@ const BAD_TOPICS: &[&str] = &[
 ];
 
 /// A field, and what must never be accepted in it.
-pub const BAD_VALUES: [(&str, &[&str]); 17] = [
+pub const BAD_VALUES: [(&str, &[&str]); 19] = [
     ("topics", BAD_TOPICS),
     ("topic", BAD_TOPICS),
     ("name", BAD_TOPICS),
@@ -418,6 +421,23 @@ pub const BAD_VALUES: [(&str, &[&str]); 17] = [
         "tweet_id",
         &["", "0", "-1", "+1", "01", "1.0", "1 ", "1\0", "one", "ids", "999", "99999999999999999999", "1-1"],
     ),
+    (
+        "id",
+        &[
+            "",
+            "1",
+            "ALL",
+            "all ",
+            "reply",
+            "reply:1",
+            "reply:1-0",
+            "reply:1-1\0",
+            "follow:",
+            "mention:tweet:0",
+            "x:1",
+        ],
+    ),
+    ("feed", &["", "NEW", "on", "new ", "off\0"]),
     ("shortcuts", &["", "ON", "1", "off ", "off\0"]),
     ("digest", &["", "monthly", "0", "daily ", "daily\0"]),
     ("mail_replies", &["", "2", "-1", "01", "on", "yes", "1 ", "1\0"]),

@@ -16,7 +16,7 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 }
 
 /// Every form of the pages with good values.
-const FORMS: [Call; 31] = [
+const FORMS: [Call; 35] = [
     open("/register", &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)]),
     open("/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)]),
     open("/reset-password", &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)]),
@@ -87,6 +87,10 @@ const FORMS: [Call; 31] = [
     signed("/deltweet/1", &[]),
     signed("/follow", &[("username", "bob", REQUIRED)]),
     signed("/unfollow", &[("username", "bob", REQUIRED)]),
+    signed("/subscribe", &[("news_id", "2", REQUIRED)]),
+    signed("/unsubscribe", &[("news_id", "2", REQUIRED)]),
+    signed("/readinbox", &[("id", "reply:1-1", REQUIRED)]),
+    signed("/inbox/feed", &[("feed", "new", REQUIRED)]),
     signed(
         "/settings",
         &[

@@ -317,10 +317,26 @@ async fn ask_about_timelines(asker: &mut Asker, alice: &Client, bob: &Client) {
     asker.get(&visitor, path, "/api/followers/alice?count=100", "/api/followers/alice?count=101").await;
     let path = "/api/followings/{name}";
     asker.get(&visitor, path, "/api/followings/bob", "/api/followings/nobody").await;
+    ask_about_the_inbox(asker, alice, bob).await;
     asker.form(bob, "/api/unfollow", &follow, &nobody).await;
     asker
         .form(alice, "/api/deltweet", &[("tweet_id", &tweet)], &[("tweet_id", &tweet), ("apisecret", "")])
         .await;
+}
+
+async fn ask_about_the_inbox(asker: &mut Asker, alice: &Client, bob: &Client) {
+    let (story, nothing) = ([("news_id", "2")], [("news_id", "99")]);
+    for path in ["/api/subscribe", "/api/unsubscribe"] {
+        asker.form(bob, path, &story, &nothing).await;
+    }
+    // A mention in a tweet, and the comments on her stories; a follower.
+    asker.get(bob, "/api/inbox", "/api/inbox", "/api/inbox?before=1").await;
+    let inbox = asker.get(alice, "/api/inbox", "/api/inbox?count=1", "/api/inbox?count=0").await;
+    assert!(inbox["next"].is_string() && inbox["entries"][0]["kind"] == "follow", "{inbox}");
+    let before = format!("/api/inbox?before={}", inbox["next"].as_str().unwrap());
+    let rest = asker.good(alice, "get", "/api/inbox", Address(&before)).await;
+    assert!(rest["next"].is_null() && rest["entries"][0]["comment_id"].is_u64(), "{rest}");
+    asker.form(bob, "/api/readinbox", &[("id", "mention:tweet:1")], &[("id", "1")]).await;
 }
 
 async fn ask_about_sites(asker: &mut Asker, alice: &Client, visitor: &Client) {

@@ -439,11 +439,9 @@ async fn comments_with_the_same_id_on_two_stories_have_different_anchors() {
         assert_eq!(alice.comment(news, "A comment").await, 1);
     }
     let bob = server.member("bob").await;
-    for path in ["/usercomments/alice/0", "/replies"] {
-        let shown = page(&alice, path).await;
-        for anchor in ["comment-1-1", "comment-2-1"] {
-            shown.one("li", &[("id", anchor)]);
-        }
+    let shown = page(&alice, "/usercomments/alice/0").await;
+    for anchor in ["comment-1-1", "comment-2-1"] {
+        shown.one("li", &[("id", anchor)]);
     }
     let votes = page(&bob, "/usercomments/alice/0").await.forms();
     let vote = votes.into_iter().find(|form| form.value("comment_id") == Some("2-1")).unwrap();
@@ -452,19 +450,20 @@ async fn comments_with_the_same_id_on_two_stories_have_different_anchors() {
 }
 
 #[tokio::test]
-async fn the_badge_counts_replies_until_they_are_seen() {
+async fn the_badge_counts_entries_until_they_are_marked_as_read() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
-    assert_eq!(badge(&server, &bob, "/").await, (Some("2 new".to_owned()), 2));
-    assert_eq!(badge(&server, &bob, "/news/1").await, (Some("2 new".to_owned()), 2));
-    assert_eq!(badge(&server, &alice, "/").await, (None, 0));
-    let replies = page(&bob, "/replies").await;
-    assert!(replies.content().contains("A first comment") && replies.content().contains("An answer"));
-    for path in ["/", "/replies"] {
-        assert_eq!(badge(&server, &bob, path).await, (None, 0));
+    for path in ["/", "/news/1", "/inbox", "/inbox"] {
+        assert_eq!(badge(&server, &bob, path).await, (Some("3 unread".to_owned()), 3), "{path}");
     }
+    // What bob wrote on her story, without what he has deleted.
+    assert_eq!(badge(&server, &alice, "/").await, (Some("1 unread".to_owned()), 1));
+    let inbox = page(&bob, "/inbox").await;
+    assert!(inbox.content().contains("It stays readable") && inbox.content().contains("An answer"));
+    let all = inbox.forms().into_iter().find(|form| form.value("id") == Some("all")).unwrap();
+    assert_eq!(redirects_to(&all.send(&bob).await), "/inbox");
+    assert_eq!(badge(&server, &bob, "/inbox").await, (None, 0));
     alice.reply(1, 1, "One more").await;
-    assert_eq!(badge(&server, &bob, "/about").await, (Some("1 new".to_owned()), 1));
-    assert_eq!(badge(&server, &bob, "/replies").await, (None, 0));
+    assert_eq!(badge(&server, &bob, "/about").await, (Some("1 unread".to_owned()), 1));
 }
 
 #[tokio::test]

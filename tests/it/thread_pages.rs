@@ -470,39 +470,3 @@ async fn racing_comments_never_pass_the_limit_of_a_thread() {
     })
     .await;
 }
-
-#[tokio::test]
-async fn the_page_of_replies_shows_the_newest_20_and_is_bounded() {
-    each_engine(&[], async |server| {
-        let alice = site(&server).await;
-        alice.comment(1, "My comment").await;
-        let parents = |replies: usize| -> Vec<u64> { (0..=replies).map(|id| u64::from(id > 0)).collect() };
-        for (replies, more) in [(20, false), (21, true)] {
-            store_thread(&server, &parents(replies), "A comment").await;
-            let page = page(&alice, "/replies").await;
-            let shown = page
-                .all("li")
-                .filter(|item| item.attribute("id").is_some_and(|id| id.starts_with("comment-1-")));
-            assert_eq!(shown.count(), 21, "{replies}");
-            assert_eq!(page.content().contains("more replies"), more, "{replies}");
-            assert_eq!(page.find("li", &[("id", "comment-1-2")]).is_empty(), more, "the oldest");
-        }
-        // Ten threads of the longest answers, cached or not.
-        for news in 2..=10 {
-            alice.submit_text(&format!("Story {news}"), "text").await;
-            alice.comment(news, &"\"".repeat(4_096)).await;
-            let long = json!({
-                "body": "\"".repeat(4_096), "ctime": 1, "user_id": 1, "parent_id": 1, "up": [1], "down": []
-            });
-            let fields: Vec<_> = (2..=90).map(|id| (id.to_string(), long.to_string())).collect();
-            server.write(|batch| batch.set_fields(format!("thread:comment:{news}"), fields)).await;
-        }
-        for path in ["/replies", "/news/3", "/news/4?page=2", "/replies"] {
-            let answer = found(&alice, path).await;
-            assert!(answer.body.len() <= PAGE_BYTES, "{path}: {}", answer.body.len());
-        }
-        let page = page(&alice, "/replies").await;
-        assert_eq!(page.all("a").filter(|link| link.text() == "more replies").count(), 10);
-    })
-    .await;
-}

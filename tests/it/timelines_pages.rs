@@ -494,24 +494,18 @@ async fn an_account_is_deactivated_with_its_password_only() {
 }
 
 #[tokio::test]
-async fn mentions_are_counted_and_shown_beside_the_replies() {
+async fn mentions_are_counted_and_in_the_inbox() {
     let server = Server::start(Engine::Memory, &[]).await;
     let (alice, bob) = two_members(&server).await;
-    assert!(
-        page(&alice, "/replies")
-            .await
-            .content()
-            .contains("Your comments and the replies to them appear here.")
-    );
+    assert!(page(&alice, "/inbox").await.content().contains("appear here."));
     bob.tweet("Hello @Alice, hello @alice, mail@alice").await;
     bob.tweet("mail@alice").await;
     let badge = page(&alice, "/").await.one("span", &[("class", "badge")]).text().to_owned();
-    assert_eq!(badge, "1 new");
-    let replies = page(&alice, "/replies").await;
-    assert_eq!(tweets(&replies).len(), 1);
-    assert!(tweets(&replies)[0].contains("Hello @Alice"));
-    assert!(page(&alice, "/").await.find("span", &[("class", "badge")]).is_empty());
-    assert!(tweets(&page(&bob, "/replies").await).is_empty());
+    assert_eq!(badge, "1 unread");
+    let inbox = page(&alice, "/inbox").await;
+    assert!(inbox.content().contains("mentioned you in a tweet") && inbox.content().contains("Hello @Alice"));
+    assert_eq!(inbox.find("li", &[("class", "entry unread")]).len(), 1);
+    assert!(page(&bob, "/inbox").await.find("li", &[("class", "entry unread")]).is_empty());
 }
 
 #[tokio::test]

@@ -63,6 +63,7 @@ fn sample(variable: &str) -> &'static str {
         "at_name" => "@alice",
         "name" => "alice",
         "file" => "app.css",
+        "secret" => "1-0123456789abcdef0123456789abcdef01234567",
         "token" => "0123456789abcdef0123456789abcdef01234567",
         // The hash of example.com begins so.
         "hex" => "a379",

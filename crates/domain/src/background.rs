@@ -4,6 +4,7 @@
 //! It has no keys of its own. [`crate::jobs`] explains how a job is queued, leased and
 //! done in steps. It hands out [`run`] for a server and [`finish_waiting`] for commands.
 
+use crate::comments::notify::{NOTIFY, RETRACT};
 use crate::deactivation::leave;
 use crate::error::Error;
 use crate::jobs::{self, JobKind};
@@ -15,7 +16,8 @@ use std::sync::Arc;
 use tidings_keyspace::EngineClock;
 
 /// All kinds of jobs.
-static KINDS: [JobKind; 5] = [deliver::KIND, sweep::KIND, clear::KIND, rebuild::KIND, leave::KIND];
+static KINDS: [JobKind; 7] =
+    [deliver::KIND, sweep::KIND, clear::KIND, rebuild::KIND, NOTIFY, RETRACT, leave::KIND];
 
 /// Runs the worker of a site until the future is dropped, and stores visits of threads
 /// meanwhile. A second call for the same site runs no second worker. Rounds: 2 every two
@@ -45,7 +47,10 @@ mod tests {
     #[test]
     fn each_kind_has_a_different_name() {
         let names: HashSet<&str> = KINDS.iter().map(|kind| kind.name).collect();
-        assert_eq!(names, HashSet::from(["deliver", "sweep", "clear", "rebuild", "leave"]));
+        assert_eq!(
+            names,
+            HashSet::from(["deliver", "sweep", "clear", "rebuild", "notify", "retract", "leave"])
+        );
         assert_eq!(names.len(), KINDS.len());
     }
 }

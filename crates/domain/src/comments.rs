@@ -5,10 +5,11 @@
 //!
 //! It hands out [`comment`] (post, edit, delete), [`outline`] (a thread in reading order, and
 //! its pages), [`orders`] (other orders), [`relatives`] (who replies to whom), [`threads`]
-//! (reading a thread) and [`lists`] (a user's comments, replies).
+//! (reading a thread) and [`lists`] (a user's comments).
 
 pub mod comment;
 pub mod lists;
+pub(crate) mod notify;
 pub mod orders;
 pub mod outline;
 pub mod relatives;

@@ -2,6 +2,7 @@
 
 pub(crate) mod leave;
 
+use crate::accounts::inbox::feed::FEED;
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::sessions;
 use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, User};
@@ -43,7 +44,7 @@ pub async fn deactivate(
         // Fails if the password has changed meanwhile: the user has typed the old one.
         batch.field_equals(&key, "password", &stored.hash);
         sessions.end(&mut batch, None);
-        let emptied = ["password", "auth", "apisecret", "about", "email", "fullname", "flags"];
+        let emptied = ["password", "auth", "apisecret", "about", "email", "fullname", "flags", FEED];
         batch.set_fields(&key, emptied.map(|field| (field, "")));
         batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());
         // Lamer News cannot show a user without a name, nor refuse a login without a salt.

@@ -16,6 +16,7 @@
 //! [`crate::background`] lists the kinds. This module hands out [`status`] for the
 //! operator; the rest is for other wings.
 
+pub(crate) mod members;
 mod worker;
 
 pub(crate) use worker::run;

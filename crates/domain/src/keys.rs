@@ -327,6 +327,15 @@ pub fn tweet(id: TweetId) -> String {
     format!("tweet:{id}")
 }
 
+/// The tweet with a key.
+#[must_use]
+pub fn id_of_tweet(key: &str) -> Option<TweetId> {
+    match key.split_once(':') {
+        Some(("tweet", id)) => id.parse().ok(),
+        _ => None,
+    }
+}
+
 /// Sorted set: the followers of a user, by time.
 #[must_use]
 pub fn followers(id: UserId) -> String {
@@ -357,11 +366,46 @@ pub fn user_mentions(id: UserId) -> String {
     format!("user:{id}:mentions")
 }
 
-/// Sorted set: the tweets (`tweet:<id>`) and comments (`<news id>-<comment id>`) that the
-/// badge of a user counts, by time; the newest.
+/// Sorted set: the entries of a user's inbox, by time; the newest.
+#[must_use]
+pub fn user_inbox(id: UserId) -> String {
+    format!("user:{id}:inbox")
+}
+
+/// Sorted set: the entries of a user's inbox that are unread, by time.
 #[must_use]
 pub fn user_unread(id: UserId) -> String {
     format!("user:{id}:unread")
+}
+
+/// Hash: the messages of moderators to a user, by their numbers.
+#[must_use]
+pub fn user_messages(id: UserId) -> String {
+    format!("user:{id}:messages")
+}
+
+/// Sorted set: the stories to which a user has subscribed, by time; the newest.
+#[must_use]
+pub fn user_subscriptions(id: UserId) -> String {
+    format!("user:{id}:subscriptions")
+}
+
+/// Sorted set: the stories whose replies a user does not want, by time; the newest.
+#[must_use]
+pub fn user_unsubscribed(id: UserId) -> String {
+    format!("user:{id}:unsubscribed")
+}
+
+/// Sorted set: who has ever subscribed to a story, by time.
+#[must_use]
+pub fn news_subscribers(id: NewsId) -> String {
+    format!("news.subscribers:{id}")
+}
+
+/// String, expires: a user has been told of this follower recently.
+#[must_use]
+pub fn follow_notice(followed: UserId, follower: UserId) -> String {
+    format!("limit:follow_notice:{followed}:{follower}")
 }
 
 /// Hash: how far a user has read threads, by the story; the last ones.

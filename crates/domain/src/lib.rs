@@ -6,8 +6,8 @@
 //! The code is divided into wings. A wing imports only the wings that are listed below it:
 //!
 //! - [`background`]: the list of all kinds of background jobs
-//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`statistics`],
-//!   [`administration`]: actions across wings
+//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`inbox`], [`statistics`],
+//!   [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
 //! - [`sites`]
@@ -21,6 +21,7 @@ pub mod background;
 pub mod administration;
 pub mod deactivation;
 pub mod imports;
+pub mod inbox;
 pub mod statistics;
 pub mod submissions;
 pub mod votes;

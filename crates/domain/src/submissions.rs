@@ -9,6 +9,7 @@ use crate::articles::article::{self, Article, ArticleChange, PlaceRead};
 use crate::articles::ids::{self, DrawnIds};
 use crate::articles::topics::TopicsRead;
 use crate::comments::comment::{self, Comment};
+use crate::comments::notify::Announcement;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -18,7 +19,7 @@ use crate::news::ranks::write_rank;
 use crate::site::Site;
 use crate::timelines::tweets::{self, Removal, Tweet, TweetDraft, TweetRead};
 use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{CommentId, NewsId};
+use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use crate::values::ranking;
 use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
@@ -60,6 +61,16 @@ impl Submission {
             (false, false) => SubmissionContent::Link(NewsUrl::parse(url)?, Some(Body::parse_comment(text)?)),
         };
         Ok(Self { title, content, topics: None })
+    }
+
+    /// The comment that the text of a link becomes.
+    fn first_comment(&self, now: Timestamp, author: UserId) -> Option<Comment> {
+        match &self.content {
+            SubmissionContent::Link(_, Some(text)) => {
+                Some(Comment::new(CommentId(1), author, None, text, now))
+            }
+            SubmissionContent::Link(_, None) | SubmissionContent::Text(_) => None,
+        }
     }
 
     /// Checks that an item can be edited into this. A comment is not part of an item.
@@ -139,6 +150,10 @@ pub async fn submit_news(
         insert(&mut batch, site, now.timestamp(), author, id, submission, &url_keys);
         let article = new_article(site, now.timestamp(), author, id, submission);
         article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
+        if let Some(comment) = submission.first_comment(now.timestamp(), author.id) {
+            let address = CommentAddress { news: id, comment: comment.id };
+            Announcement::of_first_comment(site, now, address, &comment).await?.write(&mut batch);
+        }
         let tweet = tweet.map(|id| TweetDraft { id, now, author: author.id, followers });
         let mut account_there = None;
         if let Some(tweet) = &tweet {
@@ -244,10 +259,7 @@ fn insert(
     if let Some(key) = url_keys.first() {
         batch.set_expiring(key, id.to_string(), Duration::from_secs(limits.repost_seconds));
     }
-    let first_comment = match &submission.content {
-        SubmissionContent::Link(_, comment) => comment.as_ref(),
-        SubmissionContent::Text(_) => None,
-    };
+    let first_comment = submission.first_comment(now, author.id);
     batch.set_fields(
         keys::news(id),
         [
@@ -270,10 +282,8 @@ fn insert(
     if let Some(host) = linked_site(&submission.content.stored_url()) {
         batch.sorted_add(keys::host_news(&host), id.to_string(), now.as_score());
     }
-    if let Some(body) = first_comment {
-        let comment_id = CommentId(1);
-        let comment = Comment::new(comment_id, author.id, None, body, now);
-        batch.set_field(keys::thread(id), comment::NEXT_ID, comment_id.to_string());
+    if let Some(comment) = first_comment {
+        batch.set_field(keys::thread(id), comment::NEXT_ID, comment.id.to_string());
         comment::write_new(batch, id, &comment);
     }
 }

@@ -15,7 +15,6 @@ mod homes;
 pub mod lines;
 pub mod live;
 mod merge;
-mod notified;
 pub mod reading;
 pub mod suggestions;
 pub mod tweets;

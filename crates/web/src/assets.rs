@@ -28,6 +28,7 @@ const STYLES: &str = concat!(
     include_str!("../assets/styles/threads.css"),
     include_str!("../assets/styles/text.css"),
     include_str!("../assets/styles/forms.css"),
+    include_str!("../assets/styles/inbox.css"),
     include_str!("../assets/styles/submit.css"),
     include_str!("../assets/styles/sites.css"),
     include_str!("../assets/styles/prose.css"),
@@ -210,6 +211,7 @@ Disallow: /deltweet/
 Disallow: /editcomment/
 Disallow: /editnews/
 Disallow: /home
+Disallow: /inbox
 Disallow: /login
 Disallow: /logout
 Disallow: /random

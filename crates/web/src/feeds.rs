@@ -1,7 +1,8 @@
 //! For feed readers: the latest stories as RSS 2.0 and Atom, the lists of articles
 //! and a user's tweets as Atom.
 //!
-//! Feeds are the same for everyone, so shared caches may store them.
+//! Feeds are the same for everyone, so shared caches may store them; but not that of an inbox,
+//! which is for whoever has its private address.
 
 use super::App;
 use super::brand::Brand;
@@ -9,20 +10,23 @@ use super::error::RequestError;
 use super::markdown::markdown_at;
 use super::pages::articles::{described, feed_address, list_address};
 use super::pages::fragments::LinkTarget;
+use super::pages::inbox::{description, destination};
 use super::pages::parts::{DELETED_USER, moment, news_address};
 use super::pages::profile_address;
 use super::pages::tweets::{posted_at, tweet_address};
 use super::path::{AtName, PathOf};
-use crate::limits::{FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS, PAGE_BYTES};
+use crate::limits::{FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS, INBOX_ENTRIES, PAGE_BYTES};
 use crate::settings::SiteSettings;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse;
 use std::fmt::Write;
-use tidings_domain::accounts::users;
+use tidings_domain::accounts::inbox::{Kind, feed};
+use tidings_domain::accounts::users::{self, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
 use tidings_domain::cache::Shared;
+use tidings_domain::inbox::{InboxEntry, InboxWindow};
 use tidings_domain::news;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::timelines::lines::TweetLine;
@@ -130,6 +134,24 @@ pub async fn of_user(
     Ok((headers(ATOM), document))
 }
 
+/// GET /inbox/feed/:secret: the inbox of whoever has this address.
+pub async fn inbox(
+    PathOf(secret): PathOf<String>,
+    State(app): State<App>,
+) -> Result<impl IntoResponse, RequestError> {
+    const HEADERS: [(HeaderName, HeaderValue); 3] = [
+        (header::CONTENT_TYPE, HeaderValue::from_static(ATOM)),
+        (header::CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
+        (HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex, nofollow")),
+    ];
+    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let owner = feed::owner_of(&mut visit, &secret).await?.ok_or(RequestError::NotFound)?;
+    let window = InboxWindow::newest(INBOX_ENTRIES);
+    let entries = tidings_domain::inbox::page(&mut visit, owner.id, &window).await?.entries;
+    let brand = app.brand_for(&mut visit).await;
+    Ok((HEADERS, inbox_document(&brand.site, &owner, &entries)))
+}
+
 /// The latest stories, without a viewer, and the site.
 async fn latest(app: &App) -> Result<(Vec<NewsLine>, Shared<Brand>), RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
@@ -203,7 +225,7 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-/// The text of a story as HTML, with the whole addresses of profiles.
+/// The text of a story or comment as HTML, with the whole addresses of profiles.
 fn html_of(site: &SiteSettings, text: &str) -> String {
     markdown_at(&site.link(""), text, LinkTarget::Same).into_string()
 }
@@ -351,6 +373,47 @@ fn tweets_document(site: &SiteSettings, username: &str, joined: Timestamp, lines
             xml.empty("link", [("rel", "related"), ("type", "text/html"), ("href", &thread)]);
         }
         xml.element("content", &line.tweet.text);
+        xml.raw("</entry>");
+    });
+    xml.raw("\n</feed>\n");
+    xml.0
+}
+
+/// The inbox of a user. It does not contain its own address, so that a reader that shows or
+/// shares entries does not tell it.
+fn inbox_document(site: &SiteSettings, owner: &User, entries: &[InboxEntry]) -> String {
+    let mut xml = Xml::new();
+    xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
+    xml.element("title", &format!("Inbox of {} - {}", owner.username, site.name));
+    let page = site.link("/inbox");
+    // All inboxes have the same page.
+    xml.element("id", &format!("{page}#{}", owner.id));
+    let updated = entries.iter().map(InboxEntry::time).max().unwrap_or(owner.ctime);
+    xml.element("updated", &moment(updated).to_string());
+    xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &page)]);
+    xml.items(entries, |xml, entry| {
+        let time = moment(entry.time()).to_string();
+        xml.raw("\n<entry>");
+        xml.element("title", &description(entry));
+        xml.element("id", &format!("{page}#{}-{}", owner.id, entry.place.id));
+        xml.element("published", &time);
+        xml.element("updated", &time);
+        xml.raw("<author>");
+        let moderator = entry.place.id.kind() == Kind::Moderation;
+        let author = if moderator { &site.name } else { entry.username.as_deref().unwrap_or(DELETED_USER) };
+        xml.element("name", author);
+        xml.raw("</author>");
+        let target = destination(entry).map_or_else(|| page.clone(), |(address, _)| site.link(&address));
+        xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &target)]);
+        match entry.text() {
+            Some(text) if entry.place.id.comment().is_some() => {
+                xml.raw("<content type=\"html\">");
+                xml.text(&html_of(site, text));
+                xml.raw("</content>");
+            }
+            Some(text) => xml.element("content", text),
+            None => {}
+        }
         xml.raw("</entry>");
     });
     xml.raw("\n</feed>\n");

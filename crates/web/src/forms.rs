@@ -7,6 +7,7 @@
 pub mod accounts;
 pub mod comments;
 pub mod identity;
+pub mod inbox;
 pub mod news;
 pub mod sites;
 pub mod submitting;

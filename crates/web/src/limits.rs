@@ -129,10 +129,12 @@ pub const THREAD_PAGE: PartBounds = PartBounds {
 /// What a response with comments may have.
 pub const API_COMMENTS: PartBounds =
     PartBounds { comments: MAX_API_COMMENTS, bytes: API_BYTES - 4 * 1024, comment_bytes: 800 };
-/// Bytes of a comment with its replies on the page of replies.
-pub const REPLIED_COMMENT_BYTES: usize = 56 * 1024;
 /// The most bytes of a topic on the page of topics without its sentence.
 pub const LISTED_TOPIC_BYTES: usize = 220;
+/// Bytes of the entries of an inbox in a response of the API.
+pub const API_LIST_BYTES: usize = API_BYTES - 4 * 1024;
+/// The most bytes of an entry of an inbox in a response of the API, without its text.
+pub const API_ENTRY_BYTES: usize = 800;
 /// Topics on the page of topics, the largest first.
 pub const LISTED_TOPICS: usize = 5_000;
 
@@ -175,10 +177,10 @@ pub const MARKED_STORIES: u64 = 30;
 pub const PAST_STORIES: u64 = 30;
 /// Comments on a page of a user's comments.
 pub const USER_COMMENTS: u64 = 10;
-/// The viewer's own comments on the page of replies.
-pub const REPLIED_COMMENTS: u64 = 10;
-/// Tweets that mention the viewer on the page of replies.
-pub const MENTIONS: usize = 20;
+/// Entries on a page of the inbox, and in its feed.
+pub const INBOX_ENTRIES: usize = 30;
+/// Characters of a text in the inbox. The rest is where the entry leads to.
+pub const EXCERPT_CHARACTERS: usize = 500;
 /// Entries on a page of a timeline or a list of people, and by default in a response of the
 /// API.
 pub const TIMELINE_ENTRIES: usize = 50;

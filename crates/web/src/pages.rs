@@ -20,6 +20,7 @@ pub mod comments;
 pub mod formatting;
 pub mod front;
 pub mod home;
+pub mod inbox;
 pub mod news_forms;
 pub mod open_sessions;
 pub mod password_reset;

@@ -25,18 +25,7 @@ pub struct WindowQuery {
 
 impl FromFields for WindowQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let count = match fields.get("count") {
-            None => TIMELINE_ENTRIES,
-            Some(text) => {
-                text.parse().ok().filter(|count| (1..=MAX_PAGE).contains(count) && is_plain(text)).ok_or(
-                    RequestError::Field {
-                        name: "count",
-                        expected: "it must be a whole number from 1 to 100",
-                    },
-                )?
-            }
-        };
-        Ok(Self { count, before: cursor(fields, "before")?, since: cursor(fields, "since")? })
+        Ok(Self { count: count(fields)?, before: cursor(fields, "before")?, since: cursor(fields, "since")? })
     }
 }
 
@@ -74,6 +63,18 @@ impl FromFields for SinceQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { since: cursor(fields, "since")? })
     }
+}
+
+/// The field `count`: the most entries of a response.
+///
+/// # Errors
+/// A failure that names the field.
+pub fn count(fields: &Fields) -> Result<usize, RequestError> {
+    let Some(text) = fields.get("count") else {
+        return Ok(TIMELINE_ENTRIES);
+    };
+    let count = text.parse().ok().filter(|count| (1..=MAX_PAGE).contains(count) && is_plain(text));
+    count.ok_or(RequestError::Field { name: "count", expected: "it must be a whole number from 1 to 100" })
 }
 
 /// A cursor in a field, which may be missing.

@@ -29,8 +29,8 @@ pub fn check<B>(app: &App, peer: IpAddr, request: &Request<B>) -> Result<(), Ref
 /// of days and months, and the description of the API.
 fn is_large(path: &str) -> bool {
     const FIRST: [&str; 9] =
-        ["news", "comment", "reply", "editcomment", "replies", "topic", "topics", "past", "rss"];
-    const API: [&str; 4] = ["getcomments", "topic", "past", "openapi.json"];
+        ["news", "comment", "reply", "editcomment", "inbox", "topic", "topics", "past", "rss"];
+    const API: [&str; 5] = ["getcomments", "inbox", "topic", "past", "openapi.json"];
     let mut segments = path.trim_start_matches('/').split('/');
     let (first, second) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
     path == READ_BY_POST
@@ -51,7 +51,8 @@ mod tests {
             "/comment/1/2",
             "/reply/1/2",
             "/editcomment/1/2",
-            "/replies",
+            "/inbox",
+            "/inbox/feed/1-abc",
             "/rss",
             "/atom",
             "/best/atom",
@@ -64,6 +65,7 @@ mod tests {
             "/past/2026-11",
             "/api/past/2026-11/0/30",
             "/api/getcomments/1",
+            "/api/inbox",
             "/api/topic/rust+go/best/1",
             "/api/openapi.json",
         ] {

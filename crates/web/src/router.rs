@@ -111,8 +111,9 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, articles, comments, front, home, marks, news_forms, open_sessions,
-        password_reset, people, profile, sessions, settings, sites, topics, tweets, votes, welcome,
+        admin, admin_site, admin_sites, articles, comments, front, home, inbox, marks, news_forms,
+        open_sessions, password_reset, people, profile, sessions, settings, sites, topics, tweets, votes,
+        welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -139,7 +140,13 @@ fn page_routes() -> Router<App> {
         .route("/reply/{news}/{comment}", get(comments::reply))
         .route("/editcomment/{news}/{comment}", get(comments::edit))
         .route("/postcomment", post(comments::post))
-        .route("/replies", get(comments::replies))
+        .route("/inbox", get(inbox::show))
+        .route("/inbox/feed", post(inbox::change_feed))
+        .route("/inbox/feed/{secret}", get(feeds::inbox))
+        .route("/readinbox", post(inbox::read))
+        .route("/replies", get(inbox::replies))
+        .route("/subscribe", post(inbox::subscribe))
+        .route("/unsubscribe", post(inbox::unsubscribe))
         .route("/home", get(home::home))
         .route("/home/events", get(live::events))
         .route("/suggestions", get(people::suggestions))
@@ -220,6 +227,10 @@ fn api_routes() -> Router<App> {
         .route("/api/follow", post(api::timelines::follow))
         .route("/api/unfollow", post(api::timelines::unfollow))
         .route("/api/timeline/home", get(api::timelines::home))
+        .route("/api/inbox", get(api::inbox::list))
+        .route("/api/readinbox", post(api::inbox::read))
+        .route("/api/subscribe", post(api::inbox::subscribe))
+        .route("/api/unsubscribe", post(api::inbox::unsubscribe))
         .route("/api/sites/vote", post(api::sites::vote))
         .route("/api/sites/own", post(api::sites::own))
         .route("/api/sites/admin/voter/{uuid}", get(api::sites::voter))

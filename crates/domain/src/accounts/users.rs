@@ -1,5 +1,6 @@
 //! Users as they are stored: the hash `user:<id>`.
 
+use crate::accounts::inbox::feed::FEED;
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::action::Decision;
@@ -68,8 +69,10 @@ pub struct User {
     pub apisecret: ApiSecret,
     /// When the user last earned karma by visiting, if known.
     pub karma_incr_time: Option<Timestamp>,
-    /// Replies and mentions that the user has not seen yet.
+    /// Unread entries of the inbox.
     pub replies: u64,
+    /// The secret of the inbox's feed; empty without a feed.
+    pub inbox_feed: ApiSecret,
     /// The name shown beside the username; may be empty.
     pub fullname: String,
     /// Whether a tweet announces each submission to the followers.
@@ -152,11 +155,17 @@ impl ApiSecret {
         })
     }
 
+    /// Whether this is the secret. An empty secret is nothing's.
+    #[must_use]
+    pub fn is(&self, given: &str) -> bool {
+        secrets::same_secret(&self.0, given)
+    }
+
     /// Whether a form carried this secret, masked or as it is. An empty secret matches
     /// nothing.
     #[must_use]
     pub fn matches(&self, given: &str) -> bool {
-        secrets::same_secret(&self.0, given) || secrets::is_masked(&self.0, given)
+        self.is(given) || secrets::is_masked(&self.0, given)
     }
 }
 
@@ -169,7 +178,8 @@ impl std::fmt::Debug for ApiSecret {
 impl User {
     /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
-        let texts = [&self.username, &self.about, &self.email, &self.fullname, &self.apisecret.0];
+        let texts =
+            [&self.username, &self.about, &self.email, &self.fullname, &self.apisecret.0, &self.inbox_feed.0];
         size_of::<Self>() + texts.map(String::len).iter().sum::<usize>() + self.recent_votes.size()
     }
 
@@ -194,6 +204,7 @@ impl User {
             apisecret: ApiSecret(text("apisecret")),
             karma_incr_time: fields.read("karma_incr_time").map(Timestamp),
             replies: fields.count("replies"),
+            inbox_feed: ApiSecret(text(FEED)),
             fullname: size::shown_name(&text("fullname")).to_owned(),
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),

@@ -4,14 +4,14 @@
 //! JSON by id. So a thread is one read.
 
 use crate::accounts::actor::Actor;
-use crate::accounts::unread::{self, Forgetting};
-use crate::accounts::users::{self, User};
+use crate::accounts::users::User;
 use crate::action::Decision;
+use crate::comments::notify::{Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::news::item::{Direction, News};
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use crate::values::limits;
@@ -248,12 +248,29 @@ impl Comment {
     }
 }
 
+/// A pending read of a comment.
+pub(crate) struct CommentRead(CommentAddress, Handle<Vec<Option<String>>>);
+
+impl CommentRead {
+    /// Asks for a comment.
+    pub(crate) fn ask(query: &mut Query, address: CommentAddress) -> Self {
+        Self(address, query.hash_fields(keys::thread(address.news), [address.comment.to_string()]))
+    }
+
+    /// The comment, if it exists.
+    pub(crate) fn take(self, answers: &mut Answers) -> Option<Comment> {
+        let json = fields::only(answers.take(self.1))?;
+        Comment::read(self.0.news, &self.0.comment.to_string(), &json)
+    }
+}
+
 /// One comment with its stored JSON.
 pub(crate) struct Stored {
     pub(crate) comment: Comment,
     pub(crate) json: String,
     pub(crate) news_deleted: bool,
     news_comments: u64,
+    news_author: UserId,
 }
 
 /// Pending reads of one comment and the state of its item.
@@ -276,7 +293,13 @@ impl StoredRead {
         let item = News::from_hash(&answers.take(self.news)).ok_or(Refusal::NoSuchNews)?;
         let json = fields::only(answers.take(self.json)).ok_or(Refusal::NoSuchComment)?;
         let comment = Comment::read(news, &comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
-        Ok(Stored { comment, json, news_deleted: item.deleted, news_comments: item.comments })
+        Ok(Stored {
+            comment,
+            json,
+            news_deleted: item.deleted,
+            news_comments: item.comments,
+            news_author: item.user_id,
+        })
     }
 }
 
@@ -303,8 +326,8 @@ pub(crate) fn write_new(batch: &mut Batch, news: NewsId, comment: &Comment) {
     batch.sorted_add(keys::user_comments(comment.user_id), address.to_string(), comment.ctime.as_score());
 }
 
-/// Posts a comment on an item, or a reply to another comment. Rounds: 3, and one more for a
-/// reply to another user.
+/// Posts a comment on an item, or a reply to another comment, and tells the people whom it
+/// concerns. Rounds: 4, 3 more if it mentions anybody, and 2 more if an inbox is full.
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NoSuchParent`],
@@ -318,9 +341,10 @@ pub async fn post_comment(
     parent: Option<CommentId>,
     body: &Body,
 ) -> Result<CommentAddress, Error> {
-    author.spend(site, Moment::from_timestamp(now), RatedAction::Comment).await?;
+    let moment = Moment::from_timestamp(now);
+    author.spend(site, moment, RatedAction::Comment).await?;
     let thread = keys::thread(news);
-    let answered = refuse_or_find_answered(site, &author, news, parent).await?;
+    let audience = refuse_or_find_audience(site, news, parent).await?;
     let id = site.store.next_id_in(&thread, NEXT_ID).await?;
     let id =
         CommentId::try_from(id).map_err(|_| Error::Internal(format!("{NEXT_ID} of {thread} is {id}")))?;
@@ -329,67 +353,59 @@ pub async fn post_comment(
         return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
     }
     let comment = Comment::new(id, author.id, parent, body, now);
-
-    let mut batch = Batch::new();
-    let news_there = batch.key_present(keys::news(news));
-    let news_not_deleted = batch.field_absent(keys::news(news), "del");
-    batch.field_absent(&thread, id.to_string());
-    batch.increment_field(keys::news(news), "comments", 1);
-    if let Some(answered) = answered {
-        let address = CommentAddress { news, comment: id };
-        unread::add(&mut batch, answered, unread::comment(address), now.as_score());
-    }
-    write_new(&mut batch, news, &comment);
-    match site.apply(batch).await? {
-        Applied::Yes(_) => {
-            site.marks.note_own(now, author.id, news);
-            Ok(CommentAddress { news, comment: id })
-        }
-        Applied::No(check) if check == news_there || check == news_not_deleted => {
-            Err(Refusal::NewsDeleted.into())
-        }
-        Applied::No(_) => Err(Error::Busy),
-    }
+    let address = CommentAddress { news, comment: id };
+    let posted = site.act(&thread, || async {
+        let announcement = Announcement::read(site, moment, (address, &comment), &audience).await?;
+        let mut batch = Batch::new();
+        let news_there = batch.key_present(keys::news(news));
+        let news_not_deleted = batch.field_absent(keys::news(news), "del");
+        let unused = batch.field_absent(&thread, id.to_string());
+        batch.increment_field(keys::news(news), "comments", 1);
+        announcement.write(&mut batch);
+        write_new(&mut batch, news, &comment);
+        Ok(Decision::commit(batch, announcement)
+            .if_rejected_by(news_there, Err(Refusal::NewsDeleted.into()))
+            .if_rejected_by(news_not_deleted, Err(Refusal::NewsDeleted.into()))
+            .if_rejected_by(unused, Err(Error::Busy)))
+    });
+    posted.await?.begin(site);
+    site.marks.note_own(now, author.id, news);
+    Ok(address)
 }
 
-/// Refuses a comment where none is allowed. Returns the user whose badge counts the reply:
-/// the parent's author, unless people reply to themselves.
-async fn refuse_or_find_answered(
+/// Refuses a comment where none is allowed. Returns whom it concerns.
+async fn refuse_or_find_audience(
     site: &Site,
-    author: &User,
     news: NewsId,
     parent: Option<CommentId>,
-) -> Result<Option<UserId>, Error> {
+) -> Result<Audience, Error> {
     let mut query = Query::new();
     let item = query.hash(keys::news(news));
-    let fields = parent.map(|parent| parent.to_string()).unwrap_or_default();
-    let fields = query.hash_fields(keys::thread(news), [NEXT_ID.to_owned(), fields]);
+    let drawn = query.hash_fields(keys::thread(news), [NEXT_ID]);
+    let replied = parent.map(|parent| CommentRead::ask(&mut query, CommentAddress { news, comment: parent }));
+    let subscribers = SubscribersRead::ask(&mut query, news);
     let mut answers = site.store.query(query).await?;
     let item = News::from_hash(&answers.take(item)).ok_or(Refusal::NoSuchNews)?;
     if item.deleted {
         return Err(Refusal::NewsDeleted.into());
     }
-    let [drawn, answered] = fields::each(answers.take(fields));
+    let drawn = fields::only(answers.take(drawn));
     let drawn: u64 = fields::read(drawn.as_deref(), || keys::thread(news), NEXT_ID).unwrap_or(0);
     if drawn >= limits::MAX_COMMENTS_PER_THREAD {
         return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
     }
-    let Some(parent) = parent else {
-        return Ok(None);
-    };
-    let answered = answered
-        .and_then(|json| Comment::read(news, &parent.to_string(), &json))
-        .ok_or(Refusal::NoSuchParent)?;
-    if answered.deleted {
-        return Err(Refusal::CommentDeleted.into());
+    let mut authors = vec![item.user_id];
+    if let Some(replied) = replied {
+        let replied = replied.take(&mut answers).ok_or(Refusal::NoSuchParent)?;
+        if replied.deleted {
+            return Err(Refusal::CommentDeleted.into());
+        }
+        authors.push(replied.user_id);
     }
-    if answered.user_id == author.id {
-        return Ok(None);
-    }
-    Ok(users::exists(site, answered.user_id).await?.then_some(answered.user_id))
+    Ok(Audience { authors, subscribers: subscribers.take(&mut answers) })
 }
 
-/// Changes the text of the viewer's own comment.
+/// Changes the text of the viewer's own comment. Those whom only the new text mentions are told.
 ///
 /// # Errors
 /// [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`], the refusals of
@@ -407,15 +423,19 @@ pub async fn edit_comment(
             return Err(Refusal::NewsDeleted.into());
         }
         stored.comment.may_edit(viewer, now, site.rules.limits.comment_edit_seconds)?;
+        let texts = [stored.comment.body.as_str(), body.as_str()];
+        let place = (address, stored.comment.user_id);
+        let announced = Reannouncement::read(site, Moment::from_timestamp(now), place, texts).await?;
         body.as_str().clone_into(&mut stored.comment.body);
-        let batch = replacement(address, &stored.json, &stored.comment);
+        let mut batch = replacement(address, &stored.json, &stored.comment);
+        announced.write(&mut batch);
         Ok(Decision::commit(batch, stored.comment))
     })
     .await
 }
 
-/// Deletes a comment. Deleting it again changes nothing. A reply that has not been seen leaves
-/// the badge of the author of its parent. Rounds: 2, and 2 more for a reply.
+/// Deletes a comment, and its entries in inboxes. Deleting it again changes nothing. Rounds: 4,
+/// and one more if it mentions anybody.
 ///
 /// # Errors
 /// [`Refusal::NoSuchComment`], the refusals of [`Comment::may_delete`], or the store's.
@@ -425,36 +445,29 @@ pub async fn delete_comment(
     viewer: &User,
     address: CommentAddress,
 ) -> Result<Comment, Error> {
-    site.act(&keys::thread(address.news), || async {
+    let thread = keys::thread(address.news);
+    let deleted = site.act(&thread, || async {
         let mut stored = read_stored(site, address).await?;
         if stored.comment.deleted && (viewer.flags.admin || viewer.id == stored.comment.user_id) {
-            return Ok(Decision::Done(stored.comment));
+            return Ok(Decision::Done((stored.comment, None)));
         }
         stored.comment.may_delete(viewer, now, site.rules.limits.comment_edit_seconds)?;
         stored.comment.deleted = true;
-        let unread = unread_reply(site, address, &stored.comment).await?;
+        let (moment, deleted) = (Moment::from_timestamp(now), (address, &stored.comment));
+        let retraction = Retraction::read(site, moment, deleted, stored.news_author).await?;
         let mut batch = replacement(address, &stored.json, &stored.comment);
         if stored.news_comments > 0 {
             batch.field_at_least(keys::news(address.news), "comments", 1);
             batch.increment_field(keys::news(address.news), "comments", -1);
         }
-        unread.write(&mut batch);
-        Ok(Decision::commit(batch, stored.comment))
-    })
-    .await
-}
-
-/// What the deletion of a comment takes off the badge of the user it replies to. Rounds: 2,
-/// none for a comment on the item itself.
-async fn unread_reply(site: &Site, address: CommentAddress, reply: &Comment) -> Result<Forgetting, Error> {
-    let Some(parent) = reply.parent_id else {
-        return Ok(Forgetting::default());
-    };
-    let mut query = Query::new();
-    let json = query.hash_fields(keys::thread(address.news), [parent.to_string()]);
-    let json = fields::only(site.store.query(query).await?.take(json));
-    let answered = json.and_then(|json| Comment::read(address.news, &parent.to_string(), &json));
-    Forgetting::read(site, answered.map(|comment| (comment.user_id, unread::comment(address)))).await
+        retraction.write(&mut batch);
+        Ok(Decision::commit(batch, (stored.comment, Some(retraction))))
+    });
+    let (comment, retraction) = deleted.await?;
+    if let Some(retraction) = retraction {
+        retraction.begin(site);
+    }
+    Ok(comment)
 }
 
 #[cfg(test)]

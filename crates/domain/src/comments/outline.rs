@@ -153,12 +153,6 @@ impl ThreadLines {
         Some(ThreadLine { comment, depth: place.depth, username: place.username.as_deref() })
     }
 
-    /// The positions of the replies to a comment.
-    pub(super) fn replies(&self, id: CommentId) -> impl Iterator<Item = usize> {
-        let places = self.places.iter().enumerate();
-        places.filter(move |(_, place)| place.parent == Some(id)).map(|(position, _)| position)
-    }
-
     /// The approximate size in bytes.
     pub(super) fn size(&self) -> usize {
         let comments = self.comments.iter().flat_map(|comments| comments.iter());

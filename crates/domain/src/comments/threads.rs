@@ -15,6 +15,7 @@ use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::marks::{PageRead, ThreadMark};
 use crate::news::lines::{self, ItemsRead, ListedItem, NewsLine, OwnRead, SummariesRead};
+use crate::news::subscriptions::{Subscription, SubscriptionRead};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentId, NewsId, UserId};
@@ -27,7 +28,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 crate::cache_kind! {
     /// Threads as all viewers see them.
-    pub(super) struct Threads: NewsId => ThreadLines, "threads", 9 * MEBIBYTE, |_, lines| lines.size();
+    struct Threads: NewsId => ThreadLines, "threads", 9 * MEBIBYTE, |_, lines| lines.size();
 }
 
 /// An item with its comments, as the viewer sees them.
@@ -36,6 +37,8 @@ pub struct Thread {
     pub news: NewsLine,
     /// The thread by score, the same for all viewers.
     pub lines: Shared<ThreadLines>,
+    /// What the viewer has chosen for the thread.
+    pub subscription: Subscription,
     /// The order that the viewer sees.
     pub order: CommentOrder,
     /// The same thread in that order, if it is another.
@@ -52,7 +55,9 @@ impl Thread {
     #[must_use]
     pub fn whole(news: NewsLine, lines: ThreadLines) -> Self {
         let order = CommentOrder::Score;
-        Self { news, lines: lines.into(), order, reordered: None, read: HashMap::new(), reader: None }
+        let subscription = Subscription::default();
+        let (reordered, read, reader) = (None, HashMap::new(), None);
+        Self { news, lines: lines.into(), subscription, order, reordered, read, reader }
     }
 
     /// The places of the comments, in the order that the viewer sees.
@@ -164,9 +169,9 @@ pub async fn get(
     };
     let order = order_for(visit, order).await?;
     let reordered = Reordered::of(&lines, order);
-    let ReadItem { news, mark, .. } = found;
+    let ReadItem { news, mark, subscription, .. } = found;
     let reader = visit.viewer_id().map(|viewer| (viewer, mark));
-    Ok(Thread { news, lines, order, reordered, read, reader })
+    Ok(Thread { news, lines, subscription, order, reordered, read, reader })
 }
 
 /// The order of a thread: the given one, or the one that the viewer has chosen. Rounds: those
@@ -247,6 +252,8 @@ struct ReadItem {
     news: NewsLine,
     /// How far the viewer has read its thread.
     mark: Option<ThreadMark>,
+    /// What the viewer has chosen for the thread.
+    subscription: Subscription,
     /// The answers to the other query of the same round.
     answers: Answers,
 }
@@ -256,16 +263,18 @@ async fn read_item(visit: &mut Visit, mut query: Query, news: ListedItem) -> Res
     let (site, id) = (visit.site_too(), news.news().id);
     let summary = SummariesRead::ask(&visit.shared(), &mut query, vec![news]);
     let own = OwnRead::ask(&site, visit, &mut query, [id].into_iter());
+    let subscription = SubscriptionRead::ask(visit, &mut query, id);
     let mut answers = visit.run(query).await?;
     let summary = summary.take(&visit.shared(), &mut answers);
+    let subscription = subscription.take(visit, &mut answers, id);
     let own = own.take(visit, &mut answers).await?;
     let mark = own.marks.of(id);
     let news = lines::mark(summary, own).into_iter().next().ok_or(Refusal::NoSuchNews)?;
-    Ok(ReadItem { news, mark, answers })
+    Ok(ReadItem { news, mark, subscription, answers })
 }
 
 /// Waits until few enough large threads are being read, and has the query read elsewhere.
-pub(super) async fn expect_large(query: &mut Query) -> Option<SemaphorePermit<'static>> {
+async fn expect_large(query: &mut Query) -> Option<SemaphorePermit<'static>> {
     static PLACES: Semaphore = Semaphore::const_new(LARGE_THREADS_AT_ONCE);
     query.expect_large();
     // It is never closed.
@@ -273,7 +282,7 @@ pub(super) async fn expect_large(query: &mut Query) -> Option<SemaphorePermit<'s
 }
 
 /// Puts the comments of a thread in order, off the async threads if there is much of them.
-pub(super) async fn arrange_elsewhere(id: NewsId, hash: Hash) -> Result<Arranged, Error> {
+async fn arrange_elsewhere(id: NewsId, hash: Hash) -> Result<Arranged, Error> {
     let bytes: usize = hash.0.iter().map(|(_, json)| json.len()).sum();
     if bytes <= SMALL_THREAD_BYTES {
         return Ok(Arranged::of(id, hash));
@@ -283,7 +292,7 @@ pub(super) async fn arrange_elsewhere(id: NewsId, hash: Hash) -> Result<Arranged
 }
 
 /// Pending reads of the wanted comments, if the thread is cached without its comments.
-pub(super) struct CommentsRead {
+struct CommentsRead {
     positions: Vec<usize>,
     texts: Option<Handle<Vec<Option<String>>>>,
 }

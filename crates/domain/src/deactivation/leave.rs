@@ -1,11 +1,13 @@
 //! Removing a deactivated account from everything that it is in: its followings, its
-//! followers, and its tweets.
+//! followers, its tweets, its inbox and its subscriptions.
 
+use crate::accounts::inbox::{EntryId, Removal};
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
 use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
+use crate::news::subscriptions;
 use crate::timelines::follows;
 use crate::timelines::tweets::{self, TweetRead};
 use crate::values::ids::{TweetId, UserId};
@@ -41,6 +43,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
 
     let mut batch = current.batch();
     if !followings.is_empty() {
+        let entries = followings.iter().map(|followed| (*followed, EntryId::Follow(user)));
+        Removal::read(site, entries).await?.write(&mut batch);
         for followed in followings {
             follows::write_unfollow(&mut batch, user, followed);
             follows::note_lost_follower(&mut batch, followed);
@@ -71,12 +75,15 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     }
     batch.delete(keys::home_timeline(user));
     batch.delete(keys::user_mentions(user));
+    batch.delete(keys::user_inbox(user));
     batch.delete(keys::user_unread(user));
     batch.delete(keys::user_hidden(user));
     batch.delete(keys::topics_followed(user));
     batch.delete(keys::topics_muted(user));
     batch.delete(keys::user_recent_votes(user));
     batch.delete(keys::user_visits(user));
+    batch.delete(keys::user_messages(user));
+    subscriptions::forget_all(site, &mut batch, user).await?;
     batch.sorted_remove(keys::HOME_FLOORS, user.to_string());
     batch.sorted_remove(keys::MOST_FOLLOWED, user.to_string());
     batch.remove_member(keys::PULLED_AUTHORS, user.to_string());

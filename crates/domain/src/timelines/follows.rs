@@ -1,6 +1,7 @@
 //! Following: who follows whom, and the effects on home timelines.
 
 use crate::accounts::actor::Actor;
+use crate::accounts::inbox::{Delivery, EntryId, Removal};
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::{PeopleRead, PersonNames};
 use crate::accounts::visit::Visit;
@@ -9,7 +10,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::jobs;
 use crate::keys;
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::timelines::home_jobs::clear;
 use crate::timelines::homes::add_to_home;
 use crate::timelines::merge::Merge;
@@ -17,8 +18,9 @@ use crate::timelines::tweets::TIMELINE_VERSION;
 use crate::values::clock::Moment;
 use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
-use crate::values::limits::{FOLLOW_BACKFILL, MAX_FOLLOWINGS};
+use crate::values::limits::{FOLLOW_BACKFILL, FOLLOW_NOTICE_SECONDS, MAX_FOLLOWINGS};
 use crate::values::rates::RatedAction;
+use std::time::Duration;
 use tidings_keyspace::{Batch, Order, Query};
 
 /// The field of a user that counts lost followers. A delivery checks that no follower has
@@ -29,7 +31,8 @@ pub(crate) const FOLLOWERS_LOST: &str = "followers_lost";
 pub(crate) const FOLLOWINGS_VERSION: &str = "followings_version";
 
 /// Follows a user, and adds the user's newest tweets to the follower's home timeline.
-/// Following twice changes nothing. Rounds: 4.
+/// Following twice changes nothing. The user is told in the inbox, at most once a day. Rounds:
+/// 5.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::FollowingOneself`],
@@ -43,6 +46,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
     }
     let (follower_key, author_key) = (keys::user(follower.id), keys::user(author));
     let followings = keys::followings(follower.id);
+    let notice = keys::follow_notice(author, follower.id);
     site.act(&author_key, || async {
         let mut query = Query::new();
         // The version is read before the tweets, so that later changes are noticed.
@@ -51,6 +55,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
             query.sorted_range(keys::user_timeline(author), Order::Descending, 0, FOLLOW_BACKFILL + 1);
         let since = query.scores(&followings, [author.to_string()]);
         let count = query.sorted_count(&followings);
+        let told = query.string(&notice);
         let mut answers = site.store.query(query).await?;
         let [Some(_), None, version] = fields::each(answers.take(fields)) else {
             return Err(Refusal::NoSuchUser.into());
@@ -61,6 +66,9 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         if answers.take(count) >= MAX_FOLLOWINGS {
             return Err(Refusal::TooManyFollowings { limit: MAX_FOLLOWINGS }.into());
         }
+        let is_told = answers.take(told).is_some();
+        let entry = (!is_told).then_some((author, EntryId::Follow(follower.id)));
+        let delivery = Delivery::read(site, entry.as_slice()).await?;
 
         let mut batch = Batch::new();
         let account_there = batch.field_absent(&follower_key, DEACTIVATED);
@@ -72,6 +80,10 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), 1.0);
         note_followings_change(&mut batch, follower.id);
         backfill(&mut batch, site, follower.id, &answers.take(tweets));
+        if !is_told {
+            delivery.write(&mut batch, now.as_score());
+            batch.set_expiring(&notice, "1", Duration::from_secs(FOLLOW_NOTICE_SECONDS));
+        }
         Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
     })
     .await
@@ -91,8 +103,8 @@ fn backfill(batch: &mut Batch, site: &Site, follower: UserId, tweets: &[(String,
     }
 }
 
-/// Stops following a user, and removes the user's tweets from the home timeline. Does
-/// nothing for a user who is not followed.
+/// Stops following a user, and removes the user's tweets from the home timeline, and the follow
+/// from the user's inbox. Does nothing for a user who is not followed.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::TooManyRequests`], or the store's.
@@ -100,13 +112,19 @@ pub async fn unfollow(site: &Site, now: Moment, follower: Actor<'_>, name: &str)
     follower.spend(site, now, RatedAction::Follow).await?;
     let author = user_named(site, name).await?;
     let job = clear::job(follower.id, author);
-    let mut batch = Batch::new();
-    batch.sorted_member_present(keys::followings(follower.id), author.to_string());
-    write_unfollow(&mut batch, follower.id, author);
-    note_followings_change(&mut batch, follower.id);
-    note_lost_follower(&mut batch, author);
-    jobs::add(&mut batch, &job, now, author);
-    if let Applied::No(_) = site.apply(batch).await? {
+    let author_key = keys::user(author);
+    let unfollowed = site.act(&author_key, || async {
+        let entry = Removal::read(site, [(author, EntryId::Follow(follower.id))]).await?;
+        let mut batch = Batch::new();
+        let followed = batch.sorted_member_present(keys::followings(follower.id), author.to_string());
+        write_unfollow(&mut batch, follower.id, author);
+        note_followings_change(&mut batch, follower.id);
+        note_lost_follower(&mut batch, author);
+        entry.write(&mut batch);
+        jobs::add(&mut batch, &job, now, author);
+        Ok(Decision::commit(batch, true).if_rejected_by(followed, Ok(false)))
+    });
+    if !unfollowed.await? {
         return Ok(());
     }
     // No more tweets of the author can arrive, so one pass is enough.

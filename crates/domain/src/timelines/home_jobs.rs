@@ -4,6 +4,5 @@
 
 pub(crate) mod clear;
 pub(crate) mod deliver;
-mod followers;
 pub(crate) mod rebuild;
 pub(crate) mod sweep;

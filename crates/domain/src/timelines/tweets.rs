@@ -1,26 +1,25 @@
 //! Tweets: posting and deleting them, and announcing news.
 
 use crate::accounts::actor::Actor;
-use crate::accounts::unread::{self, Forgetting};
+use crate::accounts::inbox::{self, Delivery, EntryId};
+use crate::accounts::mentioned::{self, ids_by_name, users_named};
+use crate::accounts::notified::Notified;
 use crate::accounts::users::DEACTIVATED;
-use crate::accounts::users::{PeopleRead, User};
+use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
-use crate::fields::{self, StoredFields};
+use crate::fields::StoredFields;
 use crate::jobs;
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live;
-use crate::timelines::notified::Notified;
 use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
-use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MAX_MENTIONS, MENTIONS_SIZE};
-use crate::values::mentions;
+use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
 use crate::values::rates::RatedAction;
 use crate::values::text::{Title, TweetText};
-use std::collections::HashMap;
 use std::str::FromStr;
 use tidings_keyspace::{Batch, CheckId, Handle, Hash, Query};
 
@@ -78,14 +77,8 @@ impl Tweet {
 
     /// The names in its text, in lower case. An announcement mentions nobody.
     pub(crate) fn mentioned_names(&self) -> Vec<String> {
-        if self.news_id.is_some() { Vec::new() } else { mentioned_names(&self.text) }
+        if self.news_id.is_some() { Vec::new() } else { mentioned::names_in(&self.text) }
     }
-}
-
-fn mentioned_names(text: &str) -> Vec<String> {
-    let mut names = mentions::names(text);
-    names.truncate(MAX_MENTIONS);
-    names
 }
 
 /// Posts a tweet to the timelines of its author and of everyone, and in the background to
@@ -102,18 +95,20 @@ pub async fn post_tweet(
     text: &TweetText,
 ) -> Result<TweetId, Error> {
     author.spend(site, now, RatedAction::Tweet).await?;
-    let names = mentioned_names(text.as_str());
+    let names = mentioned::names_in(text.as_str());
     let mut mentioned = users_named(site, &names).await?;
     mentioned.retain(|user| *user != author.id);
     let home = keys::user_timeline(author.id);
     let posted = site.act(&home, || async {
         let notified = Notified::choose(site, now, author.id, &mentioned).await?;
         let new = TweetDraft::draw(site, now, author.id).await?;
+        let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Tweet(new.id))).collect();
+        let delivery = Delivery::read(site, &entries).await?;
         let mut batch = Batch::new();
         let account_there = new.write(&mut batch, site, text.as_str(), None);
         notified.write(&mut batch);
+        delivery.write(&mut batch, now.as_score());
         for user in &notified.people {
-            unread::add(&mut batch, *user, unread::tweet(new.id), now.as_score());
             batch.sorted_add(keys::user_mentions(*user), new.id.to_string(), now.as_score());
             batch.sorted_trim(keys::user_mentions(*user), MENTIONS_SIZE);
         }
@@ -198,51 +193,21 @@ impl TweetDraft {
     }
 }
 
-/// The users with these names, in their order; unknown names are skipped. Rounds: 2, none
-/// without names.
-async fn users_named(site: &Site, names: &[String]) -> Result<Vec<UserId>, Error> {
-    let ids = ids_by_name(site, names).await?;
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut query = Query::new();
-    let people = PeopleRead::ask(&mut query, ids.values().copied());
-    let people = people.take(&mut site.store.query(query).await?);
-    let users = names.iter().filter_map(|name| ids.get(name)).copied();
-    Ok(users.filter(|user| people.get(*user).is_some()).collect())
-}
-
-/// The ids of the names that are taken, also by deactivated accounts. Rounds: 1, none
-/// without names.
-async fn ids_by_name(site: &Site, names: &[String]) -> Result<HashMap<String, UserId>, Error> {
-    let mut query = Query::new();
-    let ids: Vec<_> = names.iter().map(|name| (name, query.string(keys::username_to_id(name)))).collect();
-    let mut answers = site.store.query(query).await?;
-    Ok(ids
-        .into_iter()
-        .filter_map(|(name, id)| {
-            let id = answers.take(id);
-            let id = fields::read_string(id.as_deref(), || keys::username_to_id(name))?;
-            Some((name.clone(), id))
-        })
-        .collect())
-}
-
-/// Adds to a batch the removal of tweets from the mentions of users, and from their badges.
+/// Adds to a batch the removal of tweets from the mentions of users, and from their inboxes.
 /// Rounds: 2, none without mentions.
 pub(crate) async fn forget_mentions(site: &Site, batch: &mut Batch, tweets: &[Tweet]) -> Result<(), Error> {
     let mut names: Vec<String> = tweets.iter().flat_map(Tweet::mentioned_names).collect();
     names.sort_unstable();
     names.dedup();
     let ids = ids_by_name(site, &names).await?;
-    let mut unread = Vec::new();
+    let mut entries = Vec::new();
     for tweet in tweets {
         for user in tweet.mentioned_names().iter().filter_map(|name| ids.get(name)) {
             batch.sorted_remove(keys::user_mentions(*user), tweet.id.to_string());
-            unread.push((*user, unread::tweet(tweet.id)));
+            entries.push((*user, EntryId::Tweet(tweet.id)));
         }
     }
-    Forgetting::read(site, unread).await?.write(batch);
+    inbox::Removal::read(site, entries).await?.write(batch);
     Ok(())
 }
 
@@ -286,7 +251,7 @@ impl TweetRead {
 pub(crate) struct Removal {
     tweet: Tweet,
     mentioned: Vec<UserId>,
-    unread: Forgetting,
+    entries: inbox::Removal,
     has_followers: bool,
 }
 
@@ -297,9 +262,9 @@ impl Removal {
         let followers = query.sorted_count(keys::followers(tweet.user_id));
         let has_followers = site.store.query(query).await?.take(followers) > 0;
         let mentioned = users_named(site, &tweet.mentioned_names()).await?;
-        let unread = mentioned.iter().map(|user| (*user, unread::tweet(tweet.id)));
-        let unread = Forgetting::read(site, unread).await?;
-        Ok(Self { tweet, mentioned, unread, has_followers })
+        let entries = mentioned.iter().map(|user| (*user, EntryId::Tweet(tweet.id)));
+        let entries = inbox::Removal::read(site, entries).await?;
+        Ok(Self { tweet, mentioned, entries, has_followers })
     }
 
     /// Adds the removal to a batch.
@@ -315,7 +280,7 @@ impl Removal {
         for user in &self.mentioned {
             batch.sorted_remove(keys::user_mentions(*user), &member);
         }
-        self.unread.write(batch);
+        self.entries.write(batch);
         if self.has_followers {
             jobs::remove(batch, &deliver::job(id));
             jobs::add(batch, &sweep::job(id), now, author);

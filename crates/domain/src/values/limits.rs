@@ -53,7 +53,7 @@ pub const MAX_TOPICS: usize = 5;
 pub const MAX_TWEET: usize = 280;
 /// The most bytes in a tweet: a grapheme cluster can have any number of them.
 pub const MAX_TWEET_BYTES: usize = 4096;
-/// The most users that one tweet mentions. Further names are plain text.
+/// The most users that one tweet or comment mentions. Further names are plain text.
 pub const MAX_MENTIONS: usize = 20;
 /// The most characters of a hostname as it is typed, before it is parsed.
 pub const MAX_TYPED_HOSTNAME: usize = 1024;
@@ -112,6 +112,13 @@ pub const FOLLOW_BACKFILL: u64 = 200;
 pub const GLOBAL_TIMELINE_SIZE: u64 = 10_000;
 /// Mentions that are stored for one user.
 pub const MENTIONS_SIZE: u64 = 1_000;
+/// Entries in the inbox of one user.
+pub const INBOX_SIZE: u64 = 1_000;
+/// Stories to which one user subscribes, and stories that one user has left. Beyond that, the
+/// oldest subscription ends.
+pub const MAX_SUBSCRIPTIONS: u64 = 1_000;
+/// Seconds for which a new follow by the same person is not told again.
+pub const FOLLOW_NOTICE_SECONDS: u64 = 86_400;
 /// The most votes up, or votes down, on an item that are cached. On an item with more of
 /// them, each viewer's own vote is looked up.
 pub const MAX_CACHED_VOTERS: u64 = 4_000;
@@ -197,8 +204,6 @@ pub const THREAD_PAGE_COMMENTS: usize = 200;
 pub const THREAD_LEVELS: usize = 8;
 /// The most comments in one answer of the API.
 pub const MAX_API_COMMENTS: usize = 500;
-/// Replies to one comment on the page of replies, the newest.
-pub const MAX_SHOWN_REPLIES: usize = 20;
 /// The most bytes of a text that are shown: those of the longest comment or story, with
 /// characters of four bytes. Only other programs store longer ones.
 pub const MAX_SHOWN_TEXT_BYTES: usize = 4 * MAX_TEXT;
@@ -251,9 +256,6 @@ pub const SMALL_THREAD_BYTES: usize = 256 * 1024;
 /// Threads that may be large and are read at the same time, so that their memory is bounded:
 /// one takes up to about 70 MiB while it is made, but usually less than one.
 pub const LARGE_THREADS_AT_ONCE: usize = 4;
-/// Comments in the threads that one round of the page of replies reads, unless one thread
-/// alone has more.
-pub const REPLIES_ROUND_COMMENTS: u64 = MAX_COMMENTS_PER_THREAD;
 
 /// Items below the page that a refresh of the stored ranks also reads, so that those that
 /// have risen get onto the page.
@@ -329,8 +331,14 @@ pub const ARTICLE_CHECK_CHUNK: u64 = 200;
 pub const TIMELINE_CHECK_TWEETS: u64 = 500;
 /// People, or entries of a list, that a check of timelines reads in one round.
 pub const TIMELINE_CHECK_CHUNK: usize = 1_000;
-/// Followers whose home timelines one batch writes.
+/// Followers whose home timelines one batch writes, or subscribers whose inboxes it writes.
 pub const DELIVERY_CHUNK: usize = 1_000;
+/// Subscribers of a thread who are told of a comment in the batch that posts it. Where there
+/// are more of them, a background job tells all of them.
+pub const SUBSCRIBERS_AT_ONCE: usize = 50;
+/// Entries that leave a full inbox at once. There is more than one only after people have
+/// written to the same inbox at the same time.
+pub const INBOX_OVERFLOW: u64 = 10;
 /// Votes of a banned voter that one batch takes out of the totals, or puts back.
 pub const BAN_CHUNK: u64 = 100;
 /// Follows of a deactivated account that one batch ends. Each of them may cost reading a

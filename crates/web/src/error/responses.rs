@@ -195,7 +195,13 @@ impl ErrorFormat {
 
 /// A path as it may be logged: the link that sets a new password is a secret.
 fn loggable(path: &str) -> &str {
-    if path.starts_with("/reset-password/") { "/reset-password/..." } else { path }
+    if path.starts_with("/reset-password/") {
+        "/reset-password/..."
+    } else if path.starts_with("/inbox/feed/") {
+        "/inbox/feed/..."
+    } else {
+        path
+    }
 }
 
 /// The id that links an error page to its line in the log.

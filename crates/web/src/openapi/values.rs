@@ -1,6 +1,7 @@
 //! Schemas of single values in requests and responses: their patterns, formats and maxima.
 //! Fields and parameters refer to these types with `value_type`.
 
+use tidings_domain::accounts::inbox::Kind;
 use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
 use tidings_domain::values::limits;
@@ -116,6 +117,16 @@ values! {
     StoredFullName = text(0, limits::MAX_SHOWN_FULL_NAME);
     /// A position in a timeline: the time and the id.
     Cursor = pattern(format!("^[0-9]{{1,12}}(\\.[0-9]{{1,3}})?-{ID}$"), "1401267618.123-45");
+    /// A position in an inbox: the time and the entry.
+    InboxCursor = pattern(format!("^[0-9]{{1,12}}(\\.[0-9]{{1,12}})?-{}$", entry()), "1401267618-reply:12-3");
+    /// The id of an entry of an inbox.
+    EntryId = pattern(format!("^{}$", entry()), "reply:12-3");
+    /// The id of an entry of an inbox, or `all`.
+    EntryChoice = pattern(format!("^({}|all)$", entry()), "all");
+    /// Why something is in an inbox.
+    EntryKind = choice(Kind::ALL.map(Kind::name));
+    /// The text of a comment, a tweet or a message.
+    EntryText = text(0, limits::MAX_COMMENT);
     /// The maximum number of entries.
     PageSize = whole(1, limits::MAX_PAGE as u64);
     /// The number of a page.
@@ -187,6 +198,11 @@ const SESSION: &str = "earlier|[0-9a-f]{16}";
 const NETWORK_ADDRESS: usize = 45;
 /// An id in a pattern.
 const ID: &str = "[1-9][0-9]{0,14}";
+
+/// The id of an entry of an inbox in a pattern.
+fn entry() -> String {
+    format!("((reply|mention):{ID}-{ID}|(mention:tweet|follow|moderation):{ID})")
+}
 
 /// A topic in a pattern.
 fn topic() -> String {

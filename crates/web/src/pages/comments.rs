@@ -1,20 +1,19 @@
-//! Writing, editing and deleting comments; a user's comments; replies.
+//! Writing, editing and deleting comments; a user's comments.
 
-use super::comment_item::{CommentContext, comment_address, comment_item};
+use super::comment_item::{CommentContext, comment_item};
 use super::fields::{
     Field, PREVIEW, RefusedForm, draft_key, formatting_hint, preview_button, preview_place, summary,
 };
 use super::layout::Frame;
-use super::parts::{empty_but, fitting, news_address, paging};
+use super::parts::{empty_but, news_address, paging};
 use super::thread::{address_of, thread_link, title_link};
-use super::tweets::tweet_list;
 use super::user_address;
 use crate::App;
 use crate::actions::{Posted, post_or_edit};
 use crate::error::RequestError;
 use crate::forms::id_or_none;
 use crate::forms::news::NewsIdForm;
-use crate::limits::{COMMENT_MARKUP_BYTES, MENTIONS, REPLIED_COMMENT_BYTES, REPLIED_COMMENTS, USER_COMMENTS};
+use crate::limits::USER_COMMENTS;
 use crate::local_path::LocalPath;
 use crate::markdown::markdown;
 use crate::path::{PathOf, Start};
@@ -26,12 +25,10 @@ use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::comments::lists::{self, ListedComment, UserComment};
+use tidings_domain::comments::lists::{self, UserComment};
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
-use tidings_domain::timelines::reading;
-use tidings_domain::values::cursor::Window;
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+use tidings_domain::values::ids::{CommentId, NewsId};
 use tidings_domain::values::preferences::CommentOrder;
 use tidings_domain::values::text::Body;
 
@@ -327,21 +324,15 @@ async fn try_post(app: &App, form: &SignedFields) -> Result<Posted, RequestError
     post_or_edit(app, form.actor(), &form.fields.read()?).await
 }
 
-/// A user's comments, each with its story, and with as many of its replies as fit.
+/// A user's comments, each with its story.
 fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
     html! {
-        @for UserComment { news_id, title, lines, has_more } in comments {
-            @let fits = fitting(lines, REPLIED_COMMENT_BYTES, |line| line.page_bytes() + COMMENT_MARKUP_BYTES);
+        @for comment in comments {
+            @let UserComment { news_id, title, .. } = comment;
             p.about-what { "On " (title_link(&news_address(*news_id), title.as_deref())) }
             ol.thread role="list" {
                 @let place = CommentContext { news: *news_id, news_deleted: title.is_none(), among_others: true };
-                @for line in lines.iter().take(fits).map(ListedComment::line) {
-                    (comment_item(frame, place, line, line.depth))
-                }
-            }
-            @if let Some(own) = lines.first().filter(|_| *has_more || fits < lines.len()) {
-                @let address = CommentAddress { news: *news_id, comment: own.line().comment.id };
-                p.about-what { a href=(comment_address(address)) { "more replies" } }
+                (comment_item(frame, place, comment.line(), 0))
             }
         }
     }
@@ -371,33 +362,6 @@ pub async fn of_user(
         ))
     };
     Ok(frame.page(&heading, &content))
-}
-
-/// GET /replies: the tweets that mention the viewer, and the viewer's latest
-/// comments with the replies to them.
-pub async fn replies(
-    State(app): State<App>,
-    SignedIn { mut visit, mut user }: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
-    let comments = lists::replies(&mut visit, &user, REPLIED_COMMENTS).await?;
-    let mentions = reading::mentions_of_viewer(&mut visit, &Window::newest(MENTIONS)).await?.lines;
-    // The viewer is seeing them now.
-    user.replies = 0;
-    let frame = Frame::for_user(&app, &here, &user);
-    let content = html! {
-        @if !mentions.is_empty() {
-            h1 { "Mentions and replies" }
-            h2 { "Mentions" }
-            (tweet_list(&frame, &mentions))
-            h2 { "Your comments and the replies to them" }
-        } @else {
-            h1 { "Your comments and the replies to them" }
-        }
-        @if comments.is_empty() { (empty_but("Your comments and the replies to them appear here.", ("/latest/0", "Find a story to discuss"))) }
-        (comments_with_news(&frame, &comments))
-    };
-    Ok(frame.page("Replies", &content))
 }
 
 #[cfg(test)]

@@ -165,10 +165,10 @@ impl<'a> Frame<'a> {
             ul {
                 @if let Some(viewer) = self.viewer {
                     li {
-                        a href="/replies" aria-current=[self.is_here("/replies")] {
-                            "replies"
+                        a href="/inbox" aria-current=[self.is_here("/inbox")] {
+                            "inbox"
                             @if viewer.replies > 0 {
-                                " " span.badge { (number(viewer.replies)) span.hidden { " new" } }
+                                " " span.badge { (number(viewer.replies)) span.hidden { " unread" } }
                             }
                         }
                     }

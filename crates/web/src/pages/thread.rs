@@ -3,6 +3,7 @@
 use super::comment_item::comment_address;
 use super::comments::CommentEditor;
 use super::head::{PageHead, PageKind, excerpt};
+use super::inbox::subscription_button;
 use super::layout::Frame;
 use super::login_to;
 use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
@@ -177,7 +178,10 @@ impl<'a> ThreadPage<'a> {
             @match (self.part.root, self.part.number) {
                 (None, 1) => {
                     (news_head(frame, &self.thread.news))
-                    div.under { (self.comment_form(frame)) }
+                    div.under {
+                        (subscription_button(frame, self.thread))
+                        (self.comment_form(frame))
+                    }
                     h2.hidden { (counted(news.comments, "comment", "comments")) }
                 }
                 (None, number) => {

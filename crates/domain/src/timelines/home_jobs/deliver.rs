@@ -1,11 +1,10 @@
 //! Adding a tweet to the home timelines of its author's followers.
 
-use super::followers;
 use crate::accounts::users::DEACTIVATED;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{Job, JobKind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Outcome, Step, members};
 use crate::keys;
 use crate::timelines::follows::FOLLOWERS_LOST;
 use crate::timelines::homes::add_to_home;
@@ -35,7 +34,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     // Read before the followers, so that a follower who leaves later is noticed.
     let author_fields = query.hash_fields(keys::user(author), [FOLLOWERS_LOST, DEACTIVATED]);
     let created_at = query.hash_fields(keys::tweet(tweet), ["created_at"]);
-    let read = followers::ask(current, &mut query, author);
+    let read = members::ask(current, &mut query, keys::followers(author));
     let mut answers = site.store.query(query).await?;
     let [lost, deactivated] = fields::each(answers.take(author_fields));
     let created_at = fields::only(answers.take(created_at));

@@ -2,10 +2,9 @@
 //!
 //! It is already invisible: an entry without its tweet is not shown.
 
-use super::followers;
 use crate::action::Decision;
 use crate::error::Error;
-use crate::jobs::{Job, JobKind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Outcome, Step, members};
 use crate::keys;
 use crate::values::ids::TweetId;
 use tidings_keyspace::Query;
@@ -27,7 +26,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.finish(current.batch()));
     };
     let mut query = Query::new();
-    let read = followers::ask(current, &mut query, author);
+    let read = members::ask(current, &mut query, keys::followers(author));
     let mut answers = current.site.store.query(query).await?;
     let chunk = read.take(&mut answers);
     let mut batch = current.batch();

@@ -1,5 +1,5 @@
-//! Whom the mentions of an author have notified today. An author's mentions notify only so
-//! many people in a day (UTC): further ones are text.
+//! Whom the mentions of an author have notified today, in tweets and comments. An author's
+//! mentions notify only so many people in a day (UTC): further ones are text.
 
 use crate::error::Error;
 use crate::fields;

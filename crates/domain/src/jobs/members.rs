@@ -1,11 +1,11 @@
-//! The followers of an author, some at a time, the earliest first.
+//! The people in a sorted set, such as the followers of an author, some at a time, the
+//! earliest first.
 //!
-//! A job stores the last follower that it has processed: the score, the member, and how
-//! many followers with that score it has processed. New followers are at the end of the
-//! order, and followers who leave do not move others past the stored position.
+//! A job stores the last member that it has processed: the score, the member, and how many
+//! members with that score it has processed. New members are at the end of the order, and
+//! members who leave do not move others past the stored position.
 
-use crate::jobs::Step;
-use crate::keys;
+use super::Step;
 use crate::values::ids::UserId;
 use crate::values::limits::DELIVERY_CHUNK;
 use tidings_keyspace::{Answers, Handle, Order, Query};
@@ -14,23 +14,23 @@ const AFTER_SCORE: &str = "after_score";
 const AFTER_MEMBER: &str = "after_member";
 const AFTER_TIED: &str = "after_tied";
 
-/// A pending read of some followers.
-pub(super) struct FollowersRead {
+/// A pending read of some members.
+pub(crate) struct MembersRead {
     handle: Handle<Vec<(String, f64)>>,
     after: Option<(f64, String)>,
     tied: u64,
     limit: u64,
 }
 
-/// Some followers.
-pub(super) struct Followers {
-    pub(super) ids: Vec<UserId>,
-    /// The new fields of the job; `None` after the last followers.
-    pub(super) next: Option<[(&'static str, String); 3]>,
+/// Some members.
+pub(crate) struct Members {
+    pub(crate) ids: Vec<UserId>,
+    /// The new fields of the job; `None` after the last members.
+    pub(crate) next: Option<[(&'static str, String); 3]>,
 }
 
-/// Asks for the followers after those that the job has processed.
-pub(super) fn ask(current: &Step<'_>, query: &mut Query, author: UserId) -> FollowersRead {
+/// Asks for the members of a set after those that the job has processed.
+pub(crate) fn ask(current: &Step<'_>, query: &mut Query, set: String) -> MembersRead {
     let after = current
         .field(AFTER_SCORE)
         .map(|score: f64| (score, current.field::<String>(AFTER_MEMBER).unwrap_or_default()));
@@ -38,19 +38,19 @@ pub(super) fn ask(current: &Step<'_>, query: &mut Query, author: UserId) -> Foll
     let least = after.as_ref().map_or(f64::NEG_INFINITY, |(score, _)| *score);
     let limit = u64::try_from(DELIVERY_CHUNK).unwrap_or(u64::MAX).saturating_add(tied);
     let bounds = (least, f64::INFINITY);
-    let handle = query.sorted_by_score(keys::followers(author), Order::Ascending, bounds, limit);
-    FollowersRead { handle, after, tied, limit }
+    let handle = query.sorted_by_score(set, Order::Ascending, bounds, limit);
+    MembersRead { handle, after, tied, limit }
 }
 
-impl FollowersRead {
-    /// Takes the followers.
-    pub(super) fn take(self, answers: &mut Answers) -> Followers {
+impl MembersRead {
+    /// Takes the members.
+    pub(crate) fn take(self, answers: &mut Answers) -> Members {
         let mut found = answers.take(self.handle);
         let is_last = u64::try_from(found.len()).is_ok_and(|length| length < self.limit);
         if let Some((score, member)) = &self.after {
             found.retain(|(other, other_score)| other_score > score || other > member);
         }
-        // If followers of the tie have left, there are more than a chunk: the rest is for
+        // If members of the tie have left, there are more than a chunk: the rest is for
         // the next step.
         let is_last = is_last && found.len() <= DELIVERY_CHUNK;
         found.truncate(DELIVERY_CHUNK);
@@ -65,6 +65,6 @@ impl FollowersRead {
                 (AFTER_TIED, tied.to_string()),
             ]
         });
-        Followers { ids: found.iter().filter_map(|(member, _)| member.parse().ok()).collect(), next }
+        Members { ids: found.iter().filter_map(|(member, _)| member.parse().ok()).collect(), next }
     }
 }

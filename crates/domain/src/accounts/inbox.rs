@@ -1,0 +1,32 @@
+//! Inboxes: what others have done that concerns a user, read or unread. The badge (the field
+//! `replies` of the user) counts what is unread.
+//!
+//! The sorted set `user:<id>:inbox` has an entry for each, by time, and `user:<id>:unread`
+//! names the unread ones. An entry is only an id that says what it is about: texts and names
+//! are read when it is shown. Adding, removing and marking entries changes the badge in the
+//! same batch, under checks, so it is exact whatever happens at the same time.
+//!
+//! Earlier versions kept unread entries only, under other names, which still count (see
+//! [`EntryId`]). Lamer News knows the badge only; what it counts has no entry.
+//!
+//! It hands out [`EntryId`], [`mark_read`], [`send_message`] and [`feed`] (the private address
+//! of the feed). For other wings: [`Delivery`] adds entries, [`Removal`] takes them away,
+//! [`EntriesRead`] lists them.
+
+mod delivery;
+mod entry;
+pub mod feed;
+mod messages;
+mod reading;
+mod removal;
+
+pub(crate) use delivery::Delivery;
+pub use entry::{Cursor, EntryId, Kind, NotACursor, NotAnEntry};
+pub use messages::send_message;
+pub(crate) use messages::{MessageRead, forget_messages};
+pub(crate) use reading::{EntriesRead, Entry};
+pub use reading::{Marking, mark_read};
+pub(crate) use removal::Removal;
+
+/// The field of a user with the badge.
+const BADGE: &str = "replies";

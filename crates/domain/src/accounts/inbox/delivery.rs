@@ -1,0 +1,213 @@
+//! Adding entries to inboxes.
+
+use super::{BADGE, EntryId, forget_messages};
+use crate::accounts::users::DEACTIVATED;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::ids::{NewsId, UserId};
+use crate::values::limits::{INBOX_OVERFLOW, INBOX_SIZE};
+use tidings_keyspace::{Answers, Batch, Handle, Order, Query};
+
+/// What keeps the order of two entries in the same second, in seconds: about a microsecond,
+/// which a score can still hold.
+const ORDER_STEP: f64 = 1.0 / 1_048_576.0;
+
+/// New entries for inboxes, with what was read for them. **Every new entry goes through
+/// here**, so this is the place to also tell of it elsewhere, such as by mail.
+#[derive(Default)]
+pub(crate) struct Delivery(Vec<Arrival>);
+
+/// A new entry for one inbox.
+struct Arrival {
+    user: UserId,
+    entry: EntryId,
+    badge: i64,
+    /// When the newest entry of the inbox arrived.
+    newest: Option<f64>,
+    /// The oldest entries of a full inbox, which leave it.
+    leaving: Vec<String>,
+    /// Those of them that are unread.
+    unread: Vec<String>,
+}
+
+impl Delivery {
+    /// Reads what is needed to add entries. The candidates are in order of preference: of two
+    /// for the same user the first that may be added is. None is added to the inbox of an
+    /// account that does not exist or is deactivated, about a comment that the inbox has an
+    /// entry about, or for a reply in a thread that the user has left. Rounds: 1, none without
+    /// candidates; 2 more if an inbox is full.
+    pub(crate) async fn read(site: &Site, candidates: &[(UserId, EntryId)]) -> Result<Self, Error> {
+        if candidates.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut query = Query::new();
+        let reads: Vec<_> =
+            candidates.iter().map(|(user, entry)| CandidateRead::ask(&mut query, *user, *entry)).collect();
+        let mut answers = site.store.query(query).await?;
+        let mut arrivals: Vec<Arrival> = Vec::new();
+        let mut full = Vec::new();
+        for read in reads {
+            let Some((arrival, size)) = read.take(&mut answers) else { continue };
+            if arrivals.iter().all(|other| other.user != arrival.user) {
+                if size >= INBOX_SIZE {
+                    full.push((arrivals.len(), (size - INBOX_SIZE + 1).min(INBOX_OVERFLOW)));
+                }
+                arrivals.push(arrival);
+            }
+        }
+        if !full.is_empty() {
+            make_room(site, &mut arrivals, &full).await?;
+        }
+        Ok(Self(arrivals))
+    }
+
+    /// Whether nothing is added.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds the entries to a batch, with the time as a score. The batch is rejected if an entry
+    /// that leaves a full inbox has been marked as read meanwhile, or if a user has left the
+    /// thread.
+    pub(crate) fn write(&self, batch: &mut Batch, score: f64) {
+        for Arrival { user, entry, badge, newest, leaving, unread } in &self.0 {
+            let score = after(*newest, score);
+            let (inbox, key) = (keys::user_inbox(*user), keys::user_unread(*user));
+            if let Some(news) = thread_of(*entry) {
+                batch.sorted_member_absent(keys::user_unsubscribed(*user), news.to_string());
+            }
+            batch.sorted_add(&inbox, entry.to_string(), score);
+            batch.sorted_add(&key, entry.to_string(), score);
+            for member in leaving {
+                batch.sorted_remove(&inbox, member);
+            }
+            forget_messages(batch, *user, leaving);
+            for member in unread {
+                batch.sorted_member_present(&key, member);
+                batch.sorted_remove(&key, member);
+            }
+            // Another program may have reset the badge.
+            let change = (1 - i64::try_from(unread.len()).unwrap_or(0)).max(-badge);
+            if change < 0 {
+                batch.field_at_least(keys::user(*user), BADGE, -change);
+            }
+            if change != 0 {
+                batch.increment_field(keys::user(*user), BADGE, change);
+            }
+        }
+    }
+}
+
+/// The score of an entry that arrives after another one: of two in the same second, the later
+/// one comes first in the inbox.
+fn after(newest: Option<f64>, score: f64) -> f64 {
+    match newest {
+        Some(newest) if (score..score + 1.0).contains(&newest) => newest + ORDER_STEP,
+        _ => score,
+    }
+}
+
+/// The thread whose replies a user may have left.
+const fn thread_of(entry: EntryId) -> Option<NewsId> {
+    match entry {
+        EntryId::Reply(address) => Some(address.news),
+        _ => None,
+    }
+}
+
+/// A pending read: whether an entry may be added to an inbox.
+struct CandidateRead {
+    user: UserId,
+    entry: EntryId,
+    fields: Handle<Vec<Option<String>>>,
+    size: Handle<u64>,
+    newest: Handle<Vec<(String, f64)>>,
+    /// Whether there are entries about the same comment.
+    known: Option<Handle<Vec<Option<f64>>>>,
+    /// Whether the user has left the thread.
+    left: Option<Handle<Vec<Option<f64>>>>,
+}
+
+impl CandidateRead {
+    fn ask(query: &mut Query, user: UserId, entry: EntryId) -> Self {
+        let inbox = keys::user_inbox(user);
+        let fields = query.hash_fields(keys::user(user), ["id", DEACTIVATED, BADGE]);
+        let size = query.sorted_count(&inbox);
+        let newest = query.sorted_range(&inbox, Order::Descending, 0, 1);
+        let known = entry.comment().map(|address| {
+            let about = [EntryId::Reply(address), EntryId::Mention(address)];
+            query.scores(&inbox, about.map(|entry| entry.to_string()))
+        });
+        let left =
+            thread_of(entry).map(|news| query.scores(keys::user_unsubscribed(user), [news.to_string()]));
+        Self { user, entry, fields, size, newest, known, left }
+    }
+
+    /// The entry and the size of the inbox, if the entry may be added.
+    fn take(self, answers: &mut Answers) -> Option<(Arrival, u64)> {
+        let Self { user, entry, fields: read, size, newest, known, left } = self;
+        let [id, deactivated, badge] = fields::each(answers.take(read));
+        let size = answers.take(size);
+        let newest = answers.take(newest).first().map(|(_, score)| *score);
+        let mut is_any = |read: Option<Handle<Vec<Option<f64>>>>| {
+            read.is_some_and(|read| answers.take(read).into_iter().any(|score| score.is_some()))
+        };
+        let (is_known, has_left) = (is_any(known), is_any(left));
+        if id.is_none() || deactivated.is_some() || is_known || has_left {
+            return None;
+        }
+        let badge = fields::count(badge.as_deref(), || keys::user(user), BADGE);
+        let badge = i64::try_from(badge).unwrap_or(0);
+        Some((Arrival { user, entry, badge, newest, leaving: Vec::new(), unread: Vec::new() }, size))
+    }
+}
+
+/// Finds the entries that leave full inboxes, given as positions and numbers. Rounds: 2.
+async fn make_room(site: &Site, arrivals: &mut [Arrival], full: &[(usize, u64)]) -> Result<(), Error> {
+    let mut query = Query::new();
+    let mut reads = Vec::new();
+    for (position, count) in full {
+        let Some(arrival) = arrivals.get(*position) else { continue };
+        let inbox = keys::user_inbox(arrival.user);
+        reads.push((*position, query.sorted_range(inbox, Order::Ascending, 0, *count)));
+    }
+    let mut answers = site.store.query(query).await?;
+    let mut query = Query::new();
+    let mut scores = Vec::new();
+    for (position, read) in reads {
+        let Some(arrival) = arrivals.get_mut(position) else { continue };
+        arrival.leaving = answers.take(read).into_iter().map(|(member, _)| member).collect();
+        let unread = query.scores(keys::user_unread(arrival.user), arrival.leaving.iter().cloned());
+        scores.push((position, unread));
+    }
+    let mut answers = site.store.query(query).await?;
+    for (position, read) in scores {
+        let Some(arrival) = arrivals.get_mut(position) else { continue };
+        let members = arrival.leaving.iter().zip(answers.take(read));
+        arrival.unread =
+            members.filter(|(_, score)| score.is_some()).map(|(member, _)| member.clone()).collect();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_entry_of_the_same_second_comes_first() {
+        let now = 1_800_000_000.0;
+        assert!(after(None, now).total_cmp(&now).is_eq());
+        assert!(after(Some(now - 0.001), now).total_cmp(&now).is_eq());
+        // An entry of the background may be older than what has arrived meanwhile.
+        assert!(after(Some(now + 1.0), now).total_cmp(&now).is_eq());
+        let mut newest = now;
+        for _ in 0..1_000 {
+            let next = after(Some(newest), now);
+            assert!(next > newest && next < now + 0.01, "{next}");
+            newest = next;
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What an entry of an inbox is about.
+
+use crate::keys;
+use crate::values::ids::{CommentAddress, TweetId, UserId};
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+/// Why something is in an inbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A comment on the user's story, a reply to the user's comment, or a comment in a thread
+    /// to which the user has subscribed.
+    Reply,
+    /// An `@name` in a comment or a tweet.
+    Mention,
+    /// A new follower.
+    Follow,
+    /// A message of a moderator.
+    Moderation,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Reply, Self::Mention, Self::Follow, Self::Moderation];
+
+    /// The name in the API.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reply => "reply",
+            Self::Mention => "mention",
+            Self::Follow => "follow",
+            Self::Moderation => "moderation",
+        }
+    }
+}
+
+/// An entry of an inbox: what it is about. As a text it is `reply:<news id>-<comment id>`,
+/// `mention:<news id>-<comment id>`, `mention:tweet:<tweet id>`, `follow:<user id>` or
+/// `moderation:<number>`. Earlier versions stored `<news id>-<comment id>` for a reply and
+/// `tweet:<tweet id>` for a mention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EntryId {
+    /// A comment that is a reply.
+    Reply(CommentAddress),
+    /// A comment that mentions the user.
+    Mention(CommentAddress),
+    /// A tweet that mentions the user.
+    Tweet(TweetId),
+    /// Somebody who follows the user.
+    Follow(UserId),
+    /// A message of a moderator, by its number among those to the user.
+    Moderation(u64),
+}
+
+impl EntryId {
+    /// Why it is in the inbox.
+    #[must_use]
+    pub const fn kind(self) -> Kind {
+        match self {
+            Self::Reply(_) => Kind::Reply,
+            Self::Mention(_) | Self::Tweet(_) => Kind::Mention,
+            Self::Follow(_) => Kind::Follow,
+            Self::Moderation(_) => Kind::Moderation,
+        }
+    }
+
+    /// The comment that it is about.
+    #[must_use]
+    pub const fn comment(self) -> Option<CommentAddress> {
+        match self {
+            Self::Reply(address) | Self::Mention(address) => Some(address),
+            Self::Tweet(_) | Self::Follow(_) | Self::Moderation(_) => None,
+        }
+    }
+
+    /// The members that may stand for it in stored sets: the text, and that of earlier versions.
+    pub(super) fn members(self) -> Vec<String> {
+        let earlier = match self {
+            Self::Reply(address) => Some(address.to_string()),
+            Self::Tweet(id) => Some(keys::tweet(id)),
+            Self::Mention(_) | Self::Follow(_) | Self::Moderation(_) => None,
+        };
+        [Some(self.to_string()), earlier].into_iter().flatten().collect()
+    }
+
+    /// The order of entries of the same time: later comments and tweets have higher numbers.
+    fn order(self) -> (u64, u64, &'static str) {
+        let (first, second) = match self {
+            Self::Reply(address) | Self::Mention(address) => (address.news.0, address.comment.0),
+            Self::Tweet(id) => (0, id.0),
+            Self::Follow(id) => (0, id.0),
+            Self::Moderation(number) => (0, number),
+        };
+        (first, second, self.kind().name())
+    }
+}
+
+impl fmt::Display for EntryId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind().name();
+        match self {
+            Self::Reply(address) | Self::Mention(address) => write!(formatter, "{kind}:{address}"),
+            Self::Tweet(id) => write!(formatter, "{kind}:{}", keys::tweet(*id)),
+            Self::Follow(id) => write!(formatter, "{kind}:{id}"),
+            Self::Moderation(number) => write!(formatter, "{kind}:{number}"),
+        }
+    }
+}
+
+/// The text is not the id of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not the id of an entry of an inbox")]
+pub struct NotAnEntry;
+
+impl FromStr for EntryId {
+    type Err = NotAnEntry;
+
+    fn from_str(text: &str) -> Result<Self, NotAnEntry> {
+        let tweet = |text: &str| keys::id_of_tweet(text).map(Self::Tweet);
+        let parsed = match text.split_once(':') {
+            None => text.parse().ok().map(Self::Reply),
+            Some(("reply", address)) => address.parse().ok().map(Self::Reply),
+            Some(("mention", about)) => about.parse().ok().map(Self::Mention).or_else(|| tweet(about)),
+            Some(("follow", id)) => id.parse().ok().map(Self::Follow),
+            Some(("moderation", number)) => number.parse::<TweetId>().ok().map(|id| Self::Moderation(id.0)),
+            Some(_) => tweet(text),
+        };
+        parsed.ok_or(NotAnEntry)
+    }
+}
+
+/// The place of an entry in an inbox, as `<time>-<id>`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cursor {
+    /// The time: Unix seconds with a fraction.
+    pub time: f64,
+    /// The entry.
+    pub id: EntryId,
+}
+
+impl Cursor {
+    /// The order of entries, oldest first.
+    #[must_use]
+    pub fn order(&self, other: &Self) -> Ordering {
+        self.time.total_cmp(&other.time).then_with(|| self.id.order().cmp(&other.id.order()))
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.time, self.id)
+    }
+}
+
+/// The text is not a cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a cursor like 1401267618-reply:12-3")]
+pub struct NotACursor;
+
+impl FromStr for Cursor {
+    type Err = NotACursor;
+
+    fn from_str(text: &str) -> Result<Self, NotACursor> {
+        let (time, id) = text.split_once('-').ok_or(NotACursor)?;
+        let is_plain = time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+            && time.starts_with(|first: char| first.is_ascii_digit())
+            && time.ends_with(|last: char| last.is_ascii_digit());
+        match (time.parse::<f64>(), id.parse()) {
+            (Ok(time), Ok(id)) if is_plain && time.is_finite() => Ok(Self { time, id }),
+            _ => Err(NotACursor),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::ids::{CommentId, NewsId};
+
+    const ADDRESS: CommentAddress = CommentAddress { news: NewsId(3), comment: CommentId(14) };
+
+    #[test]
+    fn an_entry_is_its_text_and_the_names_of_earlier_versions_still_count() {
+        for (entry, text, earlier) in [
+            (EntryId::Reply(ADDRESS), "reply:3-14", Some("3-14")),
+            (EntryId::Mention(ADDRESS), "mention:3-14", None),
+            (EntryId::Tweet(TweetId(5)), "mention:tweet:5", Some("tweet:5")),
+            (EntryId::Follow(UserId(7)), "follow:7", None),
+            (EntryId::Moderation(2), "moderation:2", None),
+        ] {
+            assert_eq!(entry.to_string(), text);
+            assert_eq!(text.parse(), Ok(entry));
+            let members: Vec<&str> = [Some(text), earlier].into_iter().flatten().collect();
+            assert_eq!(entry.members(), members);
+            assert!(members.iter().all(|member| member.parse() == Ok(entry)), "{members:?}");
+        }
+        for bad in ["", "all", "reply", "reply:", "reply:3", "reply:3-0", "mention:tweet:", "follow:-1"] {
+            assert_eq!(bad.parse::<EntryId>(), Err(NotAnEntry), "{bad}");
+        }
+    }
+
+    #[test]
+    fn entries_are_ordered_by_time_and_then_by_number() {
+        let at = |time, id: &str| Cursor { time, id: id.parse().unwrap() };
+        let ordered =
+            [at(1.0, "reply:9-9"), at(2.0, "reply:3-9"), at(2.0, "mention:3-10"), at(2.5, "follow:1")];
+        for pair in ordered.windows(2) {
+            assert!(pair[0].order(&pair[1]).is_lt(), "{pair:?}");
+        }
+        for cursor in ordered {
+            assert_eq!(cursor.to_string().parse(), Ok(cursor));
+        }
+        for bad in ["", "1", "1-", "-reply:1-1", "1-reply:1", "x-reply:1-1", "1e9-reply:1-1", "1.-follow:1"] {
+            assert_eq!(bad.parse::<Cursor>(), Err(NotACursor), "{bad}");
+        }
+    }
+}

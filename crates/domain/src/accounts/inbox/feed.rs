@@ -1,0 +1,57 @@
+//! The feed of an inbox: whoever knows its private address may read it.
+
+use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::visit::Visit;
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::site::Site;
+use crate::values::ids::UserId;
+use crate::values::secrets::random_token;
+use tidings_keyspace::{Batch, Query};
+
+/// The field of a user with the secret of the feed; empty or absent without a feed.
+pub(crate) const FEED: &str = "inbox_feed";
+
+/// What the address of a user's feed ends with; `None` without a feed.
+#[must_use]
+pub fn secret_of(user: &User) -> Option<String> {
+    let secret = user.inbox_feed.expose();
+    (!secret.is_empty()).then(|| format!("{}-{secret}", user.id))
+}
+
+/// Gives the feed of a user a new address, so that the earlier one is no longer valid, or none.
+/// Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile, or the store's.
+pub async fn change_address(site: &Site, user: UserId, has_feed: bool) -> Result<(), Error> {
+    let key = keys::user(user);
+    let secret = if has_feed { random_token()? } else { String::new() };
+    site.act(&key, || async {
+        let mut batch = Batch::new();
+        let account_there = batch.field_absent(&key, DEACTIVATED);
+        batch.set_field(&key, FEED, &secret);
+        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    })
+    .await
+}
+
+/// The user whose feed has an address that ends with this. Rounds: 1, none for what cannot be
+/// the end of one.
+///
+/// # Errors
+/// When the store fails.
+pub async fn owner_of(visit: &mut Visit, secret: &str) -> Result<Option<User>, Error> {
+    let Some((id, given)) = secret.split_once('-') else {
+        return Ok(None);
+    };
+    let Ok(id) = id.parse::<UserId>() else {
+        return Ok(None);
+    };
+    let mut query = Query::new();
+    let user = query.hash(keys::user(id));
+    let user = User::from_hash(&visit.run(query).await?.take(user));
+    // An empty secret matches nothing.
+    Ok(user.filter(|user| user.inbox_feed.is(given)))
+}

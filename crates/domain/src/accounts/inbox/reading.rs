@@ -1,0 +1,125 @@
+//! Listing the entries of an inbox, and marking them as read.
+
+use super::{BADGE, Cursor, EntryId, Removal};
+use crate::action::Decision;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::ids::UserId;
+use crate::values::limits::{INBOX_SIZE, MENTIONS_SIZE};
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+use tidings_keyspace::{Answers, Batch, Handle, Order, Query};
+
+/// An entry of an inbox as it is stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Entry {
+    /// What it is about, and when.
+    pub(crate) place: Cursor,
+    /// Whether it is read.
+    pub(crate) read: bool,
+}
+
+/// A pending read of the entries of an inbox. Earlier versions stored only what was unread, and
+/// the tweets that mention a user; these are entries as well.
+pub(crate) struct EntriesRead {
+    user: UserId,
+    inbox: Handle<Vec<(String, f64)>>,
+    unread: Handle<Vec<(String, f64)>>,
+    tweets: Handle<Vec<(String, f64)>>,
+}
+
+impl EntriesRead {
+    /// Asks for the entries of a user.
+    pub(crate) fn ask(query: &mut Query, user: UserId) -> Self {
+        let mut newest = |key, count| query.sorted_range(key, Order::Descending, 0, count);
+        Self {
+            user,
+            inbox: newest(keys::user_inbox(user), INBOX_SIZE),
+            // Those of an earlier version, and those that are also in the inbox.
+            unread: newest(keys::user_unread(user), 2 * INBOX_SIZE),
+            tweets: newest(keys::user_mentions(user), MENTIONS_SIZE),
+        }
+    }
+
+    /// The entries, newest first; the newest [`INBOX_SIZE`].
+    pub(crate) fn take(self, answers: &mut Answers) -> Vec<Entry> {
+        let Self { user, inbox, unread, tweets } = self;
+        let mut places: HashMap<EntryId, f64> = HashMap::new();
+        let tweets = fields::members(answers.take(tweets), &keys::user_mentions(user), |(id, time)| {
+            Some((EntryId::Tweet(id.parse().ok()?), time))
+        });
+        places.extend(tweets);
+        let entry = |(member, time): (String, f64)| Some((member.parse::<EntryId>().ok()?, time));
+        let unread = fields::members(answers.take(unread), &keys::user_unread(user), entry);
+        let is_unread: HashSet<EntryId> = unread.iter().map(|(id, _)| *id).collect();
+        places.extend(unread);
+        places.extend(fields::members(answers.take(inbox), &keys::user_inbox(user), entry));
+        let mut entries: Vec<Entry> = places
+            .into_iter()
+            .map(|(id, time)| Entry { place: Cursor { time, id }, read: !is_unread.contains(&id) })
+            .collect();
+        entries.sort_unstable_by(|one, other| newest_first(&one.place, &other.place));
+        entries.truncate(usize::try_from(INBOX_SIZE).unwrap_or(usize::MAX));
+        entries
+    }
+}
+
+fn newest_first(one: &Cursor, other: &Cursor) -> Ordering {
+    other.order(one)
+}
+
+/// What is marked as read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marking {
+    /// Everything.
+    All,
+    /// One entry.
+    One(EntryId),
+}
+
+/// Marks entries of an inbox as read. What is read already, or is not in the inbox, changes
+/// nothing. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn mark_read(site: &Site, user: UserId, marking: Marking) -> Result<(), Error> {
+    match marking {
+        Marking::All => mark_all_read(site, user).await,
+        Marking::One(entry) => {
+            site.act(&keys::user_unread(user), || async {
+                let removal = Removal::read(site, [(user, entry)]).await?;
+                if removal.is_read() {
+                    return Ok(Decision::Done(()));
+                }
+                let mut batch = Batch::new();
+                removal.write_read(&mut batch);
+                Ok(Decision::commit(batch, ()))
+            })
+            .await
+        }
+    }
+}
+
+/// Marks everything as read, also what another program has counted.
+async fn mark_all_read(site: &Site, user: UserId) -> Result<(), Error> {
+    let (key, unread) = (keys::user(user), keys::user_unread(user));
+    site.act(&unread, || async {
+        let mut query = Query::new();
+        let badge = query.hash_fields(&key, [BADGE]);
+        let count = query.sorted_count(&unread);
+        let mut answers = site.store.query(query).await?;
+        let badge = fields::only(answers.take(badge));
+        if answers.take(count) == 0 && badge.as_deref().is_none_or(|badge| badge == "0") {
+            return Ok(Decision::Done(()));
+        }
+        let mut batch = Batch::new();
+        // Every new entry changes the badge, so this fails if one has arrived meanwhile.
+        batch.field_unchanged(&key, BADGE, badge);
+        batch.set_field(&key, BADGE, "0");
+        batch.delete(&unread);
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
+}

@@ -1,0 +1,92 @@
+//! Taking entries away from inboxes, because what they are about is deleted, or marking them as
+//! read.
+
+use super::{BADGE, EntryId};
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::ids::UserId;
+use std::collections::{BTreeMap, BTreeSet};
+use tidings_keyspace::{Batch, Query};
+
+/// Entries that leave inboxes, and what the badges lose.
+#[derive(Default)]
+pub(crate) struct Removal(Vec<Departure>);
+
+/// Entries that leave one inbox.
+struct Departure {
+    user: UserId,
+    members: Vec<String>,
+    /// Those of them that are unread.
+    unread: Vec<String>,
+    /// What the badge loses. Less than what is unread if another program has reset it.
+    count: i64,
+}
+
+impl Removal {
+    /// Reads which of these are unread. Rounds: 1, none without any.
+    pub(crate) async fn read(
+        site: &Site,
+        entries: impl IntoIterator<Item = (UserId, EntryId)>,
+    ) -> Result<Self, Error> {
+        // Each entry once: somebody may be the author of a story and of a comment on it.
+        let mut by_user: BTreeMap<UserId, BTreeSet<String>> = BTreeMap::new();
+        for (user, entry) in entries {
+            by_user.entry(user).or_default().extend(entry.members());
+        }
+        if by_user.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut query = Query::new();
+        let reads: Vec<_> = by_user
+            .into_iter()
+            .map(|(user, members)| {
+                let members: Vec<String> = members.into_iter().collect();
+                let scores = query.scores(keys::user_unread(user), members.iter().cloned());
+                (user, members, scores, query.hash_fields(keys::user(user), [BADGE]))
+            })
+            .collect();
+        let mut answers = site.store.query(query).await?;
+        let mut departures = Vec::new();
+        for (user, members, scores, badge) in reads {
+            let unread = members.iter().zip(answers.take(scores)).filter(|(_, score)| score.is_some());
+            let unread: Vec<String> = unread.map(|(member, _)| member.clone()).collect();
+            let badge = fields::only(answers.take(badge));
+            let badge = fields::count(badge.as_deref(), || keys::user(user), BADGE);
+            let count = i64::try_from(badge.min(unread.len() as u64)).unwrap_or(0);
+            departures.push(Departure { user, members, unread, count });
+        }
+        Ok(Self(departures))
+    }
+
+    /// Whether none of the entries is unread.
+    pub(crate) fn is_read(&self) -> bool {
+        self.0.iter().all(|departure| departure.unread.is_empty())
+    }
+
+    /// Adds the removal of the entries to a batch, which is rejected if one of them has been
+    /// marked as read meanwhile.
+    pub(crate) fn write(&self, batch: &mut Batch) {
+        for Departure { user, members, .. } in &self.0 {
+            for member in members {
+                batch.sorted_remove(keys::user_inbox(*user), member);
+            }
+        }
+        self.write_read(batch);
+    }
+
+    /// The same, but the entries stay in the inbox and are read.
+    pub(crate) fn write_read(&self, batch: &mut Batch) {
+        for Departure { user, unread, count, .. } in &self.0 {
+            for member in unread {
+                batch.sorted_member_present(keys::user_unread(*user), member);
+                batch.sorted_remove(keys::user_unread(*user), member);
+            }
+            if *count > 0 {
+                batch.field_at_least(keys::user(*user), BADGE, *count);
+                batch.increment_field(keys::user(*user), BADGE, -count);
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Whom a text mentions.
+
+use crate::accounts::users::PeopleRead;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::ids::UserId;
+use crate::values::limits::MAX_MENTIONS;
+use crate::values::mentions;
+use std::collections::HashMap;
+use tidings_keyspace::Query;
+
+/// The names that a text mentions, in lower case: the first [`MAX_MENTIONS`].
+pub(crate) fn names_in(text: &str) -> Vec<String> {
+    let mut names = mentions::names(text);
+    names.truncate(MAX_MENTIONS);
+    names
+}
+
+/// The users with these names, in their order; unknown names are skipped. Rounds: 2, none
+/// without names.
+pub(crate) async fn users_named(site: &Site, names: &[String]) -> Result<Vec<UserId>, Error> {
+    let ids = ids_by_name(site, names).await?;
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut query = Query::new();
+    let people = PeopleRead::ask(&mut query, ids.values().copied());
+    let people = people.take(&mut site.store.query(query).await?);
+    let users = names.iter().filter_map(|name| ids.get(name)).copied();
+    Ok(users.filter(|user| people.get(*user).is_some()).collect())
+}
+
+/// The ids of the names that are taken, also by deactivated accounts. Rounds: 1, none
+/// without names.
+pub(crate) async fn ids_by_name(site: &Site, names: &[String]) -> Result<HashMap<String, UserId>, Error> {
+    let mut query = Query::new();
+    let ids: Vec<_> = names.iter().map(|name| (name, query.string(keys::username_to_id(name)))).collect();
+    let mut answers = site.store.query(query).await?;
+    Ok(ids
+        .into_iter()
+        .filter_map(|(name, id)| {
+            let id = answers.take(id);
+            let id = fields::read_string(id.as_deref(), || keys::username_to_id(name))?;
+            Some((name.clone(), id))
+        })
+        .collect())
+}

@@ -1,0 +1,278 @@
+//! Telling people of a comment in their inboxes: the author of the story, the author of the
+//! comment that it replies to, the subscribers of the thread, and those whom it mentions.
+//!
+//! A few subscribers are told in the batch that posts the comment. If there are more, a job
+//! tells them all, so that posting costs the same in every thread. The same holds for taking
+//! the entries away when the comment is deleted.
+
+use super::comment::{Comment, CommentRead};
+use crate::accounts::inbox::{Delivery, EntryId, Removal};
+use crate::accounts::mentioned::{ids_by_name, names_in, users_named};
+use crate::accounts::notified::Notified;
+use crate::action::Decision;
+use crate::error::Error;
+use crate::fields;
+use crate::jobs::{self, Job, JobKind, Outcome, Step, members};
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Moment;
+use crate::values::ids::{CommentAddress, NewsId, UserId};
+use crate::values::limits::SUBSCRIBERS_AT_ONCE;
+use tidings_keyspace::{Answers, Batch, Handle, Order, Query};
+
+/// The jobs `notify:<news id>-<comment id>`, which tell the subscribers of a thread.
+pub(crate) const NOTIFY: JobKind = JobKind { name: "notify", step: |current| Box::pin(notify(current)) };
+/// The jobs `retract:<news id>-<comment id>`, which take away what those have added.
+pub(crate) const RETRACT: JobKind = JobKind { name: "retract", step: |current| Box::pin(retract(current)) };
+
+/// The subscribers of a thread.
+pub(super) enum Subscribers {
+    /// All of them.
+    Few(Vec<UserId>),
+    /// More than are told at once.
+    Many,
+}
+
+/// A pending read of the subscribers of a thread.
+pub(super) struct SubscribersRead(NewsId, Handle<Vec<(String, f64)>>);
+
+impl SubscribersRead {
+    pub(super) fn ask(query: &mut Query, news: NewsId) -> Self {
+        let most = SUBSCRIBERS_AT_ONCE as u64 + 1;
+        Self(news, query.sorted_range(keys::news_subscribers(news), Order::Ascending, 0, most))
+    }
+
+    pub(super) fn take(self, answers: &mut Answers) -> Subscribers {
+        let found = answers.take(self.1);
+        if found.len() > SUBSCRIBERS_AT_ONCE {
+            return Subscribers::Many;
+        }
+        let key = keys::news_subscribers(self.0);
+        Subscribers::Few(fields::members(found, &key, |(member, _)| member.parse().ok()))
+    }
+}
+
+/// Whom a comment concerns, besides those whom it mentions.
+pub(super) struct Audience {
+    /// The authors of the story and of the comment that it replies to.
+    pub(super) authors: Vec<UserId>,
+    /// The subscribers of the thread.
+    pub(super) subscribers: Subscribers,
+}
+
+impl Audience {
+    /// The entries about a comment for those who are told at once.
+    fn entries(&self, address: CommentAddress) -> impl Iterator<Item = (UserId, EntryId)> {
+        let few = match &self.subscribers {
+            Subscribers::Few(people) => people.as_slice(),
+            Subscribers::Many => &[],
+        };
+        self.authors.iter().chain(few).map(move |user| (*user, EntryId::Reply(address)))
+    }
+
+    const fn is_large(&self) -> bool {
+        matches!(self.subscribers, Subscribers::Many)
+    }
+}
+
+/// Who is told of a new comment, with what was read for it.
+pub(crate) struct Announcement {
+    delivery: Delivery,
+    notified: Notified,
+    /// The job that tells the subscribers, if there are many.
+    job: Option<Job>,
+    author: UserId,
+    now: Moment,
+}
+
+impl Announcement {
+    /// Reads who is told. Rounds: 1, and 3 more if the comment mentions anybody; 2 more if an
+    /// inbox is full.
+    pub(super) async fn read(
+        site: &Site,
+        now: Moment,
+        (address, comment): (CommentAddress, &Comment),
+        audience: &Audience,
+    ) -> Result<Self, Error> {
+        let author = comment.user_id;
+        let notified = mentions(site, now, author, &names_in(&comment.body)).await?;
+        let mentioned = notified.people.iter().map(|user| (*user, EntryId::Mention(address)));
+        let entries: Vec<_> =
+            audience.entries(address).chain(mentioned).filter(|(user, _)| *user != author).collect();
+        let delivery = Delivery::read(site, &entries).await?;
+        let job = audience.is_large().then(|| Job::new(NOTIFY.name, address));
+        Ok(Self { delivery, notified, job, author, now })
+    }
+
+    /// Reads who is told of the first comment of a new story: whom it mentions. Rounds: none
+    /// without mentions, else 4.
+    pub(crate) async fn of_first_comment(
+        site: &Site,
+        now: Moment,
+        address: CommentAddress,
+        comment: &Comment,
+    ) -> Result<Self, Error> {
+        let audience = Audience { authors: Vec::new(), subscribers: Subscribers::Few(Vec::new()) };
+        Self::read(site, now, (address, comment), &audience).await
+    }
+
+    /// Adds it to the batch that posts the comment.
+    pub(crate) fn write(&self, batch: &mut Batch) {
+        self.notified.write(batch);
+        self.delivery.write(batch, self.now.timestamp().as_score());
+        if let Some(job) = &self.job {
+            jobs::add(batch, job, self.now, self.author);
+        }
+    }
+
+    /// Starts the job, once the batch is applied.
+    pub(super) fn begin(self, site: &Site) {
+        if let Some(job) = self.job {
+            site.jobs.start_soon(job, self.now);
+        }
+    }
+}
+
+/// The people whom the mentions of an author notify: never the author. Rounds: 3, none without
+/// names.
+async fn mentions(site: &Site, now: Moment, author: UserId, names: &[String]) -> Result<Notified, Error> {
+    let mut people = users_named(site, names).await?;
+    people.retain(|user| *user != author);
+    Notified::choose(site, now, author, &people).await
+}
+
+/// What an edit of a comment changes in inboxes: it tells those whom only the new text
+/// mentions, and takes away the entries of those whom only the old text mentions.
+pub(super) struct Reannouncement {
+    delivery: Delivery,
+    notified: Notified,
+    removal: Removal,
+    now: Moment,
+}
+
+impl Reannouncement {
+    /// Reads who is told. Rounds: none if both texts mention the same people, else at most 6.
+    pub(super) async fn read(
+        site: &Site,
+        now: Moment,
+        (address, author): (CommentAddress, UserId),
+        [old, new]: [&str; 2],
+    ) -> Result<Self, Error> {
+        let (old, new) = (names_in(old), names_in(new));
+        let only_in = |names: &[String], others: &[String]| -> Vec<String> {
+            names.iter().filter(|name| !others.contains(name)).cloned().collect()
+        };
+        let gone = ids_by_name(site, &only_in(&old, &new)).await?;
+        let removal =
+            Removal::read(site, gone.into_values().map(|user| (user, EntryId::Mention(address)))).await?;
+        let notified = mentions(site, now, author, &only_in(&new, &old)).await?;
+        let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Mention(address))).collect();
+        let delivery = Delivery::read(site, &entries).await?;
+        Ok(Self { delivery, notified, removal, now })
+    }
+
+    /// Adds it to the batch that changes the comment.
+    pub(super) fn write(&self, batch: &mut Batch) {
+        self.notified.write(batch);
+        self.removal.write(batch);
+        self.delivery.write(batch, self.now.timestamp().as_score());
+    }
+}
+
+/// What the deletion of a comment takes away from inboxes.
+pub(super) struct Retraction {
+    removal: Removal,
+    address: CommentAddress,
+    author: UserId,
+    now: Moment,
+    is_large: bool,
+}
+
+impl Retraction {
+    /// Reads what is taken away. Rounds: 2, and one more if the comment mentions anybody.
+    pub(super) async fn read(
+        site: &Site,
+        now: Moment,
+        (address, comment): (CommentAddress, &Comment),
+        story_author: UserId,
+    ) -> Result<Self, Error> {
+        let mut query = Query::new();
+        let subscribers = SubscribersRead::ask(&mut query, address.news);
+        let parent = comment
+            .parent_id
+            .map(|parent| CommentRead::ask(&mut query, CommentAddress { comment: parent, ..address }));
+        let mut answers = site.store.query(query).await?;
+        let parent = parent.and_then(|parent| parent.take(&mut answers));
+        let authors = parent.map(|parent| parent.user_id).into_iter().chain([story_author]).collect();
+        let audience = Audience { authors, subscribers: subscribers.take(&mut answers) };
+        let mentioned = ids_by_name(site, &names_in(&comment.body)).await?;
+        let mentioned = mentioned.into_values().map(|user| (user, EntryId::Mention(address)));
+        let removal = Removal::read(site, audience.entries(address).chain(mentioned)).await?;
+        Ok(Self { removal, address, author: comment.user_id, now, is_large: audience.is_large() })
+    }
+
+    /// Adds it to the batch that deletes the comment.
+    pub(super) fn write(&self, batch: &mut Batch) {
+        self.removal.write(batch);
+        // The job that tells the subscribers may still be at work.
+        jobs::remove(batch, &Job::new(NOTIFY.name, self.address));
+        if self.is_large {
+            jobs::add(batch, &self.job(), self.now, self.author);
+        }
+    }
+
+    /// Starts the job, once the batch is applied.
+    pub(super) fn begin(&self, site: &Site) {
+        if self.is_large {
+            site.jobs.start_soon(self.job(), self.now);
+        }
+    }
+
+    fn job(&self) -> Job {
+        Job::new(RETRACT.name, self.address)
+    }
+}
+
+/// One step: tells some subscribers.
+async fn notify(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    let Some(address) = current.subject::<CommentAddress>() else {
+        return Ok(current.skip());
+    };
+    let mut query = Query::new();
+    let comment = CommentRead::ask(&mut query, address);
+    let read = members::ask(current, &mut query, keys::news_subscribers(address.news));
+    let mut answers = current.site.store.query(query).await?;
+    let chunk = read.take(&mut answers);
+    let Some(comment) = comment.take(&mut answers).filter(|comment| !comment.deleted) else {
+        // There is nothing left to tell.
+        return Ok(current.finish(current.batch()));
+    };
+    let people = chunk.ids.into_iter().filter(|user| *user != comment.user_id);
+    let entries: Vec<_> = people.map(|user| (user, EntryId::Reply(address))).collect();
+    let delivery = Delivery::read(current.site, &entries).await?;
+    // The deletion of the comment removes the job, so that this batch fails.
+    let mut batch = current.batch();
+    delivery.write(&mut batch, comment.ctime.as_score());
+    Ok(match chunk.next {
+        Some(next) => current.advance(batch, &next),
+        None => current.finish(batch),
+    })
+}
+
+/// One step: takes the entry away from some subscribers.
+async fn retract(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    let Some(address) = current.subject::<CommentAddress>() else {
+        return Ok(current.skip());
+    };
+    let mut query = Query::new();
+    let read = members::ask(current, &mut query, keys::news_subscribers(address.news));
+    let chunk = read.take(&mut current.site.store.query(query).await?);
+    let entries = chunk.ids.into_iter().map(|user| (user, EntryId::Reply(address)));
+    let removal = Removal::read(current.site, entries).await?;
+    let mut batch = current.batch();
+    removal.write(&mut batch);
+    Ok(match chunk.next {
+        Some(next) => current.advance(batch, &next),
+        None => current.finish(batch),
+    })
+}

@@ -1,0 +1,256 @@
+//! The inbox as its owner sees it: entries with the texts and names of what they are about.
+//!
+//! It has no keys of its own: [`crate::accounts::inbox`] stores the entries.
+
+use crate::accounts::inbox::{Cursor, EntriesRead, Entry, EntryId, Kind, MessageRead};
+use crate::accounts::users::UserNamesRead;
+use crate::accounts::visit::Visit;
+use crate::comments::comment::{Comment, CommentRead};
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::timelines::tweets::{Tweet, TweetRead};
+use crate::values::clock::Timestamp;
+use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
+use crate::values::size;
+use crate::values::text::printable;
+use std::sync::Arc;
+use tidings_keyspace::{Answers, Handle, Query};
+
+/// Which part of an inbox is wanted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct InboxWindow {
+    /// Only entries after this one on the way down.
+    pub before: Option<Cursor>,
+    /// Only entries of this kind.
+    pub kind: Option<Kind>,
+    /// Only unread entries.
+    pub unread: bool,
+    /// The most entries.
+    pub count: usize,
+}
+
+impl InboxWindow {
+    /// The newest entries.
+    #[must_use]
+    pub const fn newest(count: usize) -> Self {
+        Self { before: None, kind: None, unread: false, count }
+    }
+
+    fn has(&self, entry: &Entry) -> bool {
+        self.before.is_none_or(|before| entry.place.order(&before).is_lt())
+            && self.kind.is_none_or(|kind| entry.place.id.kind() == kind)
+            && !(self.unread && entry.read)
+    }
+}
+
+/// A part of an inbox.
+#[derive(Debug, Default, PartialEq)]
+pub struct InboxPage {
+    /// The entries, newest first.
+    pub entries: Vec<InboxEntry>,
+    /// The value of [`InboxWindow::before`] for the rest; `None` at the end.
+    pub next: Option<Cursor>,
+}
+
+/// An entry of an inbox.
+#[derive(Debug, PartialEq)]
+pub struct InboxEntry {
+    /// What it is about, and when.
+    pub place: Cursor,
+    /// Whether it is read.
+    pub read: bool,
+    /// Who has done it; `None` for a moderator and for a deactivated account.
+    pub username: Option<Arc<str>>,
+    /// What has happened.
+    pub event: InboxEvent,
+}
+
+impl InboxEntry {
+    /// The second in which it happened.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub fn time(&self) -> Timestamp {
+        // The cast saturates.
+        Timestamp(self.place.time as u64)
+    }
+
+    /// The text of the comment, tweet or message; `None` for a follow.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match &self.event {
+            InboxEvent::Comment { text, .. }
+            | InboxEvent::Tweet { text, .. }
+            | InboxEvent::Message { text } => Some(size::shown(text)),
+            InboxEvent::Follow => None,
+        }
+    }
+}
+
+/// What has happened.
+#[derive(Debug, PartialEq, Eq)]
+pub enum InboxEvent {
+    /// A comment.
+    Comment {
+        /// The text.
+        text: String,
+        /// The title of the story; `None` when it is deleted.
+        title: Option<String>,
+        /// What the comment replies to, as far as the user is concerned.
+        target: ReplyTarget,
+    },
+    /// A tweet that mentions the user.
+    Tweet {
+        /// The tweet.
+        id: TweetId,
+        /// The text.
+        text: String,
+    },
+    /// Somebody follows the user.
+    Follow,
+    /// A message of a moderator.
+    Message {
+        /// The text.
+        text: String,
+    },
+}
+
+/// What a comment replies to, as far as the owner of an inbox is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplyTarget {
+    /// A comment of the user's.
+    OwnComment,
+    /// A story of the user's.
+    OwnStory,
+    /// A thread to which the user has subscribed, or that mentions the user.
+    Thread,
+}
+
+/// A part of a user's inbox. Entries whose comment or tweet is gone, because another program
+/// has deleted it, are left out. Rounds: 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Result<InboxPage, Error> {
+    let mut query = Query::new();
+    let entries = EntriesRead::ask(&mut query, user);
+    let mut entries = entries.take(&mut visit.run(query).await?);
+    entries.retain(|entry| window.has(entry));
+    let is_more = entries.len() > window.count;
+    entries.truncate(window.count);
+    let next = entries.last().filter(|_| is_more).map(|entry| entry.place);
+
+    let mut query = Query::new();
+    let reads: Vec<_> = entries
+        .into_iter()
+        .map(|entry| (entry, SubjectRead::ask(&mut query, user, entry.place.id)))
+        .collect();
+    let mut answers = visit.run(query).await?;
+    let subjects = reads.into_iter().filter_map(|(entry, read)| Some((entry, read.take(&mut answers)?)));
+    let subjects: Vec<(Entry, Subject)> = subjects.collect();
+
+    let mut query = Query::new();
+    let names = subjects.iter().filter_map(|(_, subject)| subject.actor());
+    let names = UserNamesRead::ask(&visit.shared(), &mut query, names);
+    let parents: Vec<_> =
+        subjects.iter().map(|(entry, subject)| subject.ask_parent(&mut query, entry)).collect();
+    let mut answers = visit.run(query).await?;
+    let names = names.take(&visit.shared(), &mut answers);
+    let entries = subjects.into_iter().zip(parents).map(|((Entry { place, read }, subject), parent)| {
+        let username = subject.actor().and_then(|actor| names.get(actor));
+        let parent = parent.and_then(|parent| parent.take(&mut answers)).map(|parent| parent.user_id);
+        InboxEntry { place, read, username, event: subject.into_event(user, parent) }
+    });
+    Ok(InboxPage { entries: entries.collect(), next })
+}
+
+/// The fields of a story that an entry shows.
+const STORY: [&str; 3] = ["title", "user_id", "del"];
+
+/// A pending read of what an entry is about.
+enum SubjectRead {
+    Comment { news: NewsId, story: Handle<Vec<Option<String>>>, comment: CommentRead },
+    Tweet(TweetRead),
+    Follow(UserId),
+    Message(MessageRead),
+}
+
+/// What an entry is about.
+enum Subject {
+    Comment { comment: Comment, title: Option<String>, story_author: Option<UserId> },
+    Tweet(Tweet),
+    Follow(UserId),
+    Message(String),
+}
+
+impl SubjectRead {
+    fn ask(query: &mut Query, user: UserId, entry: EntryId) -> Self {
+        match entry {
+            EntryId::Reply(address) | EntryId::Mention(address) => Self::Comment {
+                news: address.news,
+                story: query.hash_fields(keys::news(address.news), STORY),
+                comment: CommentRead::ask(query, address),
+            },
+            EntryId::Tweet(id) => Self::Tweet(TweetRead::ask(query, id)),
+            EntryId::Follow(id) => Self::Follow(id),
+            EntryId::Moderation(number) => Self::Message(MessageRead::ask(query, user, number)),
+        }
+    }
+
+    fn take(self, answers: &mut Answers) -> Option<Subject> {
+        Some(match self {
+            Self::Comment { news, story, comment } => {
+                let [title, author, deleted] = fields::each(answers.take(story));
+                let comment = comment.take(answers).filter(|comment| !comment.deleted)?;
+                let story_author = fields::read(author.as_deref(), || keys::news(news), "user_id");
+                let title = title.filter(|_| deleted.is_none()).map(printable);
+                Subject::Comment { comment, title, story_author }
+            }
+            Self::Tweet(read) => Subject::Tweet(read.take(answers)?),
+            Self::Follow(id) => Subject::Follow(id),
+            Self::Message(read) => Subject::Message(read.take(answers)?),
+        })
+    }
+}
+
+impl Subject {
+    /// Who has done it.
+    const fn actor(&self) -> Option<UserId> {
+        match self {
+            Self::Comment { comment, .. } => Some(comment.user_id),
+            Self::Tweet(tweet) => Some(tweet.user_id),
+            Self::Follow(id) => Some(*id),
+            Self::Message(_) => None,
+        }
+    }
+
+    /// Asks for the comment that a comment replies to.
+    fn ask_parent(&self, query: &mut Query, entry: &Entry) -> Option<CommentRead> {
+        match self {
+            Self::Comment { comment, .. } => {
+                let address = entry.place.id.comment()?;
+                Some(CommentRead::ask(query, CommentAddress { comment: comment.parent_id?, ..address }))
+            }
+            _ => None,
+        }
+    }
+
+    /// What has happened, for a user.
+    fn into_event(self, user: UserId, parent: Option<UserId>) -> InboxEvent {
+        match self {
+            Self::Comment { comment, title, story_author } => {
+                let target = if parent == Some(user) {
+                    ReplyTarget::OwnComment
+                } else if story_author == Some(user) {
+                    ReplyTarget::OwnStory
+                } else {
+                    ReplyTarget::Thread
+                };
+                InboxEvent::Comment { text: comment.body, title, target }
+            }
+            Self::Tweet(tweet) => InboxEvent::Tweet { id: tweet.id, text: tweet.text },
+            Self::Follow(_) => InboxEvent::Follow,
+            Self::Message(text) => InboxEvent::Message { text },
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Subscriptions to threads: whose inboxes get all comments on a story, and who wants none.
+//!
+//! `user:<id>:subscriptions` has the stories to which a user has subscribed, and
+//! `user:<id>:unsubscribed` those that the user has left: no reply in them is told, not even
+//! one to the user's own comments. `news.subscribers:<id>` has everyone who has ever
+//! subscribed to a story. Whoever has left stays in it, so that the deletion of a comment
+//! finds all inboxes that the comment may be in.
+
+use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::visit::Visit;
+use crate::action::Decision;
+use crate::cache::MEBIBYTE;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Moment;
+use crate::values::ids::{NewsId, UserId};
+use crate::values::limits::MAX_SUBSCRIPTIONS;
+use tidings_keyspace::{Answers, Batch, Handle, Order, Query, Reads, Tracked, TrackedHandle};
+
+crate::cache_kind! {
+    /// The stories to which viewers have subscribed, and those that they have left.
+    struct Subscriptions: UserId => [Box<[NewsId]>; 2], "subscriptions", MEBIBYTE,
+        |_, lists| lists.iter().map(|list| size_of_val(&**list)).sum();
+}
+
+/// What a viewer has chosen for a thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Subscription {
+    /// Nothing: the author of the story is told of all comments, others of replies to theirs.
+    #[default]
+    Unset,
+    /// The viewer is told of all comments.
+    Subscribed,
+    /// The viewer is told of no comment.
+    Left,
+}
+
+/// The two lists of a user.
+fn lists_of(user: UserId) -> [String; 2] {
+    [keys::user_subscriptions(user), keys::user_unsubscribed(user)]
+}
+
+/// Subscribes to the comments on a story. Doing so again changes nothing. Of more than
+/// [`MAX_SUBSCRIPTIONS`] the oldest ends. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::SessionEnded`] when the account
+/// has been deactivated meanwhile, or the store's.
+pub async fn subscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<(), Error> {
+    change(site, now, user, news, Subscription::Subscribed).await
+}
+
+/// Leaves a thread: no more comments in it get into the inbox as replies, also those on one's
+/// own story and to one's own comments. Doing so again changes nothing. Rounds: 2.
+///
+/// # Errors
+/// As [`subscribe`], but a thread of a deleted story can be left.
+pub async fn unsubscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<(), Error> {
+    change(site, now, user, news, Subscription::Left).await
+}
+
+async fn change(
+    site: &Site,
+    now: Moment,
+    user: &User,
+    news: NewsId,
+    wanted: Subscription,
+) -> Result<(), Error> {
+    let is_subscribed = wanted == Subscription::Subscribed;
+    let [subscribed, left] = lists_of(user.id);
+    let (joined, parted) = if is_subscribed { (&subscribed, &left) } else { (&left, &subscribed) };
+    let (subscribers, member) = (keys::news_subscribers(news), user.id.to_string());
+    site.act(&keys::user(user.id), || async {
+        let mut query = Query::new();
+        let item = query.hash_fields(keys::news(news), ["id", "del"]);
+        let known = query.scores(&subscribers, [&member]);
+        let list = ListRead::ask(&mut query, joined, news);
+        let mut answers = site.store.query(query).await?;
+        let [id, deleted] = fields::each(answers.take(item));
+        id.ok_or(Refusal::NoSuchNews)?;
+        if is_subscribed && deleted.is_some() {
+            return Err(Refusal::NewsDeleted.into());
+        }
+        let known = fields::only(answers.take(known)).is_some();
+        let list = list.take(&mut answers);
+        if list.has_it {
+            return Ok(Decision::Done(()));
+        }
+        let mut batch = Batch::new();
+        let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
+        batch.sorted_member_absent(joined, news.to_string());
+        batch.sorted_add(joined, news.to_string(), now.as_score());
+        batch.sorted_remove(parted, news.to_string());
+        // The place among the subscribers stays: a job may be on its way through them.
+        if is_subscribed && !known {
+            batch.sorted_member_absent(&subscribers, &member);
+            batch.sorted_add(&subscribers, &member, now.as_score());
+        }
+        if let Some(oldest) = list.leaving {
+            batch.sorted_remove(joined, oldest.to_string());
+            batch.sorted_remove(keys::news_subscribers(oldest), &member);
+        }
+        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    })
+    .await
+}
+
+/// A pending read of a list of a user that is about to get longer.
+struct ListRead {
+    has_it: Handle<Vec<Option<f64>>>,
+    count: Handle<u64>,
+    oldest: Handle<Vec<(String, f64)>>,
+}
+
+/// A list of a user that is about to get longer.
+struct List {
+    has_it: bool,
+    /// What leaves the list if it is full.
+    leaving: Option<NewsId>,
+}
+
+impl ListRead {
+    fn ask(query: &mut Query, list: &str, news: NewsId) -> Self {
+        Self {
+            has_it: query.scores(list, [news.to_string()]),
+            count: query.sorted_count(list),
+            oldest: query.sorted_range(list, Order::Ascending, 0, 1),
+        }
+    }
+
+    fn take(self, answers: &mut Answers) -> List {
+        let has_it = fields::only(answers.take(self.has_it)).is_some();
+        let is_full = answers.take(self.count) >= MAX_SUBSCRIPTIONS;
+        let oldest = answers.take(self.oldest).into_iter().next();
+        let leaving = oldest.filter(|_| is_full).and_then(|(member, _)| member.parse().ok());
+        List { has_it, leaving }
+    }
+}
+
+/// Adds to a batch that a deactivated account is subscribed to nothing. Rounds: 1.
+pub(crate) async fn forget_all(site: &Site, batch: &mut Batch, user: UserId) -> Result<(), Error> {
+    let mut query = Query::new();
+    let lists = lists_of(user);
+    let reads =
+        lists.clone().map(|list| query.sorted_range(list, Order::Descending, 0, MAX_SUBSCRIPTIONS + 1));
+    let mut answers = site.store.query(query).await?;
+    for (list, read) in lists.into_iter().zip(reads) {
+        for news in news_in(answers.take(read), &list) {
+            batch.sorted_remove(keys::news_subscribers(news), user.to_string());
+        }
+        batch.delete(list);
+    }
+    Ok(())
+}
+
+fn news_in(members: Vec<(String, f64)>, list: &str) -> Vec<NewsId> {
+    fields::members(members, list, |(member, _)| member.parse().ok())
+}
+
+/// A pending read of what the viewer has chosen for a thread.
+pub(crate) enum SubscriptionRead {
+    /// There is no viewer, or the lists are cached.
+    Known(Subscription),
+    /// The lists of the viewer.
+    Read(UserId, [TrackedHandle<Vec<(String, f64)>>; 2]),
+}
+
+impl SubscriptionRead {
+    /// Asks for what is not cached. The viewer must be identified already.
+    pub(crate) fn ask(visit: &Visit, query: &mut Query, news: NewsId) -> Self {
+        let Some(viewer) = visit.viewer_id() else {
+            return Self::Known(Subscription::Unset);
+        };
+        if let Some(lists) = visit.site().caches.of::<Subscriptions>().get(visit.view(), &viewer) {
+            return Self::Known(choice(&lists, news));
+        }
+        let read = lists_of(viewer).map(|list| {
+            let list = query.sorted_range(list, Order::Descending, 0, MAX_SUBSCRIPTIONS + 1);
+            query.track(list)
+        });
+        Self::Read(viewer, read)
+    }
+
+    /// What the viewer has chosen for the thread.
+    pub(crate) fn take(self, visit: &Visit, answers: &mut Answers, news: NewsId) -> Subscription {
+        let (viewer, read) = match self {
+            Self::Known(subscription) => return subscription,
+            Self::Read(viewer, read) => (viewer, read),
+        };
+        let mut reads = Reads::default();
+        let [subscribed, left] = read.map(|list| answers.take_tracked(list).collect_into(&mut reads));
+        let [subscriptions, unsubscribed] = lists_of(viewer);
+        let lists = [news_in(subscribed, &subscriptions).into(), news_in(left, &unsubscribed).into()];
+        let cache = visit.site().caches.of::<Subscriptions>();
+        choice(&cache.insert(visit.view(), viewer, Tracked::new(lists, reads), None), news)
+    }
+}
+
+fn choice([subscribed, left]: &[Box<[NewsId]>; 2], news: NewsId) -> Subscription {
+    if left.contains(&news) {
+        Subscription::Left
+    } else if subscribed.contains(&news) {
+        Subscription::Subscribed
+    } else {
+        Subscription::Unset
+    }
+}
