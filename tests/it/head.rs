@@ -52,7 +52,7 @@ async fn site(server: &Server) -> (Client, Client) {
 #[tokio::test]
 async fn pages_say_what_they_are_about() {
     each_engine(&[("site.url", SITE), ("site.description", "What we \"read\"")], async |server| {
-        let (alice, _) = site(&server).await;
+        let (alice, bob) = site(&server).await;
         for client in [&server.visitor(), &alice] {
             let page = async |path: &str| page(client, path).await;
             check_head(&page("/").await, "/", "website", "Tidings", "What we \"read\"");
@@ -77,7 +77,7 @@ async fn pages_say_what_they_are_about() {
             );
         }
         // What is deleted is not repeated.
-        ok(alice.edit_comment(1, 1, "").await);
+        ok(bob.edit_comment(1, 1, "").await);
         ok(alice.api_post("/api/delnews", &[("news_id", "2")]).await);
         let deleted = page(&server.visitor(), "/news/2").await;
         check_head(&deleted, "/news/2", "article", "[deleted story]", "What we \"read\"");
