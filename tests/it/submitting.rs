@@ -110,7 +110,7 @@ async fn a_title_is_fetched_without_a_script() {
         assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{url}");
         let refused = Page::of(&answer);
         assert_eq!(refused.alert(), Some(message), "{url}");
-        refused.one("input", &[("id", "url"), ("aria-invalid", "true"), ("aria-describedby", "url-error")]);
+        refused.one("input", &[("id", "url"), ("aria-invalid", "true"), ("aria-describedby", "error-url")]);
         assert_eq!(refused.form("/submit").value("title"), Some("Mine"));
         assert_eq!(refused.form("/submit").value("url"), Some(url));
     }
