@@ -90,12 +90,15 @@ function forgetSentDrafts() {
   } catch {}
 }
 
-document.addEventListener("input", (event) => {
+function scheduleDraft(event) {
   const field = event.target;
   if (!field.matches?.("[data-draft]")) return;
   clearTimeout(draftTimers.get(field));
   draftTimers.set(field, setTimeout(() => saveDraft(field), DRAFT_DELAY_MS));
-});
+}
+
+document.addEventListener("input", scheduleDraft);
+document.addEventListener("change", scheduleDraft);
 
 function saveWaitingDrafts() {
   for (const field of [...draftTimers.keys()]) saveDraft(field);
