@@ -60,6 +60,7 @@ async fn without_javascript_a_story_is_hidden_shown_and_undone() {
     assert_eq!(browser.count("[data-item]").await, 3);
 
     browser.click("#news-1 [formaction='/hide']").await;
+    browser.arrive("/latest/0?hid=1").await;
     browser.go("/hidden/0").await;
     browser.press("unhide").await;
     browser.arrive("/hidden/0#news-1").await;

@@ -31,7 +31,8 @@ async function markStory(button) {
 }
 
 function sendMark(button, action) {
-  const fields = new URLSearchParams(new FormData(button.form));
+  // The button of a story that has left the list is not in the document, and has no form.
+  const fields = new URLSearchParams(new FormData(document.getElementById("marks")));
   fields.delete("next");
   fields.set("news_id", button.value);
   return post(`/api${action}`, fields);

@@ -79,10 +79,10 @@ impl ArticlesPage<'_> {
             (unlisted_note(frame, self.page.unlisted))
             (page_links(&here, self.number, self.page.total, frame.here.shows_hidden()))
             @if let ArticleList::Topics(topics) = self.list {
-                (combinations(topics, &self.page.about.others, self.order))
                 @if let Some(topic) = topics.single() {
                     (admin_forms(frame, topic, self.page.about.sentences.first().map_or("", String::as_str)))
                 }
+                (combinations(topics, &self.page.about.others, self.order))
             }
         };
         let head = PageHead::of(self.canonical()).with(self.feed(frame, &heading));

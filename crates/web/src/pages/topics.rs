@@ -233,13 +233,13 @@ pub fn admin_forms(frame: &Frame<'_>, topic: &Topic, sentence: &str) -> Markup {
     html! {
         @if is_admin(frame) {
             details.tools {
-                summary { "Describe this topic" }
-                (describe_form(frame, topic, (sentence, None)))
-            }
-            details.tools {
                 summary { "Rename or merge this topic" }
                 (move_form(frame, topic.as_str(), Move::Rename, None))
                 (move_form(frame, topic.as_str(), Move::Merge, None))
+            }
+            details.tools {
+                summary { "Describe this topic" }
+                (describe_form(frame, topic, (sentence, None)))
             }
         }
     }
