@@ -129,8 +129,10 @@ pub const THREAD_PAGE: PartBounds = PartBounds {
 /// What a response with comments may have.
 pub const API_COMMENTS: PartBounds =
     PartBounds { comments: MAX_API_COMMENTS, bytes: API_BYTES - 4 * 1024, comment_bytes: 800 };
+/// The same in a list without its thread: there is no branch, and fewer links.
+pub const LISTED_COMMENT_BYTES: usize = 2_900;
 /// Bytes of a comment with its replies on the page of replies.
-pub const REPLIED_COMMENT_BYTES: usize = 56 * 1024;
+pub const REPLIED_COMMENT_BYTES: usize = 64 * 1024;
 /// Topics on the page of topics, the largest first.
 pub const LISTED_TOPICS: usize = 5_000;
 

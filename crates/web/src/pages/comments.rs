@@ -14,7 +14,7 @@ use crate::actions::{Posted, post_or_edit};
 use crate::error::RequestError;
 use crate::forms::id_or_none;
 use crate::forms::news::NewsIdForm;
-use crate::limits::{COMMENT_MARKUP_BYTES, MENTIONS, REPLIED_COMMENT_BYTES, REPLIED_COMMENTS, USER_COMMENTS};
+use crate::limits::{LISTED_COMMENT_BYTES, MENTIONS, REPLIED_COMMENT_BYTES, REPLIED_COMMENTS, USER_COMMENTS};
 use crate::local_path::LocalPath;
 use crate::markdown::markdown;
 use crate::path::{PathOf, Start};
@@ -331,7 +331,7 @@ async fn try_post(app: &App, form: &SignedFields) -> Result<Posted, RequestError
 fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
     html! {
         @for UserComment { news_id, title, lines, has_more } in comments {
-            @let fits = fitting(lines, REPLIED_COMMENT_BYTES, |line| line.page_bytes() + COMMENT_MARKUP_BYTES);
+            @let fits = fitting(lines, REPLIED_COMMENT_BYTES, |line| line.page_bytes() + LISTED_COMMENT_BYTES);
             p.about-what { "On " (title_link(&news_address(*news_id), title.as_deref())) }
             ol.thread role="list" {
                 @let place = CommentContext { news: *news_id, news_deleted: title.is_none(), among_others: true };
