@@ -16,6 +16,7 @@ use tidings_domain::comments::outline::{ThreadLine, arrange};
 use tidings_domain::identity::Identity;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
+use tidings_domain::news::reader::Marks;
 use tidings_domain::sites::Score;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
@@ -92,7 +93,7 @@ fn line(number: u64) -> NewsLine {
     let news = News::from_hash(&news).unwrap();
     let summary =
         NewsSummary { news: news.into(), username: Some("somebody".into()), site_score: Score::Good };
-    NewsLine { summary: summary.into(), my_vote: None, new_comments: 0 }
+    NewsLine { summary: summary.into(), my_vote: None, marks: Marks::default(), new_comments: 0 }
 }
 
 #[divan::bench]
@@ -160,7 +161,12 @@ fn show_30_cached_news(bencher: Bencher) {
     let cached = |number| {
         let summary = NewsSummary::clone(&line(number).summary);
         cache.insert_derived(number, summary);
-        NewsLine { summary: cache.derived(&number).unwrap(), my_vote: None, new_comments: 0 }
+        NewsLine {
+            summary: cache.derived(&number).unwrap(),
+            my_vote: None,
+            marks: Marks::default(),
+            new_comments: 0,
+        }
     };
     let lines: Vec<NewsLine> = (0..ITEMS).map(cached).collect();
     bencher.bench(|| news_list(&frame(), black_box(&lines), 0).render());

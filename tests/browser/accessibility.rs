@@ -48,6 +48,15 @@ async fn errors_selections_and_the_help_are_accessible() {
     browser.wait_for("[role=alert]").await;
     check_page(&browser, &axe, "a rejected submission").await;
 
+    browser.go(&Showcase::thread()).await;
+    browser.click("a[href^='/reply/']").await;
+    browser.wait_for(".in-place textarea:focus").await;
+    check_page(&browser, &axe, "a reply in place").await;
+    browser.fill("Your reply", "See https://example.com/").await;
+    browser.click(".in-place [name=preview]").await;
+    browser.wait_for(".preview:not([hidden]) .text a").await;
+    check_page(&browser, &axe, "a preview").await;
+
     browser.go("/").await;
     browser.press_key('j').await;
     browser.wait_for(".current").await;

@@ -25,7 +25,7 @@ async fn a_new_user_is_logged_in_and_can_log_out_and_in_again() {
     browser.fill("Password", PASSWORD).await;
     browser.press("Sign up").await;
     browser.wait_until_logged_in("alice").await;
-    assert_eq!(browser.address().await, "/");
+    assert_eq!(browser.address().await, "/welcome");
 
     browser.press("log out").await;
     browser.wait_until_logged_out().await;

@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 // The harness, under the names that the files of this test know.
-use tidings_testing::{axe, browser, client, server, smtp_server};
+use tidings_testing::{axe, browser, client, page_server, server, smtp_server};
 
 mod showcase;
 
@@ -18,8 +18,10 @@ mod appearance;
 mod comments;
 mod first_visits;
 mod keyboard;
+mod lists;
 mod news;
 mod sites;
+mod submitting;
 mod threads;
 mod timelines;
 mod topics;

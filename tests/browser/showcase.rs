@@ -282,6 +282,11 @@ impl Showcase {
         page == "/nothing-here" || viewer == Viewer::Member && (page == "/admin" || page == old_news)
     }
 
+    /// The address of the thread with comments of several people.
+    pub fn thread() -> String {
+        format!("/news/{}", DISCUSSED + 1)
+    }
+
     /// Every kind of page, and who views it.
     pub fn pages() -> Vec<(Viewer, String)> {
         use Viewer::{Administrator, Anonymous, Member};
@@ -294,6 +299,8 @@ impl Showcase {
             (Anonymous, "/topic/programming"),
             (Anonymous, "/topic/books,maps/new"),
             (Anonymous, "/topics"),
+            (Anonymous, "/past"),
+            (Anonymous, "/past/2027-01"),
             (Anonymous, "/news/THREAD"),
             (Anonymous, "/comment/THREAD/1"),
             (Anonymous, "/login"),
@@ -313,7 +320,9 @@ impl Showcase {
             (Anonymous, "/sites/worst/day"),
             (Anonymous, "/site/lwn.net"),
             (Anonymous, "/site/unknown.example"),
+            (Anonymous, "/login?next=%2F&reason=vote"),
             (Anonymous, "/nothing-here"),
+            (Member, "/welcome?next=%2Fnews%2FTHREAD"),
             (Member, "/"),
             (Member, "/latest/0"),
             (Member, "/best"),
@@ -325,6 +334,9 @@ impl Showcase {
             (Member, "/editcomment/THREAD/4"),
             (Member, "/replies"),
             (Member, "/saved/0"),
+            (Member, "/hidden/0"),
+            (Member, "/topics/followed"),
+            (Member, "/topic/programming"),
             (Member, "/user/jun"),
             (Member, "/@jun"),
             (Member, "/@marta"),
@@ -343,6 +355,8 @@ impl Showcase {
             (Member, "/admin"),
             (Administrator, "/"),
             (Administrator, "/admin"),
+            (Administrator, "/welcome"),
+            (Administrator, "/admin/site"),
             (Administrator, "/topic/books"),
             (Administrator, "/topics"),
             (Administrator, "/admin/sites"),

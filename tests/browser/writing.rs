@@ -181,6 +181,10 @@ async fn drafts_survive_a_reload_and_an_error_and_end_when_the_text_has_arrived(
     assert_eq!(browser.field_value("Title").await, "A title");
     assert_eq!(browser.field_value("URL").await, "javascript:alert(1)");
     browser.fill("URL", "").await;
+    browser.press("Preview").await;
+    browser.wait_for("section.preview").await;
+    browser.go("/submit").await;
+    assert_eq!(browser.field_value("Text").await, "A text");
     browser.press("Submit").await;
     browser.wait_for_text("h1", "A title").await;
     browser.go("/submit").await;
@@ -242,7 +246,7 @@ async fn a_text_is_previewed() {
     reply_to(&browser, 1).await;
     type_text(&browser, "See https://example.com/").await;
     browser.click(".in-place [name=preview]").await;
-    browser.wait_for(".preview:not([hidden]) .text a[href='https://example.com/']").await;
+    browser.wait_for(".in-place .preview:not([hidden]) .text a[href='https://example.com/']").await;
     let text = "return document.querySelector('.preview:not([hidden])').closest('form').comment.value";
     assert_eq!(browser.run(text).await, json!("See https://example.com/"));
     assert_eq!(alice.news(1).await["comments"], 2);

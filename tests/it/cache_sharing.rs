@@ -104,6 +104,7 @@ async fn all_caches_together_take_what_the_setting_says() {
                 "lists",
                 "news",
                 "profiles",
+                "readers",
                 "responses",
                 "sessions",
                 "story_fragments",

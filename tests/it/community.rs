@@ -63,7 +63,7 @@ pub enum Access {
 }
 
 /// A page of every family there is.
-pub const PAGES: [(&str, Access); 62] = [
+pub const PAGES: [(&str, Access); 71] = [
     ("/", Access::Everybody),
     ("/latest", Access::Everybody),
     ("/latest/0", Access::Everybody),
@@ -77,6 +77,15 @@ pub const PAGES: [(&str, Access); 62] = [
     ("/topic/links+examples/new", Access::Everybody),
     ("/topic/links,examples", Access::Everybody),
     ("/saved/0", Access::Members),
+    ("/top/0", Access::Everybody),
+    ("/latest/0?hidden=1", Access::Everybody),
+    ("/past", Access::Everybody),
+    ("/past/2027-01", Access::Everybody),
+    ("/past/2027-01/30", Access::Everybody),
+    ("/hidden/0", Access::Members),
+    ("/topics/followed", Access::Members),
+    ("/topics/followed/new", Access::Members),
+    ("/site/example.com/stories/0", Access::Everybody),
     ("/news/1", Access::Everybody),
     ("/news/2", Access::Everybody),
     ("/news/3", Access::Everybody),

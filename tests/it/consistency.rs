@@ -308,9 +308,9 @@ fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
             assert!(dump.contains_key(&format!("{hashes}:{news}")), "{list}:{id} has {news}");
         }
     }
-    for news in members(dump, &format!("user.saved:{id}")) {
-        assert!(members(dump, &format!("news.up:{news}")).contains(&id.to_string()), "saved {news} by {id}");
-    }
+    let [followed, muted] =
+        ["followed", "muted"].map(|stance| members(dump, &format!("user:{id}:topics_{stance}")));
+    assert!(followed.iter().all(|topic| !muted.contains(topic)), "user {id} follows and mutes a topic");
     for address in members(dump, &format!("user.comments:{id}")) {
         let (news, comment) = address.split_once('-').unwrap();
         let thread = hash(dump, &format!("thread:comment:{news}"));

@@ -180,7 +180,7 @@ async fn assets_are_cached_for_ever_under_unique_names() {
         check_file(&client.get(&style).await, "text/css; charset=utf-8", for_ever);
         check_file(&client.get(&icon).await, "image/svg+xml", for_ever);
         check_file(&client.get(&script).await, "text/javascript; charset=utf-8", for_ever);
-        check_file(&client.get("/favicon.ico").await, "image/svg+xml", "public, max-age=86400");
+        check_file(&client.get("/favicon.ico").await, "image/x-icon", "public, max-age=86400");
     }
     let unknown = visitor.get(&style.replace("app-", "app-0")).await;
     error_message(&unknown, StatusCode::NOT_FOUND);
@@ -189,13 +189,14 @@ async fn assets_are_cached_for_ever_under_unique_names() {
 
 #[tokio::test]
 async fn robots_txt_excludes_personal_pages_but_not_stories() {
-    let server = Server::start(Engine::Memory, &[]).await;
+    let server = Server::start(Engine::Memory, &[SITE]).await;
     let answer = server.visitor().get("/robots.txt").await;
     check_file(&answer, "text/plain; charset=utf-8", "public, max-age=86400");
     let robots = String::from_utf8(answer.body).unwrap();
     let mut lines = robots.lines();
     assert_eq!(lines.next(), Some("User-agent: *"));
-    let kept_out: Vec<&str> = lines.map(|line| line.strip_prefix("Disallow: ").unwrap()).collect();
+    let kept_out: Vec<&str> = lines.by_ref().map_while(|line| line.strip_prefix("Disallow: ")).collect();
+    assert_eq!(lines.collect::<Vec<_>>(), ["Sitemap: https://news.example.com/sitemap.xml"]);
     let may_read = |path: &str| kept_out.iter().all(|start| !path.starts_with(start));
     for path in ["/", "/latest/0", "/news/1", "/comment/1/1", "/user/alice", "/rss", "/about"] {
         assert!(may_read(path), "{path}");

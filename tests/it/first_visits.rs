@@ -112,6 +112,8 @@ async fn the_login_page_says_why_and_keeps_it_for_signing_up() {
     // The vote buttons of a visitor lead there too, and a wrong password keeps the reason.
     let vote = page(&visitor, "/latest/0").await.forms().into_iter().find(|form| form.action == "/login");
     assert_eq!(vote.unwrap().value("reason"), Some("vote"));
+    let follow = page(&visitor, "/@alice").await.forms().into_iter().find(|form| form.action == "/login");
+    assert_eq!(follow.unwrap().value("reason"), Some("follow"));
     let refused = page(&visitor, "/login?next=%2F&reason=vote").await.form("/login");
     let refused = refused.with("username", "alice").with("password", "wrong horse").send(&visitor).await;
     assert!(Page::of(&refused).content().contains("Log in to vote."));

@@ -193,6 +193,21 @@ async fn looking_up_a_site() {
 }
 
 #[tokio::test]
+async fn the_name_of_the_site() {
+    let Community { server: _server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    let form = page(&alice, "/admin/site").await.form("/admin/site");
+    let long = "x".repeat(1_000);
+    let back = Page::of(&form.with("accent", "red").with("name", &long).send(&alice).await);
+    let wrong = |field: &&Element| field.attribute("aria-invalid") == Some("true");
+    assert_eq!(controls(&back).iter().filter(|field| wrong(field)).count(), 2);
+    let focused: Vec<_> =
+        controls(&back).into_iter().filter(|field| field.attribute("autofocus").is_some()).collect();
+    assert_eq!(focused.len(), 1);
+    assert_eq!(focused[0].attribute("name"), Some("name"));
+    assert_eq!(back.form("/admin/site").value("accent"), Some("red"));
+}
+
+#[tokio::test]
 async fn administration() {
     let Community { server: _server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     alice.submit_on("rust", "On rust").await;

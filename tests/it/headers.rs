@@ -96,7 +96,9 @@ async fn every_response_has_security_headers_and_private_ones_are_not_cached() {
                     check_private(&answer, &what);
                 }
             }
-            for path in ["/rss", "/atom", "/robots.txt", "/favicon.ico"] {
+            for path in
+                ["/rss", "/atom", "/robots.txt", "/favicon.ico", "/manifest.webmanifest", "/sitemap.xml"]
+            {
                 let answer = client.get(path).await;
                 check_protection(&answer, path);
                 assert!(values(&answer, "cache-control").contains(&"public".to_owned()), "{path}");

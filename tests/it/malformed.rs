@@ -23,7 +23,7 @@ pub struct Call {
 pub const REQUIRED: bool = false;
 pub const OPTIONAL: bool = true;
 
-const CALLS: [Call; 17] = [
+const CALLS: [Call; 26] = [
     Call {
         path: "/api/create_account",
         fields: &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)],
@@ -113,6 +113,25 @@ const CALLS: [Call; 17] = [
     Call { path: "/api/deltweet", fields: &[("tweet_id", "1", REQUIRED)], takes_get: false, signed: true },
     Call { path: "/api/follow", fields: &[("username", "bob", REQUIRED)], takes_get: false, signed: true },
     Call { path: "/api/unfollow", fields: &[("username", "bob", REQUIRED)], takes_get: false, signed: true },
+    Call { path: "/api/hide", fields: &[("news_id", "2", REQUIRED)], takes_get: false, signed: true },
+    Call { path: "/api/unhide", fields: &[("news_id", "2", REQUIRED)], takes_get: false, signed: true },
+    Call { path: "/api/save", fields: &[("news_id", "2", REQUIRED)], takes_get: false, signed: true },
+    Call { path: "/api/unsave", fields: &[("news_id", "2", REQUIRED)], takes_get: false, signed: true },
+    Call { path: "/api/followtopic", fields: &[("topic", "rust", REQUIRED)], takes_get: false, signed: true },
+    Call {
+        path: "/api/unfollowtopic",
+        fields: &[("topic", "rust", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
+    Call { path: "/api/mutetopic", fields: &[("topic", "rust", REQUIRED)], takes_get: false, signed: true },
+    Call { path: "/api/unmutetopic", fields: &[("topic", "rust", REQUIRED)], takes_get: false, signed: true },
+    Call {
+        path: "/api/describetopic",
+        fields: &[("about", "A sentence", REQUIRED), ("topic", "rust", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
 ];
 
 /// A site with alice, who is about to be misused, an item of hers, one of

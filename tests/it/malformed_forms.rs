@@ -16,7 +16,7 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 }
 
 /// Every form of the pages with good values.
-const FORMS: [Call; 22] = [
+const FORMS: [Call; 31] = [
     open("/register", &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)]),
     open("/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)]),
     open("/reset-password", &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)]),
@@ -74,6 +74,15 @@ const FORMS: [Call; 22] = [
     signed("/admin/site/removelogo", &[]),
     signed("/renametopic", &[("topic", "rust", REQUIRED), ("name", "crab", REQUIRED)]),
     signed("/mergetopic", &[("topic", "rust", REQUIRED), ("into", "go", REQUIRED)]),
+    signed("/hide", &[("news_id", "2", REQUIRED)]),
+    signed("/unhide", &[("news_id", "2", REQUIRED)]),
+    signed("/save", &[("news_id", "2", REQUIRED)]),
+    signed("/unsave", &[("news_id", "2", REQUIRED)]),
+    signed("/followtopic", &[("topic", "rust", REQUIRED)]),
+    signed("/unfollowtopic", &[("topic", "rust", REQUIRED)]),
+    signed("/mutetopic", &[("topic", "rust", REQUIRED)]),
+    signed("/unmutetopic", &[("topic", "rust", REQUIRED)]),
+    signed("/describetopic", &[("about", "A sentence", REQUIRED), ("topic", "rust", REQUIRED)]),
     signed("/tweet", &[("text", "A tweet", REQUIRED)]),
     signed("/deltweet/1", &[]),
     signed("/follow", &[("username", "bob", REQUIRED)]),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::client::{Client, Fields, HttpResponse, PASSWORD, ok};
+use crate::page_server::{PageServer, Reply};
 use crate::server::{Engine, Server};
 use crate::smtp_server::SmtpServer;
 
@@ -230,7 +231,7 @@ async fn ask_about_accounts(asker: &mut Asker, visitor: &Client) {
     asker.form(&carol, "/api/logout", &[], &[("apisecret", "wrong")]).await;
 }
 
-async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client) {
+async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client, pages: &PageServer) {
     let link = [
         ("news_id", "-1"),
         ("title", "The Rust Book"),
@@ -239,6 +240,12 @@ async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client) {
         ("topics", "rust,go"),
     ];
     asker.form(alice, "/api/submit", &link, &[("news_id", "-1"), ("title", "")]).await;
+    let page = [("url", &*pages.url("/"))];
+    asker.form(alice, "/api/fetchtitle", &page, &[("url", "http://127.0.0.1/")]).await;
+    let path = "/api/duplicate";
+    for address in ["/api/duplicate?url=doc.rust-lang.org/book/", "/api/duplicate?url=example.com"] {
+        asker.get(alice, path, address, "/api/duplicate?url=").await;
+    }
     let text = [("news_id", "-1"), ("title", "A text"), ("text", "The text")];
     asker.good(alice, "post", "/api/submit", Form(&text)).await;
     let vote = [("news_id", "1"), ("vote_type", "up")];
@@ -247,6 +254,10 @@ async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client) {
     asker.good(bob, "post", "/api/votenews", Form(&taken_back)).await;
     asker.bad(bob, "post", "/api/votenews", Form(&taken_back)).await;
     asker.good(bob, "post", "/api/votenews", Form(&vote)).await;
+    for action in ["hide", "unhide", "save", "unsave"] {
+        asker.form(bob, &format!("/api/{action}"), &[("news_id", "1")], &[("news_id", "99")]).await;
+    }
+    asker.get(bob, "/api/past/{day}/{start}/{count}", "/api/past/2027-01/0/32", "/api/past/2027/0/32").await;
     let path = "/api/getnews/{sort}/{start}/{count}";
     for client in [bob, &bob.with_secrets(None, None)] {
         asker.get(client, path, "/api/getnews/latest/0/32", "/api/getnews/latest/0/33").await;
@@ -257,6 +268,11 @@ async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client) {
     asker.get(bob, "/api/articles/{order}/{page}", "/api/articles/score/1", "/api/articles/score/0").await;
     let path = "/api/topic/{name}/{order}/{page}";
     asker.get(bob, path, "/api/topic/rust/time/1", "/api/topic/-/time/1").await;
+    for action in ["followtopic", "unfollowtopic", "mutetopic", "unmutetopic"] {
+        asker.form(bob, &format!("/api/{action}"), &[("topic", "rust")], &[("topic", "none")]).await;
+    }
+    let about = [("topic", "rust"), ("about", "A language.")];
+    asker.form(alice, "/api/describetopic", &about, &[("topic", "rust")]).await;
     asker.good(bob, "get", "/api/topics", Address("/api/topics")).await;
     let rename = [("topic", "rust"), ("name", "rustlang")];
     asker.form(alice, "/api/renametopic", &rename, &[("topic", "rust"), ("name", "rust")]).await;
@@ -360,7 +376,9 @@ async fn ask_about_voters(asker: &mut Asker, alice: &Client, bob: &Client) {
 async fn every_answer_is_as_the_document_says() {
     let relay = SmtpServer::start().await;
     let mail = [("mail.relay", &*relay.relay()), ("mail.from", "news@example.com")];
-    let server = Server::start(Engine::Memory, &mail).await;
+    let pages = PageServer::start(|_| Reply::html("<title>A page</title>")).await;
+    let network = pages.network();
+    let server = Server::start_adjusted(&mail, |settings| settings.titles.network = network).await;
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let visitor = server.visitor();
     server.set_field(&format!("user:{}", alice.user_id), "flags", "a").await;
@@ -369,7 +387,7 @@ async fn every_answer_is_as_the_document_says() {
     let mut asker = Asker { document, answered: BTreeSet::new(), refused: BTreeSet::new() };
 
     ask_about_accounts(&mut asker, &visitor).await;
-    ask_about_news(&mut asker, &alice, &bob).await;
+    ask_about_news(&mut asker, &alice, &bob, &pages).await;
     ask_about_comments(&mut asker, &alice, &bob).await;
     ask_about_timelines(&mut asker, &alice, &bob).await;
     ask_about_sites(&mut asker, &alice, &visitor).await;

@@ -47,6 +47,7 @@ async fn lists_of_1_and_of_100_news_take_the_same_few_rounds() {
         let lists = [
             "/",
             "/latest/0",
+            "/top/0",
             "/best",
             "/best/new",
             "/rss",
@@ -203,4 +204,36 @@ async fn actions_take_few_rounds_however_much_there_is() {
     }
     assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
     assert!(costs[0].iter().all(|rounds| *rounds <= 6), "{:?}", costs[0]);
+}
+
+#[tokio::test]
+async fn what_readers_have_hidden_costs_their_pages_nothing() {
+    each_engine(&[], async |server| {
+        let users = server.members(3).await;
+        server.set_karma(&users[0], 100).await;
+        for number in 0..40 {
+            users[0].submit_on("rust", &format!("Number {number}")).await;
+        }
+        for number in 1..=20 {
+            ok(users[1].api_post("/api/hide", &[("news_id", &number.to_string())]).await);
+            ok(users[1].api_post("/api/save", &[("news_id", &number.to_string())]).await);
+        }
+        ok(users[1].api_post("/api/followtopic", &[("topic", "rust")]).await);
+        let month = "/past/2027-01";
+        for path in ["/", "/top/30", "/latest/0", "/best", "/topic/rust", month, "/api/past/2027-01/0/30"] {
+            // The lists of topics and months are built once.
+            rounds(&server, &users[2], path).await;
+            assert_eq!(
+                least_rounds(&server, &users[1], path).await,
+                least_rounds(&server, &users[2], path).await,
+                "{path}"
+            );
+            assert!(least_rounds(&server, &server.visitor(), path).await <= MOST_ROUNDS + 1, "{path}");
+        }
+        kept_rounds(&server, &users[1], "/").await;
+        assert!(kept_rounds(&server, &users[1], "/").await <= u64::from(server.store().is_shared()));
+        let followed = least_rounds(&server, &users[1], "/topics/followed").await;
+        assert!(followed <= 8, "{followed}");
+    })
+    .await;
 }

@@ -142,6 +142,8 @@ async fn every_answer_is_bounded_whatever_is_stored() {
         "/comment/1/1?page=3".to_owned(),
         "/reply/1/2".to_owned(),
         "/rss".to_owned(),
+        "/sitemap.xml".to_owned(),
+        "/sitemap/1".to_owned(),
         "/atom".to_owned(),
         "/best/atom".to_owned(),
         "/best/new/atom".to_owned(),

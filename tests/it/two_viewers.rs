@@ -66,6 +66,7 @@ fn sample(variable: &str) -> &'static str {
         "token" => "0123456789abcdef0123456789abcdef01234567",
         // The hash of example.com begins so.
         "hex" => "a379",
+        "day" => "2027-01",
         "uuid" => "beda0000-0822-4342-0990-b92d94d9489a",
         "date" => "2027-01-15",
         _ => panic!("say here what stands for {{{variable}}} in an address"),

@@ -2,11 +2,11 @@
 //! and grouped by topic.
 //!
 //! Keys: `article:`, `article:<id>`, `voted:<id>`, `time:`, `score:`, `topics`,
-//! `group:<topic>`, `topic.moves`, and the lists of topics, which are built on demand and
+//! `group:<topic>`, `topic.moves`, `topics.about`, and the lists of topics, which are built on demand and
 //! expire: `time:<topic>`, `score:<topic>` and `built:<list>`.
 //!
 //! It hands out [`article`] (the rule), [`ids`] (one sequence for stories and articles),
-//! [`lists`] (the best, the newest, by topic), [`topics`] and [`topic_moves`] (list, rename,
+//! [`lists`] (the best, the newest, by topic), [`topics`], [`topic_choices`] (follow and mute) and [`topic_moves`] (list, rename,
 //! merge), and [`repair`].
 
 pub mod article;
@@ -14,6 +14,7 @@ mod combinations;
 pub mod ids;
 pub mod lists;
 pub mod repair;
+pub mod topic_choices;
 mod topic_lists;
 pub mod topic_moves;
 pub mod topics;

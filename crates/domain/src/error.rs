@@ -189,6 +189,12 @@ pub enum Refusal {
         /// Seconds between two visits that earn karma; 0 = none do.
         visit_seconds: u64,
     },
+    /// A user can save only so many stories without voting.
+    #[error("you have saved {0} stories, which is the limit. Remove some first", grouped(*.limit))]
+    TooManySaved {
+        /// Stories that one user may save.
+        limit: u64,
+    },
     /// No such comment.
     #[error("there is no such comment")]
     NoSuchComment,
@@ -223,6 +229,24 @@ pub enum Refusal {
     #[error("you already follow {0} people, which is the limit. Unfollow somebody first", grouped(*.limit))]
     TooManyFollowings {
         /// People that one user may follow.
+        limit: u64,
+    },
+    /// A user can follow only so many topics.
+    #[error("you already follow {0} topics, which is the limit. Unfollow one first", grouped(*.limit))]
+    TooManyFollowedTopics {
+        /// Topics that one user may follow.
+        limit: u64,
+    },
+    /// A user can mute only so many topics.
+    #[error("you have muted {0} topics, which is the limit. Unmute one first", grouped(*.limit))]
+    TooManyMutedTopics {
+        /// Topics that one user may mute.
+        limit: u64,
+    },
+    /// Only so many topics can have a sentence.
+    #[error("{0} topics have a sentence, which is the limit. Remove one first", grouped(*.limit))]
+    TooManyTopicSentences {
+        /// Topics that may have a sentence.
         limit: u64,
     },
     /// No topic of that name.

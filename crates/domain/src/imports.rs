@@ -113,7 +113,8 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
         ],
     );
     let score = ranking::score(up, 0, &site.rules.ranking);
-    write_rank(batch, id, score, ranking::rank(score, link.posted, now, &site.rules.ranking));
+    let rank = ranking::rank(score, link.posted, now, &site.rules.ranking);
+    write_rank(batch, (id, link.posted), score, rank);
     let member = id.to_string();
     batch.sorted_add(keys::NEWS_CRON, &member, link.posted.as_score());
     batch.sorted_add(keys::user_posted(link.author), &member, link.posted.as_score());

@@ -8,6 +8,7 @@ use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::lookalikes;
 use crate::values::network::Network;
+use crate::values::period::Period;
 use crate::values::rates::RatedAction;
 use crate::values::session_token::SessionHash;
 use crate::values::topic::Topic;
@@ -48,6 +49,8 @@ pub const ARTICLES_BY_SCORE: &str = "score:";
 pub const TOPICS: &str = "topics";
 /// Hash: the topic that each topic under way is being moved to.
 pub const TOPIC_MOVES: &str = "topic.moves";
+/// Hash: the sentence that describes each topic.
+pub const TOPIC_SENTENCES: &str = "topics.about";
 
 /// Hash: the news id of each imported submission, by its id in the source.
 pub const IMPORTED_LINKS: &str = "import:links";
@@ -236,6 +239,30 @@ pub fn user_posted(id: UserId) -> String {
     format!("user.posted:{id}")
 }
 
+/// Sorted set: the news ids that a user has hidden, by time.
+#[must_use]
+pub fn user_hidden(id: UserId) -> String {
+    format!("user:{id}:hidden")
+}
+
+/// Sorted set: the topics that a user follows, by time.
+#[must_use]
+pub fn topics_followed(id: UserId) -> String {
+    format!("user:{id}:topics_followed")
+}
+
+/// Sorted set: the topics that a user has muted, by time.
+#[must_use]
+pub fn topics_muted(id: UserId) -> String {
+    format!("user:{id}:topics_muted")
+}
+
+/// Sorted set, expires: the news of a day or a month by score, as `<time>-<news id>`.
+#[must_use]
+pub fn past(period: Period) -> String {
+    format!("past:{period}")
+}
+
 /// Hash: the comments of a news item, as JSON by comment id.
 #[must_use]
 pub fn thread(id: NewsId) -> String {
@@ -287,7 +314,8 @@ pub fn articles_of_topic_by_time(topic: &Topic) -> String {
     format!("time:{topic}")
 }
 
-/// String, expires: this list of a topic has been built; it may be empty.
+/// String, expires: this list of a topic, a day or a month has been built; that of a topic may
+/// be empty.
 #[must_use]
 pub fn built(list: &str) -> String {
     format!("built:{list}")

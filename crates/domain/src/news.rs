@@ -1,17 +1,25 @@
 //! News: the links and texts that people submit. Pages call them stories.
 //!
 //! Keys: `news:<id>`, `news.count`, `news.top`, `news.cron`, `news.up:<id>`,
-//! `news.down:<id>`, `user.posted:<id>`, `user.saved:<id>`,
-//! `user:<id>:submitted_recently`, `user:<id>:visits`, `url:<url>` and `host.news:<host>`.
+//! `news.down:<id>`, `user.posted:<id>`, `user.saved:<id>`, `user:<id>:hidden`,
+//! `user:<id>:topics_followed`, `user:<id>:topics_muted`, `user:<id>:submitted_recently`,
+//! `user:<id>:visits`, `url:<url>`, `host.news:<host>`, and the lists of days and months, which
+//! are built on demand and expire: `past:<date>` and `built:past:<date>`.
 //!
 //! It hands out [`item`] (a story as stored), [`lines`] (a story as listed), [`lists`] (top,
-//! latest, saved, posted), [`ranks`] (refreshed and recomputed) and [`site_page`]. The
-//! actions that write news are at the top: `submissions`, `votes` and `imports`.
+//! latest, saved, hidden, posted), [`past`] (the best of a day or month), [`ranks`] (refreshed
+//! and recomputed), [`reader`] (what one reader sees of lists), [`marking`] (hiding and saving),
+//! [`site_page`] and [`sitemap`]. The actions that write news are at the top: `submissions`,
+//! `votes` and `imports`.
 
 pub mod item;
 pub mod lines;
 pub mod lists;
+pub mod marking;
+pub mod past;
 pub mod ranks;
+pub mod reader;
 pub mod site_page;
+pub mod sitemap;
 pub(crate) mod visits;
 pub(crate) mod voters;

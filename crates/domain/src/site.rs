@@ -38,6 +38,8 @@ pub struct Site {
     /// Held while a list of topics is built, one at a time, so that other writes come in
     /// between.
     pub(crate) building: Mutex<()>,
+    /// Held while the list of a day or a month is built.
+    pub(crate) building_past: Mutex<()>,
     /// When ranks were refreshed last, in Unix seconds, at the beginning of the list and
     /// further down; see [`crate::news::ranks::is_due`].
     pub(crate) ranks_refreshed: [AtomicU64; 2],
@@ -72,6 +74,7 @@ impl Site {
             address: DEFAULT_ADDRESS.to_owned(),
             caches: Caches::default(),
             building: Mutex::new(()),
+            building_past: Mutex::new(()),
             ranks_refreshed: Default::default(),
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),

@@ -13,6 +13,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
+use crate::news::past;
 use crate::news::ranks::write_rank;
 use crate::site::Site;
 use crate::timelines::tweets::{self, Removal, Tweet, TweetDraft, TweetRead};
@@ -261,7 +262,7 @@ fn insert(
         ],
     );
     let score = ranking::score(1, 0, &site.rules.ranking);
-    write_rank(batch, id, score, ranking::rank(score, now, now, &site.rules.ranking));
+    write_rank(batch, (id, now), score, ranking::rank(score, now, now, &site.rules.ranking));
     batch.sorted_add(keys::NEWS_CRON, id.to_string(), now.as_score());
     batch.sorted_add(keys::news_up(id), author.id.to_string(), now.as_score());
     batch.sorted_add(keys::user_saved(author.id), id.to_string(), now.as_score());
@@ -357,6 +358,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         article.delete(&mut batch, &news.topics);
         batch.sorted_remove(keys::NEWS_TOP, id.to_string());
         batch.sorted_remove(keys::NEWS_CRON, id.to_string());
+        past::forget(&mut batch, id, news.ctime);
         if let Some(host) = news.site() {
             batch.sorted_remove(keys::host_news(host), id.to_string());
         }

@@ -14,6 +14,7 @@
 //! - [`logo`]: the picture of the site
 //! - [`mentions`]: links and `@name`s in a text
 //! - [`network`]: the network that an address belongs to
+//! - [`period`]: days and months, by which the past is listed
 //! - [`preferences`]: what people choose on their settings page
 //! - [`ranking`]: the score and rank of news
 //! - [`rates`]: how often something may be done
@@ -39,6 +40,7 @@ pub mod logo;
 pub mod lookalikes;
 pub mod mentions;
 pub mod network;
+pub mod period;
 pub mod preferences;
 pub mod ranking;
 pub mod rates;

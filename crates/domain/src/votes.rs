@@ -254,7 +254,8 @@ fn write_counters(
     let [up, down] = [news.up + by[0], news.down + by[1]];
     let rules = &site.rules.ranking;
     let score = ranking::score(up, down, rules);
-    write_rank(batch, news.id, score, ranking::rank(score, news.ctime, now, rules));
+    let rank = ranking::rank(score, news.ctime, now, rules);
+    write_rank(batch, (news.id, news.ctime), score, rank);
     [up, down]
 }
 

@@ -24,8 +24,10 @@ use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::users::User;
+use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::comments::comment;
+use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::sites;
 use tidings_domain::submissions::{self, Submission, preparing};
 use tidings_domain::timelines::follows;
@@ -240,6 +242,32 @@ pub(super) async fn move_topic(
         Err(_) => None,
     };
     Ok(Moved { to: moved_to, articles })
+}
+
+/// Hides or saves a story, for both the form and the API.
+pub(super) async fn mark_news(app: &App, user: &User, mark: Mark, id: NewsId) -> Result<(), RequestError> {
+    Ok(marking::mark(&app.site, app.now(), user, mark, id).await?)
+}
+
+/// Ends that, for both the form and the API.
+pub(super) async fn unmark_news(app: &App, user: &User, mark: Mark, id: NewsId) -> Result<(), RequestError> {
+    Ok(marking::unmark(&app.site, user, mark, id).await?)
+}
+
+/// Follows or mutes a topic, or ends that, for both the form and the API.
+pub(super) async fn set_stance(
+    app: &App,
+    actor: Actor<'_>,
+    topic: &Topic,
+    (stance, takes): (Stance, bool),
+) -> Result<(), RequestError> {
+    let (site, now) = (&app.site, app.moment());
+    if takes {
+        topic_choices::choose(site, now, actor, stance, topic).await?;
+    } else {
+        topic_choices::leave(site, now, actor, stance, topic).await?;
+    }
+    Ok(())
 }
 
 /// Votes or takes the vote back, for both the form and the API.

@@ -52,8 +52,9 @@ pub async fn rss(State(app): State<App>) -> Result<impl IntoResponse, RequestErr
 /// GET /atom.
 pub async fn atom(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
     let (lines, brand) = latest(&app).await?;
-    let feed = AtomFeed { title: &brand.site.name, page: "/", own: "/atom" };
-    Ok((headers(ATOM), feed.document(&brand.site, &lines)))
+    let site = &brand.site;
+    let feed = AtomFeed { title: &site.name, page: "/", own: "/atom", subtitle: &site.description };
+    Ok((headers(ATOM), feed.document(site, &lines)))
 }
 
 /// GET /best/atom.
@@ -94,6 +95,10 @@ async fn articles(
         Some(topics) => lists::of_topics(&mut visit, topics, order, PageNumber::FIRST).await?,
         None => lists::all(&mut visit, order, PageNumber::FIRST).await?,
     };
+    let sentence = match page.about.sentences.as_slice() {
+        [sentence] if !sentence.is_empty() => Some(sentence.clone()),
+        _ => None,
+    };
     let lines: Vec<NewsLine> = page.lines.into_iter().filter_map(|article| article.line).collect();
     let brand = app.brand_for(&mut visit).await;
     let site = &brand.site;
@@ -107,6 +112,7 @@ async fn articles(
         title: &format!("{}: {what}{within}", site.name),
         page: &list_address(topics, order),
         own: &feed_address(topics, order),
+        subtitle: sentence.as_deref().unwrap_or(&site.description),
     };
     Ok((headers(ATOM), feed.document(site, &lines)))
 }
@@ -260,6 +266,8 @@ struct AtomFeed<'a> {
     page: &'a str,
     /// The feed's own address.
     own: &'a str,
+    /// What the feed is about; may be empty.
+    subtitle: &'a str,
 }
 
 impl AtomFeed<'_> {
@@ -267,8 +275,8 @@ impl AtomFeed<'_> {
         let mut xml = Xml::new();
         xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
         xml.element("title", self.title);
-        if !site.description.is_empty() {
-            xml.element("subtitle", &site.description);
+        if !self.subtitle.is_empty() {
+            xml.element("subtitle", self.subtitle);
         }
         let page = site.link(self.page);
         xml.element("id", &page);
@@ -357,7 +365,7 @@ mod tests {
     fn both(title: &str, url: &str) -> [String; 2] {
         let lines = [line(news(title, url, false), None)];
         let site = settings().site;
-        let atom = AtomFeed { title: &site.name, page: "/", own: "/atom" };
+        let atom = AtomFeed { title: &site.name, page: "/", own: "/atom", subtitle: "About <b>" };
         [rss_document(&site, &lines), atom.document(&site, &lines)]
     }
 
@@ -383,6 +391,7 @@ mod tests {
             assert!(rss.contains(part), "{part} in {rss}");
         }
         for part in [
+            "<subtitle>About &lt;b&gt;</subtitle>",
             "<id>http://localhost:8080/news/5</id>",
             "<updated>1970-01-12T13:46:40Z</updated>",
             "<author><name>alice</name></author>",

@@ -10,12 +10,12 @@ use axum::response::Response;
 /// Only our own style, script and images, no inline script, no framing, forms to ourselves.
 const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
-     form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+     manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 /// The same, and avatars from Gravatar.
 const POLICY_WITH_GRAVATARS: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' https://www.gravatar.com; \
-     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+     connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 /// For a year, browsers use https only. Not for subdomains, which may be other sites.
 const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");

@@ -43,6 +43,7 @@ pub mod response_cache;
 pub mod router;
 pub mod server;
 pub mod settings;
+mod sitemap;
 pub mod titles;
 pub mod viewer;
 

@@ -117,6 +117,8 @@ pub const PAGE_LIST_BYTES: usize = PAGE_BYTES - 192 * 1024;
 /// links to the comments around it, and the author's name: as it is, encoded in the address of
 /// the profile, in the names of the buttons and in the line of a collapsed branch.
 pub const COMMENT_MARKUP_BYTES: usize = 3_900;
+/// The same in a list without its thread: there is no branch, and fewer links.
+pub const LISTED_COMMENT_BYTES: usize = 2_900;
 /// The most bytes of a listed story without its title and URL, but with the title in the names
 /// of the buttons.
 pub const LISTED_STORY_BYTES: usize = 5_500;
@@ -129,10 +131,10 @@ pub const THREAD_PAGE: PartBounds = PartBounds {
 /// What a response with comments may have.
 pub const API_COMMENTS: PartBounds =
     PartBounds { comments: MAX_API_COMMENTS, bytes: API_BYTES - 4 * 1024, comment_bytes: 800 };
-/// The same in a list without its thread: there is no branch, and fewer links.
-pub const LISTED_COMMENT_BYTES: usize = 2_900;
 /// Bytes of a comment with its replies on the page of replies.
 pub const REPLIED_COMMENT_BYTES: usize = 64 * 1024;
+/// The most bytes of a topic on the page of topics without its sentence.
+pub const LISTED_TOPIC_BYTES: usize = 220;
 /// Topics on the page of topics, the largest first.
 pub const LISTED_TOPICS: usize = 5_000;
 
@@ -143,7 +145,7 @@ pub const STORY_CACHE_BYTES: u64 = 2 * MEBIBYTE;
 /// Bytes of the markup of comments in the cache.
 pub const COMMENT_CACHE_BYTES: u64 = 11 * MEBIBYTE;
 /// Bytes of the markup of tweets in the cache.
-pub const TWEET_CACHE_BYTES: u64 = 18 * MEBIBYTE;
+pub const TWEET_CACHE_BYTES: u64 = 17 * MEBIBYTE;
 
 /// Bytes of what the identity of the site looks like in the cache.
 pub const BRAND_CACHE_BYTES: u64 = MEBIBYTE;
@@ -167,8 +169,12 @@ pub const STREAM_LIFETIME: Duration = Duration::from_secs(10 * 60);
 pub const FRONT_PAGE_STORIES: u64 = 30;
 /// Stories on a page of the latest.
 pub const LATEST_STORIES: u64 = 100;
-/// Stories on a page of a user's stories or saved stories.
+/// Stories on a page of a user's stories.
 pub const USER_STORIES: u64 = 10;
+/// Stories on a page of the saved or of the hidden ones.
+pub const MARKED_STORIES: u64 = 30;
+/// Stories on a page of a day or a month.
+pub const PAST_STORIES: u64 = 30;
 /// Comments on a page of a user's comments.
 pub const USER_COMMENTS: u64 = 10;
 /// The viewer's own comments on the page of replies.
@@ -186,6 +192,16 @@ pub const SUGGESTIONS: usize = 30;
 pub const ADMIN_STORIES: u64 = 30;
 /// Days in the chart of a site, and by default in its history.
 pub const SITE_DAYS: u64 = 30;
+
+/// Characters of what a page says about itself to search engines and in previews of links.
+pub const DESCRIPTION_CHARACTERS: usize = 200;
+/// Bytes of a text that are read for that.
+pub const EXCERPT_BYTES: usize = 1_024;
+/// Stories in one part of the sitemap. With the longest address of a site, it is below
+/// [`PAGE_BYTES`].
+pub const SITEMAP_STORIES: u64 = 2_500;
+/// The most parts of the sitemap: those of the newest stories.
+pub const SITEMAP_PARTS: u64 = 2_000;
 
 /// Stories in a feed.
 pub const FEED_STORIES: u64 = 30;

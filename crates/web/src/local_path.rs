@@ -38,23 +38,49 @@ impl LocalPath {
     /// long: a longer one than any page has becomes the front page.
     #[must_use]
     pub fn way_back(&self) -> String {
+        self.with_parameters(&["page", "sort", "before", HIDDEN])
+    }
+
+    /// The same for a list without what its viewer has hidden.
+    #[must_use]
+    pub fn without_hidden(&self) -> String {
+        self.with_parameters(&["page", "before"])
+    }
+
+    /// The same for a list with what its viewer has hidden.
+    #[must_use]
+    pub fn with_hidden(&self) -> String {
+        let mut address = self.without_hidden();
+        add_parameter(&mut address, HIDDEN, "1");
+        address
+    }
+
+    /// Whether it asks for what the viewer of a list has hidden.
+    #[must_use]
+    pub fn shows_hidden(&self) -> bool {
+        self.parameter(HIDDEN) == Some("1")
+    }
+
+    fn with_parameters(&self, names: &[&str]) -> String {
         let path = self.path();
         if path.len() > WAY_BACK_BYTES {
             return "/".to_owned();
         }
-        let query = self.0.split(['?', '#']).nth(1).filter(|_| self.0.contains('?')).unwrap_or_default();
-        let mut way_back = path.to_owned();
-        for name in ["page", "sort", "before"] {
-            let mut fields = query.split('&').filter_map(|field| field.split_once('='));
-            let value = fields.find_map(|(known, value)| (known == name).then_some(value));
-            if let Some(value) = value.filter(|value| is_short(value)) {
-                way_back.push(if way_back.len() == path.len() { '?' } else { '&' });
-                way_back.push_str(name);
-                way_back.push('=');
-                way_back.push_str(value);
+        let mut address = path.to_owned();
+        for name in names {
+            if let Some(value) = self.parameter(name) {
+                add_parameter(&mut address, name, value);
             }
         }
-        way_back
+        address
+    }
+
+    /// The value of a parameter, if it is short and plain.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let query = self.0.split('#').next()?.split_once('?')?.1;
+        let mut fields = query.split('&').filter_map(|field| field.split_once('='));
+        fields.find_map(|(known, value)| (known == name).then_some(value)).filter(|value| is_short(value))
     }
 
     /// The address without query and fragment.
@@ -62,6 +88,17 @@ impl LocalPath {
     pub fn path(&self) -> &str {
         self.0.split(['?', '#']).next().unwrap_or_default()
     }
+}
+
+/// The parameter of a list that shows what its viewer has hidden.
+const HIDDEN: &str = "hidden";
+
+/// Adds a parameter to an address without a fragment.
+pub fn add_parameter(address: &mut String, name: &str, value: &str) {
+    address.push(if address.contains('?') { '&' } else { '?' });
+    address.push_str(name);
+    address.push('=');
+    address.push_str(value);
 }
 
 /// Whether a value of a parameter may be part of a way back.
@@ -139,6 +176,22 @@ mod tests {
             (&format!("/?page={number}1"), "/"),
         ] {
             assert_eq!(LocalPath::parse(address).way_back(), way_back, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_asked_for_with_and_without_what_is_hidden() {
+        for (address, shows, without, with) in [
+            ("/", false, "/", "/?hidden=1"),
+            ("/best?page=2", false, "/best?page=2", "/best?page=2&hidden=1"),
+            ("/best?hidden=1&page=2#x", true, "/best?page=2", "/best?page=2&hidden=1"),
+            ("/top/30?hidden=1&hid=5", true, "/top/30", "/top/30?hidden=1"),
+            ("/?hidden=10", false, "/", "/?hidden=1"),
+            ("/#a?hidden=1", false, "/", "/?hidden=1"),
+        ] {
+            let path = LocalPath::parse(address);
+            assert_eq!(path.shows_hidden(), shows, "{address}");
+            assert_eq!((path.without_hidden().as_str(), path.with_hidden().as_str()), (without, with));
         }
     }
 

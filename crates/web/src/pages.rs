@@ -5,7 +5,9 @@ pub mod charts;
 pub mod comment_item;
 pub mod fields;
 pub mod fragments;
+pub mod head;
 pub mod layout;
+pub mod marks;
 pub mod parts;
 pub mod vote_buttons;
 
@@ -21,6 +23,7 @@ pub mod home;
 pub mod news_forms;
 pub mod open_sessions;
 pub mod password_reset;
+pub mod past;
 pub mod people;
 pub mod profile;
 pub mod sessions;
@@ -120,6 +123,7 @@ pub(super) mod test_support {
     use tidings_domain::identity::Identity;
     use tidings_domain::news::item::{Direction, News};
     use tidings_domain::news::lines::{NewsLine, NewsSummary};
+    use tidings_domain::news::reader::Marks;
     use tidings_domain::sites::Score;
     use tidings_domain::values::clock::Timestamp;
     use tidings_domain::values::ids::NewsId;
@@ -183,7 +187,7 @@ pub(super) mod test_support {
     pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
         let summary =
             NewsSummary { news: news.into(), username: Some("alice".into()), site_score: Score::default() };
-        NewsLine { summary: summary.into(), my_vote, new_comments: 0 }
+        NewsLine { summary: summary.into(), my_vote, marks: Marks::default(), new_comments: 0 }
     }
 
     /// Renders with a frame of default settings at `/latest/0`.

@@ -25,11 +25,12 @@ pub fn check<B>(app: &App, peer: IpAddr, request: &Request<B>) -> Result<(), Ref
     rates::spend_read(&app.site, app.moment(), address, is_large(path))
 }
 
-/// Whether the answer is large, or costly to make: threads, feeds, lists of several topics,
-/// and the description of the API.
+/// Whether the answer is large, or costly to make: threads, feeds, lists of several topics, those
+/// of days and months, and the description of the API.
 fn is_large(path: &str) -> bool {
-    const FIRST: [&str; 7] = ["news", "comment", "reply", "editcomment", "replies", "topic", "rss"];
-    const API: [&str; 3] = ["getcomments", "topic", "openapi.json"];
+    const FIRST: [&str; 9] =
+        ["news", "comment", "reply", "editcomment", "replies", "topic", "topics", "past", "rss"];
+    const API: [&str; 4] = ["getcomments", "topic", "past", "openapi.json"];
     let mut segments = path.trim_start_matches('/').split('/');
     let (first, second) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
     path == READ_BY_POST
@@ -59,6 +60,9 @@ mod tests {
             "/topic/rust+go/new",
             "/topic/rust/new/atom",
             "/@alice/feed",
+            "/topics/followed",
+            "/past/2026-11",
+            "/api/past/2026-11/0/30",
             "/api/getcomments/1",
             "/api/topic/rust+go/best/1",
             "/api/openapi.json",

@@ -3,6 +3,7 @@
 use super::error::{self, RequestError};
 use super::{
     App, api, assets, cookies, feeds, headers, live, openapi, origin, pages, reputation, response_cache,
+    sitemap,
 };
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
@@ -38,12 +39,17 @@ fn shared_routes() -> Router<App> {
 /// The public pages.
 fn shared_pages() -> Router<App> {
     use pages::{
-        about, articles, comments, formatting, front, home, people, profile, sites, thread, topics, tweets,
+        about, articles, comments, formatting, front, home, past, people, profile, sites, thread, topics,
+        tweets,
     };
     Router::new()
         .route("/", get(front::top))
+        .route("/top/{start}", get(front::top_from_start))
         .route("/latest", get(front::latest_from_start))
         .route("/latest/{start}", get(front::latest))
+        .route("/past", get(past::index))
+        .route("/past/{day}", get(past::period))
+        .route("/past/{day}/{start}", get(past::period_from_start))
         .route("/best", get(articles::best))
         .route("/best/new", get(articles::newest))
         .route("/topic/{topics}", get(articles::best_of_topics))
@@ -66,6 +72,7 @@ fn shared_pages() -> Router<App> {
         .route("/sites", get(sites::sites))
         .route("/sites/{list}/{span}", get(sites::board))
         .route("/site/{host}", get(sites::site))
+        .route("/site/{host}/stories/{start}", get(sites::stories))
 }
 
 /// The feeds.
@@ -84,6 +91,7 @@ fn shared_feeds() -> Router<App> {
 fn shared_calls() -> Router<App> {
     Router::new()
         .route("/api/getnews/{sort}/{start}/{count}", get(api::news::list))
+        .route("/api/past/{day}/{start}/{count}", get(api::news::past))
         .route("/api/articles/{order}/{page}", get(api::articles::all))
         .route("/api/topic/{name}/{order}/{page}", get(api::articles::of_topics))
         .route("/api/topics", get(api::articles::topics))
@@ -103,12 +111,24 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, comments, front, home, news_forms, open_sessions, password_reset,
-        people, profile, sessions, settings, sites, topics, tweets, votes, welcome,
+        admin, admin_site, admin_sites, articles, comments, front, home, marks, news_forms, open_sessions,
+        password_reset, people, profile, sessions, settings, sites, topics, tweets, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
+        .route("/hidden/{start}", get(front::hidden))
+        .route("/hide", post(marks::hide))
+        .route("/unhide", post(marks::unhide))
+        .route("/save", post(marks::save))
+        .route("/unsave", post(marks::unsave))
         .route("/random", get(front::random))
+        .route("/topics/followed", get(articles::best_of_followed))
+        .route("/topics/followed/new", get(articles::newest_of_followed))
+        .route("/followtopic", post(topics::follow))
+        .route("/unfollowtopic", post(topics::unfollow))
+        .route("/mutetopic", post(topics::mute))
+        .route("/unmutetopic", post(topics::unmute))
+        .route("/describetopic", post(topics::describe))
         .route("/renametopic", post(topics::rename))
         .route("/mergetopic", post(topics::merge))
         .route("/submit", get(news_forms::submit_form).post(news_forms::submit))
@@ -157,6 +177,9 @@ fn file_routes() -> Router<App> {
     Router::new()
         .route("/robots.txt", get(assets::robots))
         .route("/favicon.ico", get(assets::favicon))
+        .route("/manifest.webmanifest", get(assets::manifest))
+        .route("/sitemap.xml", get(sitemap::index))
+        .route("/sitemap/{page}", get(sitemap::part))
         .route("/assets/{file}", get(assets::file))
 }
 
@@ -178,6 +201,15 @@ fn api_routes() -> Router<App> {
         .route("/api/duplicate", get(api::submitting::duplicate))
         .route("/api/delnews", post(api::news::delete))
         .route("/api/votenews", post(api::news::vote))
+        .route("/api/hide", post(api::news::hide))
+        .route("/api/unhide", post(api::news::unhide))
+        .route("/api/save", post(api::news::save))
+        .route("/api/unsave", post(api::news::unsave))
+        .route("/api/followtopic", post(api::articles::follow))
+        .route("/api/unfollowtopic", post(api::articles::unfollow))
+        .route("/api/mutetopic", post(api::articles::mute))
+        .route("/api/unmutetopic", post(api::articles::unmute))
+        .route("/api/describetopic", post(api::articles::describe))
         .route("/api/renametopic", post(api::articles::rename))
         .route("/api/mergetopic", post(api::articles::merge))
         .route("/api/postcomment", post(api::comments::post))

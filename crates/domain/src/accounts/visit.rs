@@ -44,6 +44,7 @@ pub struct Visit {
     prolonged: Arc<AtomicBool>,
     returned: bool,
     current: bool,
+    shows_hidden: bool,
 }
 
 enum Stage {
@@ -62,7 +63,17 @@ impl Visit {
         let current = !site.store.is_shared();
         let prolonged = Arc::default();
         let (session, identity) = (None, None);
-        let mut visit = Self { site, now, stage, session, identity, prolonged, returned: false, current };
+        let mut visit = Self {
+            site,
+            now,
+            stage,
+            session,
+            identity,
+            prolonged,
+            returned: false,
+            current,
+            shows_hidden: false,
+        };
         visit.recall();
         visit
     }
@@ -72,6 +83,20 @@ impl Visit {
     pub fn reporting_to(mut self, prolonged: Arc<AtomicBool>) -> Self {
         self.prolonged = prolonged;
         self
+    }
+
+    /// The same visit. If `shows`, lists also show the stories that the viewer has hidden or
+    /// muted.
+    #[must_use]
+    pub const fn showing_hidden(mut self, shows: bool) -> Self {
+        self.shows_hidden = shows;
+        self
+    }
+
+    /// Whether lists also show the stories that the viewer has hidden or muted.
+    #[must_use]
+    pub const fn shows_hidden(&self) -> bool {
+        self.shows_hidden
     }
 
     /// The session, once it is known; see [`Visit::viewer`].
@@ -232,6 +257,14 @@ impl Visit {
         })
     }
 
+    /// The same, unless the query is empty: then nothing is read.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn run_if_asked(&mut self, query: Query) -> Result<Answers, Error> {
+        if query.is_empty() { Ok(Answers::default()) } else { self.run(query).await }
+    }
+
     /// How this visit sees the caches. On a shared store it can use them only after its
     /// first round, which also fetches the keys that other servers have written.
     #[must_use]
@@ -386,7 +419,7 @@ impl SharedVisit<'_> {
     /// # Errors
     /// When the store fails.
     pub(crate) async fn run_if_asked(&mut self, query: Query) -> Result<Answers, Error> {
-        if query.is_empty() { Ok(Answers::default()) } else { self.run(query).await }
+        self.0.run_if_asked(query).await
     }
 
     /// As [`Visit::view`].
@@ -399,6 +432,11 @@ impl SharedVisit<'_> {
     #[must_use]
     pub fn site(&self) -> &Site {
         self.0.site()
+    }
+
+    /// As [`Visit::site_too`].
+    pub(crate) fn site_too(&self) -> Arc<Site> {
+        self.0.site_too()
     }
 
     /// The moment of the visit.

@@ -19,7 +19,7 @@ use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
 use crate::keys;
 use crate::values::ids::NewsId;
-use crate::values::limits::{MAX_TOPIC_LOOKUPS, MAX_UNITED_ARTICLES};
+use crate::values::limits::{FOLLOWED_ARTICLES, MAX_TOPIC_LOOKUPS, MAX_UNITED_ARTICLES};
 use crate::values::topic::{Topic, TopicChoice};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Query, Tracked, Within};
@@ -52,6 +52,28 @@ pub(super) async fn list(
             Ok(flight.finish(visit.view(), Tracked::recorded(list?, &reads), Some(now)))
         }
     }
+}
+
+/// The list of any of some topics that exist, however many they are: the first
+/// [`FOLLOWED_ARTICLES`] of all of them together are read, and at most [`MAX_UNITED_ARTICLES`]
+/// of each. It is not cached. Rounds: those of [`topic_lists::read`].
+///
+/// # Errors
+/// When the store fails.
+pub(super) async fn of_any(
+    visit: &mut Visit,
+    topics: &[Topic],
+    order: ArticleOrder,
+) -> Result<Vec<NewsId>, Error> {
+    let share = FOLLOWED_ARTICLES / u64::try_from(topics.len()).unwrap_or(u64::MAX).max(1);
+    let read = share.min(MAX_UNITED_ARTICLES);
+    let lists = topic_lists::read(visit, topics, order, (0, read)).await?;
+    let mut merged = united(&lists);
+    if lists.iter().any(|list| list.total > read) {
+        // Only so many are exact.
+        merged.truncate(usize::try_from(read).unwrap_or(usize::MAX));
+    }
+    Ok(ids(merged.into_iter()))
 }
 
 async fn make(visit: &mut Visit, choice: &TopicChoice, order: ArticleOrder) -> Result<Vec<NewsId>, Error> {

@@ -1,9 +1,11 @@
 //! Lists of articles: the best, the newest, and by topic.
 //!
-//! The two lists of all articles are always exact. The list of a topic is stored for a
+//! They are without what the viewer has hidden or muted; see
+//! [`reader`](crate::news::reader). The two lists of all articles are always exact. The list of a topic is stored for a
 //! minute (`topic_lists`), and lists of several topics are made of those of the single
 //! topics (`combinations`).
 
+use super::topics::{self, TopicFacts, TopicFactsRead};
 use super::{combinations, topic_lists};
 use crate::accounts::visit::Visit;
 use crate::articles::article::Article;
@@ -11,10 +13,11 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::news::lines::{self, ItemsRead, NewsLine};
+use crate::news::reader;
 use crate::values::ids::NewsId;
 use crate::values::limits::{ARTICLES_PER_PAGE, MAX_PAGE_NUMBER};
 use crate::values::topic::{Topic, TopicChoice};
-use tidings_keyspace::{Order, Query, Reads};
+use tidings_keyspace::{Answers, Order, Query, Reads};
 
 /// What a list of articles is ordered by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -104,6 +107,11 @@ pub struct ArticlePage {
     pub lines: Vec<ArticleLine>,
     /// The articles in the whole list.
     pub total: u64,
+    /// How many articles of the page the viewer has hidden or muted. They are not among the
+    /// lines, unless the visit asked for them.
+    pub unlisted: usize,
+    /// What the page of topics says about them; empty for other lists.
+    pub about: TopicFacts,
 }
 
 /// A page of all articles. Rounds: 3.
@@ -117,7 +125,8 @@ pub async fn all(visit: &mut Visit, order: ArticleOrder, page: PageNumber) -> Re
     let mut answers = visit.run(query).await?;
     let ids = ids(answers.take(range).iter(), order.all());
     let total = answers.take(total);
-    Ok(ArticlePage { lines: read_lines(visit, ids).await?, total })
+    let (lines, _) = read_lines(visit, ids, Query::new()).await?;
+    Ok(page_of(visit, lines, total))
 }
 
 /// A page of the articles of some topics. The list of several topics has an end: see
@@ -142,17 +151,60 @@ pub async fn of_topics(
         let names = lists.iter().flat_map(|list| &list.entries);
         (ids(names, order.all()), lists.iter().map(|list| list.total).sum())
     } else {
-        let list = combinations::list(visit, topics, order).await?;
-        let [start, count] =
-            [page.start(), ARTICLES_PER_PAGE].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
-        let total = u64::try_from(list.len()).unwrap_or(u64::MAX);
-        (list.iter().skip(start).take(count).copied().collect(), total)
+        part_of(&combinations::list(visit, topics, order).await?, page)
     };
-    let mut lines = read_lines(visit, ids).await?;
+    let mut query = Query::new();
+    let about = TopicFactsRead::ask(&mut query, topics);
+    let (mut lines, mut answers) = read_lines(visit, ids, query).await?;
+    sort(&mut lines, order);
+    let about = about.take(&mut answers, topics);
+    Ok(ArticlePage { about, ..page_of(visit, lines, total) })
+}
+
+/// A page of the articles of the topics that the viewer follows. `None` if there are none, and
+/// without a viewer. The list has an end: see `combinations`. Rounds: at most 7; 1 more where
+/// the list of a topic has to be built, and 1 for each further one.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_followed(
+    visit: &mut Visit,
+    order: ArticleOrder,
+    page: PageNumber,
+) -> Result<Option<ArticlePage>, Error> {
+    let Some(reader) = reader::of_viewer(visit).await? else {
+        return Ok(None);
+    };
+    // A followed topic may have been merged into another.
+    let topics = topics::existing(visit, &reader.followed).await?;
+    if topics.is_empty() {
+        return Ok(None);
+    }
+    let (ids, total) = part_of(&combinations::of_any(visit, &topics, order).await?, page);
+    let (mut lines, _) = read_lines(visit, ids, Query::new()).await?;
+    sort(&mut lines, order);
+    Ok(Some(page_of(visit, lines, total)))
+}
+
+/// A page of a whole list, and the length of the list.
+fn part_of(list: &[NewsId], page: PageNumber) -> (Vec<NewsId>, u64) {
+    let [start, count] =
+        [page.start(), ARTICLES_PER_PAGE].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+    let total = u64::try_from(list.len()).unwrap_or(u64::MAX);
+    (list.iter().skip(start).take(count).copied().collect(), total)
+}
+
+/// Puts the articles of a page in the order of their current scores.
+fn sort(lines: &mut [ArticleLine], order: ArticleOrder) {
     if order == ArticleOrder::Score {
         lines.sort_by(|left, right| right.score.total_cmp(&left.score).then_with(|| right.id.cmp(&left.id)));
     }
-    Ok(ArticlePage { lines, total })
+}
+
+/// A page without what its viewer does not want listed.
+fn page_of(visit: &Visit, mut lines: Vec<ArticleLine>, total: u64) -> ArticlePage {
+    let unlisted = reader::keep_listed(visit, &mut lines, |line| line.line.as_ref());
+    ArticlePage { lines, total, unlisted, about: TopicFacts::default() }
 }
 
 /// The numbers of the articles in a list of names and scores, which was made of `key`.
@@ -161,9 +213,13 @@ fn ids<'a>(entries: impl Iterator<Item = &'a (String, f64)>, key: &str) -> Vec<N
 }
 
 /// Reads articles in the order given, without those that are missing or whose news are
-/// deleted. An article without a news item is another program's. Rounds: 2.
-async fn read_lines(visit: &mut Visit, ids: Vec<NewsId>) -> Result<Vec<ArticleLine>, Error> {
-    let mut query = Query::new();
+/// deleted. An article without a news item is another program's. The first round also runs
+/// `query`, whose answers are returned. Rounds: 2.
+async fn read_lines(
+    visit: &mut Visit,
+    ids: Vec<NewsId>,
+    mut query: Query,
+) -> Result<(Vec<ArticleLine>, Answers), Error> {
     let scores = query.scores(keys::ARTICLES_BY_SCORE, ids.iter().map(|id| keys::article(*id)));
     let articles: Vec<_> = ids.iter().map(|id| query.hash(keys::article(*id))).collect();
     let items = ItemsRead::ask(&visit.shared(), &mut query, &ids);
@@ -189,7 +245,7 @@ async fn read_lines(visit: &mut Visit, ids: Vec<NewsId>) -> Result<Vec<ArticleLi
         let news = if has_news { completed.next() } else { None };
         ArticleLine { line: news, ..line }
     };
-    Ok(lines.into_iter().map(complete).collect())
+    Ok((lines.into_iter().map(complete).collect(), answers))
 }
 
 #[cfg(test)]

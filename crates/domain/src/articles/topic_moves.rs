@@ -8,6 +8,7 @@ use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::articles::article::lists_of;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
@@ -174,11 +175,18 @@ fn replace(batch: &mut Batch, id: NewsId, news: &News, from: &Topic, to: &Topic)
     batch.set_field(key, "topics", news.topics.with_replaced(from, to).stored());
 }
 
-/// Removes the emptied topic, unless something was submitted to it meanwhile.
+/// Removes the emptied topic, whose sentence goes to a topic without one, unless something was submitted to it meanwhile.
 async fn finish(site: &Site, from: &Topic, to: &Topic) -> Result<(), Error> {
+    let mut query = Query::new();
+    let sentences = query.hash_fields(keys::TOPIC_SENTENCES, [from.as_str(), to.as_str()]);
+    let mut answers = site.store.query(query).await?;
     let mut batch = Batch::new();
     batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
     batch.key_absent(keys::group(from));
+    if let [Some(sentence), None] = fields::each(answers.take(sentences)) {
+        batch.set_field(keys::TOPIC_SENTENCES, to.as_str(), sentence);
+    }
+    batch.delete_field(keys::TOPIC_SENTENCES, from.as_str());
     batch.sorted_remove(keys::TOPICS, from.as_str());
     batch.delete_field(keys::TOPIC_MOVES, from.as_str());
     drop_lists(&mut batch, from);

@@ -1,16 +1,21 @@
 //! Topics: what articles are about.
 //!
 //! A topic is a name in the sorted set `topics` and the set of its articles.
-//! The first article creates it, and it stays when the last article has left.
+//! The first article creates it, and it stays when the last article has left. Administrators
+//! describe it in a sentence.
 
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::site::Site;
-use crate::values::limits::MAX_LISTED_TOPICS;
-use crate::values::topic::{Topic, Topics};
-use std::collections::BTreeMap;
+use crate::values::limits::{
+    MAX_LISTED_TOPICS, MAX_TOPIC_SENTENCE, MAX_TOPIC_SENTENCES, MAX_TOPICS, OFFERED_COMBINATIONS,
+};
+use crate::values::text::{TopicSentence, printable};
+use crate::values::topic::{Topic, TopicChoice, Topics};
+use std::collections::{BTreeMap, HashMap};
 use tidings_keyspace::{Batch, Handle, Order, Query};
 
 /// A topic as it is listed.
@@ -20,6 +25,101 @@ pub struct TopicLine {
     pub topic: Topic,
     /// Its articles.
     pub articles: u64,
+    /// The sentence that describes it; empty without one.
+    pub sentence: String,
+}
+
+/// What the page of some topics says about them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TopicFacts {
+    /// The sentences that describe them, in their order; empty for a topic without one.
+    pub sentences: Vec<String>,
+    /// The largest other topics.
+    pub others: Vec<Topic>,
+}
+
+/// Pending reads of what the page of some topics says about them.
+pub(crate) struct TopicFactsRead {
+    sentences: Handle<Vec<Option<String>>>,
+    largest: Handle<Vec<(String, f64)>>,
+}
+
+impl TopicFactsRead {
+    pub(crate) fn ask(query: &mut Query, topics: &TopicChoice) -> Self {
+        let names = topics.topics().iter().map(Topic::as_str);
+        let sentences = query.hash_fields(keys::TOPIC_SENTENCES, names);
+        let most = OFFERED_COMBINATIONS + u64::try_from(MAX_TOPICS).unwrap_or(0);
+        Self { sentences, largest: query.sorted_range(keys::TOPICS, Order::Descending, 0, most) }
+    }
+
+    pub(crate) fn take(self, answers: &mut tidings_keyspace::Answers, topics: &TopicChoice) -> TopicFacts {
+        let sentences = answers.take(self.sentences).into_iter().map(|text| shown(text.as_deref())).collect();
+        let largest = answers.take(self.largest);
+        let others = largest.iter().filter_map(|(name, _)| Topic::parse("topic", name).ok());
+        let others = others.filter(|topic| !topics.topics().contains(topic));
+        let most = usize::try_from(OFFERED_COMBINATIONS).unwrap_or(usize::MAX);
+        TopicFacts { sentences, others: others.take(most).collect() }
+    }
+}
+
+/// A stored sentence as it is shown. Another program may have stored anything.
+fn shown(stored: Option<&str>) -> String {
+    stored.map(|text| printable(text.chars().take(MAX_TOPIC_SENTENCE).collect())).unwrap_or_default()
+}
+
+/// The sentence that describes a topic; empty without one. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn sentence_of(visit: &mut Visit, topic: &Topic) -> Result<String, Error> {
+    let mut query = Query::new();
+    let sentence = query.hash_fields(keys::TOPIC_SENTENCES, [topic.as_str()]);
+    let sentence = fields::only(visit.run(query).await?.take(sentence));
+    Ok(shown(sentence.as_deref()))
+}
+
+/// Those of some topics that exist. Rounds: 1.
+pub(super) async fn existing(visit: &mut Visit, topics: &[Topic]) -> Result<Vec<Topic>, Error> {
+    let mut query = Query::new();
+    let known = query.scores(keys::TOPICS, topics.iter().map(Topic::as_str));
+    let known = visit.run(query).await?.take(known);
+    let known = topics.iter().zip(known).filter(|(_, articles)| articles.is_some());
+    Ok(known.map(|(topic, _)| topic.clone()).collect())
+}
+
+/// Sets the sentence that describes a topic, or removes it, for an administrator. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchTopic`],
+/// [`Refusal::TooManyTopicSentences`], or the store's.
+pub async fn describe(
+    site: &Site,
+    viewer: &User,
+    topic: &Topic,
+    sentence: Option<&TopicSentence>,
+) -> Result<(), Error> {
+    if !viewer.flags.admin {
+        return Err(Refusal::AdministratorsOnly.into());
+    }
+    let mut query = Query::new();
+    let known = query.scores(keys::TOPICS, [topic.as_str()]);
+    let sentences = query.hash(keys::TOPIC_SENTENCES);
+    let mut answers = site.store.query(query).await?;
+    if fields::only(answers.take(known)).is_none() {
+        return Err(Refusal::NoSuchTopic(topic.to_string()).into());
+    }
+    let sentences = answers.take(sentences);
+    let mut batch = Batch::new();
+    match sentence {
+        Some(_) if sentences.get(topic.as_str()).is_none() && sentences.0.len() >= MAX_TOPIC_SENTENCES => {
+            let limit = u64::try_from(MAX_TOPIC_SENTENCES).unwrap_or(u64::MAX);
+            return Err(Refusal::TooManyTopicSentences { limit }.into());
+        }
+        Some(sentence) => batch.set_field(keys::TOPIC_SENTENCES, topic.as_str(), sentence.as_str()),
+        None => batch.delete_field(keys::TOPIC_SENTENCES, topic.as_str()),
+    }
+    site.store.commit(batch).await?;
+    Ok(())
 }
 
 /// The `most` topics with the most articles; ties by name. Rounds: 1.
@@ -51,12 +151,16 @@ async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview, Error>
     let mut query = Query::new();
     let topics = query.sorted_range(keys::TOPICS, Order::Descending, 0, most);
     let moves = query.hash(keys::TOPIC_MOVES);
+    let sentences = query.hash(keys::TOPIC_SENTENCES);
     let mut answers = visit.run(query).await?;
+    let sentences: HashMap<String, String> = answers.take(sentences).0.into_iter().collect();
     let mut topics: Vec<TopicLine> = answers
         .take(topics)
         .into_iter()
         .filter_map(|(name, articles)| {
-            Some(TopicLine { topic: Topic::parse("topic", &name).ok()?, articles: whole(articles) })
+            let topic = Topic::parse("topic", &name).ok()?;
+            let sentence = shown(sentences.get(&name).map(String::as_str));
+            Some(TopicLine { topic, articles: whole(articles), sentence })
         })
         .collect();
     topics

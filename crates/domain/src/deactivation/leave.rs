@@ -72,6 +72,9 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.delete(keys::home_timeline(user));
     batch.delete(keys::user_mentions(user));
     batch.delete(keys::user_unread(user));
+    batch.delete(keys::user_hidden(user));
+    batch.delete(keys::topics_followed(user));
+    batch.delete(keys::topics_muted(user));
     batch.delete(keys::user_recent_votes(user));
     batch.delete(keys::user_visits(user));
     batch.sorted_remove(keys::HOME_FLOORS, user.to_string());

@@ -2,6 +2,7 @@
 //! own vote and the number of new comments.
 
 use super::item::{Direction, News};
+use super::reader::{Marks, Reader, ReaderRead};
 use super::visits::{MarksRead, ReaderMarks};
 use super::voters::OwnVotesRead;
 use crate::accounts::users::UserNamesRead;
@@ -49,6 +50,8 @@ pub struct NewsLine {
     pub summary: Shared<NewsSummary>,
     /// The viewer's own vote.
     pub my_vote: Option<Direction>,
+    /// What else it is to the viewer.
+    pub marks: Marks,
     /// How many comments are new since the viewer's last visit of the thread; 0 if there was
     /// none.
     pub new_comments: u64,
@@ -162,7 +165,7 @@ impl SummariesRead {
     }
 }
 
-/// Reads the summaries of items, and the viewer's own votes on them. Rounds: 1, and another
+/// Reads the summaries of items, and what only the viewer sees of them. Rounds: 1, and another
 /// for own votes if an item turns out to have very many votes.
 pub(crate) async fn complete(visit: &mut Visit, items: Vec<ListedItem>) -> Result<Vec<NewsLine>, Error> {
     let (summaries, own) = complete_shared(visit, items).await?;
@@ -184,17 +187,19 @@ pub(crate) async fn complete_shared(
     Ok((summaries, own.take(visit, &mut answers).await?))
 }
 
-/// What only the viewer sees of some items: the own votes, in the order of the items, and how
-/// far the threads were read.
+/// What only the viewer sees of some items: the own votes, in the order of the items, what else
+/// the items are to the viewer, and how far the threads were read.
 #[derive(Default)]
 pub(crate) struct Own {
     votes: Vec<Option<Direction>>,
+    reader: Option<Shared<Reader>>,
     pub(crate) marks: ReaderMarks,
 }
 
 /// Pending reads of what is the viewer's own.
 pub(crate) struct OwnRead<'a> {
     votes: OwnVotesRead<'a>,
+    reader: ReaderRead,
     marks: MarksRead,
 }
 
@@ -206,14 +211,15 @@ impl<'a> OwnRead<'a> {
         query: &mut Query,
         ids: impl Iterator<Item = NewsId>,
     ) -> Self {
-        let marks = MarksRead::ask(visit, query);
-        Self { votes: OwnVotesRead::ask(site.caches.of(), visit, query, ids), marks }
+        let (reader, marks) = (ReaderRead::ask(visit, query), MarksRead::ask(visit, query));
+        Self { votes: OwnVotesRead::ask(site.caches.of(), visit, query, ids), reader, marks }
     }
 
     /// What was asked for. Rounds: those of [`OwnVotesRead::take`].
     pub(crate) async fn take(self, visit: &mut Visit, answers: &mut Answers) -> Result<Own, Error> {
+        let reader = self.reader.take(visit, answers);
         let marks = self.marks.take(visit, answers);
-        Ok(Own { votes: self.votes.take(visit, answers).await?, marks })
+        Ok(Own { votes: self.votes.take(visit, answers).await?, reader, marks })
     }
 }
 
@@ -231,10 +237,11 @@ pub(crate) async fn own(visit: &mut Visit, ids: impl Iterator<Item = NewsId>) ->
 
 /// Combines summaries with what is the viewer's own, in the same order.
 pub(crate) fn mark(summaries: impl IntoIterator<Item = Shared<NewsSummary>>, own: Own) -> Vec<NewsLine> {
-    let Own { votes, marks } = own;
+    let Own { votes, reader, marks: read } = own;
     let line = |(summary, my_vote): (Shared<NewsSummary>, _)| {
-        let new_comments = marks.new_comments(&summary.news);
-        NewsLine { summary, my_vote, new_comments }
+        let new_comments = read.new_comments(&summary.news);
+        let marks = reader.as_ref().map(|reader| reader.marks(&summary.news)).unwrap_or_default();
+        NewsLine { summary, my_vote, marks, new_comments }
     };
     summaries.into_iter().zip(votes).map(line).collect()
 }

@@ -1,4 +1,7 @@
-//! Lists of news: top, latest, saved, posted, of a host; single items; a random item.
+//! Lists of news: top, latest, saved, hidden, posted, of a host; single items; a random item.
+//!
+//! Top, latest and those of a host are without what the viewer has hidden or muted; see
+//! [`reader`](crate::news::reader). Saved, hidden and posted stories are all listed.
 
 use super::lines::{self, ListedItem, NewsLine, NewsSummary};
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
@@ -7,6 +10,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::news::ranks::{self, RankEntry, RankWindow};
+use crate::news::reader;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits;
@@ -38,15 +42,31 @@ pub struct NewsPage {
     pub lines: Vec<NewsLine>,
     /// The items in the whole list.
     pub total: u64,
+    /// How many items of the page the viewer has hidden or muted. They are not among the lines,
+    /// unless the visit asked for them.
+    pub unlisted: usize,
+}
+
+impl NewsPage {
+    /// A page that shows all of its lines.
+    const fn whole(lines: Vec<NewsLine>, total: u64) -> Self {
+        Self { lines, total, unlisted: 0 }
+    }
+
+    /// A page without what its viewer does not want listed.
+    fn listed(visit: &Visit, mut lines: Vec<NewsLine>, total: u64) -> Self {
+        let unlisted = reader::keep_listed(visit, &mut lines, |line| Some(line));
+        Self { lines, total, unlisted }
+    }
 }
 
 /// The items of one page, in order, before their names and scores are read.
 #[derive(Default)]
-struct FoundItems {
-    items: Vec<ListedItem>,
-    total: u64,
+pub(super) struct FoundItems {
+    pub(super) items: Vec<ListedItem>,
+    pub(super) total: u64,
     /// What was read to find them, besides the items themselves.
-    reads: Reads,
+    pub(super) reads: Reads,
 }
 
 /// Reads one page of a sorted set of news ids, newest or highest first, and how
@@ -71,11 +91,11 @@ fn ids(places: &[RankEntry]) -> Vec<NewsId> {
     places.iter().map(|(id, _)| *id).collect()
 }
 
-/// Reads one page of a sorted set of news ids, newest or highest first.
+/// Reads one page of a sorted set of news ids, newest or highest first, with all of its items.
 /// Rounds: 3.
 async fn read_page(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage, Error> {
     let FoundItems { items, total, .. } = find_page(&mut visit.shared(), key, start, count).await?;
-    Ok(NewsPage { lines: lines::complete(visit, items).await?, total })
+    Ok(NewsPage::whole(lines::complete(visit, items).await?, total))
 }
 
 /// Finds the items of one page of a sorted set of news ids. Rounds: 2.
@@ -92,9 +112,9 @@ async fn find_page(
 }
 
 /// A page that is the same for all viewers, cached or made of the items that `find` finds,
-/// with the viewer's own votes. Rounds: those of `find` and 1; for a cached page at most
-/// those of own votes.
-async fn shared_page(
+/// with what is the viewer's and without what the viewer does not want listed. Rounds: those
+/// of `find` and 1; for a cached page at most those of [`lines::own`].
+pub(super) async fn shared_page(
     visit: &mut Visit,
     (key, start, count): (&str, u64, u64),
     find: impl AsyncFnOnce(&mut SharedVisit<'_>) -> Result<FoundItems, Error>,
@@ -115,7 +135,7 @@ async fn shared_page(
             (flight.finish(visit.view(), page, Some(now)), own)
         }
     };
-    Ok(NewsPage { lines: lines::mark(page.summaries.iter().cloned(), own), total: page.total })
+    Ok(NewsPage::listed(visit, lines::mark(page.summaries.iter().cloned(), own), page.total))
 }
 
 /// The items with the highest ranks. Rounds: 3. At most once in five seconds a reader
@@ -174,12 +194,34 @@ pub async fn latest(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPag
     shared_page(visit, list, async |visit| find_page(visit, keys::NEWS_CRON, start, count).await).await
 }
 
-/// The items that a user voted up, latest vote first. Rounds: 3.
+/// The items that a user saved or voted up, the latest first. Rounds: 3.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn saved(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
     read_page(visit, &keys::user_saved(user), start, count).await
+}
+
+/// The items that a user has hidden, the latest first. Rounds: 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn hidden(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
+    read_page(visit, &keys::user_hidden(user), start, count).await
+}
+
+/// The title of an item that the viewer has hidden and that is not deleted, to tell that it is.
+/// Rounds: at most 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn hidden_title(visit: &mut Visit, id: NewsId) -> Result<Option<String>, Error> {
+    if !reader::of_viewer(visit).await?.is_some_and(|reader| reader.has_hidden(id)) {
+        return Ok(None);
+    }
+    let found = lines::find(&mut visit.shared(), &[id], &mut Reads::default()).await?;
+    let news = found.first().map(ListedItem::news).filter(|news| !news.deleted);
+    Ok(news.map(|news| news.title.clone()))
 }
 
 /// The items that a user posted, latest first. Rounds: 3.
@@ -188,6 +230,22 @@ pub async fn saved(visit: &mut Visit, user: UserId, start: u64, count: u64) -> R
 /// When the store fails.
 pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
     read_page(visit, &keys::user_posted(user), start, count).await
+}
+
+/// The items that link to a site, the latest first. Rounds: 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn from_host(
+    visit: &mut Visit,
+    host: &Hostname,
+    start: u64,
+    count: u64,
+) -> Result<NewsPage, Error> {
+    let key = keys::host_news(host);
+    let FoundItems { items, total, .. } = find_page(&mut visit.shared(), &key, start, count).await?;
+    let lines = lines::complete(visit, items).await?;
+    Ok(NewsPage::listed(visit, lines, total))
 }
 
 /// The latest items that link to a site. The first round also runs `query`, whose answers
@@ -210,7 +268,8 @@ pub(crate) async fn of_host<T>(
     let ids: Vec<NewsId> = fields::members(answers.take(ids), &key, |(id, _)| id.parse().ok());
     let total = answers.take(total);
     let items = lines::find(&mut visit.shared(), &ids, &mut Reads::default()).await?;
-    Ok((taken, NewsPage { lines: lines::complete(visit, items).await?, total }))
+    let lines = lines::complete(visit, items).await?;
+    Ok((taken, NewsPage::listed(visit, lines, total)))
 }
 
 /// One item as listed. Rounds: 3.

@@ -4,6 +4,7 @@ use crate::accounts::users;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::News;
+use crate::news::past;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
@@ -132,7 +133,7 @@ async fn store_ranks<'a>(
             batch.field_unchanged(&key, field, count.as_ref());
         }
         batch.key_present(&key);
-        write_rank(&mut batch, news.id, news.score(rules), news.rank(now, rules));
+        write_rank(&mut batch, (news.id, news.ctime), news.score(rules), news.rank(now, rules));
     }
     if batch.writes().is_empty() {
         return Ok(true);
@@ -150,10 +151,12 @@ pub(crate) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Res
     Ok(())
 }
 
-/// Adds an item's score and rank to a batch.
-pub(crate) fn write_rank(batch: &mut Batch, id: NewsId, score: f64, rank: f64) {
+/// Adds the score and the rank of an item to a batch. The item is given by its id and the time
+/// of its submission.
+pub(crate) fn write_rank(batch: &mut Batch, (id, posted): (NewsId, Timestamp), score: f64, rank: f64) {
     batch.set_fields(keys::news(id), [("score", score.to_string()), ("rank", rank.to_string())]);
     batch.sorted_add(keys::NEWS_TOP, id.to_string(), rank);
+    past::note_score(batch, (id, posted), score);
 }
 
 /// Recomputes score and rank of every item, for an administrator. Returns the number of

@@ -23,6 +23,24 @@ impl Day {
         Self(time.0 / SECONDS_A_DAY)
     }
 
+    /// The day after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
+    /// The day before this one; the first of 1970 is its own.
+    #[must_use]
+    pub const fn previous(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+
+    /// Its first second.
+    #[must_use]
+    pub const fn start(self) -> Timestamp {
+        Timestamp(self.0.saturating_mul(SECONDS_A_DAY))
+    }
+
     /// The last `count` days up to this one, the earliest first.
     pub fn last(self, count: u64) -> impl DoubleEndedIterator<Item = Self> + Clone {
         (self.0.saturating_sub(count.saturating_sub(1))..=self.0).map(Self)
@@ -31,8 +49,7 @@ impl Day {
 
 impl fmt::Display for Day {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let start = Timestamp(self.0.saturating_mul(SECONDS_A_DAY));
-        write!(formatter, "{}", moment(start).strftime("%Y-%m-%d"))
+        write!(formatter, "{}", moment(self.start()).strftime("%Y-%m-%d"))
     }
 }
 

@@ -115,6 +115,20 @@ pub const MENTIONS_SIZE: u64 = 1_000;
 /// The most votes up, or votes down, on an item that are cached. On an item with more of
 /// them, each viewer's own vote is looked up.
 pub const MAX_CACHED_VOTERS: u64 = 4_000;
+/// Stories that one user has hidden, the newest: an older one is listed again.
+pub const MAX_HIDDEN: u64 = 2_000;
+/// The most stories that one user saves without a vote.
+pub const MAX_SAVED: u64 = 10_000;
+/// Saved stories of a reader, the newest, that lists mark as saved.
+pub const MARKED_SAVED: u64 = 1_000;
+/// The most topics that one user follows. The list of their stories is merged from all of them.
+pub const MAX_FOLLOWED_TOPICS: u64 = 25;
+/// The most topics that one user mutes.
+pub const MAX_MUTED_TOPICS: u64 = 100;
+/// The most characters in the sentence that describes a topic.
+pub const MAX_TOPIC_SENTENCE: usize = 200;
+/// The most topics that have a sentence: the page of topics reads all of them.
+pub const MAX_TOPIC_SENTENCES: usize = 1_000;
 /// The most password checks that may wait before further ones are rejected. A check takes
 /// about 20 ms, so the last in the queue is still answered in time.
 pub const MAX_WAITING_PASSWORDS: usize = 256;
@@ -199,7 +213,7 @@ pub const MAX_SHOWN_FULL_NAME: usize = 100;
 
 /// The most items in one answer of the API.
 pub const MAX_API_NEWS: u64 = 32;
-/// News on the page of a site.
+/// News on a page of those of a site.
 pub const SITE_NEWS: u64 = 30;
 /// Articles on a page.
 pub const ARTICLES_PER_PAGE: u64 = 25;
@@ -255,6 +269,14 @@ pub const MAX_UNITED_ARTICLES: u64 = 1_000;
 /// candidates are the first articles of the smallest topic, and each of them is looked up in
 /// all other topics: 2,000 candidates for two topics, 500 for five.
 pub const MAX_TOPIC_LOOKUPS: u64 = 2_000;
+/// Articles that are read for a list of the followed topics, of all topics together.
+pub const FOLLOWED_ARTICLES: u64 = 5_000;
+/// Other topics that a list of topics offers to add, the largest ones.
+pub const OFFERED_COMBINATIONS: u64 = 30;
+/// The most stories in the list of a day or a month. Of more, the newest are in it.
+pub const MAX_PAST_STORIES: u64 = 100_000;
+/// Seconds for which such a list is stored before it is built again.
+pub const PAST_LIST_SECONDS: u64 = 600;
 /// Attempts to fill a page of a timeline when tweets that were read cannot be shown,
 /// before the page stays short.
 pub const TIMELINE_REFILLS: usize = 8;
@@ -297,6 +319,8 @@ pub const HARDEN_CHUNK: u64 = 50;
 pub const MARKS_PER_BATCH: usize = 500;
 /// Items whose ranks are recomputed in one round.
 pub const RECOMPUTE_CHUNK: u64 = 200;
+/// Stories that one batch adds to the list of a day or a month.
+pub const PAST_CHUNK: usize = 500;
 /// Articles that change their topic in one batch.
 pub const TOPIC_MOVE_CHUNK: usize = 100;
 /// News whose articles are checked in one round.

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::values::limits::{
-    MAX_ABOUT, MAX_COMMENT, MAX_EMAIL, MAX_FULL_NAME, MAX_TEXT, MAX_TITLE, MAX_TWEET, MAX_TWEET_BYTES,
-    PASSWORD_MAX_BYTES, PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
+    MAX_ABOUT, MAX_COMMENT, MAX_EMAIL, MAX_FULL_NAME, MAX_TEXT, MAX_TITLE, MAX_TOPIC_SENTENCE, MAX_TWEET,
+    MAX_TWEET_BYTES, PASSWORD_MAX_BYTES, PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
 };
 use crate::values::lookalikes;
 use crate::values::words::grouped;
@@ -298,6 +298,31 @@ impl FullName {
     }
 }
 
+/// What a topic is about, in one line.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TopicSentence(String);
+
+impl TopicSentence {
+    /// Trims and checks a sentence of at most [`MAX_TOPIC_SENTENCE`] characters. `None` for an
+    /// empty one.
+    ///
+    /// # Errors
+    /// When it is too long, or has line breaks, control or direction characters.
+    pub fn parse(input: &str) -> Result<Option<Self>, InputError> {
+        const FIELD: &str = "about";
+        let text = input.trim();
+        refuse_characters(FIELD, text, |c| is_unprintable(c) || is_line_separator(c) || turns_direction(c))?;
+        refuse_longer(FIELD, text, MAX_TOPIC_SENTENCE)?;
+        Ok(text.chars().any(is_visible).then(|| Self(text.to_owned())))
+    }
+
+    /// The sentence as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// A username: a letter, then letters, digits, `_` and `-`, as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Username(String);
@@ -410,7 +435,7 @@ macro_rules! shown_as_text {
     )*};
 }
 
-shown_as_text!(Title, Body, About, Username, Email, TweetText, FullName);
+shown_as_text!(Title, Body, About, Username, Email, TweetText, FullName, TopicSentence);
 
 /// Text of several lines: trimmed, with all line breaks changed to `\n`.
 pub(super) fn lines(
@@ -550,6 +575,19 @@ fn has_email_form(address: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sentence_of_a_topic_is_one_line() {
+        let sentence = |text: &str| TopicSentence::parse(text).map(|sentence| sentence.map(|s| s.0));
+        assert_eq!(sentence("  A <b> language. "), Ok(Some("A <b> language.".to_owned())));
+        assert_eq!(sentence(" "), Ok(None));
+        assert!(sentence(&"x".repeat(200)).is_ok());
+        let too_long = InputError::TooLong { field: "about", most: 200 };
+        assert_eq!(sentence(&"x".repeat(201)), Err(too_long));
+        for bad in ["two\nlines", "a\u{2028}b", "a\u{202e}b", "a\u{0}b"] {
+            assert!(sentence(bad).is_err(), "{bad:?}");
+        }
+    }
 
     #[test]
     fn titles_of_pages_are_folded_cleaned_and_cut() {

@@ -180,14 +180,7 @@ impl std::str::FromStr for TopicChoice {
         };
         let topic = |name| Topic::parse("topic", name).ok().filter(|topic| topic.as_str() == name);
         let topics: Option<Vec<Topic>> = text.split(separator).map(topic).collect();
-        let mut topics = topics.ok_or(NotAChoice)?;
-        topics.sort_unstable();
-        topics.dedup();
-        if topics.len() > MAX_TOPICS {
-            return Err(NotAChoice);
-        }
-        let within = if topics.len() == 1 { Within::All } else { within };
-        Ok(Self { topics, within })
+        Self::of(topics.ok_or(NotAChoice)?, within).ok_or(NotAChoice)
     }
 }
 
@@ -219,6 +212,30 @@ impl From<Topic> for TopicChoice {
 }
 
 impl TopicChoice {
+    /// Some topics; `None` for none, and for more than a list may have.
+    #[must_use]
+    pub fn of(mut topics: Vec<Topic>, within: Within) -> Option<Self> {
+        topics.sort_unstable();
+        topics.dedup();
+        if topics.is_empty() || topics.len() > MAX_TOPICS {
+            return None;
+        }
+        let within = if topics.len() == 1 { Within::All } else { within };
+        Some(Self { topics, within })
+    }
+
+    /// The same topics and another one; `None` if that is too many.
+    #[must_use]
+    pub fn with(&self, other: &Topic, within: Within) -> Option<Self> {
+        Self::of(self.topics.iter().chain([other]).cloned().collect(), within)
+    }
+
+    /// The other topics; `None` if there are none.
+    #[must_use]
+    pub fn without(&self, topic: &Topic) -> Option<Self> {
+        Self::of(self.topics.iter().filter(|known| *known != topic).cloned().collect(), self.within)
+    }
+
     /// The topics, by name.
     #[must_use]
     pub fn topics(&self) -> &[Topic] {
@@ -242,8 +259,16 @@ impl TopicChoice {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_topic_is_toggled_and_the_others_keep_their_order() {
+        let (topics, rust) = (Topics::parse("go,rust,web").unwrap(), Topic::parse("topic", "rust").unwrap());
+        assert_eq!(topics.with_toggled(&rust).typed(), "go, web");
+        assert_eq!(topics.with_toggled(&rust).with_toggled(&rust).typed(), "go, web, rust");
+    }
 
     #[test]
     fn topics_are_few_different_names() {
@@ -290,6 +315,18 @@ mod tests {
         {
             assert_eq!(topics.with_replaced(&topic(from), &topic(to)).stored(), expected);
         }
+    }
+
+    #[test]
+    fn a_choice_grows_and_shrinks() {
+        let choice = |text: &str| text.parse::<TopicChoice>().unwrap();
+        let topic = |name| Topic::parse("topic", name).unwrap();
+        let both = choice("rust").with(&topic("go"), Within::Any).unwrap();
+        assert_eq!(both, choice("go,rust"));
+        assert_eq!(both.with(&topic("c3"), Within::All), Some(choice("c3+go+rust")));
+        assert_eq!(both.without(&topic("go")), Some(choice("rust")));
+        assert_eq!(choice("rust").without(&topic("rust")), None);
+        assert_eq!(choice("aa,bb,cc,dd,ee").with(&topic("ff"), Within::Any), None);
     }
 
     #[test]

@@ -35,7 +35,7 @@ async function sendEditorForm(address, fields) {
     const signal = AbortSignal.timeout(SEND_TIMEOUT_MS);
     const response = await fetch(address, { method: "POST", body: fields, signal });
     const answer = await response.json();
-    return answer.status === "ok" ? { answer } : { refusal: answer.error, status: response.status };
+    return answer.status === "ok" ? { answer } : { refusal: answer.error };
   } catch {
     return { lost: CONNECTION_ERROR };
   }
@@ -144,26 +144,16 @@ async function showTextPreview(form, button) {
   const secret = form.elements.apisecret?.value;
   if (secret) fields.set("apisecret", secret);
   clearEditorMessage(form);
-  const { answer, refusal, status, lost } = await sendEditorForm("/api/preview", fields);
-  if (status === 404) {
-    sendForPreview(form, button);
-  } else if (answer) {
-    const place = form.querySelector("[data-preview-place]");
-    const page = new DOMParser().parseFromString(answer.html, "text/html");
-    place.firstElementChild.replaceChildren(...page.body.childNodes);
-    place.hidden = false;
-  } else {
+  const { answer, refusal, lost } = await sendEditorForm("/api/preview", fields);
+  if (!answer) {
     showEditorMessage(form, refusal ?? lost, { isAboutText: refusal !== undefined });
+    return;
   }
-}
-
-// The page shows the preview, as without a script.
-function sendForPreview(form, button) {
-  saveWaitingDrafts();
-  const field = document.createElement("input");
-  Object.assign(field, { type: "hidden", name: button.name, value: button.value });
-  form.append(field);
-  form.submit();
+  const place = form.querySelector("[data-preview-place]");
+  const page = new DOMParser().parseFromString(answer.html, "text/html");
+  place.firstElementChild.replaceChildren(...page.body.childNodes);
+  place.hidden = false;
+  focusWideCode(place);
 }
 
 // Replies in place

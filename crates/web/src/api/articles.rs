@@ -1,17 +1,19 @@
-//! Articles and topics: listing, renaming, merging.
+//! Articles and topics: listing, following, muting, describing, renaming, merging.
 
-use super::Status;
+use super::{DONE, DoneResponse, Status};
 use crate::error::RequestError;
-use crate::forms::topics::{MergeForm, RenameForm};
+use crate::forms::topics::{DescribeForm, MergeForm, RenameForm, TopicForm};
+use crate::local_path::LocalPath;
 use crate::openapi::{FORM, values};
 use crate::path::PathOf;
-use crate::viewer::SignedForm;
+use crate::viewer::{SignedFields, SignedForm};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use serde::{Serialize, Serializer};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleLine, ArticleOrder, ArticlePage, PageNumber};
+use tidings_domain::articles::topic_choices::Stance;
 use tidings_domain::articles::topic_moves::Move;
 use tidings_domain::articles::topics;
 use tidings_domain::values::clock::Timestamp;
@@ -71,6 +73,10 @@ struct TopicEntry {
     name: String,
     /// The number of its articles.
     articles: u64,
+    /// The sentence that describes it; missing if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = values::TopicSentence, required = false)]
+    about: Option<String>,
 }
 
 /// The outcome of renaming or merging a topic.
@@ -95,9 +101,11 @@ pub struct TopicMovedResponse {
 )]
 pub async fn all(
     PathOf((order, page)): PathOf<(String, String)>,
-    mut visit: Visit,
+    visit: Visit,
+    here: LocalPath,
 ) -> Result<Json<ArticlesResponse>, RequestError> {
     let (order, page) = (order_of(&order)?, page_of(&page)?);
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     Ok(Json(lists::all(&mut visit, order, page).await?.into()))
 }
 
@@ -114,13 +122,15 @@ pub async fn all(
 )]
 pub async fn of_topics(
     PathOf((name, order, page)): PathOf<(String, String, String)>,
-    mut visit: Visit,
+    visit: Visit,
+    here: LocalPath,
 ) -> Result<Json<ArticlesResponse>, RequestError> {
     let topics: TopicChoice = name.parse().map_err(|_| RequestError::Field {
         name: "name",
         expected: "it must be a topic, or at most 5 joined by + (all of them) or by commas (any of them)",
     })?;
     let (order, page) = (order_of(&order)?, page_of(&page)?);
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     Ok(Json(lists::of_topics(&mut visit, &topics, order, page).await?.into()))
 }
 
@@ -173,9 +183,87 @@ fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok,
 #[utoipa::path(get, path = "/api/topics", responses((status = 200, body = TopicListResponse)))]
 pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>, RequestError> {
     let overview = topics::all(&mut visit).await?;
-    let entry =
-        |line: &topics::TopicLine| TopicEntry { name: line.topic.to_string(), articles: line.articles };
+    let entry = |line: &topics::TopicLine| TopicEntry {
+        name: line.topic.to_string(),
+        articles: line.articles,
+        about: Some(line.sentence.clone()).filter(|sentence| !sentence.is_empty()),
+    };
     Ok(Json(TopicListResponse { status: Status::Ok, topics: overview.topics.iter().map(entry).collect() }))
+}
+
+/// Follow a topic.
+#[utoipa::path(
+    post,
+    path = "/api/followtopic",
+    request_body(content = inline(TopicForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn follow(app: State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+    set_stance(app, form, Stance::Followed, true).await
+}
+
+/// Stop following a topic.
+#[utoipa::path(
+    post,
+    path = "/api/unfollowtopic",
+    request_body(content = inline(TopicForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn unfollow(app: State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+    set_stance(app, form, Stance::Followed, false).await
+}
+
+/// Mute a topic: its stories leave the caller's lists.
+#[utoipa::path(
+    post,
+    path = "/api/mutetopic",
+    request_body(content = inline(TopicForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn mute(app: State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+    set_stance(app, form, Stance::Muted, true).await
+}
+
+/// Stop muting a topic.
+#[utoipa::path(
+    post,
+    path = "/api/unmutetopic",
+    request_body(content = inline(TopicForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn unmute(app: State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+    set_stance(app, form, Stance::Muted, false).await
+}
+
+async fn set_stance(
+    State(app): State<App>,
+    signed: SignedFields,
+    stance: Stance,
+    takes: bool,
+) -> Result<Json<DoneResponse>, RequestError> {
+    let form: TopicForm = signed.fields.read()?;
+    actions::set_stance(&app, signed.actor(), &form.topic, (stance, takes)).await?;
+    Ok(Json(DONE))
+}
+
+/// Describe a topic in a sentence (administrators only).
+#[utoipa::path(
+    post,
+    path = "/api/describetopic",
+    request_body(content = inline(DescribeForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn describe(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<DescribeForm>,
+) -> Result<Json<DoneResponse>, RequestError> {
+    topics::describe(&app.site, &user, &form.topic, form.about.as_ref()).await?;
+    Ok(Json(DONE))
 }
 
 /// Rename a topic (administrators only).

@@ -1,8 +1,9 @@
-//! News: submitting, voting, listing.
+//! News: submitting, voting, hiding, saving, listing.
 
 use super::{DONE, DoneResponse, Status};
 use crate::error::RequestError;
 use crate::forms::news::{NewsIdForm, NewsVoteForm, SubmissionForm, VoteType};
+use crate::local_path::LocalPath;
 use crate::openapi::{FORM, values};
 use crate::pages::parts::DELETED_USER;
 use crate::path::{PathOf, Start};
@@ -14,11 +15,14 @@ use serde::Serialize;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lines::NewsLine;
-use tidings_domain::news::lists;
+use tidings_domain::news::lists::{self, NewsPage};
+use tidings_domain::news::marking::Mark;
+use tidings_domain::news::past;
 use tidings_domain::submissions;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits;
+use tidings_domain::values::period::Period;
 use utoipa::ToSchema;
 
 /// The outcome of submitting or editing a story.
@@ -132,6 +136,70 @@ pub async fn vote(
     Ok(Json(DONE))
 }
 
+/// Hide a story in the caller's lists.
+#[utoipa::path(
+    post,
+    path = "/api/hide",
+    request_body(content = inline(NewsIdForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn hide(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<NewsIdForm>,
+) -> Result<Json<DoneResponse>, RequestError> {
+    actions::mark_news(&app, &user, Mark::Hidden, form.news_id).await?;
+    Ok(Json(DONE))
+}
+
+/// Show a hidden story again.
+#[utoipa::path(
+    post,
+    path = "/api/unhide",
+    request_body(content = inline(NewsIdForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn unhide(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<NewsIdForm>,
+) -> Result<Json<DoneResponse>, RequestError> {
+    actions::unmark_news(&app, &user, Mark::Hidden, form.news_id).await?;
+    Ok(Json(DONE))
+}
+
+/// Save a story without voting.
+#[utoipa::path(
+    post,
+    path = "/api/save",
+    request_body(content = inline(NewsIdForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn save(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<NewsIdForm>,
+) -> Result<Json<DoneResponse>, RequestError> {
+    actions::mark_news(&app, &user, Mark::Saved, form.news_id).await?;
+    Ok(Json(DONE))
+}
+
+/// Remove a story from the saved ones.
+#[utoipa::path(
+    post,
+    path = "/api/unsave",
+    request_body(content = inline(NewsIdForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn unsave(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<NewsIdForm>,
+) -> Result<Json<DoneResponse>, RequestError> {
+    actions::unmark_news(&app, &user, Mark::Saved, form.news_id).await?;
+    Ok(Json(DONE))
+}
+
 /// List stories.
 #[utoipa::path(
     get,
@@ -145,9 +213,51 @@ pub async fn vote(
 )]
 pub async fn list(
     PathOf((sort, start, count)): PathOf<(String, String, String)>,
-    mut visit: Visit,
+    visit: Visit,
+    here: LocalPath,
 ) -> Result<Json<NewsListResponse>, RequestError> {
-    let start = Start::try_from(start).map_err(|_| RequestError::Field {
+    let (start, count) = part(start, &count)?;
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let page = match sort.as_str() {
+        "latest" => lists::latest(&mut visit, start, count).await?,
+        "top" => lists::top(&mut visit, start, count).await?,
+        _ => return Err(RequestError::Field { name: "sort", expected: "it must be latest or top" }),
+    };
+    Ok(answer(&visit, &page))
+}
+
+/// List the best stories of a day or a month.
+#[utoipa::path(
+    get,
+    path = "/api/past/{day}/{start}/{count}",
+    params(
+        ("day" = inline(values::Period), Path),
+        ("start" = inline(values::Start), Path),
+        ("count" = inline(values::NewsCount), Path),
+    ),
+    responses((status = 200, body = NewsListResponse)),
+)]
+pub async fn past(
+    PathOf((day, start, count)): PathOf<(String, String, String)>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Json<NewsListResponse>, RequestError> {
+    let period: Period = day.parse().map_err(|_| RequestError::Field {
+        name: "day",
+        expected: "it must be a day such as 2026-11-21, or a month such as 2026-11",
+    })?;
+    let (start, count) = part(start, &count)?;
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    if period.start() > visit.now() {
+        return Err(RequestError::Field { name: "day", expected: "it is in the future" });
+    }
+    let page = past::of_period(&mut visit, period, start, count).await?;
+    Ok(answer(&visit, &page))
+}
+
+/// The start and the number of stories to return.
+fn part(start: String, count: &str) -> Result<(u64, u64), RequestError> {
+    let Start(start) = Start::try_from(start).map_err(|_| RequestError::Field {
         name: "start",
         expected: "it must be a whole number from 0 on",
     })?;
@@ -155,14 +265,13 @@ pub async fn list(
         count.parse().ok().filter(|count| (1..=limits::MAX_API_NEWS).contains(count)).ok_or(
             RequestError::Field { name: "count", expected: "it must be a whole number from 1 to 32" },
         )?;
-    let page = match sort.as_str() {
-        "latest" => lists::latest(&mut visit, start.0, count).await?,
-        "top" => lists::top(&mut visit, start.0, count).await?,
-        _ => return Err(RequestError::Field { name: "sort", expected: "it must be latest or top" }),
-    };
+    Ok((start, count))
+}
+
+fn answer(visit: &Visit, page: &NewsPage) -> Json<NewsListResponse> {
     let has_viewer = visit.viewer_id().is_some();
     let news = page.lines.iter().map(|line| entry(line, has_viewer)).collect();
-    Ok(Json(NewsListResponse { status: Status::Ok, news, count: page.total }))
+    Json(NewsListResponse { status: Status::Ok, news, count: page.total })
 }
 
 fn entry(line: &NewsLine, has_viewer: bool) -> NewsEntry {

@@ -1,9 +1,10 @@
-//! Topics: renaming and merging.
+//! Topics: following, muting, describing, renaming and merging.
 
 use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use tidings_domain::Error;
+use tidings_domain::values::text::TopicSentence;
 use tidings_domain::values::topic::Topic;
 use utoipa::ToSchema;
 
@@ -38,6 +39,38 @@ pub struct MergeForm {
 impl FromFields for MergeForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { topic: topic(fields, "topic")?, into: topic(fields, "into")? })
+    }
+}
+
+/// A topic.
+#[derive(ToSchema)]
+pub struct TopicForm {
+    /// The topic.
+    #[schema(value_type = values::TopicName)]
+    pub topic: Topic,
+}
+
+impl FromFields for TopicForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { topic: topic(fields, "topic")? })
+    }
+}
+
+/// What a topic is about.
+#[derive(ToSchema)]
+pub struct DescribeForm {
+    /// The topic.
+    #[schema(value_type = values::TopicName)]
+    pub topic: Topic,
+    /// The sentence; empty to remove it.
+    #[schema(value_type = values::TopicSentence, required = true)]
+    pub about: Option<TopicSentence>,
+}
+
+impl FromFields for DescribeForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let about = TopicSentence::parse(fields.required("about")?).map_err(Error::from)?;
+        Ok(Self { topic: topic(fields, "topic")?, about })
     }
 }
 

@@ -98,6 +98,8 @@ values! {
     TopicName = pattern(format!("^{}$", topic()), "rust");
     /// A topic, or several joined by `+` (all of them) or by commas (any of them).
     TopicChoice = pattern(format!("^{0}([+,]{0}){{0,{1}}}$", topic(), limits::MAX_TOPICS - 1), "rust");
+    /// The sentence that describes a topic; may be empty.
+    TopicSentence = text(0, limits::MAX_TOPIC_SENTENCE);
     /// A comment; empty to delete it.
     CommentText = text(0, limits::MAX_COMMENT);
     /// The text of a comment; empty if the comment is deleted.
@@ -144,6 +146,8 @@ values! {
     Time = format("date-time");
     /// A day, as in `2023-02-02`.
     Date = format("date");
+    /// A day or a month, as in `2023-02-02` and `2023-02`.
+    Period = pattern("^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$".to_owned(), "2023-02-02");
     /// The score of a site.
     ScoreName = choice([Score::Good, Score::Bad, Score::Controversial, Score::NoScore].map(Score::name));
     /// A leaderboard.

@@ -89,7 +89,7 @@ impl AdminSitePage<'_> {
                 label for=(name) { (label) }
                 input id=(name) name=(name) value=((self.typed.0)(name)) placeholder=(placeholder)
                     autocomplete="off" aria-describedby=(self.described_by(name, true))
-                    aria-invalid=[self.is_wrong(name)];
+                    aria-invalid=[self.is_wrong(name)] autofocus[self.is_first_wrong(name)];
                 (self.error(name))
                 p.hint id={ (name) "-hint" } { (hint) }
             }
@@ -102,7 +102,7 @@ impl AdminSitePage<'_> {
                 label for=(name) { (label) }
                 // A browser drops a line break at the beginning.
                 textarea id=(name) name=(name) aria-describedby=(self.described_by(name, true))
-                    aria-invalid=[self.is_wrong(name)] { "\n" ((self.typed.0)(name)) }
+                    aria-invalid=[self.is_wrong(name)] autofocus[self.is_first_wrong(name)] { "\n" ((self.typed.0)(name)) }
                 (self.error(name))
                 p.hint id={ (name) "-hint" } {
                     (hint) " Up to " (grouped(MAX_SITE_TEXT as u64)) " characters, in Markdown."
@@ -135,7 +135,7 @@ impl AdminSitePage<'_> {
             div {
                 label for=(name) { (label) }
                 input id=(name) name=(name) value=((self.typed.0)(name)) autocomplete="off"
-                    aria-describedby=(self.described_by(name, false)) aria-invalid=[self.is_wrong(name)];
+                    aria-describedby=(self.described_by(name, false)) aria-invalid=[self.is_wrong(name)] autofocus[self.is_first_wrong(name)];
                 (self.error(name))
             }
         }
@@ -150,11 +150,16 @@ impl AdminSitePage<'_> {
         self.errors.iter().any(|(wrong, _)| *wrong == name).then_some("true")
     }
 
+    /// The focus goes to the first mistake.
+    fn is_first_wrong(&self, name: &str) -> bool {
+        self.errors.first().is_some_and(|(wrong, _)| *wrong == name)
+    }
+
     fn error(&self, name: &str) -> Markup {
         let error = self.errors.iter().find(|(wrong, _)| *wrong == name);
         html! {
             @if let Some((_, error)) = error {
-                p.field-error id={ (name) "-error" } { (sentence(&error.to_string())) }
+                p.error id={ (name) "-error" } { (sentence(&error.to_string())) }
             }
         }
     }
@@ -174,8 +179,8 @@ impl AdminSitePage<'_> {
                 div {
                     label for="logo" { "Picture" }
                     input #logo name="logo" type="file" required accept="image/png,image/jpeg,image/webp,image/gif"
-                        aria-describedby=(described) aria-invalid=[error.is_some().then_some("true")];
-                    @if let Some(error) = &error { p.field-error #logo-error role="alert" { (error) } }
+                        aria-describedby=(described) aria-invalid=[error.is_some().then_some("true")] autofocus[error.is_some()];
+                    @if let Some(error) = &error { p.error #logo-error role="alert" { (error) } }
                     p.hint #logo-hint {
                         "PNG, JPEG, WebP or GIF, up to " (MAX_LOGO_BYTES / 1024) " KB and " (grouped(u64::from(MAX_LOGO_PIXELS)))
                         " pixels wide and high. It is shown 26 pixels high. SVG is not accepted, because it can contain \

@@ -1,8 +1,12 @@
 //! Lists of articles: the best, the newest, those of topics.
 
+use super::head::PageHead;
 use super::layout::Frame;
+use super::marks::{JustHidden, marks_form, unlisted_note};
 use super::parts::{OUTSIDE, age, empty_but, page_links};
-use super::topics::{admin_forms, choice_address};
+use super::topics::{
+    FOLLOWED, TOPICS, admin_forms, choice_address, combinations, followed_topics, sentences, stance_forms,
+};
 use super::vote_buttons::{NO_BUTTONS, karma_prices, karma_warning};
 use crate::App;
 use crate::error::RequestError;
@@ -10,44 +14,53 @@ use crate::form::{Fields, Form, FromFields};
 use crate::local_path::LocalPath;
 use crate::pages::parts::{Standing, news_item};
 use crate::path::PathOf;
+use crate::viewer::SignedIn;
 use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{Article, open_for};
 use tidings_domain::articles::lists::{self, ArticleOrder, ArticlePage, PageNumber};
+use tidings_domain::news::reader::{self, Reader};
 use tidings_domain::values::topic::TopicChoice;
 use tidings_domain::values::urls::NewsUrl;
 use tidings_keyspace::Within;
 
+/// Which articles a list has.
+#[derive(Debug, Clone, Copy)]
+enum ArticleList<'a> {
+    /// All of them.
+    All,
+    /// Those of some topics.
+    Topics(&'a TopicChoice),
+    /// Those of the topics that the viewer follows.
+    Followed,
+}
+
 /// One page of a list of articles.
 struct ArticlesPage<'a> {
-    /// The topics; `None` for all articles.
-    topics: Option<&'a TopicChoice>,
+    list: ArticleList<'a>,
     order: ArticleOrder,
     number: PageNumber,
     page: &'a ArticlePage,
+    /// The viewer's choices, for a page about topics.
+    reader: Option<&'a Reader>,
+    just_hidden: Option<&'a JustHidden>,
 }
 
 impl ArticlesPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
-        let heading = match (self.topics, self.order) {
-            (None, ArticleOrder::Score) => "Best".to_owned(),
-            (None, ArticleOrder::Time) => "Newest stories".to_owned(),
-            (Some(topics), ArticleOrder::Score) => format!("Best in {}", described(topics)),
-            (Some(topics), ArticleOrder::Time) => format!("Newest in {}", described(topics)),
-        };
-        let here = list_address(self.topics, self.order);
+        let heading = self.heading();
+        let here = self.address(self.order);
         let content = html! {
             // Only for screen readers if the navigation and the tabs show the same text.
-            h1.hidden[self.topics.is_none()] { (heading) }
+            h1.hidden[matches!(self.list, ArticleList::All)] { (heading) }
+            (self.about(frame))
             (self.orders())
+            @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
             @if self.page.lines.is_empty() {
-                @if self.number == PageNumber::FIRST {
-                    (empty_but("No stories here yet.", ("/submit", "Submit a story")))
-                } @else {
-                    (empty_but("No more stories.", (&list_address(self.topics, self.order), "Go to the first page")))
-                }
+                (self.nothing())
             } @else {
+                (marks_form(frame))
                 (karma_warning(frame))
                 ol.news role="list" {
                     @for (number, article) in (self.number.start() + 1..).zip(&self.page.lines) {
@@ -63,32 +76,108 @@ impl ArticlesPage<'_> {
                 }
                 (karma_prices(frame))
             }
-            (page_links(&here, self.number, self.page.total))
-            @if let Some(topic) = self.topics.and_then(TopicChoice::single) {
-                (admin_forms(frame, topic))
+            (unlisted_note(frame, self.page.unlisted))
+            (page_links(&here, self.number, self.page.total, frame.here.shows_hidden()))
+            @if let ArticleList::Topics(topics) = self.list {
+                (combinations(topics, &self.page.about.others, self.order))
+                @if let Some(topic) = topics.single() {
+                    (admin_forms(frame, topic, self.page.about.sentences.first().map_or("", String::as_str)))
+                }
             }
         };
+        let head = PageHead::of(self.canonical()).with(self.feed(frame, &heading));
+        frame.page_with(&heading, &head, &content)
+    }
+
+    fn heading(&self) -> String {
+        match (self.list, self.order) {
+            (ArticleList::All, ArticleOrder::Score) => "Best".to_owned(),
+            (ArticleList::All, ArticleOrder::Time) => "Newest stories".to_owned(),
+            (ArticleList::Topics(topics), ArticleOrder::Score) => format!("Best in {}", described(topics)),
+            (ArticleList::Topics(topics), ArticleOrder::Time) => format!("Newest in {}", described(topics)),
+            (ArticleList::Followed, ArticleOrder::Score) => "Best in your topics".to_owned(),
+            (ArticleList::Followed, ArticleOrder::Time) => "Newest in your topics".to_owned(),
+        }
+    }
+
+    fn address(&self, order: ArticleOrder) -> String {
+        match self.list {
+            ArticleList::All => list_address(None, order),
+            ArticleList::Topics(topics) => list_address(Some(topics), order),
+            ArticleList::Followed => in_order(FOLLOWED, order),
+        }
+    }
+
+    /// The one address of the page.
+    fn canonical(&self) -> String {
+        let first = self.address(self.order);
+        if self.number == PageNumber::FIRST { first } else { format!("{first}?page={}", self.number.get()) }
+    }
+
+    /// The link to the list's feed, for the head of the page. A personal list has none.
+    fn feed(&self, frame: &Frame<'_>, heading: &str) -> Markup {
         let title = format!("{heading} - {}", frame.site().name);
-        let feed = html! {
-            link rel="alternate" type="application/atom+xml" title=(title)
-                href=(feed_address(self.topics, self.order));
-        };
-        frame.page_with(&heading, &feed, &content)
+        html! {
+            @if let Some(feed) = self.feed_address() {
+                link rel="alternate" type="application/atom+xml" title=(title) href=(feed);
+            }
+        }
+    }
+
+    fn feed_address(&self) -> Option<String> {
+        match self.list {
+            ArticleList::All => Some(feed_address(None, self.order)),
+            ArticleList::Topics(topics) => Some(feed_address(Some(topics), self.order)),
+            ArticleList::Followed => None,
+        }
+    }
+
+    /// What the page says about its topics.
+    fn about(&self, frame: &Frame<'_>) -> Markup {
+        match self.list {
+            ArticleList::All => html! {},
+            ArticleList::Topics(topics) => html! {
+                (sentences(topics, &self.page.about.sentences))
+                @if let (Some(topic), Some(reader)) = (topics.single(), self.reader) {
+                    (stance_forms(frame, topic, reader))
+                }
+            },
+            ArticleList::Followed => followed_topics(self.reader),
+        }
+    }
+
+    /// What an empty list says, and the first step.
+    fn nothing(&self) -> Markup {
+        let first_page = self.address(self.order);
+        match self.list {
+            _ if self.page.unlisted > 0 => html! { p.empty { "You have hidden all stories of this page." } },
+            _ if self.number != PageNumber::FIRST => {
+                empty_but("No more stories.", (&first_page, "Go to the first page"))
+            }
+            ArticleList::Followed => empty_but(
+                "Stories with the topics you follow appear here.",
+                (TOPICS, "Choose topics to follow"),
+            ),
+            ArticleList::All | ArticleList::Topics(_) => {
+                empty_but("No stories here yet.", ("/submit", "Submit a story"))
+            }
+        }
     }
 
     /// The links to the two orders of the list.
     fn orders(&self) -> Markup {
         let order = |order, name: &str| {
             let current = (order == self.order).then_some("page");
-            html! { li { a href=(list_address(self.topics, order)) aria-current=[current] { (name) } } }
+            html! { li { a href=(self.address(order)) aria-current=[current] { (name) } } }
         };
         html! {
             nav.tabs aria-label="Order" {
                 ul {
                     (order(ArticleOrder::Score, "best"))
                     (order(ArticleOrder::Time, "newest"))
-                    li { a href="/topics" { "topics" } }
-                    li { a href=(feed_address(self.topics, self.order)) { "feed" } }
+                    li { a href=(TOPICS) { "topics" } }
+                    @if matches!(self.list, ArticleList::All) { li { a href="/past" { "past" } } }
+                    @if let Some(feed) = self.feed_address() { li { a href=(feed) { "feed" } } }
                 }
             }
         }
@@ -130,9 +219,12 @@ pub fn described(topics: &TopicChoice) -> String {
 /// The address of a list.
 #[must_use]
 pub fn list_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String {
-    let base = topics.map_or_else(|| "/best".to_owned(), choice_address);
+    in_order(&topics.map_or_else(|| "/best".to_owned(), choice_address), order)
+}
+
+fn in_order(base: &str, order: ArticleOrder) -> String {
     match order {
-        ArticleOrder::Score => base,
+        ArticleOrder::Score => base.to_owned(),
         ArticleOrder::Time => format!("{base}/new"),
     }
 }
@@ -201,21 +293,79 @@ pub async fn newest_of_topics(
     show(app, visit, here, query, Some(topics), ArticleOrder::Time).await
 }
 
+/// GET /topics/followed?page=N.
+pub async fn best_of_followed(
+    app: State<App>,
+    signed_in: SignedIn,
+    here: LocalPath,
+    query: Form<PageNumberQuery>,
+) -> Result<Markup, RequestError> {
+    show_followed(app, signed_in, here, query, ArticleOrder::Score).await
+}
+
+/// GET /topics/followed/new?page=N.
+pub async fn newest_of_followed(
+    app: State<App>,
+    signed_in: SignedIn,
+    here: LocalPath,
+    query: Form<PageNumberQuery>,
+) -> Result<Markup, RequestError> {
+    show_followed(app, signed_in, here, query, ArticleOrder::Time).await
+}
+
+async fn show_followed(
+    State(app): State<App>,
+    SignedIn { visit, .. }: SignedIn,
+    here: LocalPath,
+    Form(PageNumberQuery { page: number }): Form<PageNumberQuery>,
+    order: ArticleOrder,
+) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let page = lists::of_followed(&mut visit, order, number).await?.unwrap_or_default();
+    let reader = reader::of_viewer(&mut visit).await?;
+    let just_hidden = JustHidden::read(&mut visit, &here).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let page = ArticlesPage {
+        list: ArticleList::Followed,
+        order,
+        number,
+        page: &page,
+        reader: reader.as_deref(),
+        just_hidden: just_hidden.as_ref(),
+    };
+    Ok(page.render(&frame))
+}
+
 async fn show(
     State(app): State<App>,
-    mut visit: Visit,
+    visit: Visit,
     here: LocalPath,
-    Form(query): Form<PageNumberQuery>,
+    Form(PageNumberQuery { page: number }): Form<PageNumberQuery>,
     topics: Option<TopicChoice>,
     order: ArticleOrder,
 ) -> Result<Markup, RequestError> {
-    let PageNumberQuery { page: number } = query;
-    let page = match &topics {
-        Some(topics) => lists::of_topics(&mut visit, topics, order, number).await?,
-        None => lists::all(&mut visit, order, number).await?,
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let (page, list) = match &topics {
+        Some(topics) => {
+            (lists::of_topics(&mut visit, topics, order, number).await?, ArticleList::Topics(topics))
+        }
+        None => (lists::all(&mut visit, order, number).await?, ArticleList::All),
     };
+    let reader = match list {
+        ArticleList::Topics(topics) if topics.single().is_some() => reader::of_viewer(&mut visit).await?,
+        _ => None,
+    };
+    let just_hidden = JustHidden::read(&mut visit, &here).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(ArticlesPage { topics: topics.as_ref(), order, number, page: &page }.render(&frame))
+    let page = ArticlesPage {
+        list,
+        order,
+        number,
+        page: &page,
+        reader: reader.as_deref(),
+        just_hidden: just_hidden.as_ref(),
+    };
+    Ok(page.render(&frame))
 }
 
 #[cfg(test)]
@@ -235,7 +385,16 @@ mod tests {
         };
         let line = line(news("<t>", "http://a.com/", false), None);
         let score = article.score();
-        ArticlePage { lines: vec![ArticleLine { id: NewsId(5), line: Some(line), score, article }], total }
+        ArticlePage {
+            lines: vec![ArticleLine { id: NewsId(5), line: Some(line), score, article }],
+            total,
+            ..ArticlePage::default()
+        }
+    }
+
+    fn all_by_score(page: &ArticlePage) -> ArticlesPage<'_> {
+        let (order, number) = (ArticleOrder::Score, PageNumber::FIRST);
+        ArticlesPage { list: ArticleList::All, order, number, page, reader: None, just_hidden: None }
     }
 
     #[test]
@@ -250,12 +409,7 @@ mod tests {
         ] {
             page.lines[0].line = None;
             page.lines[0].article.link = link.to_owned();
-            let list = ArticlesPage {
-                topics: None,
-                order: ArticleOrder::Score,
-                number: PageNumber::FIRST,
-                page: &page,
-            };
+            let list = all_by_score(&page);
             let html = framed(None, |frame| list.render(frame)).into_string();
             assert!(html.contains(shown) && html.contains("7</span> votes"), "{html}");
             assert!(!html.contains("javascript:") && !html.contains("Vote up"), "{html}");
@@ -265,8 +419,7 @@ mod tests {
     #[test]
     fn a_list_shows_the_votes_that_count_and_a_link_to_the_next_page() {
         let page = page(30);
-        let list =
-            ArticlesPage { topics: None, order: ArticleOrder::Score, number: PageNumber::FIRST, page: &page };
+        let list = all_by_score(&page);
         let html = framed(None, |frame| list.render(frame)).into_string();
         for part in [
             r#"<h1 class="hidden">Best</h1>"#,
@@ -283,12 +436,8 @@ mod tests {
     #[test]
     fn administrators_see_the_forms_of_a_topic() {
         let (page, topics) = (page(1), "rust".parse().unwrap());
-        let list = ArticlesPage {
-            topics: Some(&topics),
-            order: ArticleOrder::Time,
-            number: PageNumber::FIRST,
-            page: &page,
-        };
+        let list = ArticleList::Topics(&topics);
+        let list = ArticlesPage { list, order: ArticleOrder::Time, ..all_by_score(&page) };
         for (flags, expected) in [("", false), ("a", true)] {
             let viewer = user("2", "bob", flags);
             let html = framed(Some(&viewer), |frame| list.render(frame)).into_string();

@@ -362,8 +362,9 @@ pub async fn of_user(
         h1 { (heading) }
         @if page.comments.is_empty() { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
         (comments_with_news(&frame, &page.comments))
+        @let base = user_address("usercomments", &user.username, "/");
         (paging(
-            &user_address("usercomments", &user.username, "/"),
+            &|start| format!("{base}{start}"),
             start,
             (USER_COMMENTS, USER_COMMENTS),
             page.total,

@@ -1,6 +1,7 @@
 //! The layout of every page: head, navigation, footer.
 
 use super::fragments::LinkTarget;
+use super::head::{PageHead, icons};
 use super::parts::{OUTSIDE, number};
 use super::vote_buttons::VoteButtons;
 use super::{login_address, profile_address};
@@ -132,18 +133,20 @@ impl<'a> Frame<'a> {
     /// A whole page. An empty title is the front page's.
     #[must_use]
     pub fn page(&self, title: &str, content: &dyn Render) -> Markup {
-        self.page_with(title, &html! {}, content)
+        // Only the front page has no title.
+        let head = if title.is_empty() { PageHead::of("/") } else { PageHead::default() };
+        self.page_with(title, &head, content)
     }
 
-    /// A whole page with additional elements in its head.
+    /// A whole page that says more about itself in its head.
     #[must_use]
-    pub fn page_with(&self, title: &str, more_head: &Markup, content: &dyn Render) -> Markup {
+    pub fn page_with(&self, title: &str, page_head: &PageHead, content: &dyn Render) -> Markup {
         let navigation = html! {
             (self.places())
             (self.account())
         };
         let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
-        let head = head(&self.brand, title, more_head);
+        let head = head(&self.brand, title, page_head);
         let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
         document(&self.brand, &head, &navigation, content, &footer)
     }
@@ -224,7 +227,8 @@ pub fn bare_page(brand: &Brand, title: &str, content: &dyn Render) -> Markup {
             @for (address, name) in PLACES { li { a href=(address) { (name) } } }
         }
     };
-    document(brand, &head(brand, title, &html! {}), &navigation, content, &footer(brand, false, None))
+    let head = head(brand, title, &PageHead::default());
+    document(brand, &head, &navigation, content, &footer(brand, false, None))
 }
 
 /// Every page is made here, so this is where what no document may have is removed: control
@@ -261,7 +265,7 @@ fn document(
     cleaned.map_or(document, PreEscaped)
 }
 
-fn head(brand: &Brand, title: &str, more: &Markup) -> Markup {
+fn head(brand: &Brand, title: &str, page: &PageHead) -> Markup {
     let site = &brand.site;
     html! {
         head {
@@ -272,14 +276,11 @@ fn head(brand: &Brand, title: &str, more: &Markup) -> Markup {
                 @if !title.is_empty() { (title) " - " }
                 (site.name)
             }
-            @if !site.description.is_empty() {
-                meta name="description" content=(site.description);
-            }
             link rel="stylesheet" href=(brand.style);
-            link rel="icon" type="image/svg+xml" href=(ASSETS.icon.path());
+            (icons(brand))
             link rel="alternate" type="application/rss+xml" title=(format!("{} (RSS)", site.name)) href="/rss";
             link rel="alternate" type="application/atom+xml" title=(format!("{} (Atom)", site.name)) href="/atom";
-            (more)
+            (page.render(brand, title))
             script type="module" src=(ASSETS.script.path()) {}
         }
     }
@@ -295,6 +296,7 @@ fn footer(brand: &Brand, is_admin: bool, shortcuts: Option<Shortcuts>) -> Markup
                     li { a href="/everyone" { "tweets" } }
                     li { a href="/ranking" { "ranking" } }
                     li { a href="/topics" { "topics" } }
+                    li { a href="/past" { "past" } }
                     li { a href="/rss" { "RSS" } }
                     li { a href="/atom" { "Atom" } }
                     @for link in &brand.links {

@@ -2,6 +2,7 @@
 
 use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
+use super::marks::{mark_buttons, marks_form};
 use super::profile_address;
 use super::topics::topic_link;
 use super::vote_buttons::{NO_BUTTONS, VoteTarget, karma_prices, karma_warning, vote_buttons};
@@ -11,6 +12,7 @@ use std::sync::LazyLock;
 use tidings_domain::articles::lists::PageNumber;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
+use tidings_domain::news::reader::Marks;
 use tidings_domain::sites::Score;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
@@ -222,14 +224,22 @@ fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) 
     })
 }
 
-/// Like `listed_story`, for the head of the story's own page.
+/// Like `listed_story`, for the head of the story's own page. The page of a deleted story has
+/// no forms; what its reader has hidden or saved can be changed on the lists of those.
 pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     // The page itself says what is new.
-    let line = &NewsLine { new_comments: 0, ..line.clone() };
-    let fill = story_filling(frame, line, None);
+    let mut shown = NewsLine { new_comments: 0, ..line.clone() };
+    let is_deleted = line.news.deleted;
+    if is_deleted {
+        shown.marks = Marks::default();
+    }
+    let fill = story_filling(frame, &shown, None);
     let links = frame.link_target();
     let title = html! { h1 dir="auto" { (title_link(links, &line.news, line.site_score)) } };
-    story_markup(&line.summary, &title, &Slots::filled_by(&fill))
+    html! {
+        (story_markup(&line.summary, &title, &Slots::filled_by(&fill)))
+        @if !is_deleted { (marks_form(frame)) }
+    }
 }
 
 fn listed_story_markup(
@@ -271,7 +281,10 @@ fn story_filling(
         (StoryPlaceholder::Votes, None) => vote_counts(news.up, news.down).render_to(html),
         (StoryPlaceholder::Age, _) => ago(frame.now.seconds_since(news.ctime)).render_to(html),
         (StoryPlaceholder::NewComments, _) => new_comments_link(line).render_to(html),
-        (StoryPlaceholder::Links, _) => news_links(frame, news).render_to(html),
+        (StoryPlaceholder::Links, _) => {
+            news_links(frame, news).render_to(html);
+            mark_buttons(frame, line).render_to(html);
+        }
     }
 }
 
@@ -311,6 +324,7 @@ pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Rend
         Fragment::new(|slots| html! { ol.news role="list" { (slots.at(ContentPlaceholder::Content)) } })
     });
     written(move |html| {
+        marks_form(frame).render_to(html);
         karma_warning(frame).render_to(html);
         LIST.fill(html, |ContentPlaceholder::Content, html| {
             for (number, line) in (start + 1..).zip(lines) {
@@ -374,32 +388,35 @@ pub fn empty_but(text: &str, (address, step): (&str, &str)) -> Markup {
     html! { p.empty { (text) " " a href=(address) { (step) } "." } }
 }
 
-/// The links to the pages of a list of articles before and after this one.
+/// The links to the pages of a list of articles before and after this one, with or without
+/// what the viewer has hidden.
 #[must_use]
-pub fn page_links(list: &str, page: PageNumber, total: u64) -> Markup {
+pub fn page_links(list: &str, page: PageNumber, total: u64, shows_hidden: bool) -> Markup {
+    let hidden = if shows_hidden { "&hidden=1" } else { "" };
     let (number, has_more) = (page.get(), page.start().saturating_add(ARTICLES_PER_PAGE) < total);
     html! {
         @if number > 1 || has_more {
             nav.more aria-label="Pages" {
-                @if number > 1 { a href={ (list) "?page=" (number - 1) } rel="prev" { "back" } }
-                @if has_more { a href={ (list) "?page=" (number + 1) } rel="next" { "more" } }
+                @if number > 1 { a href={ (list) "?page=" (number - 1) (hidden) } rel="prev" { "back" } }
+                @if has_more { a href={ (list) "?page=" (number + 1) (hidden) } rel="next" { "more" } }
             }
         }
     }
 }
 
-/// The links to the pages of a list before and after this one. `size` is the number of
-/// entries on a full page, `shown` how many of them fit on this one.
+/// The links to the pages of a list before and after this one. `address` is that of the page
+/// that begins at a position, `size` the number of entries on a full page, `shown` how many of
+/// them fit on this one.
 #[must_use]
-pub fn paging(base: &str, start: u64, (size, shown): (u64, u64), total: u64) -> Markup {
+pub fn paging(address: &dyn Fn(u64) -> String, start: u64, (size, shown): (u64, u64), total: u64) -> Markup {
     let next = start.saturating_add(shown);
     html! {
         @if start > 0 || next < total {
             nav.more aria-label="Pages" {
                 @if start > 0 {
-                    a href={ (base) (start.saturating_sub(size)) } rel="prev" { "back" }
+                    a href=(address(start.saturating_sub(size))) rel="prev" { "back" }
                 }
-                @if next < total { a href={ (base) (next) } rel="next" { "more" } }
+                @if next < total { a href=(address(next)) rel="next" { "more" } }
             }
         }
     }
@@ -541,7 +558,7 @@ mod tests {
         let html = listed("http://a.com/", "t", false, Some(Direction::Down));
         assert!(html.contains(r#"value="down" aria-pressed="true" disabled"#), "{html}");
         assert!(html.contains(r#"value="up" aria-pressed="false" disabled"#), "{html}");
-        assert!(!html.contains("<form"), "{html}");
+        assert!(!html.contains("/votenews"), "{html}");
     }
 
     #[test]
@@ -579,7 +596,8 @@ mod tests {
 
     #[test]
     fn pages_of_a_list_link_to_the_previous_and_next_page() {
-        let links = |start, total| paging("/latest/", start, (100, 100), total).into_string();
+        let address = |start| format!("/latest/{start}");
+        let links = |start, total| paging(&address, start, (100, 100), total).into_string();
         assert_eq!(links(0, 100), "");
         assert!(links(0, 101).contains(r#"href="/latest/100""#) && !links(0, 101).contains("prev"));
         assert!(links(150, 151).contains(r#"href="/latest/50""#) && !links(150, 151).contains("next"));

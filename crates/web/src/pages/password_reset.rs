@@ -1,6 +1,7 @@
 //! Setting a new password with a mailed link: both pages.
 
 use super::fields::{Field, RefusedForm, summary};
+use super::head::PageHead;
 use super::layout::Frame;
 use crate::App;
 use crate::account_mail::{Notice, send_notices};
@@ -114,7 +115,7 @@ fn password_form(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
     // With the policy of the header, browsers that send no `Sec-Fetch-Site` (as under http) would
     // send the form with `Origin: null`, which is refused. This one reveals no address either.
     let policy = html! { meta name="referrer" content="strict-origin"; };
-    frame.page_with("Set a new password", &policy, &content)
+    frame.page_with("Set a new password", &PageHead::default().with(policy), &content)
 }
 
 /// A frame that does not repeat the secret address in its links.

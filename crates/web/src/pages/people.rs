@@ -12,6 +12,7 @@ use crate::form::{Fields, Form, FromFields};
 use crate::forms::timelines::FollowForm;
 use crate::limits::SUGGESTIONS;
 use crate::local_path::LocalPath;
+use crate::login_reason::LoginReason;
 use crate::paging::PageQuery;
 use crate::path::{AtName, PathOf};
 use crate::viewer::{ClientAddress, SignedForm};
@@ -44,6 +45,7 @@ pub fn follow_button(frame: &Frame<'_>, person: &Person, next: &str, among_other
             None => {
                 form.follow action="/login" {
                     input type="hidden" name="next" value=(next);
+                    input type="hidden" name="reason" value=(LoginReason::Follow.name());
                     button.button.small { "Follow" (whom) }
                 }
             }

@@ -1,6 +1,7 @@
 //! A user's page: who they are, what they wrote, and the button to follow them.
 
 use super::fields::{RefusedForm, summary};
+use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
 use super::parts::{age, counted, empty_but, number};
 use super::people::follow_button;
@@ -68,7 +69,13 @@ impl ProfilePage<'_> {
             (tweet_list(frame, &self.tweets.lines))
             (older(&profile_address(&user.username, ""), self.tweets.next))
         };
-        frame.page_with(&user.username, &head(&user.username), &content)
+        let description = if user.about.is_empty() {
+            format!("Tweets, stories and comments of {} at {}.", user.username, frame.site().name)
+        } else {
+            shortened(&user.about)
+        };
+        let head = head(&user.username).about(PageKind::Profile, description);
+        frame.page_with(&user.username, &head, &content)
     }
 
     fn person(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
@@ -126,20 +133,22 @@ impl ProfilePage<'_> {
                         }
                     }
                 }
-                @if is_own { div { dt { "saved" } dd { a href="/saved/0" { "your saved stories" } } } }
+                @if is_own {
+                    div { dt { "saved" } dd { a href="/saved/0" { "your saved stories" } } }
+                    div { dt { "hidden" } dd { a href="/hidden/0" { "your hidden stories" } } }
+                }
                 @if user.flags.admin { div { dt { "role" } dd { "administrator" } } }
             }
         }
     }
 }
 
-/// Additional elements for the head: the canonical address and the feed.
-fn head(username: &str) -> Markup {
-    html! {
-        link rel="canonical" href=(profile_address(username, ""));
+/// The head of the page, with its address and the feed.
+fn head(username: &str) -> PageHead {
+    PageHead::of(profile_address(username, "")).with(html! {
         link rel="alternate" type="application/atom+xml" title=(format!("Tweets by {username} (Atom)"))
             href=(profile_address(username, "/feed"));
-    }
+    })
 }
 
 /// The user's picture. It has no alternative text, since the name is next to it.

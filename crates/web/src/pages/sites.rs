@@ -2,9 +2,12 @@
 
 use super::charts::{votes_bar, votes_per_day, votes_text};
 use super::fields::{Field, RefusedForm};
+use super::front::{ListAddress, NewsListPage, list_page};
+use super::head::{PageHead, PageKind};
 use super::layout::Frame;
 use super::login_to;
-use super::parts::{empty_but, news_list, number, site_address, site_badge};
+use super::marks::{JustHidden, unlisted_note};
+use super::parts::{empty_but, news_list, number, paging, site_address, site_badge};
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::Next;
@@ -12,7 +15,7 @@ use crate::forms::sites::SiteVoteForm;
 use crate::limits::SITE_DAYS;
 use crate::local_path::LocalPath;
 use crate::login_reason::LoginReason;
-use crate::path::PathOf;
+use crate::path::{PathOf, Start};
 use crate::viewer::{ClientAddress, SignedForm};
 use crate::{App, actions};
 use axum::extract::State;
@@ -21,6 +24,7 @@ use maud::{Markup, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::news::lists;
 use tidings_domain::news::site_page;
 use tidings_domain::sites::{self, Board, Score, Shortage, SiteLine, Span, Verdict};
 use tidings_domain::values::hostname::{Hostname, HostnameError};
@@ -198,6 +202,7 @@ pub async fn board(
 struct SiteReputationPage<'a> {
     host: &'a Hostname,
     page: &'a site_page::SitePage,
+    just_hidden: Option<&'a JustHidden>,
 }
 
 impl SiteReputationPage<'_> {
@@ -228,14 +233,24 @@ impl SiteReputationPage<'_> {
                 div { dt { "votes" } dd { (number(totals.count)) } }
             }
             (votes_per_day(&history.days))
-            h2 { "Stories from this site" }
+            h2 #stories { "Stories from this site" }
+            @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
             @if self.page.news.lines.is_empty() {
                 (empty_but("No stories from this site yet.", ("/submit", "Submit one")))
             } @else {
                 (news_list(frame, &self.page.news.lines, 0))
             }
+            (unlisted_note(frame, self.page.news.unlisted))
+            (paging(&|start| stories_address(self.host, start), 0, (SITE_NEWS, SITE_NEWS), self.page.news.total))
         };
-        frame.page(self.host.as_str(), &content)
+        let description = format!(
+            "What people at {} think of {}, and its stories. {}",
+            frame.site().name,
+            self.host,
+            standing(history.score)
+        );
+        let head = PageHead::of(site_address(self.host)).about(PageKind::Website, description);
+        frame.page_with(self.host.as_str(), &head, &content)
     }
 
     fn vote(&self, frame: &Frame<'_>) -> Markup {
@@ -298,13 +313,45 @@ const fn score_words(score: Score) -> &'static str {
 pub async fn site(
     State(app): State<App>,
     PathOf(host): PathOf<String>,
-    mut visit: Visit,
+    visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = site_page::site_page(&mut visit, &host, SITE_DAYS, SITE_NEWS).await?;
+    let just_hidden = JustHidden::read(&mut visit, &here).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(SiteReputationPage { host: &host, page: &page }.render(&frame))
+    let just_hidden = just_hidden.as_ref();
+    Ok(SiteReputationPage { host: &host, page: &page, just_hidden }.render(&frame))
+}
+
+fn stories_address(host: &Hostname, start: u64) -> String {
+    format!("{}/stories/{start}", site_address(host))
+}
+
+/// GET /site/:host/stories/:start: the stories that link to a site.
+pub async fn stories(
+    PathOf((host, Start(start))): PathOf<(String, Start)>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let page = lists::from_host(&mut visit, &host, start, SITE_NEWS).await?;
+    let heading = format!("Stories from {host}");
+    let (first, more) = (stories_address(&host, 0), format!("{}/stories/", site_address(&host)));
+    let list = NewsListPage {
+        title: &heading,
+        heading: &heading,
+        heading_hidden: false,
+        before: html! { p { a.action href=(site_address(&host)) { "Votes on this site" } } },
+        page: &page,
+        start,
+        address: ListAddress { first: &first, more: &more, size: SITE_NEWS },
+        empty: ("No stories from this site yet.", ("/submit", "Submit one")),
+    };
+    list_page(&app, &mut visit, &here, list).await
 }
 
 /// POST /votesite: link, vote (1, -1 or 0), apisecret, next.
@@ -339,7 +386,7 @@ mod tests {
         page.history.score = Score::NoScore;
         for (networks, text) in [(1, "votes of 1 network so far"), (2, "votes of 2 networks so far")] {
             page.history.shortage = Some(Shortage { networks, needed: 3 });
-            let site = SiteReputationPage { host: &host, page: &page };
+            let site = SiteReputationPage { host: &host, page: &page, just_hidden: None };
             let html = framed(None, |frame| site.render(frame)).into_string();
             assert!(
                 html.contains(text) && html.contains("a score needs 3, or votes of 5 accounts"),
@@ -347,7 +394,7 @@ mod tests {
             );
         }
         page.history.votes = SiteVotes::default();
-        let site = SiteReputationPage { host: &host, page: &page };
+        let site = SiteReputationPage { host: &host, page: &page, just_hidden: None };
         let html = framed(None, |frame| site.render(frame)).into_string();
         assert!(!html.contains("so far"), "{html}");
     }
@@ -356,7 +403,7 @@ mod tests {
     fn the_page_of_a_site_shows_its_score_and_the_viewers_vote() {
         let (host, bob) = (Hostname::parse("a.com").unwrap(), user("2", "bob", ""));
         let page = site_page(Some(CastVote { verdict: Verdict::Bad, time: Timestamp(1) }));
-        let site = SiteReputationPage { host: &host, page: &page };
+        let site = SiteReputationPage { host: &host, page: &page, just_hidden: None };
         let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
         for part in [
             "<dd>22</dd>",
@@ -372,7 +419,7 @@ mod tests {
         }
         let (html, page) = (framed(None, |frame| site.render(frame)).into_string(), site_page(None));
         assert!(html.contains("Log in to vote") && !html.contains("/votesite"), "{html}");
-        let site = SiteReputationPage { host: &host, page: &page };
+        let site = SiteReputationPage { host: &host, page: &page, just_hidden: None };
         let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
         assert!(!html.contains("Take back my vote"), "{html}");
     }

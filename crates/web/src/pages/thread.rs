@@ -2,6 +2,7 @@
 
 use super::comment_item::comment_address;
 use super::comments::CommentEditor;
+use super::head::{PageHead, PageKind, excerpt};
 use super::layout::Frame;
 use super::login_to;
 use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
@@ -24,7 +25,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::item::News;
-use tidings_domain::news::lines::NewsLine;
+use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 use tidings_domain::values::preferences::{Choice, CommentOrder};
 
@@ -140,8 +141,32 @@ impl<'a> ThreadPage<'a> {
             (None, number) => format!("{title} (page {number})"),
             (Some(_), _) => format!("Comment on {title}"),
         };
-        let canonical = html! { link rel="canonical" href=(self.part.canonical_address()); };
-        frame.page_with(&title, &canonical, &content)
+        let head = PageHead::of(self.part.canonical_address());
+        frame.page_with(&title, &head.about(PageKind::Article, self.description(frame)), &content)
+    }
+
+    /// What the page is about: the text of the story or the comment, or else where the story
+    /// leads to.
+    fn description(&self, frame: &Frame<'_>) -> String {
+        let NewsSummary { news, username, .. } = &*self.thread.news;
+        let comment = self.part.root.and_then(|root| self.thread.line(self.thread.lines.position(root)?));
+        let comment = comment.filter(|line| !line.comment.deleted);
+        match (comment, news.deleted) {
+            (Some(line), _) => {
+                format!("{}: {}", line.username.unwrap_or(DELETED_USER), excerpt(&line.comment.body))
+            }
+            (None, true) => String::new(),
+            (None, false) => match (news.text(), news.link()) {
+                (Some(text), _) => excerpt(text),
+                (None, link) => format!(
+                    "{} at {} on a story{} submitted by {}.",
+                    counted(news.comments, "comment", "comments"),
+                    frame.site().name,
+                    link.map(|link| format!(" from {}", link.host)).unwrap_or_default(),
+                    username.as_deref().unwrap_or(DELETED_USER),
+                ),
+            },
+        }
     }
 
     /// What is above the comments.

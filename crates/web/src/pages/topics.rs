@@ -1,23 +1,36 @@
-//! The list of topics, and the forms for administrators.
+//! The list of topics, what a topic's page says about it, and the forms of topics.
 
+use super::articles::{described, list_address};
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
-use super::parts::{counted, empty_but, number};
+use super::parts::{counted, empty_but, fitting, number};
 use crate::App;
 use crate::actions;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
-use crate::forms::topics::{MergeForm, RenameForm};
-use crate::limits::LISTED_TOPICS;
+use crate::forms::Next;
+use crate::forms::topics::{DescribeForm, MergeForm, RenameForm, TopicForm};
+use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, PAGE_LIST_BYTES};
 use crate::local_path::LocalPath;
 use crate::viewer::SignedFields;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::lists::ArticleOrder;
+use tidings_domain::articles::topic_choices::Stance;
 use tidings_domain::articles::topic_moves::Move;
-use tidings_domain::articles::topics::{self, TopicsOverview};
+use tidings_domain::articles::topics::{self, TopicLine, TopicsOverview};
+use tidings_domain::news::reader::Reader;
+use tidings_domain::values::limits::MAX_TOPIC_SENTENCE;
+use tidings_domain::values::size;
 use tidings_domain::values::topic::{Topic, TopicChoice};
+use tidings_keyspace::Within;
+
+/// The address of the list of topics.
+pub const TOPICS: &str = "/topics";
+/// The address of the stories of the topics that the viewer follows.
+pub const FOLLOWED: &str = "/topics/followed";
 
 /// The page of all topics.
 struct TopicsPage<'a> {
@@ -33,24 +46,26 @@ impl TopicsPage<'_> {
             @if self.moving {
                 p.notice role="status" { "The stories are being moved. The move is listed here until it is finished." }
             }
-            p.hint {
-                "Combine topics in the address of a list: " code { "/topic/rust+databases" }
-                " shows the stories in both, " code { "/topic/rust,go" } " those in either."
-            }
+            p.hint { "Open a topic to follow it, to mute it, or to combine it with others." }
+            @if frame.viewer.is_some() { p { a.action href=(FOLLOWED) { "Stories of your topics" } } }
             (self.moves(frame))
             @if self.overview.topics.is_empty() {
                 (empty_but("No topics yet. Topics appear when someone uses them.", ("/submit", "Submit a story with a topic")))
             } @else {
+                @let topics = &self.overview.topics;
+                @let topics = topics.get(..LISTED_TOPICS).unwrap_or(topics);
+                @let shown = fitting(topics, PAGE_LIST_BYTES, listed_topic_bytes);
                 ul.topic-list role="list" {
-                    @for line in self.overview.topics.iter().take(LISTED_TOPICS) {
+                    @for line in topics.iter().take(shown) {
                         li {
                             (topic_link(&line.topic)) " "
                             span.count { (counted(line.articles, "story", "stories")) }
+                            @if !line.sentence.is_empty() { p.sentence { bdi { (line.sentence) } } }
                         }
                     }
                 }
-                @if self.overview.topics.len() > LISTED_TOPICS {
-                    p.hint { "These are the largest " (number(LISTED_TOPICS)) " topics." }
+                @if self.overview.topics.len() > shown {
+                    p.hint { "These are the largest " (number(shown)) " topics." }
                 }
             }
         };
@@ -96,16 +111,157 @@ pub fn choice_address(topics: &TopicChoice) -> String {
     format!("/topic/{topics}")
 }
 
-/// The forms that rename a topic and merge it into another, for administrators.
+/// The most bytes of a topic on the page of topics.
+fn listed_topic_bytes(line: &TopicLine) -> usize {
+    LISTED_TOPIC_BYTES + size::escaped_bytes(&line.sentence)
+}
+
+/// The sentences that describe the topics of a list.
 #[must_use]
-pub fn admin_forms(frame: &Frame<'_>, topic: &Topic) -> Markup {
+pub fn sentences(topics: &TopicChoice, sentences: &[String]) -> Markup {
+    let is_one = topics.single().is_some();
+    html! {
+        @for (topic, sentence) in topics.topics().iter().zip(sentences).filter(|(_, text)| !text.is_empty()) {
+            p.sentence {
+                @if !is_one { (topic_link(topic)) ": " }
+                bdi { (sentence) }
+            }
+        }
+    }
+}
+
+/// The forms with which a reader follows or mutes a topic, or ends that.
+#[must_use]
+pub fn stance_forms(frame: &Frame<'_>, topic: &Topic, reader: &Reader) -> Markup {
+    let form = |action: &str, text: &str| {
+        html! {
+            form method="post" action=(action) {
+                (frame.secret_field())
+                input type="hidden" name="topic" value=(topic);
+                input type="hidden" name="next" value=(frame.way_back);
+                button.button.small.quiet { (text) }
+            }
+        }
+    };
+    html! {
+        div.stance {
+            @if reader.followed.contains(topic) {
+                (form("/unfollowtopic", "Unfollow this topic"))
+            } @else {
+                (form("/followtopic", "Follow this topic"))
+            }
+            @if reader.muted.contains(topic) {
+                (form("/unmutetopic", "Unmute this topic"))
+            } @else {
+                (form("/mutetopic", "Mute this topic"))
+            }
+        }
+        @if reader.muted.contains(topic) {
+            p.hint { "You have muted this topic: its stories are hidden in your lists." }
+        }
+    }
+}
+
+/// The topics that a reader follows and has muted.
+#[must_use]
+pub fn followed_topics(reader: Option<&Reader>) -> Markup {
+    let list = |label: &str, topics: &[Topic]| {
+        html! {
+            @if !topics.is_empty() {
+                p.chosen-topics { (label) @for topic in topics { " " (topic_link(topic)) } }
+            }
+        }
+    };
+    html! {
+        @if let Some(reader) = reader {
+            (list("You follow", &reader.followed))
+            (list("You have muted", &reader.muted))
+        }
+    }
+}
+
+/// The links that add another topic to a list, or remove one.
+#[must_use]
+pub fn combinations(topics: &TopicChoice, others: &[Topic], order: ArticleOrder) -> Markup {
+    let link = |choice: Option<TopicChoice>, text: &str| {
+        html! {
+            @if let Some(choice) = choice {
+                " " a href=(list_address(Some(&choice), order)) {
+                    (text) span.hidden { ": " (described(&choice)) }
+                }
+            }
+        }
+    };
+    let is_all = topics.within() == Within::All;
+    let (other_way, other_text) =
+        if is_all { (Within::Any, "in any of them") } else { (Within::All, "in all of them") };
+    let is_several = topics.single().is_none();
+    html! {
+        @if is_several {
+            p.combined {
+                "Stories in " @if is_all { "all" } @else { "any" } " of these topics. Show those"
+                (link(TopicChoice::of(topics.topics().to_vec(), other_way), other_text))
+                "."
+                @for topic in topics.topics() {
+                    " " (link(topics.without(topic), &format!("without {topic}")))
+                }
+            }
+        }
+        @if others.first().is_some_and(|other| topics.with(other, Within::All).is_some()) {
+            details.tools.combine {
+                summary { "Combine with another topic" }
+                p.hint { "Any: stories in at least one of the topics. All: only stories in each of them." }
+                ul.topic-list role="list" {
+                    @for other in others {
+                        li {
+                            span { (other) }
+                            span.count {
+                                (link(topics.with(other, Within::Any), "any"))
+                                (link(topics.with(other, Within::All), "all"))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The forms that describe a topic, rename it and merge it into another, for administrators.
+#[must_use]
+pub fn admin_forms(frame: &Frame<'_>, topic: &Topic, sentence: &str) -> Markup {
     html! {
         @if is_admin(frame) {
+            details.tools {
+                summary { "Describe this topic" }
+                (describe_form(frame, topic, (sentence, None)))
+            }
             details.tools {
                 summary { "Rename or merge this topic" }
                 (move_form(frame, topic.as_str(), Move::Rename, None))
                 (move_form(frame, topic.as_str(), Move::Merge, None))
             }
+        }
+    }
+}
+
+/// The form for the sentence that describes a topic, with what was typed into it and why that
+/// was refused.
+fn describe_form(
+    frame: &Frame<'_>,
+    topic: &Topic,
+    (sentence, refused): (&str, Option<&RefusedForm>),
+) -> Markup {
+    let hint = html! {
+        "At most " (number(MAX_TOPIC_SENTENCE)) " characters. Leave it empty to remove the sentence."
+    };
+    let field = Field::new("about", "What it is about, in one sentence").value(sentence).hint(hint);
+    html! {
+        form.form method="post" action="/describetopic" {
+            (frame.secret_field())
+            input type="hidden" name="topic" value=(topic);
+            (field.with("dir", "auto").with("autocomplete", "off").input(refused))
+            button.button { "Save" }
         }
     }
 }
@@ -217,6 +373,69 @@ fn answer_to_move(
     Ok(refused.response(frame.page(heading, &content)))
 }
 
+/// POST /describetopic: topic, about, apisecret.
+pub async fn describe(
+    State(app): State<App>,
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    let failure = match describe_topic(&app, &form).await {
+        Ok(topic) => return Ok(Redirect::to(&choice_address(&topic.into())).into_response()),
+        Err(failure) => failure,
+    };
+    // Only administrators have this form, and only for a topic.
+    let topic = Topic::parse("topic", form.fields.text("topic"));
+    let (true, Ok(topic)) = (form.user.flags.admin, topic) else {
+        return Err(failure);
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&["about"]);
+    let frame = Frame::for_user(&app, &here, &form.user);
+    let content = html! {
+        h1 { "Describe a topic" }
+        (summary(Some(&refused)))
+        p { "The topic is " (topic_link(&topic)) "." }
+        (describe_form(&frame, &topic, (form.fields.text("about"), Some(&refused))))
+    };
+    Ok(refused.response(frame.page("Describe a topic", &content)))
+}
+
+async fn describe_topic(app: &App, form: &SignedFields) -> Result<Topic, RequestError> {
+    let DescribeForm { topic, about } = form.fields.read()?;
+    topics::describe(&app.site, &form.user, &topic, about.as_ref()).await?;
+    Ok(topic)
+}
+
+/// POST /followtopic: topic, apisecret, next.
+pub async fn follow(app: State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
+    set_stance(app, form, Stance::Followed, true).await
+}
+
+/// POST /unfollowtopic: topic, apisecret, next.
+pub async fn unfollow(app: State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
+    set_stance(app, form, Stance::Followed, false).await
+}
+
+/// POST /mutetopic: topic, apisecret, next.
+pub async fn mute(app: State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
+    set_stance(app, form, Stance::Muted, true).await
+}
+
+/// POST /unmutetopic: topic, apisecret, next.
+pub async fn unmute(app: State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
+    set_stance(app, form, Stance::Muted, false).await
+}
+
+async fn set_stance(
+    State(app): State<App>,
+    signed: SignedFields,
+    stance: Stance,
+    takes: bool,
+) -> Result<Redirect, RequestError> {
+    let (form, back): (TopicForm, Next) = signed.fields.read()?;
+    actions::set_stance(&app, signed.actor(), &form.topic, (stance, takes)).await?;
+    Ok(Redirect::to(back.next.as_str()))
+}
+
 /// Redirects to the new topic, or to the list of topics if the move is still running.
 fn redirect_after_move(moved: actions::Moved) -> Redirect {
     Redirect::to(&match moved.articles {
@@ -229,12 +448,15 @@ fn redirect_after_move(moved: actions::Moved) -> Redirect {
 mod tests {
     use super::super::test_support::{framed, user};
     use super::*;
-    use tidings_domain::articles::topics::TopicLine;
 
     #[test]
     fn topics_are_counted_and_unfinished_moves_are_for_administrators() {
         let overview = TopicsOverview {
-            topics: vec![TopicLine { topic: Topic::parse("topic", "rust").unwrap(), articles: 1 }],
+            topics: vec![TopicLine {
+                topic: Topic::parse("topic", "rust").unwrap(),
+                articles: 1,
+                sentence: "A <b> language.".to_owned(),
+            }],
             moves: [("old".to_owned(), "rust".to_owned())].into(),
         };
         let page = TopicsPage { overview: &overview, moving: false };
@@ -242,8 +464,27 @@ mod tests {
             let viewer = user("2", "bob", flags);
             let html = framed(Some(&viewer), |frame| page.render(frame)).into_string();
             assert!(html.contains(r#"<a class="topic" href="/topic/rust" rel="tag">rust</a>"#), "{html}");
-            assert!(html.contains("1 story<"), "{html}");
+            assert!(html.contains("1 story<") && html.contains("A &lt;b&gt; language."), "{html}");
             assert_eq!(html.contains(r#"name="topic" value="old""#), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn other_topics_are_added_and_removed_by_links() {
+        let others = ["go", "c-3"].map(|name| Topic::parse("topic", name).unwrap());
+        for (choice, links, none) in [
+            ("rust", &["/topic/go,rust", "/topic/go+rust", "/topic/c-3,rust"][..], "without"),
+            (
+                "rust+zig",
+                &["/topic/rust,zig", "/topic/rust", "/topic/zig", "/topic/go+rust+zig"],
+                "any of these",
+            ),
+            ("rust,zig", &["/topic/rust+zig", "/topic/go,rust,zig", "/topic/go+rust+zig"], "all of these"),
+            ("aa+bb+cc+dd+ee", &["/topic/aa+bb+cc+dd", "/topic/aa,bb,cc,dd,ee"], "Combine"),
+        ] {
+            let html = combinations(&choice.parse().unwrap(), &others, ArticleOrder::Score).into_string();
+            let has = |link: &&str| html.contains(&format!(r#"href="{link}""#));
+            assert!(links.iter().all(has) && !html.contains(none), "{choice}: {html}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Tweets: how one is shown, its own page, deleting it.
 
 use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
+use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
 use super::parts::{OUTSIDE, age_as, ago, news_address, number, title_link};
 use super::profile_address;
@@ -191,7 +192,8 @@ pub async fn show(
         article.tweet.alone { (tweet(&frame, &line)) }
         p { a.action href=(profile_address(&line.username, "")) { "More tweets by " (line.username) } }
     };
-    Ok(frame.page(&heading, &content))
+    let head = PageHead::of(tweet_address(id)).about(PageKind::Article, shortened(&line.tweet.text));
+    Ok(frame.page_with(&heading, &head, &content))
 }
 
 /// GET /deltweet/:id: asks for confirmation.

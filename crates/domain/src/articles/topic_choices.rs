@@ -1,0 +1,122 @@
+//! Topics that a user follows or has muted.
+//!
+//! Followed topics make a list of their own ([`super::lists::of_followed`]). Stories with a
+//! muted topic leave the user's lists (`news::reader`). A topic is one or the other.
+
+use crate::accounts::actor::Actor;
+use crate::accounts::users::{DEACTIVATED, User};
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Moment;
+use crate::values::limits::{MAX_FOLLOWED_TOPICS, MAX_MUTED_TOPICS};
+use crate::values::rates::RatedAction;
+use crate::values::topic::Topic;
+use tidings_keyspace::{Batch, Query};
+
+/// How a user stands to a topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stance {
+    /// The user follows it.
+    Followed,
+    /// The user has muted it.
+    Muted,
+}
+
+impl Stance {
+    fn key(self, user: &User) -> String {
+        match self {
+            Self::Followed => keys::topics_followed(user.id),
+            Self::Muted => keys::topics_muted(user.id),
+        }
+    }
+
+    const fn other(self) -> Self {
+        match self {
+            Self::Followed => Self::Muted,
+            Self::Muted => Self::Followed,
+        }
+    }
+
+    /// The most topics of a user, and the refusal of one more.
+    const fn most(self) -> (u64, Refusal) {
+        match self {
+            Self::Followed => {
+                (MAX_FOLLOWED_TOPICS, Refusal::TooManyFollowedTopics { limit: MAX_FOLLOWED_TOPICS })
+            }
+            Self::Muted => (MAX_MUTED_TOPICS, Refusal::TooManyMutedTopics { limit: MAX_MUTED_TOPICS }),
+        }
+    }
+}
+
+/// Follows or mutes a topic, and ends the opposite. Twice is as once. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::NoSuchTopic`], [`Refusal::TooManyFollowedTopics`],
+/// [`Refusal::TooManyMutedTopics`], [`Refusal::SessionEnded`],
+/// [`Refusal::TooManyRequests`], or the store's.
+pub async fn choose(
+    site: &Site,
+    now: Moment,
+    user: Actor<'_>,
+    stance: Stance,
+    topic: &Topic,
+) -> Result<(), Error> {
+    user.spend(site, now, RatedAction::Follow).await?;
+    let key = stance.key(&user);
+    let (most, too_many) = stance.most();
+    site.act(&key, || async {
+        let mut query = Query::new();
+        let known = query.scores(keys::TOPICS, [topic.as_str()]);
+        let chosen = query.scores(&key, [topic.as_str()]);
+        let count = query.sorted_count(&key);
+        let mut answers = site.store.query(query).await?;
+        if fields::only(answers.take(known)).is_none() {
+            return Err(Refusal::NoSuchTopic(topic.to_string()).into());
+        }
+        if fields::only(answers.take(chosen)).is_some() {
+            return Ok(Decision::Done(()));
+        }
+        if answers.take(count) >= most {
+            return Err(too_many.clone().into());
+        }
+        let mut batch = Batch::new();
+        let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
+        batch.sorted_member_absent(&key, topic.as_str());
+        batch.sorted_add(&key, topic.as_str(), now.timestamp().as_score());
+        batch.sorted_remove(stance.other().key(&user), topic.as_str());
+        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    })
+    .await
+}
+
+/// Ends following or muting a topic, which may have been merged into another since. Does
+/// nothing if the user did neither. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::NoSuchTopic`], [`Refusal::TooManyRequests`], or the store's.
+pub async fn leave(
+    site: &Site,
+    now: Moment,
+    user: Actor<'_>,
+    stance: Stance,
+    topic: &Topic,
+) -> Result<(), Error> {
+    user.spend(site, now, RatedAction::Follow).await?;
+    let key = stance.key(&user);
+    let mut query = Query::new();
+    let known = query.scores(keys::TOPICS, [topic.as_str()]);
+    let chosen = query.scores(&key, [topic.as_str()]);
+    let mut answers = site.store.query(query).await?;
+    let is_known = fields::only(answers.take(known)).is_some();
+    if fields::only(answers.take(chosen)).is_some() {
+        let mut batch = Batch::new();
+        batch.sorted_remove(key, topic.as_str());
+        site.store.commit(batch).await?;
+    } else if !is_known {
+        return Err(Refusal::NoSuchTopic(topic.to_string()).into());
+    }
+    Ok(())
+}

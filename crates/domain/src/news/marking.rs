@@ -1,0 +1,89 @@
+//! Hiding stories, and saving them without a vote.
+//!
+//! A user marks stories for nobody else: no count, no score and no karma changes. A vote up
+//! saves a story too, as in the original, and taking a story out of the saved ones leaves the
+//! vote.
+
+use crate::accounts::users::{DEACTIVATED, User};
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::ids::NewsId;
+use crate::values::limits::{MAX_HIDDEN, MAX_SAVED};
+use tidings_keyspace::{Batch, Query};
+
+/// How a user marks a story.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// The story leaves the user's lists. Beyond [`MAX_HIDDEN`], the ones that were hidden
+    /// first are listed again.
+    Hidden,
+    /// The story is on the user's list of saved stories.
+    Saved,
+}
+
+impl Mark {
+    fn key(self, user: &User) -> String {
+        match self {
+            Self::Hidden => keys::user_hidden(user.id),
+            Self::Saved => keys::user_saved(user.id),
+        }
+    }
+}
+
+/// Marks a story. A story that is marked already becomes the latest. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::TooManySaved`],
+/// [`Refusal::SessionEnded`], or the store's.
+pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
+    let (key, member) = (mark.key(user), id.to_string());
+    site.act(&key, || async {
+        let mut query = Query::new();
+        let news = query.hash_fields(keys::news(id), ["id", "del"]);
+        let marked = query.scores(&key, [member.as_str()]);
+        let count = query.sorted_count(&key);
+        let mut answers = site.store.query(query).await?;
+        match fields::each(answers.take(news)) {
+            [None, _] => return Err(Refusal::NoSuchNews.into()),
+            [_, Some(_)] => return Err(Refusal::NewsDeleted.into()),
+            [Some(_), None] => {}
+        }
+        let is_marked = fields::only(answers.take(marked)).is_some();
+        if mark == Mark::Saved && !is_marked && answers.take(count) >= MAX_SAVED {
+            return Err(Refusal::TooManySaved { limit: MAX_SAVED }.into());
+        }
+        let mut batch = Batch::new();
+        let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
+        batch.sorted_add(&key, &member, now.as_score());
+        if mark == Mark::Hidden {
+            batch.sorted_trim(&key, MAX_HIDDEN);
+        }
+        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    })
+    .await
+}
+
+/// Removes a mark. Does nothing for a story without it. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], or the store's.
+pub async fn unmark(site: &Site, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
+    let (key, member) = (mark.key(user), id.to_string());
+    let mut query = Query::new();
+    let news = query.hash_fields(keys::news(id), ["id"]);
+    let marked = query.scores(&key, [member.as_str()]);
+    let mut answers = site.store.query(query).await?;
+    let exists = fields::only(answers.take(news)).is_some();
+    if fields::only(answers.take(marked)).is_some() {
+        let mut batch = Batch::new();
+        batch.sorted_remove(&key, member);
+        site.store.commit(batch).await?;
+    } else if !exists {
+        return Err(Refusal::NoSuchNews.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,301 @@
+//! The past: the best stories of a day or a month.
+//!
+//! The list of a period is derived from `news.cron` and the stories, which are read in steps of
+//! [`PAST_CHUNK`]. It has at most [`MAX_PAST_STORIES`], the newest of the period, and expires
+//! after [`PAST_LIST_SECONDS`]; the next reader builds it again. While it is stored, whoever
+//! submits, votes or deletes keeps it exact. Only what other programs write is seen late.
+//!
+//! While a list is being built it has a member more ([`UNFINISHED`]), so that it is there for
+//! others to keep exact, and no mark under `built:`.
+
+use super::lines;
+use super::lists::{FoundItems, NewsPage, shared_page};
+use crate::accounts::visit::{SharedVisit, Visit};
+use crate::action::Decision;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::day::Day;
+use crate::values::ids::NewsId;
+use crate::values::limits::{MAX_PAST_STORIES, PAST_CHUNK, PAST_LIST_SECONDS};
+use crate::values::period::Period;
+use crate::values::ranking;
+use std::time::Duration;
+use tidings_keyspace::{Batch, Order, Query, Reads};
+
+/// The member of a list that is being built.
+const UNFINISHED: &str = "unfinished";
+
+/// The stories of a day or a month, the best score first, of equal ones the newest. Rounds: 3
+/// and, while the list is not stored, 3 and 2 for each [`PAST_CHUNK`] stories of the period.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_period(visit: &mut Visit, period: Period, start: u64, count: u64) -> Result<NewsPage, Error> {
+    let key = keys::past(period);
+    shared_page(visit, (&key, start, count), async |visit| find(visit, period, start, count).await).await
+}
+
+/// The day of the first story; `None` on an empty site. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn first_day(visit: &mut Visit) -> Result<Option<Day>, Error> {
+    let mut query = Query::new();
+    let first = query.sorted_range(keys::NEWS_CRON, Order::Ascending, 0, 1);
+    let first = visit.run(query).await?.take(first);
+    Ok(first.first().map(|(_, posted)| Day::of(as_time(*posted))))
+}
+
+/// The time of a score of `news.cron`.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn as_time(score: f64) -> Timestamp {
+    // A cast saturates: negative numbers become 0.
+    Timestamp(score as u64)
+}
+
+/// The member of a list for a story: in the order of its bytes, the newer one is greater.
+fn member(id: NewsId, posted: Timestamp) -> String {
+    format!("{posted:012}-{id:012}")
+}
+
+/// The story of a member of a list.
+fn news_of(member: &str) -> Option<NewsId> {
+    let (_, id) = member.split_once('-')?;
+    id.trim_start_matches('0').parse().ok()
+}
+
+/// Adds the score of a story to the lists of its day and its month, if they are stored.
+pub(crate) fn note_score(batch: &mut Batch, (id, posted): (NewsId, Timestamp), score: f64) {
+    for period in Period::both_of(posted) {
+        batch.sorted_add_if_present(keys::past(period), member(id, posted), score);
+    }
+}
+
+/// Removes a story from the lists of its day and its month.
+pub(crate) fn forget(batch: &mut Batch, id: NewsId, posted: Timestamp) {
+    for period in Period::both_of(posted) {
+        batch.sorted_remove(keys::past(period), member(id, posted));
+    }
+}
+
+async fn find(
+    visit: &mut SharedVisit<'_>,
+    period: Period,
+    start: u64,
+    count: u64,
+) -> Result<FoundItems, Error> {
+    let found = match read_stored(visit, period, start, count).await? {
+        Some(found) => found,
+        None => {
+            let site = visit.site_too();
+            let _turn = site.building_past.lock().await;
+            // Another reader may have built it meanwhile.
+            if !is_built(&site, period).await? {
+                build(&site, period, MAX_PAST_STORIES).await?;
+            }
+            read_stored(visit, period, start, count).await?.unwrap_or_default()
+        }
+    };
+    let StoredPart { ids, total, mut reads } = found;
+    let mut items = lines::find(visit, &ids, &mut reads).await?;
+    items.retain(|item| !item.news().deleted);
+    Ok(FoundItems { items, total, reads })
+}
+
+/// A part of a stored list.
+#[derive(Default)]
+struct StoredPart {
+    ids: Vec<NewsId>,
+    total: u64,
+    reads: Reads,
+}
+
+/// Reads a part of a list; `None` if it must be built. Rounds: 1.
+async fn read_stored(
+    visit: &mut SharedVisit<'_>,
+    period: Period,
+    start: u64,
+    count: u64,
+) -> Result<Option<StoredPart>, Error> {
+    let key = keys::past(period);
+    let mut query = Query::new();
+    let places = query.sorted_range(&key, Order::Descending, start, count);
+    let places = query.track(places);
+    let total = query.sorted_count(&key);
+    let total = query.track(total);
+    let mark = query.string(keys::built(&key));
+    let mark = query.track(mark);
+    let span = (period.start().as_score(), period.end().as_score());
+    let any = query.sorted_by_score(keys::NEWS_CRON, Order::Descending, span, 1);
+    let any = query.track(any);
+    let mut answers = visit.run(query).await?;
+    let mut reads = Reads::default();
+    let places = answers.take_tracked(places).collect_into(&mut reads);
+    let total = answers.take_tracked(total).collect_into(&mut reads);
+    let is_marked = answers.take_tracked(mark).collect_into(&mut reads).is_some();
+    let is_empty = answers.take_tracked(any).collect_into(&mut reads).is_empty();
+    if is_empty {
+        return Ok(Some(StoredPart { reads, ..StoredPart::default() }));
+    }
+    if !is_marked || total == 0 {
+        return Ok(None);
+    }
+    let ids = fields::members(places, &key, |(member, _)| news_of(&member));
+    Ok(Some(StoredPart { ids, total, reads }))
+}
+
+async fn is_built(site: &Site, period: Period) -> Result<bool, Error> {
+    let key = keys::past(period);
+    let mut query = Query::new();
+    let total = query.sorted_count(&key);
+    let mark = query.string(keys::built(&key));
+    let mut answers = site.store.query(query).await?;
+    Ok(answers.take(total) > 0 && answers.take(mark).is_some())
+}
+
+/// Builds the list of a period from its `most` newest stories. Two servers may build it at the
+/// same time: they add the same.
+async fn build(site: &Site, period: Period, most: u64) -> Result<(), Error> {
+    let key = keys::past(period);
+    let life = Duration::from_secs(PAST_LIST_SECONDS);
+    let mut batch = Batch::new();
+    batch.sorted_add(&key, UNFINISHED, f64::MIN);
+    batch.expire(&key, life);
+    site.store.commit(batch).await?;
+    // Stories that are submitted from here on are added by those who submit them.
+    let mut query = Query::new();
+    let span = (period.start().as_score(), period.end().as_score());
+    let ids = query.sorted_by_score(keys::NEWS_CRON, Order::Descending, span, most);
+    if matches!(period, Period::Month(_)) {
+        query.expect_large();
+    }
+    let ids = site.store.query(query).await?.take(ids);
+    let ids: Vec<NewsId> = fields::members(ids, keys::NEWS_CRON, |(id, _)| id.parse().ok());
+    for chunk in ids.chunks(PAST_CHUNK) {
+        add(site, &key, chunk).await?;
+    }
+    let mut batch = Batch::new();
+    batch.sorted_remove(&key, UNFINISHED);
+    batch.expire(&key, life);
+    batch.set_expiring(keys::built(&key), "1", life);
+    site.store.commit(batch).await?;
+    Ok(())
+}
+
+/// Adds some stories to a list that is being built. Rounds: 2, more on conflicts.
+async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
+    site.act(key, || async {
+        let mut query = Query::new();
+        let reads: Vec<_> = ids
+            .iter()
+            .map(|id| (*id, query.hash_fields(keys::news(*id), ["ctime", "up", "down", "del"])))
+            .collect();
+        let mut answers = site.store.query(query).await?;
+        let mut batch = Batch::new();
+        for (id, fields) in reads {
+            let [posted, up, down, deleted] = fields::each(answers.take(fields));
+            let news = keys::news(id);
+            let number = |text: &Option<String>, field| {
+                fields::read(text.as_deref(), || news.clone(), field).unwrap_or(0_i64)
+            };
+            let Some(posted) = fields::read(posted.as_deref(), || news.clone(), "ctime").map(Timestamp)
+            else {
+                continue;
+            };
+            if deleted.is_some() {
+                continue;
+            }
+            let score = ranking::score(number(&up, "up"), number(&down, "down"), &site.rules.ranking);
+            batch.field_absent(&news, "del");
+            batch.field_unchanged(&news, "up", up.as_ref());
+            batch.field_unchanged(&news, "down", down.as_ref());
+            batch.sorted_add(key, member(id, posted), score);
+        }
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::passwords::PasswordWorker;
+    use crate::values::rules::Rules;
+    use tidings_keyspace::Store;
+
+    async fn site_with(stories: &[(u64, u64, i64)]) -> Site {
+        let store = Store::in_memory().await.unwrap();
+        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let mut batch = Batch::new();
+        for (id, posted, up) in stories {
+            let fields = [("id", id.to_string()), ("ctime", posted.to_string()), ("up", up.to_string())];
+            batch.set_fields(keys::news(NewsId(*id)), fields);
+            batch.sorted_add(keys::NEWS_CRON, id.to_string(), Timestamp(*posted).as_score());
+        }
+        site.store.commit(batch).await.unwrap();
+        site
+    }
+
+    async fn listed(site: &Site, period: Period) -> Vec<u64> {
+        let mut query = Query::new();
+        let list = query.sorted_range(keys::past(period), Order::Descending, 0, u64::MAX);
+        let list = site.store.query(query).await.unwrap().take(list);
+        list.iter().map(|(member, _)| news_of(member).unwrap().0).collect()
+    }
+
+    const DAY: u64 = 86_400;
+
+    #[tokio::test]
+    async fn a_list_has_the_newest_stories_of_its_period_the_best_first() {
+        let stories = [
+            (1, DAY - 1, 9),
+            (2, DAY, 1),
+            (9, DAY + 5, 3),
+            (10, DAY + 6, 3),
+            (3, 2 * DAY - 1, 2),
+            (4, 2 * DAY, 9),
+        ];
+        for (most, expected) in [(100, &[10, 9, 3, 2][..]), (3, &[10, 9, 3]), (1, &[3])] {
+            let site = site_with(&stories).await;
+            build(&site, Period::Day("1970-01-02".parse().unwrap()), most).await.unwrap();
+            assert_eq!(listed(&site, "1970-01-02".parse().unwrap()).await, expected, "{most}");
+        }
+        let site = site_with(&stories).await;
+        build(&site, "1970-01".parse().unwrap(), 100).await.unwrap();
+        assert_eq!(listed(&site, "1970-01".parse().unwrap()).await, [4, 1, 10, 9, 3, 2]);
+        assert!(is_built(&site, "1970-01".parse().unwrap()).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_list_is_built_in_steps_of_bounded_size() {
+        let most = u64::try_from(2 * PAST_CHUNK + 1).unwrap();
+        let stories: Vec<_> = (1..=most + 10).map(|id| (id, DAY + id, 1)).collect();
+        let site = site_with(&stories).await;
+        let before = site.store.rounds();
+        build(&site, "1970-01-02".parse().unwrap(), most).await.unwrap();
+        assert_eq!(site.store.rounds() - before, 3 + 2 * 3);
+        let listed = listed(&site, "1970-01-02".parse().unwrap()).await;
+        assert_eq!((listed.len() as u64, listed[0], *listed.last().unwrap()), (most, most + 10, 11));
+    }
+
+    #[tokio::test]
+    async fn a_stored_list_follows_votes_submissions_and_deletions() {
+        let site = site_with(&[(1, DAY, 1), (2, DAY + 1, 2)]).await;
+        let day: Period = "1970-01-02".parse().unwrap();
+        let mut batch = Batch::new();
+        note_score(&mut batch, (NewsId(1), Timestamp(DAY)), 5.0);
+        site.store.commit(batch).await.unwrap();
+        assert!(listed(&site, day).await.is_empty(), "nothing is stored before somebody asks");
+        build(&site, day, 10).await.unwrap();
+        let mut batch = Batch::new();
+        note_score(&mut batch, (NewsId(1), Timestamp(DAY)), 5.0);
+        note_score(&mut batch, (NewsId(3), Timestamp(DAY + 9)), 3.0);
+        forget(&mut batch, NewsId(2), Timestamp(DAY + 1));
+        site.store.commit(batch).await.unwrap();
+        assert_eq!(listed(&site, day).await, [1, 3]);
+    }
+}

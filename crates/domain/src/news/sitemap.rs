@@ -1,0 +1,29 @@
+//! All stories in the order of their submission, for the sitemap.
+
+use crate::accounts::visit::Visit;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::values::ids::NewsId;
+use tidings_keyspace::{Order, Query};
+
+/// How many stories are listed. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn story_count(visit: &mut Visit) -> Result<u64, Error> {
+    let mut query = Query::new();
+    let count = query.sorted_count(keys::NEWS_CRON);
+    Ok(visit.run(query).await?.take(count))
+}
+
+/// Stories from the oldest on. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn stories(visit: &mut Visit, start: u64, count: u64) -> Result<Vec<NewsId>, Error> {
+    let mut query = Query::new();
+    let range = query.sorted_range(keys::NEWS_CRON, Order::Ascending, start, count);
+    let stories = visit.run(query).await?.take(range);
+    Ok(fields::members(stories, keys::NEWS_CRON, |(id, _)| id.parse().ok()))
+}

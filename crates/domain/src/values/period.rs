@@ -1,0 +1,191 @@
+//! Days and months, UTC: the periods by which the past is listed.
+
+use crate::values::clock::Timestamp;
+use crate::values::day::Day;
+use std::fmt;
+use std::str::FromStr;
+
+/// No month is longer, in days.
+const LONGEST_MONTH: u64 = 31;
+
+/// A month, UTC: written `2023-02`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Month {
+    first: Day,
+}
+
+/// A day or a month: written `2023-02-02` or `2023-02`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Period {
+    /// A day.
+    Day(Day),
+    /// A month.
+    Month(Month),
+}
+
+/// The text is neither a day nor a month.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a date like 2023-02-02, nor a month like 2023-02")]
+pub struct NotAPeriod;
+
+impl Month {
+    /// The month of a day.
+    #[must_use]
+    pub fn of(day: Day) -> Self {
+        let text = day.to_string();
+        let first = text.rsplit_once('-').and_then(|(month, _)| format!("{month}-01").parse().ok());
+        // The first day of the month of a date is a date.
+        Self { first: first.unwrap_or(day) }
+    }
+
+    /// Its first day.
+    #[must_use]
+    pub const fn first(self) -> Day {
+        self.first
+    }
+
+    /// The month after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self::of((0..LONGEST_MONTH).fold(self.first, |day, _| day.next()))
+    }
+
+    /// The month before this one.
+    #[must_use]
+    pub fn previous(self) -> Self {
+        Self::of(self.first.previous())
+    }
+
+    /// Its days, the first one first.
+    pub fn days(self) -> impl Iterator<Item = Day> {
+        let end = self.next().first;
+        std::iter::successors(Some(self.first), |day| Some(day.next())).take_while(move |day| *day < end)
+    }
+}
+
+impl fmt::Display for Month {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.first.to_string();
+        formatter.write_str(text.rsplit_once('-').map_or("", |(month, _)| month))
+    }
+}
+
+impl Period {
+    /// Its first second.
+    #[must_use]
+    pub const fn start(self) -> Timestamp {
+        match self {
+            Self::Day(day) => day.start(),
+            Self::Month(month) => month.first.start(),
+        }
+    }
+
+    /// Its last second.
+    #[must_use]
+    pub fn end(self) -> Timestamp {
+        Timestamp(self.next().start().0.saturating_sub(1))
+    }
+
+    /// The day or month after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Day(day) => Self::Day(day.next()),
+            Self::Month(month) => Self::Month(month.next()),
+        }
+    }
+
+    /// The day or month before this one.
+    #[must_use]
+    pub fn previous(self) -> Self {
+        match self {
+            Self::Day(day) => Self::Day(day.previous()),
+            Self::Month(month) => Self::Month(month.previous()),
+        }
+    }
+
+    /// The day and the month of a time.
+    #[must_use]
+    pub fn both_of(time: Timestamp) -> [Self; 2] {
+        let day = Day::of(time);
+        [Self::Day(day), Self::Month(Month::of(day))]
+    }
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Day(day) => day.fmt(formatter),
+            Self::Month(month) => month.fmt(formatter),
+        }
+    }
+}
+
+impl FromStr for Period {
+    type Err = NotAPeriod;
+
+    fn from_str(text: &str) -> Result<Self, NotAPeriod> {
+        if let Ok(day) = text.parse() {
+            return Ok(Self::Day(day));
+        }
+        let first = format!("{text}-01").parse().map_err(|_| NotAPeriod)?;
+        Ok(Self::Month(Month { first }))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn period(text: &str) -> Period {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn periods_are_dates_and_months() {
+        for good in ["2026-11-21", "2026-11", "1970-01", "2024-02-29"] {
+            assert_eq!(period(good).to_string(), good);
+        }
+        for bad in [
+            "",
+            "2026",
+            "2026-13",
+            "2026-00",
+            "2026-1",
+            "2026-02-30",
+            "2026-11-21-01",
+            "26-11",
+            "2026-11-",
+            "x",
+        ] {
+            assert_eq!(bad.parse::<Period>(), Err(NotAPeriod), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_period_knows_its_neighbours_and_its_seconds() {
+        for (text, before, after, seconds) in [
+            ("2024-02-29", "2024-02-28", "2024-03-01", 86_400),
+            ("2026-12", "2026-11", "2027-01", 31 * 86_400),
+            ("2026-02", "2026-01", "2026-03", 28 * 86_400),
+            ("2024-01", "2023-12", "2024-02", 31 * 86_400),
+        ] {
+            let period = period(text);
+            assert_eq!(
+                (period.previous().to_string(), period.next().to_string()),
+                (before.into(), after.into())
+            );
+            assert_eq!(period.end().0 - period.start().0 + 1, seconds, "{text}");
+            let [day, month] = Period::both_of(period.end());
+            assert!(text.starts_with(&month.to_string()) && day.to_string().starts_with(&month.to_string()));
+        }
+    }
+
+    #[test]
+    fn a_month_has_its_days() {
+        let Period::Month(month) = period("2024-02") else { panic!() };
+        let days: Vec<String> = month.days().map(|day| day.to_string()).collect();
+        assert_eq!((days.len(), days[0].as_str(), days[28].as_str()), (29, "2024-02-01", "2024-02-29"));
+    }
+}

@@ -1,0 +1,71 @@
+// Hiding and saving stories without loading a page
+
+const OPPOSITE_MARKS = {
+  "/hide": ["/unhide", "unhide"],
+  "/unhide": ["/hide", "hide"],
+  "/save": ["/unsave", "saved"],
+  "/unsave": ["/save", "save"],
+};
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[form=marks]");
+  if (!button?.form) return;
+  event.preventDefault();
+  markStory(button);
+});
+
+async function markStory(button) {
+  if (button.dataset.busy) return;
+  const action = button.getAttribute("formaction");
+  const item = button.closest("[data-item]");
+  button.dataset.busy = "yes";
+  item.querySelector(".refusal")?.remove();
+  const error = await sendMark(button, action);
+  delete button.dataset.busy;
+  if (error) {
+    showError(item, error);
+    return;
+  }
+  setMark(button, ...OPPOSITE_MARKS[action]);
+  if (action === "/hide" && item.matches("li")) offerUndo(item, button);
+}
+
+function sendMark(button, action) {
+  const fields = new URLSearchParams(new FormData(button.form));
+  fields.delete("next");
+  fields.set("news_id", button.value);
+  return post(`/api${action}`, fields);
+}
+
+function setMark(button, action, text) {
+  button.setAttribute("formaction", action);
+  button.removeAttribute("title");
+  button.textContent = text;
+}
+
+// A hidden story leaves the list, with a way back in its place.
+function offerUndo(item, button) {
+  const parts = [...item.childNodes];
+  const message = document.createElement("p");
+  message.className = "undone hint";
+  message.setAttribute("role", "status");
+  const title = document.createElement("bdi");
+  title.textContent = item.querySelector("h2 > a, h2 > .gone")?.textContent ?? "this story";
+  const undo = document.createElement("button");
+  undo.type = "button";
+  undo.className = "mark";
+  undo.textContent = "Undo";
+  message.append("Hidden: ", title, ". ", undo);
+  undo.addEventListener("click", async () => {
+    const error = await sendMark(button, "/unhide");
+    if (error) {
+      message.append(" ", error);
+      return;
+    }
+    setMark(button, "/hide", "hide");
+    item.replaceChildren(...parts);
+    button.focus();
+  });
+  item.replaceChildren(message);
+  undo.focus();
+}

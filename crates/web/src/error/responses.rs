@@ -1,0 +1,257 @@
+//! The responses to failed requests: pages with the navigation of their viewer, or JSON.
+
+use super::{INTERNAL, RequestError, sentence};
+use crate::limits::ERROR_PAGE_READS;
+use crate::local_path::LocalPath;
+use crate::login_reason::LoginReason;
+use crate::openapi::values;
+use crate::pages::layout::Frame;
+use crate::{App, cookies, pages, reputation};
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::uri::PathAndQuery;
+use axum::http::{Method, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use futures_util::FutureExt;
+use maud::Markup;
+use serde::Serialize;
+use std::panic::AssertUnwindSafe;
+use tidings_domain::accounts::visit::Visit;
+use utoipa::ToSchema;
+
+/// Middleware that turns failures into pages or JSON: those of handlers, panics and
+/// timeouts.
+///
+/// A request that was refused before it got here carries its failure as an extension.
+pub async fn error_responses(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let (method, address) = (request.method().clone(), request.uri().clone());
+    if let Some(failure) = request.extensions_mut().remove::<RequestError>() {
+        return failure_response(&app, &method, &address, &failure);
+    }
+    let visitor = ErrorVisitor::of(&app, &request);
+    let limit = app.settings.request_timeout;
+    let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
+    let failure = match tokio::time::timeout(limit, handled).await {
+        Ok(Ok(mut response)) => match response.extensions_mut().remove::<RequestError>() {
+            Some(failure) => failure,
+            None => return response,
+        },
+        Ok(Err(_)) => RequestError::Panic,
+        Err(_) => RequestError::Timeout,
+    };
+    let failed = Failed { app: &app, method: &method, address: &address, failure: &failure };
+    let format = ErrorFormat::of(address.path());
+    if format != ErrorFormat::Page || failed.login().is_some() {
+        return failed.response(format, |message| pages::bare_error_page(&app, failure.status(), message));
+    }
+    visitor.page(&failed).await
+}
+
+/// The response to a failed request without its viewer, and its line in the log.
+pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &RequestError) -> Response {
+    let failed = Failed { app, method, address, failure };
+    failed.response(ErrorFormat::of(address.path()), |message| {
+        pages::bare_error_page(app, failure.status(), message)
+    })
+}
+
+/// Who sent a request, as far as its head says.
+enum ErrorVisitor {
+    /// Somebody without a session.
+    Stranger,
+    /// Somebody with this session token, valid or not.
+    Token(String),
+}
+
+impl ErrorVisitor {
+    fn of(app: &App, request: &Request) -> Self {
+        cookies::session_token(app, request.headers()).map_or(Self::Stranger, Self::Token)
+    }
+
+    /// The page about a failure, with the navigation of the viewer. Rounds: none for a visitor
+    /// without a session; for others at most 3, and none if their session is cached. It has the
+    /// bare navigation if the viewer cannot be found out, as when the store is unavailable.
+    async fn page(self, failed: &Failed<'_>) -> Response {
+        let (app, status) = (failed.app, failed.failure.status());
+        let here = failed.here();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            return failed
+                .response(ErrorFormat::Page, |message| pages::bare_error_page(app, status, message));
+        }
+        let Self::Token(token) = self else {
+            let frame = Frame::known(app, &here, None);
+            return failed.response(ErrorFormat::Page, |message| pages::error_page(&frame, status, message));
+        };
+        let mut visit = Visit::new(app.site.clone(), app.now(), Some(&token));
+        let found = tokio::time::timeout(ERROR_PAGE_READS, async {
+            visit.identity().await;
+            visit.recognise().await.map(|viewer| viewer.cloned())
+        });
+        match found.await {
+            Ok(Ok(viewer)) => {
+                let frame = Frame::known(app, &here, viewer.as_ref());
+                failed.response(ErrorFormat::Page, |message| pages::error_page(&frame, status, message))
+            }
+            _ => failed.response(ErrorFormat::Page, |message| pages::bare_error_page(app, status, message)),
+        }
+    }
+}
+
+/// A request that failed.
+struct Failed<'a> {
+    app: &'a App,
+    method: &'a Method,
+    address: &'a Uri,
+    failure: &'a RequestError,
+}
+
+impl Failed<'_> {
+    /// The page that was asked for; the front page if it was a form that was sent.
+    fn here(&self) -> LocalPath {
+        let wanted = self.address.path_and_query().map_or(self.address.path(), PathAndQuery::as_str);
+        LocalPath::parse(if *self.method == Method::GET { wanted } else { "/" })
+    }
+
+    /// The login page to redirect to, if that is all that is missing.
+    fn login(&self) -> Option<String> {
+        let path = self.address.path();
+        let is_page = ErrorFormat::of(path) == ErrorFormat::Page;
+        let is_missing = matches!(self.failure, RequestError::LoginRequired) && is_page;
+        is_missing.then(|| pages::login_to(LoginReason::of_path(path), self.here().as_str()))
+    }
+
+    /// The response, and its line in the log. `page` makes the page with a message.
+    fn response(&self, format: ErrorFormat, page: impl FnOnce(&str) -> Markup) -> Response {
+        let Self { app, method, address, failure } = *self;
+        if let Some(login) = self.login() {
+            return Redirect::to(&login).into_response();
+        }
+        let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
+        let request_id = internal.then(request_id);
+        failure.log(app.now(), method, loggable(address.path()), request_id.as_deref());
+        let mut message = failure.message();
+        if let Some(request_id) = &request_id {
+            message = sentence(&format!("{INTERNAL} (request {request_id})"));
+        }
+        let mut response = match format {
+            ErrorFormat::Page => (failure.status(), page(&message)).into_response(),
+            ErrorFormat::Api => {
+                let body = ErrorResponse { status: ErrorStatus::Err, error: message };
+                (failure.api_status(), Json(body)).into_response()
+            }
+            ErrorFormat::Documented => reputation::documented_failure(failure, &message),
+            ErrorFormat::Deployed => reputation::deployed_failure(failure, &message),
+        };
+        if !response.status().is_success()
+            && let Some(seconds) = failure.retry_after()
+        {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+/// A failure: `{"status": "err", ...}`.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Error)]
+pub struct ErrorResponse {
+    status: ErrorStatus,
+    /// A sentence to show to a person.
+    #[schema(value_type = values::Message)]
+    error: String,
+}
+
+/// The status of a failure.
+#[derive(Serialize, ToSchema)]
+enum ErrorStatus {
+    #[serde(rename = "err")]
+    Err,
+}
+
+/// The form in which an address reports failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ErrorFormat {
+    Page,
+    Api,
+    /// The calls of browser extensions as they were documented.
+    Documented,
+    /// The calls of the original extension.
+    Deployed,
+}
+
+impl ErrorFormat {
+    /// Decided by the address alone, so that it also works for requests that reached
+    /// no handler. The calls of extensions are those of `router.rs`.
+    fn of(path: &str) -> Self {
+        match path {
+            "/scores" | "/vote" => Self::Documented,
+            "/v1/scores" | "/v1/vote" => Self::Deployed,
+            path if path.starts_with("/api/") => Self::Api,
+            _ => Self::Page,
+        }
+    }
+}
+
+/// A path as it may be logged: the link that sets a new password is a secret.
+fn loggable(path: &str) -> &str {
+    if path.starts_with("/reset-password/") { "/reset-password/..." } else { path }
+}
+
+/// The id that links an error page to its line in the log.
+fn request_id() -> String {
+    tidings_domain::values::secrets::random_token()
+        .map_or_else(|_| "unknown".to_owned(), |token| token.chars().take(12).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use crate::AppParts;
+    use crate::pages::test_support::settings;
+    use crate::settings::Settings;
+    use axum::Router;
+    use axum::body::{Body, to_bytes};
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::get;
+    use std::sync::Arc;
+    use std::time::Duration;
+    use tidings_domain::passwords::PasswordWorker;
+    use tidings_domain::site::Site;
+    use tidings_domain::values::rules::Rules;
+    use tidings_keyspace::{EngineClock, Store};
+    use tower_service::Service;
+
+    /// The status and body of the response when a handler panics or hangs.
+    async fn response_to(path: &'static str, seconds: u64) -> (StatusCode, String) {
+        let store = Store::in_memory().await.unwrap();
+        let settings = Settings { request_timeout: Duration::from_secs(seconds), ..settings() };
+        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let (site, clock) = (Arc::new(site), EngineClock::System);
+        let app = App::from(AppParts { site, settings, mailer: None, clock, live: Arc::default() });
+        let mut router = Router::new()
+            .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
+            .route("/hangs", get(async || std::future::pending::<Response>().await))
+            .layer(from_fn_with_state(app, error_responses));
+        let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+        let response = router.call(request).await.unwrap();
+        let status = response.status();
+        (status, String::from_utf8(to_bytes(response.into_body(), 10_000).await.unwrap().into()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_panic_gives_a_500_with_a_request_id() {
+        let (status, text) = response_to("/api/panics", 60).await;
+        assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(text.contains(&format!("{} (request ", sentence(INTERNAL).trim_end_matches('.'))), "{text}");
+        assert!(!text.contains("a mistake of ours"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_slow_handler_gives_a_503_page() {
+        let (status, text) = response_to("/hangs", 0).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(text.contains(&RequestError::Timeout.message()), "{text}");
+    }
+}

@@ -1,0 +1,228 @@
+//! Hiding and saving stories: the buttons, what a list says about hidden stories, and the
+//! targets of the buttons.
+//!
+//! All buttons of a page belong to one form (`marks`), so that a story in a list costs little
+//! more than its two buttons.
+
+use super::fragments::{ContentPlaceholder, Fragment, written};
+use super::layout::Frame;
+use super::parts::{counted, news_address, news_anchor};
+use crate::App;
+use crate::actions;
+use crate::error::RequestError;
+use crate::forms::Next;
+use crate::forms::news::NewsIdForm;
+use crate::local_path::{LocalPath, add_parameter};
+use crate::viewer::SignedForm;
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, Render, html};
+use std::sync::LazyLock;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::news::lines::NewsLine;
+use tidings_domain::news::lists;
+use tidings_domain::news::marking::Mark;
+use tidings_domain::values::ids::NewsId;
+
+/// The id of the form that the buttons belong to.
+const FORM: &str = "marks";
+/// The parameter of a page that names the story that was just hidden.
+const JUST_HIDDEN: &str = "hid";
+
+/// The form that the buttons of all stories on a page belong to. It redirects to the page.
+#[must_use]
+pub fn marks_form(frame: &Frame<'_>) -> Markup {
+    html! {
+        @if frame.viewer.is_some() {
+            form #(FORM) method="post" action="/hide" {
+                (frame.secret_field())
+                input type="hidden" name="next" value=(frame.way_back);
+            }
+        }
+    }
+}
+
+/// A button of a story. The placeholder is the number of the story.
+type Button = Fragment<ContentPlaceholder>;
+
+/// The buttons to hide a story or undo that, and to save it or undo that, for a viewer who is
+/// logged in. A deleted story can only be removed from what the viewer has marked.
+pub fn mark_buttons(frame: &Frame<'_>, line: &NewsLine) -> impl Render {
+    static BUTTONS: LazyLock<[Button; 4]> = LazyLock::new(|| {
+        let button = |action: &str, title: Option<&str>, text: &str| {
+            Fragment::new(|slots| {
+                html! {
+                    " " button form=(FORM) formaction=(action) name="news_id"
+                        value=(slots.at(ContentPlaceholder::Content)) title=[title] { (text) }
+                }
+            })
+        };
+        [
+            button("/hide", None, "hide"),
+            button("/unhide", Some("Show it in lists again"), "unhide"),
+            button("/save", None, "save"),
+            button("/unsave", Some("Remove it from your saved stories"), "saved"),
+        ]
+    });
+    let has_viewer = frame.viewer.is_some();
+    written(move |html| {
+        if !has_viewer {
+            return;
+        }
+        let [hide, unhide, save, unsave] = &*BUTTONS;
+        let marks = line.marks;
+        let can_mark = !line.news.deleted;
+        let shown = [
+            (hide, can_mark && !marks.hidden),
+            (unhide, marks.hidden),
+            (save, can_mark && !marks.saved),
+            (unsave, marks.saved),
+        ];
+        for (button, _) in shown.into_iter().filter(|(_, is_shown)| *is_shown) {
+            button.fill(html, |ContentPlaceholder::Content, html| line.news.id.0.render_to(html));
+        }
+    })
+}
+
+/// The story that the viewer has just hidden.
+pub struct JustHidden {
+    id: NewsId,
+    title: String,
+}
+
+impl JustHidden {
+    /// The story that the address names, if the viewer has hidden it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn read(visit: &mut Visit, here: &LocalPath) -> Result<Option<Self>, RequestError> {
+        let Some(id) = here.parameter(JUST_HIDDEN).and_then(|id| id.parse().ok()) else {
+            return Ok(None);
+        };
+        let title = lists::hidden_title(visit, id).await?;
+        Ok(title.map(|title| Self { id, title }))
+    }
+
+    /// The notice, with a button that undoes it.
+    pub fn render(&self, frame: &Frame<'_>) -> Markup {
+        html! {
+            div.notice.undo role="status" {
+                form.inline method="post" action="/unhide" {
+                    (frame.secret_field())
+                    input type="hidden" name="next" value=(frame.way_back);
+                    span { "Hidden: " a href=(news_address(self.id)) { bdi { (self.title) } } "." }
+                    button.button.small name="news_id" value=(self.id) { "Undo" }
+                }
+            }
+        }
+    }
+}
+
+/// What a list says below its stories about those that are not listed for its viewer, with a
+/// link that shows them.
+#[must_use]
+pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize) -> Markup {
+    let is_viewed = frame.viewer.is_some();
+    html! {
+        @if is_viewed && frame.here.shows_hidden() {
+            p.hint.unlisted {
+                "Hidden stories are shown. " a href=(frame.here.without_hidden()) { "Leave them out" }
+            }
+        } @else if is_viewed && unlisted > 0 {
+            @let unlisted = u64::try_from(unlisted).unwrap_or(u64::MAX);
+            p.hint.unlisted {
+                (counted(unlisted, "story is", "stories are")) " hidden here. "
+                a href=(frame.here.with_hidden()) { "Show hidden" }
+            }
+        }
+    }
+}
+
+/// POST /hide: news_id, apisecret, next. The list then says what was hidden.
+pub async fn hide(
+    State(app): State<App>,
+    SignedForm { user, form: (form, back) }: SignedForm<(NewsIdForm, Next)>,
+) -> Result<Redirect, RequestError> {
+    actions::mark_news(&app, &user, Mark::Hidden, form.news_id).await?;
+    let mut back = back.next.way_back();
+    let is_own_page = back == news_address(form.news_id);
+    if !is_own_page {
+        add_parameter(&mut back, JUST_HIDDEN, &form.news_id.to_string());
+    }
+    Ok(Redirect::to(&back))
+}
+
+/// POST /unhide: news_id, apisecret, next.
+pub async fn unhide(
+    State(app): State<App>,
+    SignedForm { user, form: (form, back) }: SignedForm<(NewsIdForm, Next)>,
+) -> Result<Redirect, RequestError> {
+    actions::unmark_news(&app, &user, Mark::Hidden, form.news_id).await?;
+    Ok(back_to_story(&back, form.news_id))
+}
+
+/// POST /save: news_id, apisecret, next.
+pub async fn save(
+    State(app): State<App>,
+    SignedForm { user, form: (form, back) }: SignedForm<(NewsIdForm, Next)>,
+) -> Result<Redirect, RequestError> {
+    actions::mark_news(&app, &user, Mark::Saved, form.news_id).await?;
+    Ok(back_to_story(&back, form.news_id))
+}
+
+/// POST /unsave: news_id, apisecret, next.
+pub async fn unsave(
+    State(app): State<App>,
+    SignedForm { user, form: (form, back) }: SignedForm<(NewsIdForm, Next)>,
+) -> Result<Redirect, RequestError> {
+    actions::unmark_news(&app, &user, Mark::Saved, form.news_id).await?;
+    Ok(back_to_story(&back, form.news_id))
+}
+
+/// Redirects to the story on the page that the button was on.
+fn back_to_story(back: &Next, id: NewsId) -> Redirect {
+    Redirect::to(&format!("{}#{}", back.next.way_back(), news_anchor(id).render().into_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{framed, line, news, user};
+    use super::*;
+    use tidings_domain::news::reader::Marks;
+
+    fn buttons(marks: Marks, deleted: bool) -> String {
+        let bob = user("2", "bob", "");
+        let line = NewsLine { marks, ..line(news("t", "http://a.com/", deleted), None) };
+        framed(Some(&bob), |frame| mark_buttons(frame, &line).render()).into_string()
+    }
+
+    #[test]
+    fn a_story_has_the_buttons_for_what_can_be_done() {
+        let marked = Marks { saved: true, hidden: true, muted: false };
+        for (marks, deleted, shown) in [
+            (Marks::default(), false, &["/hide", "/save"][..]),
+            (marked, false, &["/unhide", "/unsave"]),
+            (marked, true, &["/unhide", "/unsave"]),
+            (Marks::default(), true, &[]),
+        ] {
+            let html = buttons(marks, deleted);
+            for action in ["/hide", "/unhide", "/save", "/unsave"] {
+                let button = format!(r#"formaction="{action}" name="news_id" value="5""#);
+                assert_eq!(html.contains(&button), shown.contains(&action), "{action} in {html}");
+            }
+        }
+        let line = line(news("t", "http://a.com/", false), None);
+        let html = framed(None, |frame| mark_buttons(frame, &line).render()).into_string();
+        assert_eq!(html, "", "visitors have none");
+    }
+
+    #[test]
+    fn a_list_says_how_many_stories_are_hidden() {
+        let bob = user("2", "bob", "");
+        let note = |count| framed(Some(&bob), |frame| unlisted_note(frame, count)).into_string();
+        assert!(note(1).contains("1 story is hidden here"), "{}", note(1));
+        assert!(note(2).contains(r#"2 stories are hidden here. <a href="/latest/0?hidden=1">"#));
+        assert_eq!(note(0), "");
+        assert_eq!(framed(None, |frame| unlisted_note(frame, 1)).into_string(), "");
+    }
+}

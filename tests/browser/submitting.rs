@@ -1,0 +1,139 @@
+//! Submitting a story: the fetched title, earlier stories, topics and the preview, with and
+//! without the script.
+
+use crate::axe::{axe_source, check_page};
+use crate::browser::Browser;
+use crate::client::Client;
+use crate::page_server::{PageServer, Reply};
+use crate::server::Server;
+
+/// The Enter key, as a driver of browsers knows it.
+const ENTER: char = '\u{E007}';
+
+/// A site that can fetch from a server with one page that has a title.
+async fn site() -> (PageServer, Server, Client) {
+    let pages = PageServer::start(|path| match path {
+        "/page" => Reply::html("<title>The title of the page</title>"),
+        _ => Reply::html("no title"),
+    })
+    .await;
+    let network = pages.network();
+    let server = Server::start_adjusted(&[], |settings| settings.titles.network = network).await;
+    let alice = server.register("alice").await;
+    (pages, server, alice)
+}
+
+#[tokio::test]
+async fn the_title_of_a_page_is_fetched() {
+    let (pages, server, alice) = site().await;
+    let browser = Browser::open_as(&server, &alice).await;
+    browser.go("/submit").await;
+    browser.mark_page().await;
+    browser.fill("URL", &pages.url("/none")).await;
+    browser.fill("Title", "Mine").await;
+    browser.fill("Text", "My text").await;
+    browser.press("Fetch title").await;
+    browser.wait_for_text("#url-error", "This page has no title.").await;
+    check_page(&browser, &axe_source(), "a title that was not fetched").await;
+    assert_eq!(browser.field_value("Title").await, "Mine");
+
+    browser.fill("URL", &pages.url("/page")).await;
+    // By keyboard alone.
+    browser.run("document.querySelector('[data-fetch-title]').focus()").await;
+    browser.press_key(ENTER).await;
+    browser.wait_for_text("[data-fetched]", "This is the title of the page. You had typed: \"Mine\".").await;
+    assert_eq!(browser.field_value("Title").await, "The title of the page");
+    assert_eq!(browser.field_value("Text").await, "My text");
+    assert_eq!(browser.count("#url-error, [aria-invalid]").await, 0);
+    assert!(browser.is_marked().await, "the page was not loaded again");
+    browser.press("Submit").await;
+    browser.arrive("/news/1").await;
+    assert_eq!(browser.text("h1 a").await, "The title of the page");
+}
+
+#[tokio::test]
+async fn an_earlier_story_shows_while_typing_and_a_host_is_completed() {
+    let (_pages, server, alice) = site().await;
+    let earlier = alice.submit_link("Earlier", "https://example.com/a").await;
+    let browser = Browser::open_as(&server, &alice).await;
+    browser.go("/submit").await;
+    browser.fill("URL", "example.com/a").await;
+    browser.wait_for_text("[data-duplicate]", "Submitted recently: Earlier").await;
+    browser.run("document.querySelector('#title').focus()").await;
+    let completed = async || browser.field_value("URL").await == "https://example.com/a";
+    browser.wait_until("the URL is completed", completed).await;
+    browser.fill("URL", "example.com/b").await;
+    browser.wait_until_gone("[data-duplicate] p").await;
+    browser.go("/submit?u=https%3A%2F%2Fexample.com%2Fa&t=T").await;
+    browser.wait_for("[data-duplicate] a").await;
+    browser.follow("Earlier").await;
+    browser.arrive(&format!("/news/{earlier}")).await;
+    // A story is not its own duplicate.
+    browser.go(&format!("/editnews/{earlier}")).await;
+    browser.fill("URL", "https://example.com/c").await;
+    browser.fill("URL", "example.com/a").await;
+    browser.run("document.querySelector('#title').focus()").await;
+    browser.wait_until("the URL is completed", completed).await;
+    assert_eq!(browser.count("[data-duplicate] p").await, 0);
+}
+
+#[tokio::test]
+async fn topics_are_chosen_by_buttons() {
+    let (_pages, server, alice) = site().await;
+    alice.submit_on("rust, go", "One").await;
+    let browser = Browser::open_as(&server, &alice).await;
+    browser.go("/submit").await;
+    browser.mark_page().await;
+    browser.fill("Topics", "new").await;
+    browser.press("rust").await;
+    assert_eq!(browser.field_value("Topics").await, "new, rust");
+    assert_eq!(browser.text("[data-topic-buttons] [aria-pressed=true]").await, "rust");
+    browser.press("go").await;
+    browser.press("rust").await;
+    assert_eq!(browser.field_value("Topics").await, "new, go");
+    browser.fill("Topics", "rust").await;
+    assert_eq!(browser.text("[data-topic-buttons] [aria-pressed=true]").await, "rust");
+    assert!(browser.is_marked().await, "the page was not loaded again");
+    check_page(&browser, &axe_source(), "chosen topics").await;
+}
+
+#[tokio::test]
+async fn enter_in_a_field_submits_and_fetches_nothing() {
+    let (pages, server, alice) = site().await;
+    let browser = Browser::open_as(&server, &alice).await;
+    for script in [true, false] {
+        if !script {
+            browser.disable_javascript().await;
+        }
+        browser.go("/submit").await;
+        browser.fill("URL", &pages.url(&format!("/{script}"))).await;
+        browser.fill("Title", &format!("Script: {script}\n")).await;
+        browser.arrive(&format!("/news/{}", if script { 1 } else { 2 })).await;
+    }
+    assert_eq!(pages.requests(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_story_is_written_without_a_script() {
+    let (pages, server, alice) = site().await;
+    alice.submit_on("rust, go", "One").await;
+    let browser = Browser::open_as(&server, &alice).await;
+    browser.disable_javascript().await;
+    browser.go("/submit").await;
+    browser.fill("Text", "See https://example.com/").await;
+    browser.fill("URL", &pages.url("/page")).await;
+    browser.press("Fetch title").await;
+    browser.wait_for("[data-fetched] p").await;
+    assert_eq!(browser.field_value("Title").await, "The title of the page");
+    browser.press("go").await;
+    browser.wait_for("[data-topic-buttons] [aria-pressed=true]").await;
+    browser.press("Preview").await;
+    browser.wait_for_text(".preview h2", "Preview").await;
+    assert_eq!(browser.text(".preview .text a").await, "https://example.com/");
+    assert_eq!(browser.field_value("Topics").await, "go");
+    check_page(&browser, &axe_source(), "a preview").await;
+    browser.press("Submit").await;
+    browser.arrive("/news/2").await;
+    assert_eq!(browser.text("h1 a").await, "The title of the page");
+    assert_eq!(browser.text(".comment .text").await, "See https://example.com/");
+}
