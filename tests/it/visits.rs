@@ -25,7 +25,9 @@ async fn marked(client: &Client, path: &str) -> Vec<String> {
     let texts =
         page.find("div", &[("class", "text formatted")]).into_iter().map(|text| text.text().to_owned());
     let texts: Vec<String> = texts.collect();
-    let is_marked = |text: &String| marked.iter().any(|item| item.text().contains(text.as_str()));
+    // The preview of a comment is empty.
+    let is_marked =
+        |text: &String| !text.is_empty() && marked.iter().any(|item| item.text().contains(text.as_str()));
     texts.into_iter().filter(is_marked).collect()
 }
 
@@ -177,10 +179,9 @@ async fn visits_are_stored_after_the_answer_and_the_last_200_are_kept() {
         background::store_rest(&server.app.site, server.app.now()).await;
         assert_eq!(server.field(&key, "1").await, Some(format!("{now} {now} 1 1 2")));
         assert_eq!(server.field(&key, "2").await, None);
-        server.set_field(&format!("user:{}", bob.user_id), "deactivated", "1").await;
-        server.advance(60);
-        page(&alice, "/news/1").await;
+        // A deactivated account has none.
         bob.comment(1, "Late").await;
+        server.set_field(&format!("user:{}", bob.user_id), "deactivated", "1").await;
         background::store_rest(&server.app.site, server.app.now()).await;
         assert_eq!(server.field(&key, "1").await, Some(format!("{now} {now} 1 1 2")), "nobody reads it");
     })

@@ -117,6 +117,8 @@ pub const PAGE_LIST_BYTES: usize = PAGE_BYTES - 192 * 1024;
 /// links to the comments around it, and the author's name: as it is, encoded in the address of
 /// the profile, in the names of the buttons and in the line of a collapsed branch.
 pub const COMMENT_MARKUP_BYTES: usize = 3_900;
+/// The same in a list without its thread: there is no branch, and fewer links.
+pub const LISTED_COMMENT_BYTES: usize = 2_900;
 /// The most bytes of a listed story without its title and URL, but with the title in the names
 /// of the buttons.
 pub const LISTED_STORY_BYTES: usize = 5_500;

@@ -55,8 +55,9 @@ pub async fn about(
             h2 { "What we store about you" }
             p {
                 "We store your username, a hash of your password (not the password itself), what you write, \
-                 how you vote and whom you follow. We store an e-mail address only if you enter one. There \
-                 is one cookie, which keeps you logged in. What you have not sent yet stays in your browser."
+                 how you vote, whom you follow and how far you have read discussions. We store an e-mail \
+                 address only if you enter one. There is one cookie, which keeps you logged in. What you have \
+                 not sent yet stays in your browser."
             }
         }
     };

@@ -277,7 +277,7 @@ fn comment_links(frame: &Frame<'_>, place: CommentContext, comment: &Comment) ->
 mod tests {
     use super::super::test_support::{NOW, framed, user};
     use super::*;
-    use crate::limits::COMMENT_MARKUP_BYTES;
+    use crate::limits::{COMMENT_MARKUP_BYTES, LISTED_COMMENT_BYTES};
     use tidings_domain::values::limits::LONGEST_STORED_USERNAME;
 
     #[test]
@@ -319,6 +319,9 @@ mod tests {
             // a button that takes a vote back has some attributes more.
             let longer = 60 + 80;
             assert!(html.len() + branch + longer <= COMMENT_MARKUP_BYTES, "{}", html.len());
+            let alone = framed(Some(&admin), |frame| comment_item(frame, place, line, 7).render());
+            let alone = alone.into_string().len() + longer;
+            assert!(alone <= LISTED_COMMENT_BYTES, "{alone}");
         }
     }
 }
