@@ -85,7 +85,11 @@ async fn an_inbox_has_replies_mentions_and_followers_with_what_they_are_about() 
         assert_eq!(ids(&bob).await, ["reply:1-3*", "reply:1-2*"]);
         assert_eq!(ids(&carol).await, Vec::<String>::new());
         let entries = inbox(&alice).await;
-        let shape = |entry: &Value| entry.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let shape = |entry: &Value| -> Vec<String> {
+            let mut names: Vec<String> = entry.as_object().unwrap().keys().cloned().collect();
+            names.sort_unstable();
+            names
+        };
         assert_eq!(shape(&entries[0]), ["id", "kind", "read", "time", "username"]);
         assert_eq!(shape(&entries[1]), ["id", "kind", "read", "text", "time", "tweet_id", "username"]);
         let of_comment = ["comment_id", "id", "kind", "news_id", "read", "text", "time", "username"];
@@ -206,6 +210,10 @@ async fn a_follower_is_told_once_a_day_and_leaves_with_the_follow() {
         assert_eq!((ids(&alice).await.len(), badge(&server, &alice).await), (0, 0));
         unfollow().await;
         server.advance(86_401);
+        if server.store().is_shared() {
+            // Redis has a clock of its own.
+            server.write(|batch| batch.delete("limit:follow_notice:1:2")).await;
+        }
         bob.follow("alice").await;
         assert_eq!(ids(&alice).await, ["follow:2*"]);
         mark(&alice, "follow:2").await;
