@@ -53,28 +53,27 @@ async fn site(server: &Server) -> (Client, Client) {
 async fn pages_say_what_they_are_about() {
     each_engine(&[("site.url", SITE), ("site.description", "What we \"read\"")], async |server| {
         let (alice, bob) = site(&server).await;
-        for client in [&server.visitor(), &alice] {
-            let page = async |path: &str| page(client, path).await;
-            check_head(&page("/").await, "/", "website", "Tidings", "What we \"read\"");
-            let link = "1 comment at Tidings on a story from example.com submitted by alice.";
-            check_head(&page("/news/1").await, "/news/1", "article", "A <link> & \"more\"", link);
-            let text = "Some text with a link & \"quotes\"";
-            check_head(&page("/news/2").await, "/news/2", "article", "A text", text);
-            let comment = "bob: A quote and words";
-            let title = "Comment on A <link> & \"more\"";
-            check_head(&page("/comment/1/1").await, "/comment/1/1", "article", title, comment);
-            check_head(&page("/@ALICE").await, "/@alice", "profile", "alice", "I read a lot.");
-            let about = "Tweets, stories and comments of bob at Tidings.";
-            check_head(&page("/user/bob").await, "/@bob", "profile", "bob", about);
-            check_head(&page("/tweet/3").await, "/tweet/3", "article", "Tweet by bob", "Hello @alice");
-            let about = "What people at Tidings think of example.com, and its stories. Not enough votes yet.";
-            check_head(
-                &page("/site/example.com").await,
-                "/site/example.com",
-                "website",
-                "example.com",
-                about,
-            );
+        let visitor = server.visitor();
+        let shown = async |path: &str| page(&visitor, path).await;
+        check_head(&shown("/").await, "/", "website", "Tidings", "What we \"read\"");
+        let link = "1 comment at Tidings on a story from example.com submitted by alice.";
+        check_head(&shown("/news/1").await, "/news/1", "article", "A <link> & \"more\"", link);
+        let text = "Some text with a link & \"quotes\"";
+        check_head(&shown("/news/2").await, "/news/2", "article", "A text", text);
+        let comment = "bob: A quote and words";
+        let title = "Comment on A <link> & \"more\"";
+        check_head(&shown("/comment/1/1").await, "/comment/1/1", "article", title, comment);
+        check_head(&shown("/@ALICE").await, "/@alice", "profile", "alice", "I read a lot.");
+        let about = "Tweets, stories and comments of bob at Tidings.";
+        check_head(&shown("/user/bob").await, "/@bob", "profile", "bob", about);
+        check_head(&shown("/tweet/3").await, "/tweet/3", "article", "Tweet by bob", "Hello @alice");
+        let about = "What people at Tidings think of example.com, and its stories. Not enough votes yet.";
+        check_head(&shown("/site/example.com").await, "/site/example.com", "website", "example.com", about);
+        // The programs that show cards have no session.
+        for path in ["/", "/news/1", "/@alice", "/site/example.com"] {
+            let page = page(&alice, path).await;
+            assert_eq!(meta(&page, "property", "og:title"), None, "{path}");
+            assert_eq!(page.find("link", &[("rel", "canonical")]).len(), 1, "{path}");
         }
         // What is deleted is not repeated.
         ok(bob.edit_comment(1, 1, "").await);
