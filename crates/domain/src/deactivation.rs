@@ -46,7 +46,8 @@ pub async fn deactivate(
         // Fails if the password has changed meanwhile: the user has typed the old one.
         batch.field_equals(&key, "password", &stored.hash);
         sessions.end(&mut batch, None);
-        let emptied = ["password", "auth", "apisecret", "about", "email", "fullname", "flags", FEED, MAIL_SECRET];
+        let emptied =
+            ["password", "auth", "apisecret", "about", "email", "fullname", "flags", FEED, MAIL_SECRET];
         batch.set_fields(&key, emptied.map(|field| (field, "")));
         batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());
         outbox::write_digest_choice(&mut batch, user.id, Digest::Off, now.timestamp());

@@ -2,8 +2,7 @@
 
 use super::mail::Letter;
 use super::pages::inbox::{description, destination};
-use super::pages::news_address;
-use super::pages::parts::counted;
+use super::pages::parts::{counted, news_address};
 use super::settings::SiteSettings;
 use std::fmt::Write;
 use tidings_domain::accounts::outbox::{MailKind, Waiting};
@@ -68,7 +67,7 @@ impl EntryLetter {
             "We have sent you {} mails since yesterday. There is more in your inbox:\n\n{}\n\n\
              We will not send you further ones for some hours.\n{}",
             grouped(MAX_DAILY_MAILS),
-            site.link("/inbox?filter=unread"),
+            site.link("/inbox?kind=unread"),
             self.foot(site, &unsubscribe)
         );
         Letter {
@@ -119,7 +118,8 @@ pub fn digest(site: &SiteSettings, mail: &Waiting, digest: &DigestOf, unsubscrib
         Digest::Daily | Digest::Off => "today",
     };
     let mut body = format!("Hello {},\n", digest.user.username);
-    let of_topics = if digest.is_of_topics { "The best new stories of your topics" } else { "The best new stories" };
+    let of_topics =
+        if digest.is_of_topics { "The best new stories of your topics" } else { "The best new stories" };
     for (heading, stories) in [(of_topics, &digest.best), ("From people you follow", &digest.followed)] {
         if !stories.is_empty() {
             write!(body, "\n{heading}\n").ok();

@@ -112,8 +112,8 @@ fn shared_calls() -> Router<App> {
 fn page_routes() -> Router<App> {
     use pages::{
         admin, admin_site, admin_sites, articles, comments, front, home, inbox, marks, news_forms,
-        open_sessions, password_reset, people, profile, sessions, settings, sites, topics, tweets, unsubscribe, votes,
-        welcome,
+        open_sessions, password_reset, people, profile, sessions, settings, sites, topics, tweets,
+        unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))

@@ -388,7 +388,9 @@ mod tests {
         for text in ["replies:1:reply:3-14", "replies:7:mention:tweet:5", "digest:2:1800000000-1800086400"] {
             assert_eq!(text.parse::<Waiting>().map(|mail| mail.to_string()), Ok(text.to_owned()));
         }
-        for bad in ["", "replies", "replies:1", "replies:x:reply:1-1", "digest:2:1", "digest:2:a-b", "x:1:follow:2"] {
+        for bad in
+            ["", "replies", "replies:1", "replies:x:reply:1-1", "digest:2:1", "digest:2:a-b", "x:1:follow:2"]
+        {
             assert_eq!(bad.parse::<Waiting>(), Err(NotAMail), "{bad}");
         }
     }

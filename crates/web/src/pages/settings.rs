@@ -368,7 +368,8 @@ mod tests {
     fn a_site_without_mail_offers_none_and_an_account_without_an_address_is_told() {
         let mut alice = user("1", "alice", "");
         let form = |user: &User, has_mail| {
-            framed(Some(user), |frame| ProfileEditor::on_site(user, has_mail).render(frame, None)).into_string()
+            framed(Some(user), |frame| ProfileEditor::on_site(user, has_mail).render(frame, None))
+                .into_string()
         };
         let has_fields = |html: &str| html.contains("mail_replies") && html.contains(r#"name="digest""#);
         assert!(!form(&alice, false).contains("mail_replies") && !form(&alice, false).contains("digest"));
@@ -380,7 +381,8 @@ mod tests {
     #[test]
     fn boxes_are_checked_by_default() {
         let alice = user("1", "alice", "");
-        let html = framed(Some(&alice), |frame| ProfileEditor::on_site(&alice, true).render(frame, None)).into_string();
+        let html = framed(Some(&alice), |frame| ProfileEditor::on_site(&alice, true).render(frame, None))
+            .into_string();
         for name in ["tweet_news", "gravatar"] {
             assert!(html.contains(&format!(r#"name="{name}" type="checkbox" value="1" checked"#)), "{html}");
         }
