@@ -56,6 +56,13 @@ async fn send_all(server: &Server) {
     }
 }
 
+/// The first account, with a password.
+async fn registered(server: &Server) -> Client {
+    let mut alice = server.register("alice").await;
+    alice.user_id = 1;
+    alice
+}
+
 /// Two members; the first wants mail about replies.
 async fn alice_and_bob(server: &Server) -> [Client; 2] {
     let [alice, bob] = [server.member("alice").await, server.member("bob").await];
@@ -161,7 +168,7 @@ async fn a_mail_that_the_relay_refuses_for_a_day_is_given_up() {
     assert!((6..=12).contains(&relay.refused()), "{}", relay.refused());
     assert!(server.sorted("mail:outbox").await.is_empty());
     // It was not sent, so it is not counted.
-    assert_eq!(server.string("limit:mailed_entries:1").await, None);
+    assert!(server.string("limit:mailed_entries:1").await.is_none_or(|count| count == "0"));
 }
 
 #[tokio::test]
@@ -216,7 +223,7 @@ async fn somebody_gets_so_many_mails_a_day_and_one_that_says_that_there_is_more(
 #[tokio::test]
 async fn one_request_without_a_session_switches_off_the_mails_that_its_token_names() {
     each_engine_with_mail(async |server, mut relay| {
-        let alice = server.register("alice").await;
+        let alice = registered(&server).await;
         let bob = server.member("bob").await;
         prefer(&server, &alice, &[("mail_replies", "1"), ("digest", "daily")]).await;
         let news = alice.submit_text("A story", "text").await;
@@ -348,7 +355,7 @@ async fn a_digest_has_the_best_of_ones_topics_and_people_once_a_day_or_week() {
 async fn who_gets_digests_is_stored_with_the_preference() {
     let relay = SmtpServer::start().await;
     let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
-    let alice = server.register("alice").await;
+    let alice = registered(&server).await;
     for (digest, daily, weekly) in [
         ("daily", &[1][..], &[][..]),
         ("weekly", &[], &[1]),

@@ -11,7 +11,7 @@ use tidings_domain::digests::{DigestOf, DigestStory};
 use tidings_domain::inbox::InboxEntry;
 use tidings_domain::values::limits::{MAX_DAILY_MAILS, MAX_MAILED_TEXT};
 use tidings_domain::values::preferences::Digest;
-use tidings_domain::values::text::printable;
+use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::words::grouped;
 
 /// Where somebody unsubscribes with a token.
@@ -98,7 +98,7 @@ fn foot(site: &SiteSettings, user: &User, kind: MailKind, unsubscribe: &str) -> 
 
 /// The text of a comment, tweet or message as it was typed; the beginning of a long one.
 fn quoted(text: &str) -> String {
-    let text = printable(text.replace('\r', ""));
+    let text = printable_lines(text).into_owned();
     match text.char_indices().nth(MAX_MAILED_TEXT) {
         None => text,
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

@@ -299,17 +299,6 @@ pub async fn postpone(
     mail: &Waiting,
     since: Timestamp,
 ) -> Result<Postponed, Error> {
-    let age = now.seconds_since(since);
-    if age >= MAIL_PATIENCE_SECONDS {
-        remove(site, mail).await?;
-        return Ok(Postponed::GivenUp);
-    }
-    let wait = age.max(LEAST_WAIT_SECONDS);
-    let member = mail.to_string();
-    let mut batch = Batch::new();
-    batch.sorted_add_if_present(keys::MAIL_OUTBOX, &member, Timestamp(now.0.saturating_add(wait)).as_score());
-    batch.delete(keys::mail_lease(&member));
-    site.apply(batch).await?;
     if mail.kind() == MailKind::Replies {
         let counter = keys::mailed_entries(mail.user);
         let mut batch = Batch::new();
@@ -318,6 +307,18 @@ pub async fn postpone(
         // If the count has expired meanwhile, there is nothing to correct.
         site.apply(batch).await?;
     }
+    let age = now.seconds_since(since);
+    if age >= MAIL_PATIENCE_SECONDS {
+        remove(site, mail).await?;
+        return Ok(Postponed::GivenUp);
+    }
+    // The last attempt is when the patience ends.
+    let wait = age.min(MAIL_PATIENCE_SECONDS - age).max(LEAST_WAIT_SECONDS);
+    let member = mail.to_string();
+    let mut batch = Batch::new();
+    batch.sorted_add_if_present(keys::MAIL_OUTBOX, &member, Timestamp(now.0.saturating_add(wait)).as_score());
+    batch.delete(keys::mail_lease(&member));
+    site.apply(batch).await?;
     Ok(Postponed::For(wait))
 }
 
