@@ -173,6 +173,7 @@ impl Config {
             site: tidings_web::settings::SiteSettings { name, url, description },
             trusted_proxies: self.web.trusted_proxies.clone(),
             gravatars: self.web.gravatars,
+            digest_hour: self.mail.digest_hour,
             request_timeout: Duration::from_secs(self.server.request_timeout_seconds),
             titles: TitleSettings { is_on: self.web.fetch_titles, ..TitleSettings::default() },
             transport: self.transport(),

@@ -6,15 +6,15 @@
 
 use std::time::Duration;
 
-use lettre::message::Mailbox;
-use lettre::message::header::ContentType;
+use lettre::message::header::{ContentType, HeaderName, HeaderValue};
+use lettre::message::{Mailbox, MessageBuilder};
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
 use crate::config::{Mail, MailTls, Relay};
-use tidings_web::mail::{SendMail, Sending};
+use tidings_web::mail::{Letter, SendMail, Sending};
 
 /// How long the relay may take to accept a message, from the connection on.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
@@ -121,6 +121,32 @@ impl Mailer {
         self.send_over(&self.plain, to, subject, body).await
     }
 
+    /// Sends a message that somebody has subscribed to, as [`Mailer::send_notice`] does.
+    ///
+    /// # Errors
+    /// As [`Mailer::send`].
+    pub async fn send_letter(&self, letter: &Letter) -> Result<(), MailError> {
+        let mut message = self
+            .addressed(&letter.to, &letter.subject)?
+            .message_id(Some(letter.message_id.clone()))
+            .raw_header(header("List-Unsubscribe", format!("<{}>", letter.unsubscribe)))
+            .raw_header(header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned()))
+            // Programs that answer for people who are away do not answer this.
+            .raw_header(header("Auto-Submitted", "auto-generated".to_owned()));
+        if let Some(thread) = &letter.thread {
+            message = message.references(thread.clone());
+        }
+        self.transmit(&self.plain, message.body(letter.body.clone())?).await
+    }
+
+    fn addressed(&self, to: &str, subject: &str) -> Result<MessageBuilder, MailError> {
+        Ok(Message::builder()
+            .from(self.from.clone())
+            .to(Mailbox::new(None, to.parse()?))
+            .subject(subject)
+            .header(ContentType::TEXT_PLAIN))
+    }
+
     async fn send_over(
         &self,
         transport: &AsyncSmtpTransport<Tokio1Executor>,
@@ -128,13 +154,15 @@ impl Mailer {
         subject: &str,
         body: &str,
     ) -> Result<(), MailError> {
-        let message = Message::builder()
-            .from(self.from.clone())
-            .to(Mailbox::new(None, to.parse()?))
-            .subject(subject)
-            .message_id(None)
-            .header(ContentType::TEXT_PLAIN)
-            .body(body.to_owned())?;
+        let message = self.addressed(to, subject)?.message_id(None).body(body.to_owned())?;
+        self.transmit(transport, message).await
+    }
+
+    async fn transmit(
+        &self,
+        transport: &AsyncSmtpTransport<Tokio1Executor>,
+        message: Message,
+    ) -> Result<(), MailError> {
         let sending = tokio::time::timeout(SEND_TIMEOUT, transport.send(message));
         match sending.await {
             Ok(Ok(_)) => Ok(()),
@@ -156,6 +184,16 @@ impl SendMail for Mailer {
     fn send_notice<'a>(&'a self, to: &'a str, subject: &'a str, body: &'a str) -> Sending<'a> {
         Box::pin(async move { Ok(self.send_notice(to, subject, body).await?) })
     }
+
+    fn send_letter<'a>(&'a self, letter: &'a Letter) -> Sending<'a> {
+        Box::pin(async move { Ok(self.send_letter(letter).await?) })
+    }
+}
+
+/// A header of our own making: one line of ASCII, which must not be folded.
+fn header(name: &'static str, value: String) -> HeaderValue {
+    let value: String = value.chars().filter(char::is_ascii).filter(|c| !c.is_ascii_control()).collect();
+    HeaderValue::dangerous_new_pre_encoded(HeaderName::new_from_ascii_str(name), value.clone(), value)
 }
 
 /// Whether an error or what caused it says so.

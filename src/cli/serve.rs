@@ -54,6 +54,7 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
 
     let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
         .reached_at(config.site.url.as_str())
+        .sending_mail(mailer.is_some())
         .with_cache_bytes(config.server.site_cache_mebibytes.saturating_mul(MEBIBYTE));
     let site = Arc::new(site);
     raise_article_count(&site).await;

@@ -134,6 +134,8 @@ settings! {
             from: Mailbox = "tidings@localhost", ValueKind::Mailbox, "The sender of the site's mail.";
             username: String = "", ValueKind::Line { least: 0, most: 255 }, "The username at the relay; empty = none.";
             password: Secret = "", ValueKind::Secret, "The password at the relay.";
+            digest_hour: u64 = "6", ValueKind::Whole { unit: "", least: 0, most: 23 },
+                "The hour (UTC) at which digests are mailed; weekly ones on Mondays.";
         }
         /// How pages are served.
         web: Web {

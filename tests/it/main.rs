@@ -46,6 +46,7 @@ mod lists;
 mod live;
 mod load_figures;
 mod logins;
+mod mails;
 mod malformed;
 mod malformed_forms;
 mod names;

@@ -38,7 +38,7 @@ const WINGS: [&[&str]; 8] = [
     &["sites"],
     &["news"],
     &["articles", "comments", "timelines"],
-    &["administration", "deactivation", "imports", "inbox", "statistics", "submissions", "votes"],
+    &["administration", "deactivation", "digests", "imports", "inbox", "statistics", "submissions", "votes"],
     &["background"],
 ];
 /// The one file that may repeat an action.

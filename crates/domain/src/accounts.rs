@@ -4,12 +4,12 @@
 //! `session:<hash>`, `user:<id>:sessions`, `auth:<token>`, `password_reset:<token>`,
 //! `user:<id>:recent_votes`, `limit:create_user:<address>`, `limit:account_notices:<id>`, the
 //! `limit:failed_login:` keys, `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and
-//! `user:<id>:notified:<date>`. Other wings have fields of their own in `user:<id>`.
+//! `user:<id>:notified:<date>`, and those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
 //!
 //! It hands out [`account`] (create an account, change the profile and the password),
 //! [`login`] (who guesses is slowed down), [`sessions`] (log in and out, list and end
 //! sessions), [`session_store`] (sessions as they are stored), [`password_reset`],
-//! [`notices`] (who hears of a change), [`inbox`] (what concerns a user, read or unread),
+//! [`notices`] (who hears of a change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or unread),
 //! [`names`] (names that look alike), [`harden`] (hashes of older sites wrapped in a strong
 //! one), [`users`] (a user as stored, profiles, names), [`recent_votes`] (votes that can be taken
 //! back) and [`visit`]: the viewer of a page, identified along with the page's own reads.
@@ -24,6 +24,7 @@ pub(crate) mod mentioned;
 pub mod names;
 pub mod notices;
 pub(crate) mod notified;
+pub mod outbox;
 pub mod password_reset;
 pub(crate) mod presence;
 pub mod recent_votes;

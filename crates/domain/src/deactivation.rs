@@ -3,6 +3,7 @@
 pub(crate) mod leave;
 
 use crate::accounts::inbox::feed::FEED;
+use crate::accounts::outbox::{self, MAIL_SECRET};
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::sessions;
 use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, User};
@@ -13,6 +14,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::timelines::follows;
 use crate::values::clock::Moment;
+use crate::values::preferences::Digest;
 use crate::values::secrets::random_token;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -44,9 +46,11 @@ pub async fn deactivate(
         // Fails if the password has changed meanwhile: the user has typed the old one.
         batch.field_equals(&key, "password", &stored.hash);
         sessions.end(&mut batch, None);
-        let emptied = ["password", "auth", "apisecret", "about", "email", "fullname", "flags", FEED];
+        let emptied =
+            ["password", "auth", "apisecret", "about", "email", "fullname", "flags", FEED, MAIL_SECRET];
         batch.set_fields(&key, emptied.map(|field| (field, "")));
         batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());
+        outbox::write_digest_choice(&mut batch, user.id, Digest::Off, now.timestamp());
         // Lamer News cannot show a user without a name, nor refuse a login without a salt.
         batch.set_field(&key, "username", DELETED_USERNAME);
         batch.set_field(&key, "salt", &salt);

@@ -3,7 +3,7 @@
 //! It has no keys of its own: [`crate::accounts::inbox`] stores the entries.
 
 use crate::accounts::inbox::{Cursor, EntriesRead, Entry, EntryId, Kind, MessageRead};
-use crate::accounts::users::UserNamesRead;
+use crate::accounts::users::{User, UserNamesRead};
 use crate::accounts::visit::Visit;
 use crate::comments::comment::{Comment, CommentRead};
 use crate::error::Error;
@@ -139,7 +139,42 @@ pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Resu
     let is_more = entries.len() > window.count;
     entries.truncate(window.count);
     let next = entries.last().filter(|_| is_more).map(|entry| entry.place);
+    Ok(InboxPage { entries: with_subjects(visit, user, entries).await?, next })
+}
 
+/// An entry to mail, and to whom. `None` if it is read or gone, or the user wants no mail or has
+/// no e-mail address. Rounds: 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn to_mail(
+    visit: &mut Visit,
+    user: UserId,
+    entry: EntryId,
+) -> Result<Option<(User, InboxEntry)>, Error> {
+    let mut query = Query::new();
+    let account = query.hash(keys::user(user));
+    let unread = query.scores(keys::user_unread(user), [entry.to_string()]);
+    let mut answers = visit.run(query).await?;
+    let account = User::from_hash(&answers.take(account));
+    let Some(time) = fields::only(answers.take(unread)) else {
+        return Ok(None);
+    };
+    let wants = |user: &User| user.preferences.mail_replies && !user.email.is_empty();
+    let Some(account) = account.filter(wants) else {
+        return Ok(None);
+    };
+    let entry = Entry { place: Cursor { time, id: entry }, read: false };
+    let mut entries = with_subjects(visit, user, vec![entry]).await?;
+    Ok(entries.pop().map(|entry| (account, entry)))
+}
+
+/// Entries with the texts and names of what they are about. Rounds: 2.
+async fn with_subjects(
+    visit: &mut Visit,
+    user: UserId,
+    entries: Vec<Entry>,
+) -> Result<Vec<InboxEntry>, Error> {
     let mut query = Query::new();
     let reads: Vec<_> = entries
         .into_iter()
@@ -161,7 +196,7 @@ pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Resu
         let parent = parent.and_then(|parent| parent.take(&mut answers)).map(|parent| parent.user_id);
         InboxEntry { place, read, username, event: subject.into_event(user, parent) }
     });
-    Ok(InboxPage { entries: entries.collect(), next })
+    Ok(entries.collect())
 }
 
 /// The fields of a story that an entry shows.

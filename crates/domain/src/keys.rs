@@ -52,6 +52,15 @@ pub const TOPIC_MOVES: &str = "topic.moves";
 /// Hash: the sentence that describes each topic.
 pub const TOPIC_SENTENCES: &str = "topics.about";
 
+/// Sorted set: the mails that wait to be sent, by when they are due.
+pub const MAIL_OUTBOX: &str = "mail:outbox";
+/// Sorted set: user ids who get a digest every day, by when they got the last.
+pub const DIGEST_DAILY: &str = "mail:digest:daily";
+/// Sorted set: user ids who get a digest every week, by when they got the last.
+pub const DIGEST_WEEKLY: &str = "mail:digest:weekly";
+/// String: counts how often digests that are due were put into the outbox.
+pub const DIGEST_TURN: &str = "mail:digest:turn";
+
 /// Hash: the news id of each imported submission, by its id in the source.
 pub const IMPORTED_LINKS: &str = "import:links";
 /// Hash: the user id of each imported person, by the name in the source.
@@ -109,6 +118,18 @@ pub fn user_sessions(id: UserId) -> String {
 #[must_use]
 pub fn account_notices(id: UserId) -> String {
     format!("limit:account_notices:{id}")
+}
+
+/// String, expires: how many entries of the inbox have been mailed to a user.
+#[must_use]
+pub fn mailed_entries(id: UserId) -> String {
+    format!("limit:mailed_entries:{id}")
+}
+
+/// String, expires: a server is sending a mail of the outbox.
+#[must_use]
+pub fn mail_lease(member: &str) -> String {
+    format!("mail:lease:{member}")
 }
 
 /// String: the id of the user with this session token. Written by Lamer News and by

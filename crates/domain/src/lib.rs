@@ -6,8 +6,8 @@
 //! The code is divided into wings. A wing imports only the wings that are listed below it:
 //!
 //! - [`background`]: the list of all kinds of background jobs
-//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`inbox`], [`statistics`],
-//!   [`administration`]: actions and pages across wings
+//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`digests`], [`inbox`],
+//!   [`statistics`], [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
 //! - [`sites`]
@@ -20,6 +20,7 @@ pub mod background;
 
 pub mod administration;
 pub mod deactivation;
+pub mod digests;
 pub mod imports;
 pub mod inbox;
 pub mod statistics;

@@ -33,6 +33,8 @@ pub struct Site {
     pub(crate) marks: PendingMarks,
     /// The address of the site, without a slash at the end.
     pub address: String,
+    /// Whether the site sends mail.
+    pub sends_mail: bool,
     /// The caches.
     pub caches: Caches,
     /// Held while a list of topics is built, one at a time, so that other writes come in
@@ -72,6 +74,7 @@ impl Site {
             jobs: Jobs::default(),
             marks: PendingMarks::default(),
             address: DEFAULT_ADDRESS.to_owned(),
+            sends_mail: false,
             caches: Caches::default(),
             building: Mutex::new(()),
             building_past: Mutex::new(()),
@@ -87,6 +90,13 @@ impl Site {
     #[must_use]
     pub fn reached_at(mut self, address: &str) -> Self {
         address.trim_end_matches('/').clone_into(&mut self.address);
+        self
+    }
+
+    /// The same site, which sends mail or does not.
+    #[must_use]
+    pub const fn sending_mail(mut self, sends_mail: bool) -> Self {
+        self.sends_mail = sends_mail;
         self
     }
 

@@ -183,6 +183,7 @@ impl Server {
             site: Arc::new(
                 Site::new(store, config.rules.clone(), PasswordWorker::new(2, 1_000))
                     .reached_at(config.site.url.as_str())
+                    .sending_mail(mailer.is_some())
                     .with_cache_bytes(config.server.site_cache_mebibytes * MEBIBYTE),
             ),
             mailer: mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>),

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
@@ -55,6 +55,8 @@ pub struct SmtpServer {
     address: SocketAddr,
     messages: mpsc::UnboundedReceiver<ReceivedMessage>,
     logins_in_clear: Arc<AtomicUsize>,
+    refuses: Arc<AtomicBool>,
+    refused: Arc<AtomicUsize>,
     certificate: Option<Vec<u8>>,
     accepting: tokio::task::JoinHandle<()>,
 }
@@ -77,7 +79,14 @@ impl SmtpServer {
         let address = listener.local_addr().unwrap();
         let (sender, messages) = mpsc::unbounded_channel();
         let logins_in_clear = Arc::new(AtomicUsize::new(0));
-        let relay = Relay { sender, tls, logins_in_clear: logins_in_clear.clone() };
+        let (refuses, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let relay = Relay {
+            sender,
+            tls,
+            logins_in_clear: logins_in_clear.clone(),
+            refuses: refuses.clone(),
+            refused: refused.clone(),
+        };
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let relay = relay.clone();
@@ -85,12 +94,22 @@ impl SmtpServer {
                 tokio::spawn(async move { relay.serve(stream).await.ok() });
             }
         });
-        Self { address, messages, logins_in_clear, certificate, accepting }
+        Self { address, messages, logins_in_clear, refuses, refused, certificate, accepting }
     }
 
     /// The certificate as PEM, if the relay has one.
     pub fn certificate(&self) -> Option<Vec<u8>> {
         self.certificate.clone()
+    }
+
+    /// Refuses messages from now on, or accepts them again.
+    pub fn refuse(&self, refuses: bool) {
+        self.refuses.store(refuses, Ordering::SeqCst);
+    }
+
+    /// How many messages it has refused.
+    pub fn refused(&self) -> usize {
+        self.refused.load(Ordering::SeqCst)
     }
 
     /// How often a client has sent its password without TLS.
@@ -129,6 +148,8 @@ struct Relay {
     sender: mpsc::UnboundedSender<ReceivedMessage>,
     tls: Option<TlsAcceptor>,
     logins_in_clear: Arc<AtomicUsize>,
+    refuses: Arc<AtomicBool>,
+    refused: Arc<AtomicUsize>,
 }
 
 /// How a conversation ended.
@@ -170,6 +191,10 @@ impl Relay {
                     self.logins_in_clear.fetch_add(usize::from(!over_tls), Ordering::SeqCst);
                     message.login = line.split_once(' ').map(|(_, login)| login.to_owned());
                     "235 welcome"
+                }
+                "MAIL" if self.refuses.load(Ordering::SeqCst) => {
+                    self.refused.fetch_add(1, Ordering::SeqCst);
+                    "451 later"
                 }
                 "MAIL" => {
                     message.from = address_in(&line);

@@ -223,6 +223,7 @@ Disallow: /saved/
 Disallow: /settings
 Disallow: /submit
 Disallow: /suggestions
+Disallow: /unsubscribe/
 Disallow: /welcome
 ";
 

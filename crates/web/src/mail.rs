@@ -6,6 +6,24 @@ use std::pin::Pin;
 /// A message being sent.
 pub type Sending<'a> = Pin<Box<dyn Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'a>>;
 
+/// A plain text message that somebody has subscribed to. It holds no secret but the address for
+/// unsubscribing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Letter {
+    /// The address of the recipient.
+    pub to: String,
+    /// The subject.
+    pub subject: String,
+    /// The text.
+    pub body: String,
+    /// The full address that ends the subscription with a POST (RFC 8058).
+    pub unsubscribe: String,
+    /// The id of the message, in angle brackets: the same if it is sent again.
+    pub message_id: String,
+    /// The id of the message that it belongs to, if there is one.
+    pub thread: Option<String>,
+}
+
 /// Sends mail.
 pub trait SendMail: Send + Sync {
     /// Sends a plain text message, which may hold a secret, to one address. Completes when the
@@ -21,4 +39,10 @@ pub trait SendMail: Send + Sync {
     /// # Errors
     /// When the message cannot be addressed, or the relay does not accept it.
     fn send_notice<'a>(&'a self, to: &'a str, subject: &'a str, body: &'a str) -> Sending<'a>;
+
+    /// Sends a message that somebody has subscribed to.
+    ///
+    /// # Errors
+    /// As [`SendMail::send_notice`].
+    fn send_letter<'a>(&'a self, letter: &'a Letter) -> Sending<'a>;
 }

@@ -31,6 +31,8 @@ fn changes_something(method: &Method, path: &str) -> bool {
         // The calls of browser extensions, which know no session.
         "/scores" | "/vote" | "/api/sites/own" => false,
         path if path.starts_with("/v1/") => false,
+        // Mail programs, and web sites that show mail (RFC 8058). The token is all that it needs.
+        path if path.starts_with("/unsubscribe/") => false,
         // Old clients also use GET for these.
         "/api/login" | "/api/reset-password" => true,
         _ => !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS),
@@ -167,6 +169,9 @@ mod tests {
             ("POST", "/vote", false),
             ("POST", "/v1/vote", false),
             ("POST", "/votenews", true),
+            ("POST", "/unsubscribe/replies-1-0", false),
+            ("POST", "/unsubscribe", true),
+            ("POST", "/api/unsubscribe", true),
         ];
         for (method, path, expected) in table {
             assert_eq!(changes_something(&method.parse().unwrap(), path), expected, "{method} {path}");

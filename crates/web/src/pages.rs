@@ -35,6 +35,7 @@ pub mod thread;
 pub mod thread_list;
 pub mod topics;
 pub mod tweets;
+pub mod unsubscribe;
 pub mod votes;
 pub mod welcome;
 
@@ -143,6 +144,7 @@ pub(super) mod test_support {
             },
             trusted_proxies: Vec::new(),
             gravatars: true,
+            digest_hour: 6,
             request_timeout: Duration::from_secs(10),
             titles: TitleSettings::default(),
             transport: TransportSettings::default(),

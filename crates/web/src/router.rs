@@ -112,8 +112,8 @@ fn shared_calls() -> Router<App> {
 fn page_routes() -> Router<App> {
     use pages::{
         admin, admin_site, admin_sites, articles, comments, front, home, inbox, marks, news_forms,
-        open_sessions, password_reset, people, profile, sessions, settings, sites, topics, tweets, votes,
-        welcome,
+        open_sessions, password_reset, people, profile, sessions, settings, sites, topics, tweets,
+        unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -167,6 +167,7 @@ fn page_routes() -> Router<App> {
             "/reset-password/{token}",
             get(password_reset::new_password_form).post(password_reset::set_password),
         )
+        .route("/unsubscribe/{token}", get(unsubscribe::form).post(unsubscribe::unsubscribe))
         .route("/admin", get(admin::admin))
         .route("/admin/recompute", post(admin::recompute))
         .route("/admin/site", get(admin_site::page).post(admin_site::change))

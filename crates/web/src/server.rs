@@ -11,7 +11,7 @@ use super::connections::{Connection, ConnectionLimits, Connections, Place};
 use super::error::RequestError;
 use super::host::HostRule;
 use super::response_cache::answer_cached;
-use super::{App, request_rates, router};
+use super::{App, outbox, request_rates, router};
 use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT, SOCKET_BUFFER_BYTES};
 use axum::Router;
 use axum::extract::ConnectInfo;
@@ -39,7 +39,10 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 /// Serves the site on a listener until `shutdown` completes, then finishes the running
 /// requests. Runs the background jobs of the site meanwhile.
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) {
-    let background = tokio::spawn(background::run(app.site.clone(), app.clock.clone()));
+    let background = tokio::spawn({
+        let app = app.clone();
+        async move { tokio::join!(background::run(app.site.clone(), app.clock.clone()), outbox::run(app.clone())) }
+    });
     // Error pages for strangers read nothing, so the name of the site must be known.
     app.brand().await;
     let server = Arc::new(Server::new(app));

@@ -15,6 +15,8 @@ pub struct Settings {
     pub trusted_proxies: Vec<IpNet>,
     /// Whether avatars of users with an e-mail address come from gravatar.com.
     pub gravatars: bool,
+    /// The hour of the day (UTC) at which digests are mailed.
+    pub digest_hour: u64,
     /// How long a request may take altogether.
     pub request_timeout: Duration,
     /// How titles of other sites' pages are fetched.

@@ -1,6 +1,7 @@
 //! Accounts: creating them, and what their owners may change.
 
 use crate::accounts::names;
+use crate::accounts::outbox;
 use crate::accounts::session_store::{self, Device, Opening, VisitSession};
 use crate::accounts::sessions::{self, Replacement, Session};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
@@ -264,6 +265,13 @@ pub async fn update_profile(
         checks.extend(confirmed.as_ref().map(|stored| batch.field_equals(&key, "password", stored)));
         checks
     };
+    let digest = change.preferences.digest.filter(|digest| *digest != user.preferences.digest);
+    let write = |batch: &mut Batch| {
+        batch.set_fields(&key, profile.clone());
+        if let Some(digest) = digest {
+            outbox::write_digest_choice(batch, user.id, digest, now);
+        }
+    };
     let mut changed = ProfileChanged::default();
     if let Some(password) = &change.password {
         let source = Source::Account(user.id);
@@ -272,7 +280,7 @@ pub async fn update_profile(
         let replacement = Replacement { session: session.clone(), device: Some(owner.device), now };
         let ended = sessions::end_all_sessions(site, &replacement, |batch| {
             let checks = checks(batch);
-            batch.set_fields(&key, profile.clone());
+            write(batch);
             sessions::set_password(batch, user.id, &hash);
             checks
         });
@@ -283,7 +291,7 @@ pub async fn update_profile(
     } else {
         let mut batch = Batch::new();
         checks(&mut batch);
-        batch.set_fields(&key, profile);
+        write(&mut batch);
         if has_new_email {
             batch.increment_field(&key, CREDENTIALS_VERSION, 1);
         }

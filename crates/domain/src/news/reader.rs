@@ -96,9 +96,11 @@ pub(crate) enum ReaderRead {
 impl ReaderRead {
     /// Asks for what is not cached. The viewer must be identified already.
     pub(crate) fn ask(visit: &Visit, query: &mut Query) -> Self {
-        let Some(id) = visit.viewer_id() else {
-            return Self::Nobody;
-        };
+        visit.viewer_id().map_or(Self::Nobody, |id| Self::of(visit, query, id))
+    }
+
+    /// The same for any user.
+    pub(crate) fn of(visit: &Visit, query: &mut Query, id: UserId) -> Self {
         if let Some(reader) = visit.site().caches.of::<Readers>().get(visit.view(), &id) {
             return Self::Cached(reader);
         }

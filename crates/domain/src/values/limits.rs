@@ -168,6 +168,25 @@ pub const MAX_AGENT: usize = 256;
 /// The most mails a day that tell the owner of an account about changes of it, so that
 /// nobody floods an address by changing an account again and again.
 pub const MAX_DAILY_NOTICES: i64 = 20;
+/// The most entries of the inbox that are mailed to one user in 24 hours. One more mail says
+/// that there is more.
+pub const MAX_DAILY_MAILS: u64 = 50;
+/// Characters of a text that a mail repeats.
+pub const MAX_MAILED_TEXT: usize = 4_000;
+/// How long a mail that the relay does not accept is tried again, in seconds.
+pub const MAIL_PATIENCE_SECONDS: u64 = 86_400;
+/// Mails of the outbox that a server sends before it looks again.
+pub const MAIL_CHUNK: u64 = 20;
+/// Digests that are put into the outbox at once.
+pub const DIGEST_CHUNK: u64 = 100;
+/// The most stories of a digest, and of people whom its reader follows.
+pub const DIGEST_STORIES: usize = 10;
+/// See [`DIGEST_STORIES`].
+pub const DIGEST_FOLLOWED_STORIES: usize = 5;
+/// The newest stories that digests choose from.
+pub const DIGEST_CANDIDATES: u64 = 2_000;
+/// The age of the oldest story of a digest, in seconds: a week and a day.
+pub const DIGEST_MAX_AGE_SECONDS: u64 = 8 * 86_400;
 /// The most requests for reset links that are handled at the same time. Further ones are
 /// refused as busy.
 pub const MAX_RUNNING_RESETS: usize = 64;

@@ -77,7 +77,8 @@ pub struct Preferences {
     pub shortcuts: Shortcuts,
     /// Field `digest`.
     pub digest: Digest,
-    /// Field `mail_replies`, 1 or 0: whether what arrives in the inbox is also mailed.
+    /// Field `mail_replies`, 1 or 0: whether replies, mentions and messages of moderators are
+    /// also mailed.
     pub mail_replies: bool,
     /// Field `sort_comments`.
     pub sort_comments: CommentOrder,

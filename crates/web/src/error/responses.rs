@@ -199,6 +199,8 @@ fn loggable(path: &str) -> &str {
         "/reset-password/..."
     } else if path.starts_with("/inbox/feed/") {
         "/inbox/feed/..."
+    } else if path.starts_with("/unsubscribe/") {
+        "/unsubscribe/..."
     } else {
         path
     }

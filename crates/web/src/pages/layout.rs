@@ -199,7 +199,7 @@ impl<'a> Frame<'a> {
     fn back_from_login(&self) -> &str {
         match self.here.path() {
             "/login" | "/register" | "/logout" => "/",
-            path if path.starts_with("/reset-password") => "/",
+            path if path.starts_with("/reset-password") || path.starts_with("/unsubscribe") => "/",
             _ => self.here.as_str(),
         }
     }

@@ -38,28 +38,36 @@ pub(super) struct MoreSettings<'a> {
     pub tweet_news: bool,
     pub gravatar: bool,
     pub preferences: Preferences,
+    /// Whether the site sends mail.
+    pub has_mail: bool,
 }
 
 impl<'a> ProfileEditor<'a> {
     /// All settings of a user.
-    fn of(user: &'a User) -> Self {
+    fn of(app: &App, user: &'a User) -> Self {
+        Self::on_site(user, app.mailer.is_some())
+    }
+
+    fn on_site(user: &'a User, has_mail: bool) -> Self {
         let more = MoreSettings {
             fullname: &user.fullname,
             tweet_news: user.tweet_news,
             gravatar: user.gravatar,
             preferences: user.preferences,
+            has_mail,
         };
         Self { about: &user.about, email: &user.email, more: Some(more) }
     }
 
     /// All settings as they were typed.
-    fn typed(fields: &'a Fields) -> Self {
+    fn typed(app: &App, fields: &'a Fields) -> Self {
         let is_on = |field| fields.text(field) == "1";
         let more = MoreSettings {
             fullname: fields.text("fullname"),
             tweet_news: is_on("tweet_news"),
             gravatar: is_on("gravatar"),
             preferences: Preferences::read(|field| fields.get(field)),
+            has_mail: app.mailer.is_some(),
         };
         Self { about: fields.text("about"), email: fields.text("email"), more: Some(more) }
     }
@@ -78,6 +86,7 @@ impl<'a> ProfileEditor<'a> {
                         (choice("gravatar", more.gravatar, "Show my picture from gravatar.com"))
                     }
                     (preference_fields(more.preferences))
+                    @if more.has_mail { (self.mail_fields(more.preferences)) }
                 }
                 div.group role="group" aria-labelledby="credentials" {
                     h2 #credentials { "E-mail address and password" }
@@ -85,6 +94,27 @@ impl<'a> ProfileEditor<'a> {
                     (password_fields(refused))
                 }
                 button.button { "Save" }
+            }
+        }
+    }
+
+    fn mail_fields(&self, preferences: Preferences) -> Markup {
+        html! {
+            div.group role="group" aria-labelledby="mail" {
+                h2 #mail { "Mail" }
+                @if self.email.is_empty() {
+                    p.hint { "To get mail, also enter your e-mail address below." }
+                }
+                (choice("mail_replies", preferences.mail_replies, "Mail me replies, mentions and messages of moderators"))
+                (select("digest", "Digest of the best stories", preferences.digest, &[
+                    (Digest::Off, "Off"),
+                    (Digest::Daily, "Every day"),
+                    (Digest::Weekly, "Every week, on Monday"),
+                ]))
+                p.hint {
+                    "A digest has the best new stories of the topics you follow, or of the whole site if you follow none, \
+                     and stories of people you follow."
+                }
             }
         }
     }
@@ -113,15 +143,6 @@ fn preference_fields(preferences: Preferences) -> Markup {
                 (Shortcuts::On, "Single keys, such as j and k"),
                 (Shortcuts::Modifier, "Only together with the Alt key"),
                 (Shortcuts::Off, "Off"),
-            ]))
-        }
-        div.group role="group" aria-labelledby="mail" {
-            h2 #mail { "Mail" }
-            (choice("mail_replies", preferences.mail_replies, "Mail me replies and mentions"))
-            (select("digest", "Digest of the best stories", preferences.digest, &[
-                (Digest::Off, "Off"),
-                (Digest::Daily, "Every day"),
-                (Digest::Weekly, "Every week"),
             ]))
         }
     }
@@ -207,7 +228,7 @@ pub async fn settings(
     here: LocalPath,
     Form(Saved { saved }): Form<Saved>,
 ) -> Result<Markup, RequestError> {
-    let form = ProfileEditor::of(&user);
+    let form = ProfileEditor::of(&app, &user);
     let page = SettingsPage { form, username: &user.username, refused: None, saved };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
@@ -243,7 +264,7 @@ pub async fn change(
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&PROFILE_FIELDS);
             let page = SettingsPage {
-                form: ProfileEditor::typed(&form.fields),
+                form: ProfileEditor::typed(&app, &form.fields),
                 username: &form.user.username,
                 refused: Some(&refused),
                 saved: false,
@@ -324,6 +345,7 @@ mod tests {
             tweet_news: false,
             gravatar: false,
             preferences: Preferences::default(),
+            has_mail: false,
         };
         let form = ProfileEditor { about: "</textarea>", email: "typed email", more: Some(more) };
         let refused = refused("no", Some("fullname"));
@@ -343,9 +365,24 @@ mod tests {
     }
 
     #[test]
+    fn a_site_without_mail_offers_none_and_an_account_without_an_address_is_told() {
+        let mut alice = user("1", "alice", "");
+        let form = |user: &User, has_mail| {
+            framed(Some(user), |frame| ProfileEditor::on_site(user, has_mail).render(frame, None))
+                .into_string()
+        };
+        let has_fields = |html: &str| html.contains("mail_replies") && html.contains(r#"name="digest""#);
+        assert!(!form(&alice, false).contains("mail_replies") && !form(&alice, false).contains("digest"));
+        assert!(has_fields(&form(&alice, true)) && form(&alice, true).contains("To get mail"));
+        "a@b.example".clone_into(&mut alice.email);
+        assert!(has_fields(&form(&alice, true)) && !form(&alice, true).contains("To get mail"));
+    }
+
+    #[test]
     fn boxes_are_checked_by_default() {
         let alice = user("1", "alice", "");
-        let html = framed(Some(&alice), |frame| ProfileEditor::of(&alice).render(frame, None)).into_string();
+        let html = framed(Some(&alice), |frame| ProfileEditor::on_site(&alice, true).render(frame, None))
+            .into_string();
         for name in ["tweet_news", "gravatar"] {
             assert!(html.contains(&format!(r#"name="{name}" type="checkbox" value="1" checked"#)), "{html}");
         }

@@ -1,6 +1,7 @@
 //! Adding entries to inboxes.
 
 use super::{BADGE, EntryId, forget_messages};
+use crate::accounts::outbox;
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
 use crate::fields;
@@ -15,15 +16,21 @@ use tidings_keyspace::{Answers, Batch, Handle, Order, Query};
 const ORDER_STEP: f64 = 1.0 / 1_048_576.0;
 
 /// New entries for inboxes, with what was read for them. **Every new entry goes through
-/// here**, so this is the place to also tell of it elsewhere, such as by mail.
+/// here**, so this is also where the mail about it gets into the outbox.
 #[derive(Default)]
-pub(crate) struct Delivery(Vec<Arrival>);
+pub(crate) struct Delivery {
+    arrivals: Vec<Arrival>,
+    /// Whether the site sends mail.
+    sends_mail: bool,
+}
 
 /// A new entry for one inbox.
 struct Arrival {
     user: UserId,
     entry: EntryId,
     badge: i64,
+    /// Whether the user wants it by mail and has an address.
+    is_mailed: bool,
     /// When the newest entry of the inbox arrived.
     newest: Option<f64>,
     /// The oldest entries of a full inbox, which leave it.
@@ -60,19 +67,19 @@ impl Delivery {
         if !full.is_empty() {
             make_room(site, &mut arrivals, &full).await?;
         }
-        Ok(Self(arrivals))
+        Ok(Self { arrivals, sends_mail: site.sends_mail })
     }
 
     /// Whether nothing is added.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.arrivals.is_empty()
     }
 
     /// Adds the entries to a batch, with the time as a score. The batch is rejected if an entry
     /// that leaves a full inbox has been marked as read meanwhile, or if a user has left the
     /// thread.
     pub(crate) fn write(&self, batch: &mut Batch, score: f64) {
-        for Arrival { user, entry, badge, newest, leaving, unread } in &self.0 {
+        for Arrival { user, entry, badge, is_mailed, newest, leaving, unread } in &self.arrivals {
             let score = after(*newest, score);
             let (inbox, key) = (keys::user_inbox(*user), keys::user_unread(*user));
             if let Some(news) = thread_of(*entry) {
@@ -80,6 +87,9 @@ impl Delivery {
             }
             batch.sorted_add(&inbox, entry.to_string(), score);
             batch.sorted_add(&key, entry.to_string(), score);
+            if self.sends_mail && *is_mailed {
+                outbox::write_entry(batch, *user, *entry, score);
+            }
             for member in leaving {
                 batch.sorted_remove(&inbox, member);
             }
@@ -133,7 +143,7 @@ struct CandidateRead {
 impl CandidateRead {
     fn ask(query: &mut Query, user: UserId, entry: EntryId) -> Self {
         let inbox = keys::user_inbox(user);
-        let fields = query.hash_fields(keys::user(user), ["id", DEACTIVATED, BADGE]);
+        let fields = query.hash_fields(keys::user(user), ["id", DEACTIVATED, BADGE, "mail_replies", "email"]);
         let size = query.sorted_count(&inbox);
         let newest = query.sorted_range(&inbox, Order::Descending, 0, 1);
         let known = entry.comment().map(|address| {
@@ -148,7 +158,7 @@ impl CandidateRead {
     /// The entry and the size of the inbox, if the entry may be added.
     fn take(self, answers: &mut Answers) -> Option<(Arrival, u64)> {
         let Self { user, entry, fields: read, size, newest, known, left } = self;
-        let [id, deactivated, badge] = fields::each(answers.take(read));
+        let [id, deactivated, badge, mail_replies, email] = fields::each(answers.take(read));
         let size = answers.take(size);
         let newest = answers.take(newest).first().map(|(_, score)| *score);
         let mut is_any = |read: Option<Handle<Vec<Option<f64>>>>| {
@@ -160,7 +170,9 @@ impl CandidateRead {
         }
         let badge = fields::count(badge.as_deref(), || keys::user(user), BADGE);
         let badge = i64::try_from(badge).unwrap_or(0);
-        Some((Arrival { user, entry, badge, newest, leaving: Vec::new(), unread: Vec::new() }, size))
+        let is_mailed = mail_replies.as_deref() == Some("1") && email.is_some_and(|email| !email.is_empty());
+        let (leaving, unread) = (Vec::new(), Vec::new());
+        Some((Arrival { user, entry, badge, is_mailed, newest, leaving, unread }, size))
     }
 }
 

@@ -1,0 +1,152 @@
+//! The mails that people subscribe to: entries of their inbox, and digests. Plain text.
+
+use super::mail::Letter;
+use super::pages::inbox::{description, destination};
+use super::pages::parts::{counted, news_address};
+use super::settings::SiteSettings;
+use std::fmt::Write;
+use tidings_domain::accounts::outbox::{MailKind, Waiting};
+use tidings_domain::accounts::users::User;
+use tidings_domain::digests::{DigestOf, DigestStory};
+use tidings_domain::inbox::InboxEntry;
+use tidings_domain::values::limits::{MAX_DAILY_MAILS, MAX_MAILED_TEXT};
+use tidings_domain::values::preferences::Digest;
+use tidings_domain::values::text::printable_lines;
+use tidings_domain::values::words::grouped;
+
+/// Where somebody unsubscribes with a token.
+#[must_use]
+pub fn unsubscribe_address(token: &str) -> String {
+    format!("/unsubscribe/{token}")
+}
+
+/// Which mails somebody no longer gets.
+#[must_use]
+pub const fn name_of(kind: MailKind) -> &'static str {
+    match kind {
+        MailKind::Replies => "mails about replies, mentions and messages of moderators",
+        MailKind::Digest => "digests of the best stories",
+    }
+}
+
+/// An entry of an inbox to mail.
+pub struct EntryLetter {
+    /// To whom.
+    pub user: User,
+    /// The entry.
+    pub entry: InboxEntry,
+}
+
+impl EntryLetter {
+    /// The mail about the entry.
+    #[must_use]
+    pub fn letter(&self, site: &SiteSettings, mail: &Waiting, unsubscribe: String) -> Letter {
+        let what = description(&self.entry);
+        let text = self.entry.text().map(quoted).unwrap_or_default();
+        let read = destination(&self.entry).map_or_else(
+            || format!("Your inbox: {}", site.link("/inbox")),
+            |(address, _)| format!("Read it and reply: {}", site.link(&address)),
+        );
+        let body = format!("{what}:\n\n{text}\n\n{read}\n{}", self.foot(site, &unsubscribe));
+        let thread = self.entry.place.id.comment();
+        let thread = thread.map(|address| message_id(site, &format!("story.{}", address.news)));
+        Letter {
+            to: self.user.email.clone(),
+            subject: format!("{what} ({})", site.name),
+            body,
+            unsubscribe,
+            message_id: message_id(site, &mail.to_string()),
+            thread,
+        }
+    }
+
+    /// The mail that says that there is more.
+    #[must_use]
+    pub fn more(&self, site: &SiteSettings, mail: &Waiting, unsubscribe: String) -> Letter {
+        let body = format!(
+            "We have sent you {} mails since yesterday. There is more in your inbox:\n\n{}\n\n\
+             We will not send you further ones for some hours.\n{}",
+            grouped(MAX_DAILY_MAILS),
+            site.link("/inbox?kind=unread"),
+            self.foot(site, &unsubscribe)
+        );
+        Letter {
+            to: self.user.email.clone(),
+            subject: format!("There is more in your inbox ({})", site.name),
+            body,
+            unsubscribe,
+            message_id: message_id(site, &mail.to_string()),
+            thread: None,
+        }
+    }
+
+    fn foot(&self, site: &SiteSettings, unsubscribe: &str) -> String {
+        foot(site, &self.user, MailKind::Replies, unsubscribe)
+    }
+}
+
+/// Why somebody gets a mail, and how to switch it off.
+fn foot(site: &SiteSettings, user: &User, kind: MailKind, unsubscribe: &str) -> String {
+    format!(
+        "\n-- \nYou are {} at {}, and have switched on {}.\nSwitch them off: {unsubscribe}\nAll settings: {}\n",
+        user.username,
+        site.name,
+        name_of(kind),
+        site.link("/settings")
+    )
+}
+
+/// The text of a comment, tweet or message as it was typed; the beginning of a long one.
+fn quoted(text: &str) -> String {
+    let text = printable_lines(text).into_owned();
+    match text.char_indices().nth(MAX_MAILED_TEXT) {
+        None => text,
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}
+
+/// The id of a message, made of the name of what it is about.
+fn message_id(site: &SiteSettings, name: &str) -> String {
+    format!("<{}@{}>", name.replace(':', "."), site.url.host_str().unwrap_or("localhost"))
+}
+
+/// The mail with a digest.
+#[must_use]
+pub fn digest(site: &SiteSettings, mail: &Waiting, digest: &DigestOf, unsubscribe: String) -> Letter {
+    let period = match digest.user.preferences.digest {
+        Digest::Weekly => "this week",
+        Digest::Daily | Digest::Off => "today",
+    };
+    let mut body = format!("Hello {},\n", digest.user.username);
+    let of_topics =
+        if digest.is_of_topics { "The best new stories of your topics" } else { "The best new stories" };
+    for (heading, stories) in [(of_topics, &digest.best), ("From people you follow", &digest.followed)] {
+        if !stories.is_empty() {
+            write!(body, "\n{heading}\n").ok();
+            stories.iter().for_each(|story| write_story(&mut body, site, story));
+        }
+    }
+    body.push_str(&foot(site, &digest.user, MailKind::Digest, &unsubscribe));
+    Letter {
+        to: digest.user.email.clone(),
+        subject: format!("The best stories {period} ({})", site.name),
+        body,
+        unsubscribe,
+        message_id: message_id(site, &mail.to_string()),
+        thread: None,
+    }
+}
+
+fn write_story(body: &mut String, site: &SiteSettings, DigestStory { news, author }: &DigestStory) {
+    let host = news.link().map(|link| format!(" ({})", link.host)).unwrap_or_default();
+    let author = author.as_deref().map(|author| format!(", by {author}")).unwrap_or_default();
+    write!(
+        body,
+        "\n* {}{host}\n  {} up, {}{author}\n  {}\n",
+        news.title,
+        news.up,
+        counted(news.comments, "comment", "comments"),
+        site.link(&news_address(news.id))
+    )
+    .ok();
+}

@@ -1,0 +1,384 @@
+//! Mails that people subscribe to: entries of their inbox, digests, and switching both off.
+
+use reqwest::StatusCode;
+use tidings_domain::accounts::outbox::{claim, look};
+use tidings_domain::digests::last_due;
+use tidings_domain::values::clock::Timestamp;
+
+use crate::client::{Client, PASSWORD, ok};
+use crate::pages::page;
+use crate::server::{Engine, Server};
+use crate::smtp_server::{ReceivedMessage, SmtpServer};
+
+const SITE: &str = "https://news.example.com";
+/// From the start of the clock, a Friday at 8:00, to the next day at 6:00.
+const TO_SATURDAY: u64 = 22 * 3_600;
+const DAY: u64 = 86_400;
+
+/// Runs a test on the embedded engine and on Redis, with a relay.
+async fn each_engine_with_mail(test: impl AsyncFn(Server, SmtpServer)) {
+    for engine in [Engine::Memory, Engine::Redis] {
+        println!("on {engine:?}");
+        let relay = SmtpServer::start().await;
+        let server = Server::start(engine, &settings(&relay.relay())).await;
+        test(server, relay).await;
+    }
+}
+
+fn settings(relay: &str) -> [(&str, &str); 3] {
+    [("mail.relay", relay), ("mail.from", "news@example.com"), ("site.url", SITE)]
+}
+
+fn address_of(user: &Client) -> String {
+    format!("{}@example.org", user.username)
+}
+
+/// Gives a user an e-mail address and preferences.
+async fn prefer(server: &Server, user: &Client, preferences: &[(&str, &str)]) {
+    server.set_field(&format!("user:{}", user.user_id), "email", &address_of(user)).await;
+    let email = address_of(user);
+    let mut fields = vec![("about", ""), ("email", email.as_str()), ("password", "")];
+    fields.extend(preferences);
+    ok(user.api_post("/api/updateprofile", &fields).await);
+}
+
+/// Sends everything that is due; returns when no server is sending any more.
+async fn send_all(server: &Server) {
+    loop {
+        tidings_web::outbox::send_due(&server.app).await.unwrap();
+        let dump = server.dump().await;
+        let is_sending = dump.keys().any(|key| key.starts_with("mail:lease:"));
+        let now = Timestamp(server.now()).as_score() + 1.0;
+        let is_due = server.sorted("mail:outbox").await.iter().any(|(_, due)| *due <= now);
+        if !is_sending && !is_due {
+            return;
+        }
+    }
+}
+
+/// The first account, with a password.
+async fn registered(server: &Server) -> Client {
+    let mut alice = server.register("alice").await;
+    alice.user_id = 1;
+    alice
+}
+
+/// Two members; the first wants mail about replies.
+async fn alice_and_bob(server: &Server) -> [Client; 2] {
+    let [alice, bob] = [server.member("alice").await, server.member("bob").await];
+    prefer(server, &alice, &[("mail_replies", "1")]).await;
+    prefer(server, &bob, &[]).await;
+    [alice, bob]
+}
+
+/// The path of the address with which a mail is unsubscribed from.
+fn unsubscribe_path(mail: &ReceivedMessage) -> String {
+    assert_eq!(mail.header("List-Unsubscribe-Post"), Some("List-Unsubscribe=One-Click"));
+    let header = mail.header("List-Unsubscribe").unwrap();
+    let address = header.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).unwrap();
+    assert!(mail.text().contains(address), "{}", mail.text());
+    address.strip_prefix(SITE).unwrap().to_owned()
+}
+
+/// What a mail program does when its user unsubscribes.
+async fn unsubscribe(server: &Server, path: &str) -> StatusCode {
+    let program = server.visitor().with_header("sec-fetch-site", "cross-site");
+    let program = program.with_header("origin", "https://mail.example");
+    program.post(path, &[("List-Unsubscribe", "One-Click")]).await.status
+}
+
+#[tokio::test]
+async fn a_reply_is_mailed_once_with_its_text_its_link_and_how_to_switch_it_off() {
+    each_engine_with_mail(async |server, mut relay| {
+        let [alice, bob] = alice_and_bob(&server).await;
+        let news = alice.submit_text("A story", "text").await;
+        let first = bob.comment(news, "Grüße an *alice*\n.\n<b>the end</b>").await;
+        let mail = relay.next_message().await;
+        assert_eq!(mail.to, ["alice@example.org"]);
+        assert_eq!(mail.header("Subject"), Some("bob commented on your story A story (Tidings)"));
+        assert_eq!(mail.header("Auto-Submitted"), Some("auto-generated"));
+        assert_eq!(mail.header("Message-ID"), Some("<replies.1.reply.1-1@news.example.com>"));
+        assert_eq!(mail.header("References"), Some("<story.1@news.example.com>"));
+        let text = mail.text();
+        assert!(text.contains("Grüße an *alice*\n.\n<b>the end</b>\n"), "{text}");
+        assert!(text.contains(&format!("{SITE}/comment/1/1#comment-1\n")), "{text}");
+        assert!(!mail.data.contains("bob@example.org"));
+
+        // Bob wants no mail, followers are not mailed, and own comments concern nobody.
+        alice.reply(news, first, "An answer").await;
+        bob.follow("alice").await;
+        alice.comment(news, "Mine").await;
+        bob.tweet("Hello @alice").await;
+        let mail = relay.next_message().await;
+        assert_eq!(mail.header("Subject"), Some("bob mentioned you in a tweet (Tidings)"));
+        send_all(&server).await;
+        // Another start, or another server on the same store.
+        if let Some(redis) = &server.redis {
+            let second = Server::beside_with(&redis.url(), &server, &settings(&relay.relay())).await;
+            bob.comment(news, "Once").await;
+            tokio::join!(send_all(&server), send_all(&second));
+            assert!(relay.next_message().await.text().contains("Once"));
+        }
+        server.advance(DAY);
+        send_all(&server).await;
+        assert_eq!(relay.waiting(), 0);
+        assert!(server.dump().await.keys().all(|key| !key.starts_with("mail:")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_read_or_deleted_before_the_relay_takes_it_is_not_mailed() {
+    each_engine_with_mail(async |server, mut relay| {
+        let [alice, bob] = alice_and_bob(&server).await;
+        let news = alice.submit_text("A story", "text").await;
+        relay.refuse(true);
+        for text in ["Read", "Deleted", "Still there"] {
+            bob.comment(news, text).await;
+        }
+        send_all(&server).await;
+        assert!(relay.refused() >= 3);
+        ok(alice.api_post("/api/readinbox", &[("id", "reply:1-1")]).await);
+        ok(bob.edit_comment(news, 2, "").await);
+        relay.refuse(false);
+        send_all(&server).await;
+        assert_eq!(relay.waiting(), 0);
+        server.advance(60);
+        send_all(&server).await;
+        assert!(relay.next_message().await.text().contains("Still there"));
+        assert_eq!(relay.waiting(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_mail_that_the_relay_refuses_for_a_day_is_given_up() {
+    let relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    let [alice, bob] = alice_and_bob(&server).await;
+    let news = alice.submit_text("A story", "text").await;
+    relay.refuse(true);
+    bob.comment(news, "Text").await;
+    send_all(&server).await;
+    assert_eq!(relay.refused(), 1);
+    for _ in 0..DAY / 600 + 1 {
+        server.advance(600);
+        send_all(&server).await;
+    }
+    assert!((6..=12).contains(&relay.refused()), "{}", relay.refused());
+    assert!(server.sorted("mail:outbox").await.is_empty());
+    // It was not sent, so it is not counted.
+    assert!(server.string("limit:mailed_entries:1").await.is_none_or(|count| count == "0"));
+}
+
+#[tokio::test]
+async fn a_mail_of_a_server_that_was_killed_is_sent_by_another() {
+    // Redis has a clock of its own, so leases there take a real minute.
+    let mut relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    let [alice, bob] = alice_and_bob(&server).await;
+    let news = alice.submit_text("A story", "text").await;
+    relay.refuse(true);
+    bob.comment(news, "Text").await;
+    send_all(&server).await;
+    server.advance(60);
+    let now = Timestamp(server.now());
+    let site = &server.app.site;
+    relay.refuse(false);
+    // The server's own worker may be faster.
+    if let Some(mail) = look(&site.store, now, last_due(now, 6)).await.unwrap().first()
+        && claim(site, now, mail).await.unwrap().is_some()
+    {
+        tidings_web::outbox::send_due(&server.app).await.unwrap();
+        assert_eq!(relay.waiting(), 0);
+        assert_eq!(claim(site, now, mail).await.unwrap(), None);
+    }
+    server.advance(61);
+    send_all(&server).await;
+    assert!(relay.next_message().await.text().contains("Text"));
+    assert_eq!(relay.waiting(), 0);
+}
+
+#[tokio::test]
+async fn somebody_gets_so_many_mails_a_day_and_one_that_says_that_there_is_more() {
+    let mut relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    let [alice, bob] = alice_and_bob(&server).await;
+    let news = alice.submit_text("A story", "text").await;
+    for number in 0..53 {
+        bob.comment(news, &format!("Number {number}")).await;
+    }
+    send_all(&server).await;
+    assert_eq!(relay.waiting(), 51);
+    for _ in 0..50 {
+        assert!(relay.next_message().await.text().contains("Number"));
+    }
+    let last = relay.next_message().await.text();
+    assert!(last.contains("There is more in your inbox") && !last.contains("Number"), "{last}");
+    server.advance(DAY);
+    bob.comment(news, "Tomorrow").await;
+    assert!(relay.next_message().await.text().contains("Tomorrow"));
+}
+
+#[tokio::test]
+async fn one_request_without_a_session_switches_off_the_mails_that_its_token_names() {
+    each_engine_with_mail(async |server, mut relay| {
+        let alice = registered(&server).await;
+        let bob = server.member("bob").await;
+        prefer(&server, &alice, &[("mail_replies", "1"), ("digest", "daily")]).await;
+        let news = alice.submit_text("A story", "text").await;
+        bob.comment(news, "Text").await;
+        bob.submit_text("Another", "text").await;
+        let path = unsubscribe_path(&relay.next_message().await);
+        server.advance(TO_SATURDAY);
+        let of_digest = unsubscribe_path(&relay.next_message().await);
+
+        // Looking at the link changes nothing.
+        let answer = server.visitor().get(&path).await;
+        assert_eq!(answer.headers["referrer-policy"], "no-referrer");
+        assert_eq!(answer.headers["cache-control"], "no-store");
+        let shown = page(&server.visitor(), &path).await;
+        assert!(shown.text().contains("no longer get mails about replies"), "{}", shown.text());
+        assert_eq!(server.field("user:1", "mail_replies").await.as_deref(), Some("1"));
+
+        let (start, digits) = path.rsplit_once('-').unwrap();
+        let other = of_digest.rsplit_once('-').unwrap().1;
+        for bad in [
+            start.to_owned(),
+            format!("{start}-"),
+            format!("{start}-{}", &digits[1..]),
+            format!("{start}-{other}"),
+            format!("/unsubscribe/replies-2-{digits}"),
+            format!("/unsubscribe/replies-99-{digits}"),
+            format!("/unsubscribe/other-1-{digits}"),
+        ] {
+            assert_eq!(unsubscribe(&server, &bad).await, StatusCode::NOT_FOUND, "{bad}");
+            assert_eq!(server.visitor().get(&bad).await.status, StatusCode::NOT_FOUND, "{bad}");
+        }
+        for _ in 0..2 {
+            assert_eq!(unsubscribe(&server, &path).await, StatusCode::OK);
+        }
+        assert_eq!(server.field("user:1", "mail_replies").await.as_deref(), Some("0"));
+        assert_eq!(server.field("user:1", "digest").await.as_deref(), Some("daily"));
+        bob.comment(news, "Not mailed").await;
+        send_all(&server).await;
+
+        assert_eq!(unsubscribe(&server, &of_digest).await, StatusCode::OK);
+        assert_eq!(server.field("user:1", "digest").await.as_deref(), Some("off"));
+        assert!(server.sorted("mail:digest:daily").await.is_empty());
+        bob.submit_text("A third", "text").await;
+        server.advance(DAY);
+        send_all(&server).await;
+        assert_eq!(relay.waiting(), 0);
+
+        // The settings show it.
+        let form = page(&alice, "/settings").await.form("/settings");
+        assert_eq!(form.value("digest"), Some("off"));
+        let leave = page(&alice, "/settings/deactivate").await.form("/settings/deactivate");
+        leave.with("password", PASSWORD).send(&alice).await;
+        assert_eq!(unsubscribe(&server, &path).await, StatusCode::NOT_FOUND);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_digest_has_the_best_of_ones_topics_and_people_once_a_day_or_week() {
+    each_engine_with_mail(async |server, mut relay| {
+        let [alice, bob, carol, dave] = [
+            server.member("alice").await,
+            server.member("bob").await,
+            server.member("carol").await,
+            server.member("dave").await,
+        ];
+        prefer(&server, &alice, &[("digest", "daily")]).await;
+        prefer(&server, &carol, &[("digest", "weekly")]).await;
+        prefer(&server, &bob, &[]).await;
+        server.set_karma(&bob, 100).await;
+        bob.submit_on("rust", "Plain rust").await;
+        let better = bob.submit_on("rust", "Better rust").await;
+        let hidden = bob.submit_on("rust", "Hidden rust").await;
+        bob.submit_on("rust,sport", "Muted rust").await;
+        bob.submit_on("cooking", "Cooking").await;
+        dave.submit_on("cooking", "From dave").await;
+        alice.submit_on("rust", "My own").await;
+        ok(carol.vote(better, "up").await);
+        for (path, field, value) in [
+            ("/api/followtopic", "topic", "rust"),
+            ("/api/mutetopic", "topic", "sport"),
+            ("/api/hide", "news_id", &hidden.to_string()),
+        ] {
+            ok(alice.api_post(path, &[(field, value)]).await);
+        }
+        alice.follow("dave").await;
+
+        // Not before the hour.
+        server.advance(TO_SATURDAY - 1);
+        send_all(&server).await;
+        assert_eq!(relay.waiting(), 0);
+        server.advance(1);
+        let mail = relay.next_message().await;
+        assert_eq!((mail.to[0].as_str(), mail.header("References")), ("alice@example.org", None));
+        assert_eq!(mail.header("Subject"), Some("The best stories today (Tidings)"));
+        let text = mail.text();
+        let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+        assert!(at("Better rust") < at("Plain rust") && at("Plain rust") < at("From people you follow"));
+        assert!(at("From people you follow") < at("From dave"));
+        assert!(at("2 up, 0 comments, by bob") < at(&format!("{SITE}/news/{better}")));
+        for absent in ["Hidden", "Muted", "Cooking", "My own", "@example.org"] {
+            assert!(!text.contains(absent), "{absent} in {text}");
+        }
+
+        // Not twice, and nothing when there is nothing new.
+        send_all(&server).await;
+        server.advance(DAY);
+        send_all(&server).await;
+        assert_eq!(relay.waiting(), 0);
+        server.advance(DAY);
+        let mail = relay.next_message().await;
+        assert_eq!(mail.to, ["carol@example.org"]);
+        assert_eq!(mail.header("Subject"), Some("The best stories this week (Tidings)"));
+        assert!(mail.text().contains("Hidden rust") && mail.text().contains("My own"), "{}", mail.text());
+        if let Some(redis) = &server.redis {
+            let second = Server::beside_with(&redis.url(), &server, &settings(&relay.relay())).await;
+            bob.submit_on("rust", "For all servers").await;
+            server.advance(DAY);
+            tokio::join!(send_all(&server), send_all(&second));
+            assert!(relay.next_message().await.text().contains("For all servers"));
+        }
+        send_all(&server).await;
+        assert_eq!(relay.waiting(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_gets_digests_is_stored_with_the_preference() {
+    let relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    let alice = registered(&server).await;
+    for (digest, daily, weekly) in [
+        ("daily", &[1][..], &[][..]),
+        ("weekly", &[], &[1]),
+        ("weekly", &[], &[1]),
+        ("off", &[], &[]),
+        ("daily", &[1], &[]),
+    ] {
+        prefer(&server, &alice, &[("digest", digest)]).await;
+        assert_eq!(server.ids("mail:digest:daily").await, daily, "{digest}");
+        assert_eq!(server.ids("mail:digest:weekly").await, weekly, "{digest}");
+    }
+    let leave = page(&alice, "/settings/deactivate").await.form("/settings/deactivate");
+    leave.with("password", PASSWORD).send(&alice).await;
+    assert!(server.ids("mail:digest:daily").await.is_empty());
+}
+
+#[tokio::test]
+async fn without_a_relay_nothing_waits() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, bob] = alice_and_bob(&server).await;
+    let news = alice.submit_text("A story", "text").await;
+    bob.comment(news, "Text").await;
+    assert_eq!(server.number("user:1", "replies").await, 1);
+    assert!(server.sorted("mail:outbox").await.is_empty());
+    assert!(!page(&alice, "/settings").await.text().contains("Digest"));
+}
