@@ -43,7 +43,7 @@ async fn visitors_log_in_to_vote_and_return_to_the_site() {
     let browser = Browser::open(&server).await;
     browser.go("/site/example.com").await;
     browser.follow("Log in to vote on this site").await;
-    browser.arrive("/login?next=%2Fsite%2Fexample%2Ecom").await;
+    browser.arrive("/login?next=%2Fsite%2Fexample%2Ecom&reason=vote").await;
 }
 
 #[tokio::test]

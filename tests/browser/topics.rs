@@ -32,7 +32,7 @@ async fn topics_are_added_found_and_removed() {
     browser.press("Save").await;
     browser.arrive("/news/2").await;
     browser.go("/topic/go").await;
-    assert_eq!(browser.text("main .empty").await, "No stories here.");
+    assert_eq!(browser.text("main .empty").await, "No stories here yet. Submit a story.");
     browser.go("/topics").await;
     assert_eq!(browser.text(".topic-list li:first-child .topic").await, "rust");
     assert_eq!(browser.text(".topic-list li:first-child .count").await, "2 stories");

@@ -225,7 +225,7 @@ async fn lists_have_25_a_page_and_end() {
         assert_eq!(second.find("li", &[("class", "item")]).len(), 1);
         assert!(second.find("a", &[("rel", "next")]).is_empty());
         second.one("a", &[("rel", "prev"), ("href", &format!("{path}?page=1"))]);
-        assert!(numbered("?page=3").await.content().contains("No stories here."));
+        assert!(numbered("?page=3").await.content().contains("No more stories."));
         for bad in ["0", "-1", "x", "", "1.5", "01x", "1000000001", "99999999999999999999"] {
             error_message(&users[1].get(&format!("{path}?page={bad}")).await, StatusCode::NOT_FOUND);
         }

@@ -345,10 +345,12 @@ async fn lists_go_on_from_page_to_page() {
         ("/usercomments/alice/0", vec![10, 1]),
     ] {
         let mut next = Some(path.to_owned());
-        let mut found = Vec::new();
+        let mut found: Vec<usize> = Vec::new();
         while let Some(path) = next {
             let page = page(&alice, &path).await;
-            found.push(page.find("li", &[("data-item", "")]).len());
+            // A story is an element of a list; a comment is within one.
+            let items = ["li", "div"].map(|name| page.find(name, &[("data-item", "")]).len());
+            found.push(items.iter().sum::<usize>());
             next = page.find("a", &[("rel", "next")]).first().map(|link| {
                 assert_eq!(link.text(), "more");
                 link.attribute("href").unwrap().to_owned()

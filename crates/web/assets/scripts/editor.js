@@ -247,5 +247,6 @@ document.addEventListener("keydown", (event) => {
 
 focusNewComment();
 // Browsers put the cursor before a text that is already there.
-const focusedEditor = document.querySelector("textarea[autofocus]:focus");
-if (focusedEditor) focusAtEnd(focusedEditor);
+const autofocused = document.querySelector("textarea[autofocus]");
+// The browser may focus it after this script.
+if (autofocused && [document.body, autofocused].includes(document.activeElement)) focusAtEnd(autofocused);

@@ -71,7 +71,7 @@ function move(step) {
   let at = items.indexOf(current);
   // What is in a collapsed branch is skipped.
   do at += step;
-  while (items[at] && items[at].getClientRects().length === 0);
+  while (items[at] && !isOnPage(items[at]));
   reach(items[at]);
 }
 

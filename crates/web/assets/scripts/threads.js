@@ -28,6 +28,8 @@ const MAX_COLLAPSED = 500;
 const branches = [...document.querySelectorAll(".thread .branch")];
 const newsOfThread = location.pathname.match(/^\/(?:news|comment)\/(\d+)/)?.[1];
 
+// Browsers lay out what is in a closed branch, so it may have a size.
+const isOnPage = (element) => element.checkVisibility?.() ?? element.getClientRects().length > 0;
 const idOfBranch = (branch) => branch.parentElement.id.replace("comment", newsOfThread);
 const isTopBranch = (branch) => !branch.parentElement.closest(".branch");
 
@@ -102,7 +104,7 @@ function toggleAllBranches() {
 
 // The branch of the comment that the shortcuts have reached, or the first on the screen.
 function toggleBranch(item) {
-  const shown = branches.filter((branch) => branch.getClientRects().length > 0);
+  const shown = branches.filter(isOnPage);
   const branch = item?.closest(".branch") ?? shown.find((each) => each.getBoundingClientRect().bottom > 0);
   if (!branch) return;
   setOpen([branch], !branch.open);

@@ -13,10 +13,12 @@ use crate::forms::inbox::{FeedForm, Filter, InboxPageQuery, ReadInboxForm};
 use crate::forms::news::NewsIdForm;
 use crate::limits::EXCERPT_CHARACTERS;
 use crate::local_path::LocalPath;
+use crate::markdown::markdown;
 use crate::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
+use std::borrow::Cow;
 use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, feed, mark_read};
 use tidings_domain::accounts::users::User;
 use tidings_domain::comments::threads::Thread;
@@ -132,7 +134,7 @@ fn entry_item(frame: &Frame<'_>, entry: &InboxEntry, back: &str) -> Markup {
                 (headline(entry))
                 " " span.entry-age { (age(frame, entry.time())) }
             }
-            @if let Some(text) = entry.text() { p.excerpt dir="auto" { (excerpt(text)) } }
+            @if let Some(text) = entry.text() { (excerpt(frame, entry, text)) }
             div.entry-tools {
                 @if let Some((address, name)) = destination(entry) { a.action href=(address) { (name) } }
                 @if !entry.read {
@@ -216,12 +218,17 @@ pub fn destination(entry: &InboxEntry) -> Option<(String, &'static str)> {
     }
 }
 
-/// The beginning of a text.
-fn excerpt(text: &str) -> Markup {
+/// The beginning of a text: of a comment with its markup.
+fn excerpt(frame: &Frame<'_>, entry: &InboxEntry, text: &str) -> Markup {
     let start = text.char_indices().nth(EXCERPT_CHARACTERS).and_then(|(end, _)| text.get(..end));
-    html! {
-        (start.unwrap_or(text))
-        @if start.is_some() { "…" }
+    let text = start.map_or(Cow::Borrowed(text), |start| Cow::Owned(format!("{start}…")));
+    match entry.place.id {
+        EntryId::Reply(_) | EntryId::Mention(_) => {
+            html! { div.excerpt.text.formatted dir="auto" { (markdown(&text, frame.link_target())) } }
+        }
+        EntryId::Tweet(_) | EntryId::Follow(_) | EntryId::Moderation(_) => {
+            html! { p.excerpt.plain dir="auto" { (text) } }
+        }
     }
 }
 
