@@ -147,7 +147,7 @@ async fn threads_selections_and_the_help_are_accessible() {
     browser.wait_for("#comment-1 > .branch:not([open])").await;
     check_page(&browser, &axe, "a thread with what is new and a collapsed branch").await;
     browser.press("Collapse all").await;
-    browser.wait_until_gone(".branch[open]").await;
+    browser.wait_until_gone(".thread > li > .branch[open]").await;
     check_page(&browser, &axe, "a thread with all branches collapsed").await;
     browser.press("Expand all").await;
 

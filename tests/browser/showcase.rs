@@ -1,6 +1,7 @@
 //! A site with sample content: stories and comments of different ages, votes, an
 //! unread reply, a deleted comment. For checks and screenshots of pages.
 
+use sha2::{Digest, Sha256};
 use tidings_domain::sites::{self, SiteVote, Verdict};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
@@ -45,6 +46,9 @@ struct Story {
 }
 
 const AUTHORS: [&str; 8] = ["marta", "tidekeeper", "jun", "o_brien", "leila", "pavel-k", "sunniva", "tomasz"];
+
+/// The token of a link that sets the password of the member.
+const RESET_TOKEN: &str = "0123456789abcdef0123456789abcdef01234567";
 
 /// The member, as an index into `AUTHORS`.
 const MEMBER: usize = 2;
@@ -280,6 +284,7 @@ impl Showcase {
         // The member has no password, which a change of the address would need.
         server.set_field(&format!("user:{}", member.user_id), "email", "jun@example.org").await;
         ok(member.update_profile(about, "jun@example.org", "").await);
+        write_reset_link(&server, &member).await;
         Self { server, member, administrator }
     }
 
@@ -315,7 +320,7 @@ impl Showcase {
             (Anonymous, "/login"),
             (Anonymous, "/register"),
             (Anonymous, "/reset-password"),
-            (Anonymous, "/reset-password/0123456789abcdef0123456789abcdef01234567"),
+            (Anonymous, "/reset-password/TOKEN"),
             (Anonymous, "/user/jun"),
             (Anonymous, "/@jun"),
             (Anonymous, "/@marta/followers"),
@@ -384,6 +389,7 @@ impl Showcase {
         pages
             .map(|(viewer, page)| {
                 let page = page.replace("THREAD", &thread.to_string());
+                let page = page.replace("TOKEN", RESET_TOKEN);
                 let page = page.replace("NEWEST", &STORIES.len().to_string());
                 // jun's last two tweets: one that he wrote, and the announcement of his story.
                 (viewer, page.replace("TWEET", &(STORIES.len() + TWEETS.len()).to_string()))
@@ -527,4 +533,15 @@ async fn mark(member: &Client) {
     ] {
         ok(member.api_post(call, &[(field, value)]).await);
     }
+}
+
+/// Writes what a mailed link to set a new password needs. It is valid for these credentials.
+async fn write_reset_link(server: &Server, member: &Client) {
+    let user = server.hash(&format!("user:{}", member.user_id)).await;
+    let credentials = ["password", "email", "credentials_version"]
+        .map(|field| user.get(field).cloned().unwrap_or_default())
+        .join("\0");
+    let fingerprint: String = hex::encode(Sha256::digest(credentials)).chars().take(16).collect();
+    let link = format!("{} {fingerprint}", member.user_id);
+    server.write(|batch| batch.set(format!("password_reset:{RESET_TOKEN}"), link)).await;
 }
