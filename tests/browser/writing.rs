@@ -125,7 +125,7 @@ async fn a_reply_survives_a_lost_session() {
     browser.log_in_as(&alice).await;
     browser.go("/reply/1/1").await;
     assert_eq!(browser.field_value("Your reply").await, "Still here");
-    assert_eq!(focus(&browser).await, "comment");
+    browser.wait_until("the text has the focus", async || focus(&browser).await == "comment").await;
     browser.press("Post").await;
     assert_eq!(browser.text("#comment-3 .text").await, "Still here");
     browser.arrive("/news/1#comment-3").await;
