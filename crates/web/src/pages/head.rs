@@ -61,9 +61,10 @@ impl PageHead {
     }
 
     /// The elements. A page without a canonical address is not for sharing, and has no more than
-    /// its description.
+    /// its description. The programs that show a link as a card have no session, so pages for
+    /// members need no card.
     #[must_use]
-    pub fn render(&self, brand: &Brand, title: &str) -> Markup {
+    pub fn render(&self, brand: &Brand, title: &str, has_card: bool) -> Markup {
         let site = &brand.site;
         let image = brand.logo.as_ref().map_or(ASSETS.large_icon.path(), |(address, _)| address);
         let description = if self.description.is_empty() { &site.description } else { &self.description };
@@ -71,6 +72,8 @@ impl PageHead {
             @if !description.is_empty() { meta name="description" content=(description); }
             @if let Some(canonical) = &self.canonical {
                 link rel="canonical" href=(canonical);
+            }
+            @if let Some(canonical) = self.canonical.as_ref().filter(|_| has_card) {
                 meta property="og:site_name" content=(site.name);
                 meta property="og:type" content=(self.kind.name());
                 meta property="og:title" content=(if title.is_empty() { &site.name } else { title });
@@ -158,7 +161,7 @@ mod tests {
     fn a_head_is_escaped_and_has_whole_addresses_for_others() {
         let brand = Brand::new(&settings().site, &Identity::default());
         let head = PageHead::of("/news/5").about(PageKind::Article, "A \"<b>\"".to_owned());
-        let html = head.render(&brand, "The <i>title</i>").into_string();
+        let html = head.render(&brand, "The <i>title</i>", true).into_string();
         for part in [
             r#"<meta name="description" content="A &quot;&lt;b&gt;&quot;">"#,
             r#"<link rel="canonical" href="/news/5">"#,
@@ -170,7 +173,7 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }
-        let personal = PageHead::default().render(&brand, "Settings").into_string();
+        let personal = PageHead::default().render(&brand, "Settings", true).into_string();
         assert!(personal.contains(&brand.site.description) && !personal.contains("og:"), "{personal}");
     }
 }

@@ -146,7 +146,7 @@ impl<'a> Frame<'a> {
             (self.account())
         };
         let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
-        let head = head(&self.brand, title, page_head);
+        let head = head(&self.brand, title, page_head, self.viewer.is_none());
         let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
         document(&self.brand, &head, &navigation, content, &footer)
     }
@@ -227,7 +227,7 @@ pub fn bare_page(brand: &Brand, title: &str, content: &dyn Render) -> Markup {
             @for (address, name) in PLACES { li { a href=(address) { (name) } } }
         }
     };
-    let head = head(brand, title, &PageHead::default());
+    let head = head(brand, title, &PageHead::default(), false);
     document(brand, &head, &navigation, content, &footer(brand, false, None))
 }
 
@@ -265,8 +265,9 @@ fn document(
     cleaned.map_or(document, PreEscaped)
 }
 
-fn head(brand: &Brand, title: &str, page: &PageHead) -> Markup {
-    let site = &brand.site;
+/// The head of a page. `has_card` says whether it describes the page for programs that show
+/// links to it as cards.
+fn head(brand: &Brand, title: &str, page: &PageHead, has_card: bool) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -274,15 +275,23 @@ fn head(brand: &Brand, title: &str, page: &PageHead) -> Markup {
             meta name="color-scheme" content="light dark";
             title {
                 @if !title.is_empty() { (title) " - " }
-                (site.name)
+                (brand.site.name)
             }
-            link rel="stylesheet" href=(brand.style);
-            (icons(brand))
-            link rel="alternate" type="application/rss+xml" title=(format!("{} (RSS)", site.name)) href="/rss";
-            link rel="alternate" type="application/atom+xml" title=(format!("{} (Atom)", site.name)) href="/atom";
-            (page.render(brand, title))
+            (brand.common_head.get_or_init(|| common_head(brand)))
+            (page.render(brand, title, has_card))
             script type="module" src=(ASSETS.script.path()) {}
         }
+    }
+}
+
+/// What the heads of all pages have: the style sheet, the icons and the feeds.
+fn common_head(brand: &Brand) -> Markup {
+    let name = &brand.site.name;
+    html! {
+        link rel="stylesheet" href=(brand.style);
+        (icons(brand))
+        link rel="alternate" type="application/rss+xml" title=(format!("{name} (RSS)")) href="/rss";
+        link rel="alternate" type="application/atom+xml" title=(format!("{name} (Atom)")) href="/atom";
     }
 }
 

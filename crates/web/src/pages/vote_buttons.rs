@@ -8,6 +8,7 @@ use crate::limits::{VOTE_LABEL_CHARACTERS, VOTE_LABEL_NAME_BYTES};
 use crate::login_reason::LoginReason;
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::OnceCell;
+use std::sync::LazyLock;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::recent_votes::VotedOn;
 use tidings_domain::news::item::{Direction, News};
@@ -188,8 +189,13 @@ pub fn vote_buttons<'a>(
 ) -> impl Render + 'a {
     let kind = target.kind(frame.viewer.map(|viewer| viewer.id));
     let state = ButtonState::of(frame, target, my_vote);
-    let make = || Fragment::new(|slots| buttons_markup(frame, kind, state, slots));
-    let fragment = frame.vote_buttons.get(kind, state, make);
+    let fragment = match state {
+        ButtonState::Final(vote) => final_vote(vote),
+        ButtonState::LogIn | ButtonState::Open | ButtonState::Voted(_) => {
+            let make = || Fragment::new(|slots| buttons_markup(frame, kind, state, slots));
+            frame.vote_buttons.get(kind, state, make)
+        }
+    };
     written(move |html| {
         fragment.fill(html, |placeholder, html| match placeholder {
             VotePlaceholder::Target => target.write_id(html),
@@ -199,6 +205,23 @@ pub fn vote_buttons<'a>(
     })
 }
 
+/// The buttons for a vote that is final: the same on all pages.
+fn final_vote(vote: Direction) -> &'static Fragment<VotePlaceholder> {
+    static FINAL: LazyLock<[Fragment<VotePlaceholder>; 2]> = LazyLock::new(|| {
+        [Direction::Up, Direction::Down].map(|vote| {
+            Fragment::new(|slots| {
+                let label = slots.at(VotePlaceholder::Label);
+                html! { div.vote { (both_buttons(ButtonState::Final(vote), &Default::default(), &label)) } }
+            })
+        })
+    });
+    let [up, down] = &*FINAL;
+    match vote {
+        Direction::Up => up,
+        Direction::Down => down,
+    }
+}
+
 fn buttons_markup(
     frame: &Frame<'_>,
     kind: TargetKind,
@@ -206,10 +229,8 @@ fn buttons_markup(
     slots: &Slots<'_, VotePlaceholder>,
 ) -> Markup {
     let label = slots.at(VotePlaceholder::Label);
-    let both = html! {
-        (vote_button(frame, (kind, state), Direction::Up, &label))
-        (vote_button(frame, (kind, state), Direction::Down, &label))
-    };
+    let titles = [Direction::Up, Direction::Down].map(|button| ButtonTitles::of(frame, kind, state, button));
+    let both = both_buttons(state, &titles, &label);
     let next = html! {
         input type="hidden" name="next" value={ (frame.way_back) "#" (slots.at(VotePlaceholder::Anchor)) };
     };
@@ -241,11 +262,43 @@ fn buttons_markup(
     }
 }
 
+/// What the tooltip of a button says.
+#[derive(Default)]
+struct ButtonTitles {
+    now: Option<String>,
+    /// After the vote is taken back by the script.
+    later: Option<String>,
+}
+
+impl ButtonTitles {
+    fn of(frame: &Frame<'_>, kind: TargetKind, state: ButtonState, button: Direction) -> Self {
+        let price = || match kind {
+            TargetKind::News => price_of_vote(frame, button).map(|price| sentence_part(&price)),
+            TargetKind::OwnNews | TargetKind::Comment => None,
+        };
+        match state {
+            ButtonState::Open => Self { now: price(), later: None },
+            ButtonState::Voted(vote) => Self {
+                now: (vote == button).then(|| "Take back your vote".to_owned()),
+                later: Some(price().unwrap_or_default()),
+            },
+            ButtonState::Final(_) | ButtonState::LogIn => Self::default(),
+        }
+    }
+}
+
+fn both_buttons(state: ButtonState, [up, down]: &[ButtonTitles; 2], label: &dyn Render) -> Markup {
+    html! {
+        (vote_button(state, Direction::Up, up, label))
+        (vote_button(state, Direction::Down, down, label))
+    }
+}
+
 /// One of the two buttons. The pressed one takes the vote back, while that is possible.
 fn vote_button(
-    frame: &Frame<'_>,
-    (kind, state): (TargetKind, ButtonState),
+    state: ButtonState,
     direction: Direction,
+    titles: &ButtonTitles,
     label: &dyn Render,
 ) -> Markup {
     let (name, text) = match direction {
@@ -258,21 +311,9 @@ fn vote_button(
     }
     let pressed = state.vote() == Some(direction);
     let takes_back = pressed && state == ButtonState::Voted(direction);
-    let price = match kind {
-        TargetKind::News => price_of_vote(frame, direction).map(|price| sentence_part(&price)),
-        TargetKind::OwnNews | TargetKind::Comment => None,
-    };
-    let (title, later_title) = match state {
-        ButtonState::Open => (price, None),
-        // The script shows the price again when the vote is taken back.
-        ButtonState::Voted(_) => {
-            (takes_back.then(|| "Take back your vote".to_owned()), Some(price.unwrap_or_default()))
-        }
-        ButtonState::Final(_) | ButtonState::LogIn => (None, None),
-    };
     html! {
         button class=(name) name="vote_type" value=(if takes_back { "none" } else { name })
-            title=[title] data-title=[later_title]
+            title=[titles.now.as_ref()] data-title=[titles.later.as_ref()]
             aria-pressed=(if pressed { "true" } else { "false" })
             disabled[state.vote().is_some() && !takes_back] { (text) }
     }
