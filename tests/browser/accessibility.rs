@@ -3,7 +3,69 @@
 use serde_json::Value;
 
 use crate::axe::{RUN_AXE, axe_source, check_page};
+use crate::browser::Browser;
+use crate::routes::get_routes;
 use crate::showcase::{Showcase, Viewer};
+
+/// Addresses with something else than a page of their own: feeds, files, answers to programs,
+/// and redirects to pages.
+const NOT_PAGES: [&str; 21] = [
+    "/api/",
+    "/assets/",
+    "/atom",
+    "/best/atom",
+    "/best/new/atom",
+    "/favicon.ico",
+    "/home/events",
+    "/inbox/feed/",
+    "/latest",
+    "/manifest.webmanifest",
+    "/random",
+    "/replies",
+    "/robots.txt",
+    "/rss",
+    "/scores",
+    "/sitemap.xml",
+    "/sitemap/",
+    "/topic/{topics}/atom",
+    "/topic/{topics}/new/atom",
+    "/v1/",
+    "/{at_name}/feed",
+];
+
+/// Whether an address that ends with a slash stands for all below it, and others for themselves.
+fn is_no_page(route: &str) -> bool {
+    NOT_PAGES.iter().any(|known| route == *known || known.ends_with('/') && route.starts_with(known))
+}
+
+/// Whether a page is one of a route with variables in braces.
+fn is_of_route(page: &str, route: &str) -> bool {
+    let path = page.split('?').next().unwrap_or_default();
+    let (parts, pattern): (Vec<_>, Vec<_>) = (path.split('/').collect(), route.split('/').collect());
+    let fits = |(part, expected): (&&str, &&str)| match *expected {
+        "{at_name}" => part.starts_with('@'),
+        variable if variable.starts_with('{') => true,
+        literal => *part == literal,
+    };
+    parts.len() == pattern.len() && parts.iter().zip(&pattern).all(fits)
+}
+
+/// A new page is checked as soon as it exists.
+#[test]
+fn all_pages_are_in_the_showcase() {
+    let routes = get_routes();
+    assert!(routes.len() > 60, "{routes:?}");
+    let pages = Showcase::pages();
+    // A page belongs to the route with the fewest variables that it fits, as in the router.
+    let variables = |route: &&String| route.matches('{').count();
+    let route_of = |page: &str| routes.iter().filter(|route| is_of_route(page, route)).min_by_key(variables);
+    let shown: Vec<_> = pages.iter().filter_map(|(_, page)| route_of(page)).collect();
+    let missing: Vec<_> =
+        routes.iter().filter(|route| !is_no_page(route) && !shown.contains(route)).collect();
+    assert!(missing.is_empty(), "pages that the showcase does not have: {missing:?}");
+    let unknown = NOT_PAGES.iter().filter(|known| !routes.iter().any(|route| route.starts_with(**known)));
+    assert_eq!(unknown.collect::<Vec<_>>(), Vec::<&&str>::new(), "addresses that are gone");
+}
 
 async fn check_pages_of(viewer: Viewer) {
     let axe = axe_source();
@@ -37,18 +99,58 @@ async fn pages_for_administrators_are_accessible() {
     check_pages_of(Viewer::Administrator).await;
 }
 
+/// Sends a form with what it refuses, and checks the page with its errors.
+async fn check_refusal(browser: &Browser, axe: &str, page: &str, (label, text, button): (&str, &str, &str)) {
+    browser.go(page).await;
+    browser.fill(label, text).await;
+    browser.press(button).await;
+    browser.wait_for("[role=alert]").await;
+    check_page(browser, axe, &format!("a refusal{page}")).await;
+}
+
 #[tokio::test]
-async fn errors_selections_and_the_help_are_accessible() {
+async fn forms_with_errors_are_accessible() {
+    let axe = axe_source();
+    let showcase = Showcase::start().await;
+    let browser = showcase.open(Viewer::Anonymous).await;
+    let wrong = ("Username", "jun", "Log in");
+    browser.go("/login").await;
+    browser.fill("Password", "not the password").await;
+    browser.fill(wrong.0, wrong.1).await;
+    browser.press(wrong.2).await;
+    browser.wait_for("[role=alert]").await;
+    check_page(&browser, &axe, "a refused login").await;
+    browser.log_in_as(&showcase.administrator).await;
+    let colour = ("Accent colour", "red", "Save");
+    check_refusal(&browser, &axe, "/admin/site", colour).await;
+    browser.log_in_as(&showcase.member).await;
+    check_refusal(&browser, &axe, "/submit", ("Title", "No content", "Submit")).await;
+    check_refusal(&browser, &axe, "/settings", ("New password", "short", "Save")).await;
+    browser.go("/submit").await;
+    browser.fill("Title", "A story").await;
+    browser.fill("Text", "See https://example.com/").await;
+    browser.press("Preview").await;
+    browser.wait_for(".preview .text a").await;
+    check_page(&browser, &axe, "a preview of a story").await;
+}
+
+#[tokio::test]
+async fn threads_selections_and_the_help_are_accessible() {
     let axe = axe_source();
     let showcase = Showcase::start().await;
     let browser = showcase.open(Viewer::Member).await;
-    browser.go("/submit").await;
-    browser.fill("Title", "No content").await;
-    browser.press("Submit").await;
-    browser.wait_for("[role=alert]").await;
-    check_page(&browser, &axe, "a rejected submission").await;
-
+    browser.go("/").await;
+    assert!(browser.count(".new-count").await > 0, "a thread has new comments");
     browser.go(&Showcase::thread()).await;
+    assert!(browser.count(".is-new").await > 0, "new comments are marked");
+    browser.click("#comment-1 > .branch > summary").await;
+    browser.wait_for("#comment-1 > .branch:not([open])").await;
+    check_page(&browser, &axe, "a thread with what is new and a collapsed branch").await;
+    browser.press("Collapse all").await;
+    browser.wait_until_gone(".thread > li > .branch[open]").await;
+    check_page(&browser, &axe, "a thread with all branches collapsed").await;
+    browser.press("Expand all").await;
+
     browser.click("a[href^='/reply/']").await;
     browser.wait_for(".in-place textarea:focus").await;
     check_page(&browser, &axe, "a reply in place").await;
@@ -56,12 +158,20 @@ async fn errors_selections_and_the_help_are_accessible() {
     browser.click(".in-place [name=preview]").await;
     browser.wait_for(".preview:not([hidden]) .text a").await;
     check_page(&browser, &axe, "a preview").await;
+    browser.set_offline(true).await;
+    browser.press("Post").await;
+    browser.wait_for("[data-again]").await;
+    browser.set_offline(false).await;
+    check_page(&browser, &axe, "a reply that was not sent").await;
 
     browser.go("/").await;
     browser.press_key('j').await;
     browser.wait_for(".current").await;
     browser.click(".vote .up:not(:disabled)").await;
     check_page(&browser, &axe, "a selected story").await;
+    browser.click("[formaction='/hide']").await;
+    browser.wait_for(".undone button").await;
+    check_page(&browser, &axe, "a story that was hidden").await;
     browser.press_key('?').await;
     browser.wait_for("dialog[open]").await;
     check_page(&browser, &axe, "the help").await;

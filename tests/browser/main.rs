@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 // The harness, under the names that the files of this test know.
-use tidings_testing::{axe, browser, client, page_server, server, smtp_server};
+use tidings_testing::{axe, browser, client, page_server, routes, server, smtp_server};
 
 mod showcase;
 
@@ -17,7 +17,9 @@ mod accounts;
 mod appearance;
 mod comments;
 mod first_visits;
+mod journeys;
 mod keyboard;
+mod layout_shifts;
 mod lists;
 mod news;
 mod sites;

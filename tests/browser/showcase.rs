@@ -1,6 +1,7 @@
 //! A site with sample content: stories and comments of different ages, votes, an
 //! unread reply, a deleted comment. For checks and screenshots of pages.
 
+use sha2::{Digest, Sha256};
 use tidings_domain::sites::{self, SiteVote, Verdict};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
@@ -45,6 +46,12 @@ struct Story {
 }
 
 const AUTHORS: [&str; 8] = ["marta", "tidekeeper", "jun", "o_brien", "leila", "pavel-k", "sunniva", "tomasz"];
+
+/// The token of a link that sets the password of the member.
+const RESET_TOKEN: &str = "0123456789abcdef0123456789abcdef01234567";
+
+/// The member, as an index into `AUTHORS`.
+const MEMBER: usize = 2;
 
 /// From the oldest to the newest.
 const STORIES: [Story; 13] = [
@@ -213,6 +220,9 @@ const DISCUSSION: [(usize, Option<u64>, &str); 11] = [
     (7, None, "None. A colleague's code review did."),
 ];
 
+/// How many of the comments the member has read. The others are new.
+const READ: usize = 4;
+
 /// The id of the comment that its author deletes.
 const DELETED: usize = 9;
 
@@ -266,13 +276,15 @@ impl Showcase {
         vote(&authors, &voters).await;
         meet(&server, &authors).await;
         vote_on_sites(&server).await;
-        let member = authors[2].clone();
+        let member = authors[MEMBER].clone();
+        mark(&member).await;
         ok(member.api_post("/api/sites/vote", &[("link", "lwn.net"), ("vote", "1")]).await);
         server.set_karma(&member, 217).await;
         let about = "Systems programmer in Sapporo. I write about files at https://jun.example.org/";
         // The member has no password, which a change of the address would need.
         server.set_field(&format!("user:{}", member.user_id), "email", "jun@example.org").await;
         ok(member.update_profile(about, "jun@example.org", "").await);
+        write_reset_link(&server, &member).await;
         Self { server, member, administrator }
     }
 
@@ -293,6 +305,7 @@ impl Showcase {
         let thread = DISCUSSED + 1;
         let pages = [
             (Anonymous, "/"),
+            (Anonymous, "/top/0"),
             (Anonymous, "/latest/0"),
             (Anonymous, "/best"),
             (Anonymous, "/best/new"),
@@ -301,11 +314,13 @@ impl Showcase {
             (Anonymous, "/topics"),
             (Anonymous, "/past"),
             (Anonymous, "/past/2027-01"),
+            (Anonymous, "/past/2027-01/30"),
             (Anonymous, "/news/THREAD"),
             (Anonymous, "/comment/THREAD/1"),
             (Anonymous, "/login"),
             (Anonymous, "/register"),
             (Anonymous, "/reset-password"),
+            (Anonymous, "/reset-password/TOKEN"),
             (Anonymous, "/user/jun"),
             (Anonymous, "/@jun"),
             (Anonymous, "/@marta/followers"),
@@ -315,10 +330,12 @@ impl Showcase {
             (Anonymous, "/usercomments/jun/0"),
             (Anonymous, "/ranking"),
             (Anonymous, "/about"),
+            (Anonymous, "/formatting"),
             (Anonymous, "/sites"),
             (Anonymous, "/sites/controversial/month"),
             (Anonymous, "/sites/worst/day"),
             (Anonymous, "/site/lwn.net"),
+            (Anonymous, "/site/lwn.net/stories/0"),
             (Anonymous, "/site/unknown.example"),
             (Anonymous, "/login?next=%2F&reason=vote"),
             (Anonymous, "/nothing-here"),
@@ -335,7 +352,11 @@ impl Showcase {
             (Member, "/inbox"),
             (Member, "/saved/0"),
             (Member, "/hidden/0"),
+            (Member, "/latest/0?hidden=1"),
+            (Member, "/latest/0?hid=4"),
+            (Member, "/topics"),
             (Member, "/topics/followed"),
+            (Member, "/topics/followed/new"),
             (Member, "/topic/programming"),
             (Member, "/user/jun"),
             (Member, "/@jun"),
@@ -347,6 +368,7 @@ impl Showcase {
             (Member, "/suggestions"),
             (Member, "/deltweet/TWEET"),
             (Member, "/settings"),
+            (Member, "/settings/sessions"),
             (Member, "/settings/deactivate"),
             (Member, "/site/lwn.net"),
             (Member, "/site/boringtechnology.club"),
@@ -358,6 +380,7 @@ impl Showcase {
             (Administrator, "/welcome"),
             (Administrator, "/admin/site"),
             (Administrator, "/topic/books"),
+            (Administrator, "/news/THREAD"),
             (Administrator, "/topics"),
             (Administrator, "/admin/sites"),
             (Administrator, "/admin/sites?voter=00000001-0000-4000-8000-000000000000"),
@@ -366,6 +389,7 @@ impl Showcase {
         pages
             .map(|(viewer, page)| {
                 let page = page.replace("THREAD", &thread.to_string());
+                let page = page.replace("TOKEN", RESET_TOKEN);
                 let page = page.replace("NEWEST", &STORIES.len().to_string());
                 // jun's last two tweets: one that he wrote, and the announcement of his story.
                 (viewer, page.replace("TWEET", &(STORIES.len() + TWEETS.len()).to_string()))
@@ -437,7 +461,10 @@ async fn discuss(server: &Server, authors: &[Client]) {
         Some(parent) => authors[author].reply(news, parent, text).await,
         None => authors[author].comment(news, text).await,
     };
-    for (author, parent, text) in DISCUSSION {
+    for (position, (author, parent, text)) in DISCUSSION.into_iter().enumerate() {
+        if position == READ {
+            authors[MEMBER].get(&Showcase::thread()).await;
+        }
         write(author, parent, text).await;
         server.advance(2 * MINUTE);
     }
@@ -491,6 +518,30 @@ async fn vote(authors: &[Client], voters: &[Client]) {
     }
     // The member has read some of it.
     for news in [7, 10] {
-        ok(authors[2].vote(news, "up").await);
+        ok(authors[MEMBER].vote(news, "up").await);
     }
+}
+
+/// The member hides and saves stories, subscribes to a thread and follows topics.
+async fn mark(member: &Client) {
+    for (call, field, value) in [
+        ("/api/hide", "news_id", "4"),
+        ("/api/save", "news_id", "5"),
+        ("/api/subscribe", "news_id", "2"),
+        ("/api/followtopic", "topic", "books"),
+        ("/api/followtopic", "topic", "maps"),
+    ] {
+        ok(member.api_post(call, &[(field, value)]).await);
+    }
+}
+
+/// Writes what a mailed link to set a new password needs. It is valid for these credentials.
+async fn write_reset_link(server: &Server, member: &Client) {
+    let user = server.hash(&format!("user:{}", member.user_id)).await;
+    let credentials = ["password", "email", "credentials_version"]
+        .map(|field| user.get(field).cloned().unwrap_or_default())
+        .join("\0");
+    let fingerprint: String = hex::encode(Sha256::digest(credentials)).chars().take(16).collect();
+    let link = format!("{} {fingerprint}", member.user_id);
+    server.write(|batch| batch.set(format!("password_reset:{RESET_TOKEN}"), link)).await;
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::browser::{Browser, ENTER, TAB};
+use crate::browser::{Browser, ENTER};
 use crate::client::{Client, ok};
 use crate::server::{Engine, Server};
 
@@ -95,21 +95,6 @@ async fn a_rejected_vote_shows_the_reason_beside_the_story() {
     assert_eq!(browser.count("[role=alert]").await, 0);
 }
 
-/// Presses Tab until an element that matches has the focus.
-async fn tab_to(browser: &Browser, css: &str) {
-    for _ in 0..60 {
-        if has_focus(browser, css).await {
-            return;
-        }
-        browser.press_key(TAB).await;
-    }
-    panic!("{css} is never reached");
-}
-
-async fn has_focus(browser: &Browser, css: &str) -> bool {
-    browser.run(&format!("return document.activeElement.matches(\"{css}\")")).await == json!(true)
-}
-
 #[tokio::test]
 async fn by_keyboard_a_vote_is_cast_and_taken_back_without_losing_the_focus() {
     let (server, bob, news, _) = site_with_bob().await;
@@ -121,13 +106,13 @@ async fn by_keyboard_a_vote_is_cast_and_taken_back_without_losing_the_focus() {
         [(".up", "up", "Voted up", ["2", "-"]), (".down", "down", "Voted down", ["1", "1"])]
     {
         let button = format!("#news-{news} .vote {button}");
-        tab_to(&browser, &button).await;
+        browser.tab_to(&button).await;
         let price = browser.wait_for(&button).await.attr("title").await.unwrap();
         assert!(price.as_ref().is_some_and(|price| price.starts_with("Costs")), "{price:?}");
         browser.press_key(ENTER).await;
         browser.wait_for(&format!("{button}[aria-pressed=true][title='Take back your vote']")).await;
         browser.wait_until("it is announced", async || status(&browser).await == said).await;
-        assert!(has_focus(&browser, &button).await);
+        assert!(browser.has_focus(&button).await);
         let [up, down] = counts;
         assert_eq!(browser.text("[data-count=up]").await, up);
         assert_eq!(browser.count("[data-count=down]").await, usize::from(down != "-"));
@@ -137,7 +122,7 @@ async fn by_keyboard_a_vote_is_cast_and_taken_back_without_losing_the_focus() {
         browser.press_key(ENTER).await;
         browser.wait_for(&format!("{button}[aria-pressed=false][value={direction}]")).await;
         browser.wait_until("it is announced", async || status(&browser).await == "Vote taken back").await;
-        assert!(has_focus(&browser, &button).await);
+        assert!(browser.has_focus(&button).await);
         assert_eq!(browser.text("[data-count=up]").await, "1");
         assert_eq!(browser.count("[data-count=down], .vote button:disabled").await, 0);
         assert_eq!(browser.wait_for(&button).await.attr("title").await.unwrap(), price);
@@ -150,7 +135,7 @@ async fn by_keyboard_a_vote_is_cast_and_taken_back_without_losing_the_focus() {
     ok(bob.vote(news, "down").await);
     browser.reload().await;
     let button = format!("#news-{news} .vote .down");
-    tab_to(&browser, &button).await;
+    browser.tab_to(&button).await;
     browser.press_key(ENTER).await;
     browser.wait_for(&format!("{button}[aria-pressed=false][title='Costs 6 karma']")).await;
     assert_eq!(browser.count("[data-count=down]").await, 0);
@@ -186,10 +171,10 @@ async fn where_votes_are_final_the_pressed_button_keeps_the_focus_and_does_nothi
     alice.submit_text("The story", "its text").await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;
-    tab_to(&browser, ".vote .up").await;
+    browser.tab_to(".vote .up").await;
     browser.press_key(ENTER).await;
     browser.wait_for(".vote .up[aria-pressed=true][aria-disabled=true]").await;
-    assert!(has_focus(&browser, ".vote .up").await);
+    assert!(browser.has_focus(".vote .up").await);
     browser.press_key(ENTER).await;
     assert_eq!(browser.text("[data-count=up]").await, "2");
     assert_eq!(browser.count("[role=alert]").await, 0);

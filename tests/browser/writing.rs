@@ -36,11 +36,6 @@ async fn focus(browser: &Browser) -> String {
     browser.run("return document.activeElement.id").await.as_str().unwrap().to_owned()
 }
 
-/// Types where the focus is.
-async fn type_text(browser: &Browser, text: &str) {
-    browser.wait_for(":focus").await.send_keys(text).await.unwrap();
-}
-
 async fn value(browser: &Browser, css: &str) -> String {
     browser.wait_for(css).await.prop("value").await.unwrap().unwrap()
 }
@@ -56,19 +51,12 @@ async fn drafts(browser: &Browser) -> Vec<String> {
     serde_json::from_value(drafts).unwrap()
 }
 
-async fn set_offline(browser: &Browser, offline: bool) {
-    browser.cdp("Network.enable", json!({})).await;
-    let conditions =
-        json!({ "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
-    browser.cdp("Network.emulateNetworkConditions", conditions).await;
-}
-
 #[tokio::test]
 async fn a_reply_is_written_below_the_comment() {
     let (_server, alice, browser) = thread().await;
     browser.mark_page().await;
     reply_to(&browser, 1).await;
-    type_text(&browser, "Half a").await;
+    browser.type_text("Half a").await;
     // One at a time; what was typed stays.
     reply_to(&browser, 2).await;
     assert_eq!(browser.count(IN_PLACE).await, 1);
@@ -84,8 +72,8 @@ async fn a_reply_is_written_below_the_comment() {
     assert!(browser.is_marked().await, "the page was not loaded again");
 
     reply_to(&browser, 1).await;
-    type_text(&browser, " thought").await;
-    type_text(&browser, CONTROL_ENTER).await;
+    browser.type_text(" thought").await;
+    browser.type_text(CONTROL_ENTER).await;
     assert_eq!(browser.text("#comment-3.depth-1 .text").await, "Half a thought");
     browser.arrive("/news/1#comment-3").await;
     browser.wait_until("the new comment has the focus", async || focus(&browser).await == "comment-3").await;
@@ -98,8 +86,8 @@ async fn a_reply_is_written_below_the_comment() {
 async fn a_reply_survives_a_lost_connection() {
     let (_server, alice, browser) = thread().await;
     reply_to(&browser, 2).await;
-    type_text(&browser, "It must not be lost").await;
-    set_offline(&browser, true).await;
+    browser.type_text("It must not be lost").await;
+    browser.set_offline(true).await;
     browser.press("Post").await;
     assert!(browser.text(".in-place [role=alert]").await.contains("can't be reached"));
     assert_eq!(value(&browser, TEXT).await, "It must not be lost");
@@ -110,7 +98,7 @@ async fn a_reply_survives_a_lost_connection() {
 
     browser.press("Post").await;
     browser.wait_for("[data-again]").await;
-    set_offline(&browser, false).await;
+    browser.set_offline(false).await;
     browser.press("Try again").await;
     assert_eq!(browser.text("#comment-3 .text").await, "It must not be lost");
     assert_eq!(alice.news(1).await["comments"], 3);
@@ -121,7 +109,7 @@ async fn a_reply_survives_a_lost_connection() {
 async fn a_reply_survives_a_lost_session() {
     let (server, alice, browser) = thread().await;
     reply_to(&browser, 1).await;
-    type_text(&browser, "Still here").await;
+    browser.type_text("Still here").await;
     browser.cdp("Network.clearBrowserCookies", json!({})).await;
     browser.press("Post").await;
     let told = browser.text(".in-place [role=alert]").await;
@@ -137,7 +125,7 @@ async fn a_reply_survives_a_lost_session() {
     browser.log_in_as(&alice).await;
     browser.go("/reply/1/1").await;
     assert_eq!(browser.field_value("Your reply").await, "Still here");
-    assert_eq!(focus(&browser).await, "comment");
+    browser.wait_until("the text has the focus", async || focus(&browser).await == "comment").await;
     browser.press("Post").await;
     assert_eq!(browser.text("#comment-3 .text").await, "Still here");
     browser.arrive("/news/1#comment-3").await;
@@ -147,7 +135,7 @@ async fn a_reply_survives_a_lost_session() {
 async fn after_a_login_in_another_tab_the_reply_is_sent() {
     let (_server, alice, browser) = thread().await;
     reply_to(&browser, 1).await;
-    type_text(&browser, "Sent later").await;
+    browser.type_text("Sent later").await;
     browser.cdp("Network.clearBrowserCookies", json!({})).await;
     browser.press("Post").await;
     browser.wait_for("[data-again]").await;
@@ -239,8 +227,8 @@ async fn control_enter_sends_any_text() {
     browser
         .wait_until("the cursor is after the text", async || browser.run(is_at_end).await == json!(true))
         .await;
-    type_text(&browser, "!").await;
-    type_text(&browser, CONTROL_ENTER).await;
+    browser.type_text("!").await;
+    browser.type_text(CONTROL_ENTER).await;
     browser.wait_for_text(&format!("#comment-{comment} .text"), "to be changed!").await;
 }
 
@@ -248,7 +236,7 @@ async fn control_enter_sends_any_text() {
 async fn a_text_is_previewed() {
     let (_server, alice, browser) = thread().await;
     reply_to(&browser, 1).await;
-    type_text(&browser, "See https://example.com/").await;
+    browser.type_text("See https://example.com/").await;
     browser.click(".in-place [name=preview]").await;
     browser.wait_for(".in-place .preview:not([hidden]) .text a[href='https://example.com/']").await;
     let text = "return document.querySelector('.preview:not([hidden])').closest('form').comment.value";

@@ -8,7 +8,7 @@
 
 // The test harness.
 use tidings_testing::{
-    client, dataset as bench_dataset, html, page_server, redis_server, server, smtp_server, wrk,
+    client, dataset as bench_dataset, html, page_server, redis_server, routes, server, smtp_server, wrk,
 };
 
 mod community;
@@ -56,6 +56,7 @@ mod openapi;
 mod original;
 mod origins;
 mod outage;
+mod page_budget;
 mod pages;
 mod password_reset;
 mod program;

@@ -9,14 +9,13 @@
 use crate::client::{Client, HttpResponse, ok};
 use crate::community::{Community, PAGES};
 use crate::pages::page;
+use crate::routes::get_routes;
 use crate::server::{Engine, Server};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, IF_NONE_MATCH, RANGE};
 use reqwest::{Method, StatusCode};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-
-const ROUTER: &str = include_str!("../../crates/web/src/router.rs");
 
 /// The stream of a home page does not end. `tests/it/live.rs` checks it.
 const ENDLESS: &str = "/home/events";
@@ -91,20 +90,8 @@ fn filled(route: &str) -> String {
     address
 }
 
-/// Every address that answers to GET, from the source of the router.
-fn routes() -> BTreeSet<String> {
-    ROUTER
-        .split(".route(")
-        .skip(1)
-        .filter_map(|route| {
-            let (path, handlers) = route.trim_start().strip_prefix('"')?.split_once('"')?;
-            handlers.contains("get(").then(|| path.to_owned())
-        })
-        .collect()
-}
-
 fn addresses() -> BTreeSet<String> {
-    let mut addresses: BTreeSet<String> = routes().iter().map(|route| filled(route)).collect();
+    let mut addresses: BTreeSet<String> = get_routes().iter().map(|route| filled(route)).collect();
     addresses.extend(PAGES.map(|(path, _)| path.to_owned()));
     addresses.extend(WITH_QUERIES.map(str::to_owned));
     addresses.remove(ENDLESS);
@@ -432,7 +419,7 @@ async fn a_member_is_told_only_about_votes_of_their_own() {
 
 #[test]
 fn every_read_of_the_router_and_the_api_is_among_the_addresses() {
-    let routes = routes();
+    let routes = get_routes();
     assert!(routes.len() > 70, "only {} routes were found", routes.len());
     for known in ["/", "/news/{id}", "/api/getcomments/{news_id}", "/settings", "/scores", "/login"] {
         assert!(routes.contains(known), "{known}");

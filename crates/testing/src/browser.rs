@@ -1,6 +1,7 @@
 //! A browser and what a person does with it. Links, buttons and fields are found by
 //! the text that the person sees.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fantoccini::actions::{InputSource, KeyAction, KeyActions};
@@ -21,6 +22,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How many times to check whether a key has reached the page before pressing it again.
 const KEY_POLLS: usize = 25;
 
+/// How many times to press Tab before giving up.
+const MOST_TABS: usize = 150;
+
 pub const ENTER: char = '\u{e007}';
 /// The Alt key.
 pub const ALT: char = '\u{E00A}';
@@ -31,6 +35,8 @@ pub const TAB: char = '\u{e004}';
 pub struct Browser {
     driver: Driver,
     site: Url,
+    /// Whether pages may run scripts.
+    runs_scripts: AtomicBool,
     _chromedriver: Chromedriver,
 }
 
@@ -59,7 +65,8 @@ impl Browser {
     pub async fn start(site: Url, rules: &[String], arguments: &[String]) -> Self {
         let chromedriver = Chromedriver::start();
         let driver = chromedriver.open_browser(rules, arguments).await;
-        let browser = Self { driver, site, _chromedriver: chromedriver };
+        let runs_scripts = AtomicBool::new(true);
+        let browser = Self { driver, site, runs_scripts, _chromedriver: chromedriver };
         browser.resize(1280, 800).await;
         browser
     }
@@ -76,6 +83,7 @@ impl Browser {
     /// Disables JavaScript on pages that are opened later.
     pub async fn disable_javascript(&self) {
         self.cdp("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
+        self.runs_scripts.store(false, Ordering::Relaxed);
     }
 
     /// Emulates a desktop window of this size.
@@ -98,6 +106,28 @@ impl Browser {
     pub async fn prefer(&self, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.cdp("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+    }
+
+    /// Cuts the connection, or restores it.
+    pub async fn set_offline(&self, offline: bool) {
+        self.set_network(json!({ "offline": offline, "latency": 0 })).await;
+    }
+
+    /// Emulates a slow connection without a cache, so that a page is painted before all of it
+    /// has arrived.
+    pub async fn slow_down(&self) {
+        self.cdp("Network.setCacheDisabled", json!({ "cacheDisabled": true })).await;
+        self.set_network(json!({ "offline": false, "latency": 50, "downloadThroughput": 40_000 })).await;
+    }
+
+    async fn set_network(&self, mut conditions: Value) {
+        for unlimited in ["downloadThroughput", "uploadThroughput"] {
+            if conditions.get(unlimited).is_none() {
+                conditions[unlimited] = json!(-1);
+            }
+        }
+        self.cdp("Network.enable", json!({})).await;
+        self.cdp("Network.emulateNetworkConditions", conditions).await;
     }
 
     /// Sends a command of the Chrome DevTools Protocol.
@@ -184,14 +214,14 @@ impl Browser {
     pub async fn press_keys(&self, keys: &[char]) {
         const LISTEN: &str = "window.keyPressed = false; \
              window.addEventListener('keydown', () => { window.keyPressed = true }, { capture: true })";
+        if !self.runs_scripts.load(Ordering::Relaxed) {
+            // The page cannot tell whether the key has arrived.
+            return self.send_keys(keys).await;
+        }
         self.run(LISTEN).await;
         let deadline = Instant::now() + TIMEOUT;
         loop {
-            let down = keys.iter().map(|key| KeyAction::Down { value: *key });
-            let up = keys.iter().rev().map(|key| KeyAction::Up { value: *key });
-            let actions = KeyActions::new("keyboard".to_owned());
-            let actions = down.chain(up).fold(actions, KeyActions::then);
-            self.driver.perform_actions(actions).await.unwrap();
+            self.send_keys(keys).await;
             for _ in 0..KEY_POLLS {
                 // If the key has opened another page, the variable is gone.
                 match self.driver.execute("return window.keyPressed ?? true", Vec::new()).await {
@@ -201,6 +231,44 @@ impl Browser {
             }
             assert!(Instant::now() < deadline, "the keys {keys:?} never arrived at {}", self.address().await);
         }
+    }
+
+    /// Presses keys together once.
+    async fn send_keys(&self, keys: &[char]) {
+        let down = keys.iter().map(|key| KeyAction::Down { value: *key });
+        let up = keys.iter().rev().map(|key| KeyAction::Up { value: *key });
+        let actions = KeyActions::new("keyboard".to_owned());
+        let actions = down.chain(up).fold(actions, KeyActions::then);
+        self.driver.perform_actions(actions).await.unwrap();
+    }
+
+    /// Presses Tab until an element that matches has the focus.
+    pub async fn tab_to(&self, css: &str) {
+        for _ in 0..MOST_TABS {
+            if self.has_focus(css).await {
+                return;
+            }
+            self.press_key(TAB).await;
+        }
+        panic!("Tab never reaches {css} at {}", self.address().await);
+    }
+
+    /// Goes to an element with Tab and presses Enter.
+    pub async fn enter(&self, css: &str) {
+        self.wait_for(css).await;
+        self.tab_to(css).await;
+        self.press_key(ENTER).await;
+    }
+
+    /// Whether an element that matches has the focus.
+    pub async fn has_focus(&self, css: &str) -> bool {
+        let script = format!("return document.activeElement.matches({})", json!(css));
+        self.run(&script).await == json!(true)
+    }
+
+    /// Types where the focus is.
+    pub async fn type_text(&self, text: &str) {
+        self.wait_for(":focus").await.send_keys(text).await.unwrap();
     }
 
     /// Runs a script and returns its result.

@@ -20,4 +20,5 @@ pub mod dataset;
 pub mod figures;
 pub mod load;
 pub mod program;
+pub mod routes;
 pub mod wrk;

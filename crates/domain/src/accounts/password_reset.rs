@@ -113,12 +113,12 @@ pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<(), Error> 
     Ok(())
 }
 
-/// The user whose password a link may set.
+/// The username of the account whose password a link may set.
 ///
 /// # Errors
 /// [`Refusal::ResetLinkInvalid`], or the store's.
-pub async fn check_link(site: &Site, token: &str) -> Result<UserId, Error> {
-    read_link(site, token).await.map(|account| account.user_id)
+pub async fn check_link(site: &Site, token: &str) -> Result<String, Error> {
+    read_link(site, token).await.map(|account| account.username)
 }
 
 /// An account as it was when a link was made for it.

@@ -246,7 +246,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 focusNewComment();
-// Browsers put the cursor before a text that is already there.
+// Browsers put the cursor before a text that is already there. They set the focus themselves, maybe
+// after this script.
 const autofocused = document.querySelector("textarea[autofocus]");
-// The browser may focus it after this script.
-if (autofocused && [document.body, autofocused].includes(document.activeElement)) focusAtEnd(autofocused);
+autofocused?.setSelectionRange(autofocused.value.length, autofocused.value.length);

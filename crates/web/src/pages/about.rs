@@ -50,7 +50,7 @@ pub async fn about(
             p {
                 kbd { "j" } " and " kbd { "k" } " go to the next and the previous story, comment or tweet, "
                 kbd { "Enter" } " opens it, " kbd { "a" } " and " kbd { "z" } " vote it up and down, "
-                kbd { "?" } " shows this list. The shortcuts need JavaScript; everything else works without it."
+                kbd { "?" } " lists all of them. The shortcuts need JavaScript; everything else works without it."
             }
             h2 { "What we store about you" }
             p {

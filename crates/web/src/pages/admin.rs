@@ -112,7 +112,7 @@ impl AdminPage<'_> {
                                 td.number { (number(news.down)) }
                                 td { (age(frame, news.ctime)) }
                                 td { (author(username.as_deref())) }
-                                td { (title_link(frame.link_target(), news, *site_score)) }
+                                td.headline { (title_link(frame.link_target(), news, *site_score)) }
                             }
                         }
                     }

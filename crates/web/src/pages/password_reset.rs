@@ -100,7 +100,7 @@ const NO_REFERRER: [(HeaderName, HeaderValue); 2] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
 ];
 
-fn password_form(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
+fn password_form(frame: &Frame<'_>, username: &str, refused: Option<&RefusedForm>) -> Markup {
     let password = Field::new("password", "New password").with("autocomplete", "new-password").required();
     let password = password.hint(html! { "At least " (PASSWORD_MIN) " characters." });
     let content = html! {
@@ -108,6 +108,8 @@ fn password_form(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
         (summary(refused))
         // Sent to the page's own address, the only place that has the token.
         form.form.narrow method="post" {
+            // Tells a password manager whose password it is.
+            input type="text" name="username" value=(username) autocomplete="username" hidden;
             (password.password(refused))
             button.button { "Set password" }
         }
@@ -128,9 +130,9 @@ pub async fn new_password_form(
     PathOf(token): PathOf<String>,
     State(app): State<App>,
 ) -> Result<Response, RequestError> {
-    password_reset::check_link(&app.site, &token).await?;
+    let username = password_reset::check_link(&app.site, &token).await?;
     let here = LocalPath::parse("/reset-password");
-    Ok((NO_REFERRER, password_form(&frame(&app, &here).await, None)).into_response())
+    Ok((NO_REFERRER, password_form(&frame(&app, &here).await, &username, None)).into_response())
 }
 
 /// POST /reset-password/:token: password. A refused password leaves the link as it is.
@@ -144,9 +146,9 @@ pub async fn set_password(
     let outcome = try_set_password(&app, &token, &fields).await;
     if let Err(failure) = outcome {
         // Without a valid link, the form cannot be shown again.
-        password_reset::check_link(&app.site, &token).await?;
+        let username = password_reset::check_link(&app.site, &token).await?;
         let refused = RefusedForm::from_failure(failure)?.beside(&["password"]);
-        let page = password_form(&frame, Some(&refused));
+        let page = password_form(&frame, &username, Some(&refused));
         return Ok((NO_REFERRER, refused.response(page)).into_response());
     }
     let content = html! {
@@ -173,8 +175,9 @@ mod tests {
     #[test]
     fn the_form_for_the_password_carries_no_secret() {
         let refused = refused("too <short>", Some("password"));
-        let html = framed(None, |frame| password_form(frame, Some(&refused))).into_string();
+        let html = framed(None, |frame| password_form(frame, "alice", Some(&refused))).into_string();
         assert!(html.contains("too &lt;short&gt;"), "{html}");
+        assert!(html.contains(r#"value="alice" autocomplete="username""#), "{html}");
         assert!(!html.contains(r#"type="hidden""#) && !html.contains("action="), "{html}");
     }
 
