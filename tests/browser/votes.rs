@@ -217,7 +217,7 @@ async fn stories_voted_up_are_saved() {
     let (server, bob, ..) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/user/bob").await;
-    browser.follow("your saved stories").await;
+    browser.follow("saved stories").await;
     browser.wait_for(".empty").await;
     browser.go("/").await;
     browser.click(".vote .up").await;

@@ -56,7 +56,7 @@ async fn pages_say_what_they_are_about() {
         let visitor = server.visitor();
         let shown = async |path: &str| page(&visitor, path).await;
         check_head(&shown("/").await, "/", "website", "Tidings", "What we \"read\"");
-        let link = "1 comment at Tidings on a story from example.com submitted by alice.";
+        let link = "1 comment on Tidings about a story from example.com submitted by alice.";
         check_head(&shown("/news/1").await, "/news/1", "article", "A <link> & \"more\"", link);
         let text = "Some text with a link & \"quotes\"";
         check_head(&shown("/news/2").await, "/news/2", "article", "A text", text);
@@ -64,10 +64,10 @@ async fn pages_say_what_they_are_about() {
         let title = "Comment on A <link> & \"more\"";
         check_head(&shown("/comment/1/1").await, "/comment/1/1", "article", title, comment);
         check_head(&shown("/@ALICE").await, "/@alice", "profile", "alice", "I read a lot.");
-        let about = "Tweets, stories and comments of bob at Tidings.";
+        let about = "Tweets, stories and comments by bob on Tidings.";
         check_head(&shown("/user/bob").await, "/@bob", "profile", "bob", about);
         check_head(&shown("/tweet/3").await, "/tweet/3", "article", "Tweet by bob", "Hello @alice");
-        let about = "What people at Tidings think of example.com, and its stories. Not enough votes yet.";
+        let about = "What people on Tidings think of example.com, and its stories. Not enough votes yet.";
         check_head(&shown("/site/example.com").await, "/site/example.com", "website", "example.com", about);
         // The programs that show cards have no session.
         for path in ["/", "/news/1", "/@alice", "/site/example.com"] {

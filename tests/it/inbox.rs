@@ -197,6 +197,26 @@ async fn mentions_in_comments_notify_on_posting_and_editing_so_many_people_a_day
 }
 
 #[tokio::test]
+async fn telling_more_people_by_edits_counts_as_commenting() {
+    each_engine(
+        &[("rates.comment_per_account", "3/10m"), ("rates.new_account_share", "1")],
+        async |server| {
+            let [alice, bob, _] = three(&server).await;
+            alice.submit_text("A story", "text").await;
+            let comment = alice.comment(1, "Hello").await;
+            for text in ["Hello @bob", "Hello", "Hello there", "Hello @bob", "@bob hello", "Hello"] {
+                ok(alice.edit_comment(1, comment, text).await);
+            }
+            let refused = alice.edit_comment(1, comment, "Hello again, @bob").await;
+            assert!(refused["error"].as_str().unwrap().starts_with("Too many"), "{refused}");
+            assert_eq!(badge(&server, &bob).await, 0);
+            ok(alice.edit_comment(1, comment, "Hello again").await);
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn a_follower_is_told_once_a_day_and_leaves_with_the_follow() {
     each_engine(&[], async |server| {
         let [alice, bob, _] = three(&server).await;

@@ -262,10 +262,18 @@ async fn a_score_needs_votes_of_three_networks_wherever_it_is_shown() {
             accepts(&client, "203.0.113.1", "a.com", 1, voter).await;
         }
         assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
-        assert!(page().await.contains("votes of 1 network so far; a score needs 3"));
+        assert!(
+            page()
+                .await
+                .contains("People on 1 network have voted so far. A score needs votes from 3 networks")
+        );
         accepts(&client, "2001:db8::1", "a.com", -1, 30).await;
         assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
-        assert!(page().await.contains("votes of 2 networks so far; a score needs 3"));
+        assert!(
+            page()
+                .await
+                .contains("People on 2 networks have voted so far. A score needs votes from 3 networks")
+        );
         accepts(&client, "198.51.100.1", "a.com", -1, 31).await;
         assert_eq!(score_everywhere(&server, "a.com").await, "Good");
         assert!(!page().await.contains("so far"));

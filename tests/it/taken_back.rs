@@ -235,6 +235,12 @@ async fn what_was_saved_without_the_vote_stays_saved() {
         server.write(|batch| batch.sorted_add("user.saved:2", "1", at(START + 10)[0].1)).await;
         ok(bob.vote(news, "none").await);
         assert_eq!(saved().await, at(START + 10));
+        // Saved in the second of the vote.
+        server.write(|batch| batch.sorted_remove("user.saved:2", "1")).await;
+        ok(bob.vote(news, "up").await);
+        ok(bob.api_post("/api/save", &[("news_id", "1")]).await);
+        ok(bob.vote(news, "none").await);
+        assert_eq!(saved().await, at(START + 10));
         // Removed after the vote.
         ok(bob.vote(news, "up").await);
         server.write(|batch| batch.sorted_remove("user.saved:2", "1")).await;

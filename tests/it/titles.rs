@@ -276,28 +276,32 @@ async fn a_certificate_must_be_valid() {
 async fn one_person_fetches_one_title_in_ten_seconds_and_an_address_30_a_minute() {
     const RATES: Settings<'_> =
         &[("rates.fetch_title_per_account", "1/10s"), ("rates.fetch_title_per_address", "30/1m")];
+    // A name has to be looked up before it can be refused.
+    const LOOKED_UP: &str = "http://localhost/";
     each_engine(RATES, async |server| {
         let admin = server.member("admin").await;
         server.set_field("user:1", "flags", "a").await;
         let bob = server.member("bob").await;
         for client in [&admin, &bob] {
-            assert_eq!(refusal(client, "http://127.0.0.1/").await, NOT_PUBLIC);
-            let too_early = client.post("/api/fetchtitle", &[("url", "http://127.0.0.1/")]).await;
+            assert_eq!(refusal(client, LOOKED_UP).await, NOT_PUBLIC);
+            let too_early = client.post("/api/fetchtitle", &[("url", LOOKED_UP)]).await;
             assert_eq!(too_early.status, StatusCode::TOO_MANY_REQUESTS);
             assert_eq!(too_early.headers[RETRY_AFTER], "10");
             assert!(refused(too_early.json()).starts_with("Too many fetched titles"));
         }
         server.advance(10);
-        // What is not a URL costs nothing.
+        // What needs no look-up costs nothing.
         refusal(&bob, "example.com").await;
         assert_eq!(refusal(&bob, "http://127.0.0.1/").await, NOT_PUBLIC);
+        refusal(&bob, "http://example.com:8080/").await;
+        assert_eq!(refusal(&bob, LOOKED_UP).await, NOT_PUBLIC);
         let many = server.members(31).await;
         for member in &many[..27] {
-            refusal(member, "http://127.0.0.1/").await;
+            refusal(member, LOOKED_UP).await;
         }
         let mut last = StatusCode::OK;
         for member in &many[27..] {
-            last = member.post("/api/fetchtitle", &[("url", "http://127.0.0.1/")]).await.status;
+            last = member.post("/api/fetchtitle", &[("url", LOOKED_UP)]).await.status;
         }
         assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
     })

@@ -204,6 +204,7 @@ pub(super) async fn fetch_title(app: &App, actor: Actor<'_>, url: &NewsUrl) -> R
     if !settings.is_on {
         return Err(TitleError::SwitchedOff.into());
     }
+    titles::check_address(settings, url)?;
     let place = FetchPlace::take().ok_or(Error::Busy)?;
     preparing::admit_title_fetch(&app.site, app.moment(), actor).await?;
     Ok(titles::fetch_title(settings, &app.settings.site.url, place, url).await?)
@@ -309,7 +310,7 @@ pub(super) async fn post_or_edit(
         return Ok(Posted { op: CommentChange::Delete, address, parent: deleted.parent_id });
     }
     let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
-    let changed = comment::edit_comment(site, now, actor.user, address, &body).await?;
+    let changed = comment::edit_comment(site, now, actor, address, &body).await?;
     Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id })
 }
 

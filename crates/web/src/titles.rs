@@ -100,6 +100,15 @@ impl FetchPlace {
     }
 }
 
+/// Refuses a URL for which no look-up is needed: another port, or an address that is not public.
+///
+/// # Errors
+/// The [`TitleError`] that says why.
+pub fn check_address(settings: &TitleSettings, url: &NewsUrl) -> Result<(), TitleError> {
+    let url = Url::parse(url.as_str()).map_err(|_| TitleError::NotAPage)?;
+    settings.network.check(&url).map(|_| ())
+}
+
 /// The title of the page at a URL. It reads at most
 /// [`TITLE_BYTES`](crate::limits::TITLE_BYTES) from each of at most
 /// [`TITLE_REDIRECTS`](crate::limits::TITLE_REDIRECTS) + 1 addresses.

@@ -159,7 +159,8 @@ async fn insert_account(
     .await
 }
 
-const FIRST_USER: UserId = UserId(1);
+/// The account that becomes the administrator.
+pub const FIRST_USER: UserId = UserId(1);
 
 /// The id of the next account: 1 for the first, then from the counter. Also whether the
 /// accounts before it are all in the index of names.

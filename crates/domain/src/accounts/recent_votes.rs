@@ -223,6 +223,19 @@ impl StoredVotes {
     }
 }
 
+/// Adds to the batch of an explicit save that the story stays saved when the vote on it is
+/// taken back. `json` is the record of the vote as it was read.
+pub(crate) fn note_saved(batch: &mut Batch, user: UserId, id: NewsId, json: &str, now: Timestamp) {
+    let field = VotedOn::News(id).to_string();
+    let record = read_json::<VoteRecord>(user, &field, json);
+    let record = record.map(|record| VoteRecord { saved: Some(now.as_score()), ..record });
+    if let Some(Ok(changed)) = record.as_ref().map(serde_json::to_string) {
+        let key = keys::user_recent_votes(user);
+        batch.field_equals(&key, &field, json);
+        batch.set_field(key, field, changed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
 use crate::action::Decision;
-use crate::comments::notify::{Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
+use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -20,6 +20,7 @@ use crate::values::text::Body;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 
 /// The field of a thread with the last comment id drawn.
@@ -405,25 +406,30 @@ async fn refuse_or_find_audience(
     Ok(Audience { authors, subscribers: subscribers.take(&mut answers) })
 }
 
-/// Changes the text of the viewer's own comment. Those whom only the new text mentions are told.
+/// Changes the text of the viewer's own comment. Those whom only the new text mentions are told,
+/// which counts as a comment, so that nobody is told again and again.
 ///
 /// # Errors
-/// [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`], the refusals of
-/// [`Comment::may_edit`], or the store's.
+/// [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`], [`Refusal::TooManyRequests`], the
+/// refusals of [`Comment::may_edit`], or the store's.
 pub async fn edit_comment(
     site: &Site,
     now: Timestamp,
-    viewer: &User,
+    viewer: Actor<'_>,
     address: CommentAddress,
     body: &Body,
 ) -> Result<Comment, Error> {
+    let has_spent = AtomicBool::new(false);
     site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;
         if stored.news_deleted {
             return Err(Refusal::NewsDeleted.into());
         }
-        stored.comment.may_edit(viewer, now, site.rules.limits.comment_edit_seconds)?;
+        stored.comment.may_edit(&viewer, now, site.rules.limits.comment_edit_seconds)?;
         let texts = [stored.comment.body.as_str(), body.as_str()];
+        if notify::mentions_more(texts) && !has_spent.swap(true, Ordering::Relaxed) {
+            viewer.spend(site, Moment::from_timestamp(now), RatedAction::Comment).await?;
+        }
         let place = (address, stored.comment.user_id);
         let announced = Reannouncement::read(site, Moment::from_timestamp(now), place, texts).await?;
         body.as_str().clone_into(&mut stored.comment.body);

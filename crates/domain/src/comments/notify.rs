@@ -141,6 +141,12 @@ async fn mentions(site: &Site, now: Moment, author: UserId, names: &[String]) ->
     Notified::choose(site, now, author, &people).await
 }
 
+/// Whether a text mentions anybody whom the text before it did not mention.
+pub(super) fn mentions_more([old, new]: [&str; 2]) -> bool {
+    let old = names_in(old);
+    names_in(new).iter().any(|name| !old.contains(name))
+}
+
 /// What an edit of a comment changes in inboxes: it tells those whom only the new text
 /// mentions, and takes away the entries of those whom only the old text mentions.
 pub(super) struct Reannouncement {

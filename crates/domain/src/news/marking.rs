@@ -4,6 +4,7 @@
 //! saves a story too, as in the original, and taking a story out of the saved ones leaves the
 //! vote.
 
+use crate::accounts::recent_votes;
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -46,6 +47,7 @@ pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: News
         let news = query.hash_fields(keys::news(id), ["id", "del"]);
         let marked = query.scores(&key, [member.as_str()]);
         let count = query.sorted_count(&key);
+        let vote = query.hash_fields(keys::user_recent_votes(user.id), [member.as_str()]);
         let mut answers = site.store.query(query).await?;
         match fields::each(answers.take(news)) {
             [None, _] => return Err(Refusal::NoSuchNews.into()),
@@ -59,8 +61,10 @@ pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: News
         let mut batch = Batch::new();
         let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
         batch.sorted_add(&key, &member, now.as_score());
-        if mark == Mark::Hidden {
-            batch.sorted_trim(&key, MAX_HIDDEN);
+        match (mark, fields::only(answers.take(vote))) {
+            (Mark::Hidden, _) => batch.sorted_trim(&key, MAX_HIDDEN),
+            (Mark::Saved, Some(vote)) => recent_votes::note_saved(&mut batch, user.id, id, &vote, now),
+            (Mark::Saved, None) => {}
         }
         Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
     })

@@ -67,7 +67,7 @@ pub enum UrlError {
     #[error("the URL has no host. Enter a full address, such as https://example.com")]
     NoHost,
     /// Not a URL at all.
-    #[error("the URL is not valid: {0}")]
+    #[error("the URL is not valid. Enter a full address, such as https://example.com")]
     Malformed(url::ParseError),
 }
 

@@ -90,8 +90,11 @@ function press(direction) {
 }
 
 function showHelp() {
-  dialog ??= createHelp();
-  if (!dialog.open) dialog.showModal();
+  if (dialog?.open) return;
+  // It says how the keys work now.
+  dialog?.remove();
+  dialog = createHelp();
+  dialog.showModal();
 }
 
 function createHelp() {
@@ -100,12 +103,13 @@ function createHelp() {
   heading.id = "help-title";
   heading.textContent = "Keyboard shortcuts";
   help.setAttribute("aria-labelledby", heading.id);
+  const mode = shortcutMode();
   const list = document.createElement("dl");
   for (const [key, { meaning }] of shortcuts) {
     const term = document.createElement("dt");
     const kbd = document.createElement("kbd");
     const description = document.createElement("dd");
-    kbd.textContent = key;
+    kbd.textContent = mode === "modifier" ? `Alt+${key}` : key;
     description.textContent = meaning;
     term.append(kbd);
     list.append(term, description);
@@ -115,6 +119,10 @@ function createHelp() {
   close.type = "button";
   close.textContent = "Close";
   close.addEventListener("click", () => help.close());
+  if (mode === "off") {
+    list.replaceChildren();
+    heading.textContent = "Keyboard shortcuts are off";
+  }
   help.append(heading, list, helpButton?.dataset.help ? settingsLink() : modeChoice(), close);
   document.body.append(help);
   return help;

@@ -36,7 +36,14 @@ async function vote(form, button) {
   }
   changeCount(item, directionOf(button), choice === "none" ? -1 : 1);
   showVote(form, choice);
+  if (choice === "up") showSaved(item);
   voteStatus.textContent = VOTE_TEXTS[choice];
+}
+
+// A vote up also saves a story.
+function showSaved(item) {
+  const button = item.querySelector('[form="marks"][formaction="/save"]');
+  if (button) setMark(button, "/unsave", "saved");
 }
 
 // The pressed button stays enabled, so that it keeps the focus and can take the vote back.

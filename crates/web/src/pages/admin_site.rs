@@ -215,7 +215,7 @@ fn sign_up(frame: &Frame<'_>) -> Markup {
 pub(super) fn sign_up_mode(frame: &Frame<'_>) -> String {
     match frame.rules.limits.account_creation_seconds {
         0 => "Anyone can sign up.".to_owned(),
-        seconds => format!("Anyone can sign up, once in {} from one network address.", span(seconds)),
+        seconds => format!("Anyone can sign up, once every {} per network address.", span(seconds)),
     }
 }
 

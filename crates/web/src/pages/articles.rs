@@ -150,7 +150,9 @@ impl ArticlesPage<'_> {
     fn nothing(&self) -> Markup {
         let first_page = self.address(self.order);
         match self.list {
-            _ if self.page.unlisted > 0 => html! { p.empty { "You have hidden all stories of this page." } },
+            _ if self.page.unlisted > 0 => {
+                html! { p.empty { "All stories on this page are hidden or in topics you have muted." } }
+            }
             _ if self.number != PageNumber::FIRST => {
                 empty_but("No more stories.", (&first_page, "Go to the first page"))
             }

@@ -72,7 +72,7 @@ impl NewsListPage<'_> {
             @if let Some(hidden) = just_hidden { (hidden.render(frame)) }
             @if lines.is_empty() {
                 @if self.page.unlisted > 0 {
-                    p.empty { "You have hidden all stories of this page." }
+                    p.empty { "All stories on this page are hidden or in topics you have muted." }
                 } @else if self.start > 0 {
                     (empty_but("No more stories.", (self.address.first, "Go to the first page")))
                 } @else {

@@ -282,9 +282,9 @@ pub fn subscription_button(frame: &Frame<'_>, thread: &Thread) -> Markup {
         Subscription::Unset => frame.viewer.is_some_and(|viewer| viewer.id == news.user_id),
     };
     let (action, name, rest) = if is_told {
-        ("/unsubscribe", "Unsubscribe", " from the comments on this story")
+        ("/unsubscribe", "Unsubscribe from comments", " on this story")
     } else {
-        ("/subscribe", "Subscribe", " to the comments on this story")
+        ("/subscribe", "Subscribe to comments", " on this story")
     };
     html! {
         @if frame.viewer.is_some() && !news.deleted {

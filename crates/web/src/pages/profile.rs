@@ -3,7 +3,7 @@
 use super::fields::{RefusedForm, summary};
 use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
-use super::parts::{age, counted, empty_but, number};
+use super::parts::{age, empty_but, number};
 use super::people::follow_button;
 use super::settings::{PROFILE_FIELDS, ProfileEditor, save};
 use super::tweets::{older, tweet_list};
@@ -70,7 +70,7 @@ impl ProfilePage<'_> {
             (older(&profile_address(&user.username, ""), self.tweets.next))
         };
         let description = if user.about.is_empty() {
-            format!("Tweets, stories and comments of {} at {}.", user.username, frame.site().name)
+            format!("Tweets, stories and comments by {} on {}.", user.username, frame.site().name)
         } else {
             shortened(&user.about)
         };
@@ -118,24 +118,18 @@ impl ProfilePage<'_> {
                 div { dt { "karma" } dd { (number(user.karma)) } }
                 div { dt { "joined" } dd { (age(frame, user.ctime)) } }
                 div {
-                    dt { "submitted" }
-                    dd {
-                        a href=(user_address("usernews", &user.username, "/0")) {
-                            (counted(*posted, "story", "stories"))
-                        }
-                    }
+                    dt { "stories" }
+                    dd { a href=(user_address("usernews", &user.username, "/0")) { (number(*posted)) } }
                 }
                 div {
-                    dt { "written" }
-                    dd {
-                        a href=(user_address("usercomments", &user.username, "/0")) {
-                            (counted(*comments, "comment", "comments"))
-                        }
-                    }
+                    dt { "comments" }
+                    dd { a href=(user_address("usercomments", &user.username, "/0")) { (number(*comments)) } }
                 }
                 @if is_own {
-                    div { dt { "saved" } dd { a href="/saved/0" { "your saved stories" } } }
-                    div { dt { "hidden" } dd { a href="/hidden/0" { "your hidden stories" } } }
+                    div {
+                        dt { "your lists" }
+                        dd { a href="/saved/0" { "saved stories" } ", " a href="/hidden/0" { "hidden stories" } }
+                    }
                 }
                 @if user.flags.admin { div { dt { "role" } dd { "administrator" } } }
             }

@@ -244,7 +244,7 @@ impl SiteReputationPage<'_> {
             (paging(&|start| stories_address(self.host, start), 0, (SITE_NEWS, SITE_NEWS), self.page.news.total))
         };
         let description = format!(
-            "What people at {} think of {}, and its stories. {}",
+            "What people on {} think of {}, and its stories. {}",
             frame.site().name,
             self.host,
             standing(history.score)
@@ -293,7 +293,7 @@ const fn standing(score: Score) -> &'static str {
 /// Why there is no score, if the votes are of too few networks.
 fn too_few_networks(shortage: Shortage) -> String {
     format!(
-        "It has votes of {} so far; a score needs {}, or votes of {SITE_SCORE_ACCOUNTS} accounts.",
+        "People on {} have voted so far. A score needs votes from {} networks or {SITE_SCORE_ACCOUNTS} accounts.",
         counted(shortage.networks, "network", "networks"),
         grouped(shortage.needed),
     )
@@ -384,12 +384,14 @@ mod tests {
     fn a_site_without_a_score_says_what_is_missing() {
         let (host, mut page) = (Hostname::parse("a.com").unwrap(), site_page(None));
         page.history.score = Score::NoScore;
-        for (networks, text) in [(1, "votes of 1 network so far"), (2, "votes of 2 networks so far")] {
+        for (networks, text) in
+            [(1, "People on 1 network have voted so far"), (2, "People on 2 networks have voted so far")]
+        {
             page.history.shortage = Some(Shortage { networks, needed: 3 });
             let site = SiteReputationPage { host: &host, page: &page, just_hidden: None };
             let html = framed(None, |frame| site.render(frame)).into_string();
             assert!(
-                html.contains(text) && html.contains("a score needs 3, or votes of 5 accounts"),
+                html.contains(text) && html.contains("A score needs votes from 3 networks or 5 accounts."),
                 "{html}"
             );
         }

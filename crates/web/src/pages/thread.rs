@@ -8,7 +8,7 @@ use super::layout::Frame;
 use super::login_to;
 use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
 use super::thread_list::{ThreadList, jump_address};
-use super::vote_buttons::karma_warning;
+use super::vote_buttons::{karma_prices, karma_warning};
 use crate::App;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
@@ -160,7 +160,7 @@ impl<'a> ThreadPage<'a> {
             (None, false) => match (news.text(), news.link()) {
                 (Some(text), _) => excerpt(text),
                 (None, link) => format!(
-                    "{} at {} on a story{} submitted by {}.",
+                    "{} on {} about a story{} submitted by {}.",
                     counted(news.comments, "comment", "comments"),
                     frame.site().name,
                     link.map(|link| format!(" from {}", link.host)).unwrap_or_default(),
@@ -314,7 +314,7 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
             (news_buttons(frame, line, anchor))
             div.story {
                 (leading_story(frame, line))
-                @if may_vote { (karma_warning(frame)) }
+                @if may_vote { (karma_warning(frame)) (karma_prices(frame)) }
                 @if let (false, Some(text)) = (news.deleted, news.text()) {
                     div.text.formatted dir="auto" { (markdown(text, frame.link_target())) }
                 }

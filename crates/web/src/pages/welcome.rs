@@ -148,7 +148,7 @@ fn karma(frame: &Frame<'_>) -> Markup {
             }
         }
         p {
-            "A vote down costs " (number(downvote_cost)) " and takes a karma of " (number(downvote_minimum.max(downvote_cost)))
+            "A vote down costs " (number(downvote_cost)) ", and you need at least " (number(downvote_minimum.max(downvote_cost))) " karma"
             ". Votes on comments cost nothing. " a href="/ranking" { "All the numbers" } "."
         }
     }

@@ -62,12 +62,7 @@ impl Network {
     /// The addresses of a URL's host, all of which may be connected to. A name that also has
     /// an address that is not public is refused.
     async fn look_up(&self, place: &FetchPlace, url: &Url) -> Result<Vec<SocketAddr>, TitleError> {
-        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
-            return Err(TitleError::NotPublic);
-        };
-        if !PORTS.contains(&port) && !self.let_through.iter().any(|endpoint| endpoint.port() == port) {
-            return Err(TitleError::Port);
-        }
+        let (host, port) = self.check(url)?;
         let addresses = match host {
             Host::Ipv4(address) => vec![IpAddr::V4(address)],
             Host::Ipv6(address) => vec![IpAddr::V6(address)],
@@ -82,6 +77,25 @@ impl Network {
             return Err(TitleError::NotPublic);
         }
         Ok(endpoints)
+    }
+
+    /// The host and the port of a URL, or why it is refused whatever a name stands for.
+    pub(super) fn check<'a>(&self, url: &'a Url) -> Result<(Host<&'a str>, u16), TitleError> {
+        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
+            return Err(TitleError::NotPublic);
+        };
+        if !PORTS.contains(&port) && !self.let_through.iter().any(|endpoint| endpoint.port() == port) {
+            return Err(TitleError::Port);
+        }
+        let literal = match host {
+            Host::Ipv4(address) => Some(IpAddr::V4(address)),
+            Host::Ipv6(address) => Some(IpAddr::V6(address)),
+            Host::Domain(_) => None,
+        };
+        match literal {
+            Some(address) if !self.allows(SocketAddr::new(address, port)) => Err(TitleError::NotPublic),
+            _ => Ok((host, port)),
+        }
     }
 
     fn allows(&self, endpoint: SocketAddr) -> bool {
