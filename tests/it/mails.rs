@@ -210,11 +210,14 @@ async fn somebody_gets_so_many_mails_a_day_and_one_that_says_that_there_is_more(
     }
     send_all(&server).await;
     assert_eq!(relay.waiting(), 51);
-    for _ in 0..50 {
-        assert!(relay.next_message().await.text().contains("Number"));
+    let mut last = Vec::new();
+    for _ in 0..51 {
+        let text = relay.next_message().await.text();
+        if !text.contains("Number") {
+            last.push(text);
+        }
     }
-    let last = relay.next_message().await.text();
-    assert!(last.contains("There is more in your inbox") && !last.contains("Number"), "{last}");
+    assert!(last.len() == 1 && last[0].contains("There is more in your inbox"), "{last:?}");
     server.advance(DAY);
     bob.comment(news, "Tomorrow").await;
     assert!(relay.next_message().await.text().contains("Tomorrow"));
@@ -238,7 +241,7 @@ async fn one_request_without_a_session_switches_off_the_mails_that_its_token_nam
         assert_eq!(answer.headers["referrer-policy"], "no-referrer");
         assert_eq!(answer.headers["cache-control"], "no-store");
         let shown = page(&server.visitor(), &path).await;
-        assert!(shown.text().contains("no longer get mails about replies"), "{}", shown.text());
+        assert!(shown.text().contains("Switch off mails about replies"), "{}", shown.text());
         assert_eq!(server.field("user:1", "mail_replies").await.as_deref(), Some("1"));
 
         let (start, digits) = path.rsplit_once('-').unwrap();

@@ -121,7 +121,7 @@ impl<'a> ProfileEditor<'a> {
 
     fn email_field(&self, frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
         let hint = html! {
-            "Never shown. Used to reset your password"
+            "Never shown. Used to send you mail"
             @if frame.settings.gravatars { " and to get your picture from gravatar.com, which reveals a hash of it" }
             "."
         };

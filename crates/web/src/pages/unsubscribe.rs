@@ -35,7 +35,10 @@ pub async fn form(PathOf(token): PathOf<String>, State(app): State<App>) -> Resu
 fn form_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
     let content = html! {
         h1 { (HEADING) }
-        p { "You will no longer get " (name_of(kind)) " from " (frame.site().name) "." }
+        p {
+            "Switch off " (name_of(kind)) " from " (frame.site().name)
+            "? You can switch them on again in your settings."
+        }
         // Sent to the page's own address, the only place that has the token.
         form.form.narrow method="post" {
             button.button { "Switch them off" }
