@@ -291,7 +291,9 @@ impl Showcase {
     /// Whether a page among [`Showcase::pages`] shows an error.
     pub fn is_refused(viewer: Viewer, page: &str) -> bool {
         let old_news = format!("/delnews/{}", DISCUSSED + 1);
-        page == "/nothing-here" || viewer == Viewer::Member && (page == "/admin" || page == old_news)
+        // The token is of no mail.
+        let is_unknown = page == "/nothing-here" || page.starts_with("/unsubscribe/");
+        is_unknown || viewer == Viewer::Member && (page == "/admin" || page == old_news)
     }
 
     /// The address of the thread with comments of several people.
@@ -321,6 +323,7 @@ impl Showcase {
             (Anonymous, "/register"),
             (Anonymous, "/reset-password"),
             (Anonymous, "/reset-password/TOKEN"),
+            (Anonymous, "/unsubscribe/replies-1-TOKEN"),
             (Anonymous, "/user/jun"),
             (Anonymous, "/@jun"),
             (Anonymous, "/@marta/followers"),
