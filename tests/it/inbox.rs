@@ -199,7 +199,11 @@ async fn mentions_in_comments_notify_on_posting_and_editing_so_many_people_a_day
 #[tokio::test]
 async fn telling_more_people_by_edits_counts_as_commenting() {
     each_engine(
-        &[("rates.comment_per_account", "3/10m"), ("rates.new_account_share", "1")],
+        &[
+            ("rates.comment_per_account", "3/10m"),
+            ("rates.comment_per_address", "100/10m"),
+            ("rates.new_account_share", "1"),
+        ],
         async |server| {
             let [alice, bob, _] = three(&server).await;
             alice.submit_text("A story", "text").await;

@@ -159,8 +159,7 @@ async fn insert_account(
     .await
 }
 
-/// The account that becomes the administrator.
-pub const FIRST_USER: UserId = UserId(1);
+const FIRST_USER: UserId = UserId(1);
 
 /// The id of the next account: 1 for the first, then from the counter. Also whether the
 /// accounts before it are all in the index of names.

@@ -295,9 +295,9 @@ mod tests {
         assert_eq!(votes.superfluous().collect::<Vec<_>>(), ["2", "1"]);
         let json = |time: u64| format!(r#"{{"time":{time}}}"#);
         let many: Vec<_> =
-            (1..=MAX_RECENT_VOTES as u64).map(|id| (id.to_string(), json(1_000 - id))).collect();
+            (1..=MAX_RECENT_VOTES as u64).map(|id| (id.to_string(), json(2_000 - id))).collect();
         let many: Vec<_> = many.iter().map(|(field, json)| (field.as_str(), json.as_str())).collect();
-        let votes = stored(&many, 1_000);
+        let votes = stored(&many, 1_400);
         assert_eq!(votes.superfluous().collect::<Vec<_>>(), [MAX_RECENT_VOTES.to_string()]);
     }
 }

@@ -272,9 +272,8 @@ mod tests {
             for part in [
                 "al&lt;ice",
                 "&lt;script&gt;",
-                "1 story",
-                "2 comments",
-                "/usernews/al%3Cice/0",
+                r#"<a href="/usernews/al%3Cice/0">1</a>"#,
+                r#"<a href="/usercomments/al%3Cice/0">2</a>"#,
                 r#"<a href="/@al%3Cice/followers">4,711</a>"#,
                 r#"<a href="/@al%3Cice/followings">815</a>"#,
                 r#"<link rel="canonical" href="/@al%3Cice">"#,

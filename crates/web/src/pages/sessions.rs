@@ -17,10 +17,8 @@ use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use tidings_domain::accounts::account::FIRST_USER;
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::{PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
 
 /// Which of the two forms.
@@ -114,11 +112,9 @@ impl WantedPage {
     }
 
     /// Where somebody goes who has just signed up: on with what they wanted to do, or to the
-    /// page that welcomes them, which leads back to what they were reading. The first
-    /// administrator is always welcomed, to learn about that.
-    fn after_sign_up(&self, user: UserId) -> String {
-        let wants_something = self.reason.is_some() || LoginReason::of_path(self.next.path()).is_some();
-        if wants_something && user != FIRST_USER {
+    /// page that welcomes them, which leads back to what they were reading.
+    fn after_sign_up(&self) -> String {
+        if self.reason.is_some() || LoginReason::of_path(self.next.path()).is_some() {
             return self.next.to_string();
         }
         match self.next.as_str() {
@@ -153,7 +149,7 @@ async fn enter(
             let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, session.auth.expose()))];
             let next = match purpose {
                 Purpose::LogIn => wanted.next.to_string(),
-                Purpose::Register => wanted.after_sign_up(session.user_id),
+                Purpose::Register => wanted.after_sign_up(),
             };
             Ok((cookie, Redirect::to(&next)).into_response())
         }
@@ -277,8 +273,7 @@ mod tests {
 
     #[test]
     fn who_signs_up_goes_on_or_is_welcomed() {
-        let after =
-            |next: &str, reason| WantedPage { next: LocalPath::parse(next), reason }.after_sign_up(UserId(2));
+        let after = |next: &str, reason| WantedPage { next: LocalPath::parse(next), reason }.after_sign_up();
         assert_eq!(after("/", None), "/welcome");
         assert_eq!(after("/news/1", None), "/welcome?next=%2Fnews%2F1");
         assert_eq!(after("/news/1#news-1", Some(LoginReason::Vote)), "/news/1#news-1");
