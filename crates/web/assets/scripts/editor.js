@@ -1,7 +1,7 @@
 // Writing: comments are sent without loading a page, replies are written below the comment, texts
 // are previewed, and Ctrl-Enter sends.
 
-const LOGGED_OUT_WHILE_WRITING = "You have been logged out. Log in on another tab, then send again.";
+const LOGGED_OUT_WHILE_WRITING = "You have been logged out. Log in in another tab, then send again.";
 const SEND_TIMEOUT_MS = 30_000;
 const NEW_COMMENT_KEY = "new-comment";
 
