@@ -2,7 +2,7 @@
 //!
 //! A handler returns a [`RequestError`]; the [`error_responses`] middleware, which knows the
 //! request, turns it into JSON for programs (below `/api/`; for browser extensions
-//! in the form of `reputation.rs`) and into a page elsewhere; see [`responses`].
+//! in the form of `reputation.rs`) and into a page elsewhere; see `responses`.
 
 mod responses;
 

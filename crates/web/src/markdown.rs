@@ -8,7 +8,7 @@
 //! People who know nothing of Markdown, and texts from before it, lose nothing: a line break
 //! stays a line break, and addresses without any markup are links, whatever characters of
 //! Markdown they contain. For that they are taken out before the text is parsed, and put back
-//! when it is written (see [`Source`]).
+//! when it is written (see `Source`).
 
 use crate::pages::fragments::LinkTarget;
 use crate::pages::parts::OUTSIDE;

@@ -2,7 +2,7 @@
 //!
 //! The server then sends a request to an address that a person has chosen. So that nobody
 //! reaches what only the server can reach, each address is checked after the look-up, and
-//! the connection goes to exactly the address that was checked ([`addresses`], [`fetch`]).
+//! the connection goes to exactly the address that was checked (`addresses`, `fetch`).
 //! This is repeated for each redirect. `docs/security.md` lists the bounds.
 
 mod addresses;

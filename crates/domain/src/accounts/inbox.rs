@@ -10,8 +10,8 @@
 //! [`EntryId`]). Lamer News knows the badge only; what it counts has no entry.
 //!
 //! It hands out [`EntryId`], [`mark_read`], [`send_message`] and [`feed`] (the private address
-//! of the feed). For other wings: [`Delivery`] adds entries, [`Removal`] takes them away,
-//! [`EntriesRead`] lists them.
+//! of the feed). For other wings: `Delivery` adds entries, `Removal` takes them away,
+//! `EntriesRead` lists them.
 
 mod delivery;
 mod entry;

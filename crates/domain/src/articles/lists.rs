@@ -1,7 +1,7 @@
 //! Lists of articles: the best, the newest, and by topic.
 //!
 //! They are without what the viewer has hidden or muted; see
-//! [`reader`](crate::news::reader). The two lists of all articles are always exact. The list of a topic is stored for a
+//! [`reader`]. The two lists of all articles are always exact. The list of a topic is stored for a
 //! minute (`topic_lists`), and lists of several topics are made of those of the single
 //! topics (`combinations`).
 

@@ -1,7 +1,7 @@
 //! Lists of news: top, latest, saved, hidden, posted, of a host; single items; a random item.
 //!
 //! Top, latest and those of a host are without what the viewer has hidden or muted; see
-//! [`reader`](crate::news::reader). Saved, hidden and posted stories are all listed.
+//! [`reader`]. Saved, hidden and posted stories are all listed.
 
 use super::lines::{self, ListedItem, NewsLine, NewsSummary};
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};

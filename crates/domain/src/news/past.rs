@@ -5,7 +5,7 @@
 //! after [`PAST_LIST_SECONDS`]; the next reader builds it again. While it is stored, whoever
 //! submits, votes or deletes keeps it exact. Only what other programs write is seen late.
 //!
-//! While a list is being built it has a member more ([`UNFINISHED`]), so that it is there for
+//! While a list is being built it has a member more (`UNFINISHED`), so that it is there for
 //! others to keep exact, and no mark under `built:`.
 
 use super::lines;

@@ -1,7 +1,7 @@
 //! What a reader has done to the lists: stories hidden and saved, topics followed and muted.
 //!
 //! This is the one place that decides whether a list shows a story to its viewer
-//! ([`keep_listed`]). Lists are cached once for everyone and filtered here for each viewer, so
+//! (`keep_listed`). Lists are cached once for everyone and filtered here for each viewer, so
 //! a page may be shorter than others, and every story keeps its page.
 //!
 //! All of it is one small value per reader, cached until one of the four keys that it was read
