@@ -24,7 +24,7 @@ pub fn unsubscribe_address(token: &str) -> String {
 #[must_use]
 pub const fn name_of(kind: MailKind) -> &'static str {
     match kind {
-        MailKind::Replies => "mails about replies, mentions and messages of moderators",
+        MailKind::Replies => "mails about replies, mentions and messages from moderators",
         MailKind::Digest => "digests of the best stories",
     }
 }

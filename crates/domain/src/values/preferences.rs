@@ -77,7 +77,7 @@ pub struct Preferences {
     pub shortcuts: Shortcuts,
     /// Field `digest`.
     pub digest: Digest,
-    /// Field `mail_replies`, 1 or 0: whether replies, mentions and messages of moderators are
+    /// Field `mail_replies`, 1 or 0: whether replies, mentions and messages from moderators are
     /// also mailed.
     pub mail_replies: bool,
     /// Field `sort_comments`.

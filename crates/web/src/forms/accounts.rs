@@ -104,7 +104,7 @@ pub struct ProfileForm {
     /// How often a digest is mailed; missing to keep the setting.
     #[schema(value_type = values::Digest, required = false)]
     pub digest: Option<Digest>,
-    /// Whether replies, mentions and messages of moderators are also mailed; missing to keep the setting.
+    /// Whether replies, mentions and messages from moderators are also mailed; missing to keep the setting.
     #[schema(value_type = values::Switch, required = false)]
     pub mail_replies: Option<bool>,
     /// The order of comments; missing to keep the setting.

@@ -69,14 +69,14 @@ impl AdminSitePage<'_> {
                 )))
                 (self.line("description", "Description", &configured.description, &format!(
                     "One sentence for search engines and feeds. Up to {MAX_SITE_DESCRIPTION} characters. \
-                     If empty, the one of the configuration."
+                     If empty, the one in the configuration."
                 )))
                 (self.line("accent", "Accent colour", "#0b6e6a",
                     "# and six hexadecimal digits, such as #0b6e6a. Where text in this colour would be hard \
                      to read, the nearest shade that can be read is used. If empty: teal."
                 ))
-                (self.text("about", "About", "What this site is for and who runs it. Shown on the page about this site."))
-                (self.text("rules", "Rules", "What is welcome here and what is not. Shown on the page about this site."))
+                (self.text("about", "About", "What this site is for and who runs it. Shown on the About page."))
+                (self.text("rules", "Rules", "What is welcome here and what is not. Shown on the About page."))
                 (self.links())
                 button.button { "Save" }
             }
@@ -192,7 +192,7 @@ impl AdminSitePage<'_> {
             @if frame.brand.logo.is_some() {
                 form.form method="post" action="/admin/site/removelogo" {
                     (frame.secret_field())
-                    p.hint { "Without a logo of its own, the site shows that of the program." }
+                    p.hint { "If you remove it, the logo of Tidings is shown." }
                     button.button.grave { "Remove the logo" }
                 }
             }

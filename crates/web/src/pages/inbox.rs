@@ -88,7 +88,7 @@ impl InboxPage<'_> {
                     p.empty { "Comments and tweets that mention you as @" (self.viewer.username) " appear here." }
                 }
                 Filter::Kind(Kind::Follow) => p.empty { "New followers appear here." },
-                Filter::Kind(Kind::Moderation) => p.empty { "Messages of moderators appear here." },
+                Filter::Kind(Kind::Moderation) => p.empty { "Messages from moderators appear here." },
             }
         }
     }
@@ -185,7 +185,7 @@ const fn deed(entry: &InboxEntry) -> &'static str {
         (InboxEvent::Comment { .. }, _) => "commented on",
         (InboxEvent::Tweet { .. }, _) => "mentioned you in a tweet",
         (InboxEvent::Follow, _) => "follows you",
-        (InboxEvent::Message { .. }, _) => "Message of a moderator",
+        (InboxEvent::Message { .. }, _) => "Message from a moderator",
     }
 }
 

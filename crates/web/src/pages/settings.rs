@@ -105,7 +105,7 @@ impl<'a> ProfileEditor<'a> {
                 @if self.email.is_empty() {
                     p.hint { "To get mail, also enter your e-mail address below." }
                 }
-                (choice("mail_replies", preferences.mail_replies, "Mail me replies, mentions and messages of moderators"))
+                (choice("mail_replies", preferences.mail_replies, "Mail me replies, mentions and messages from moderators"))
                 (select("digest", "Digest of the best stories", preferences.digest, &[
                     (Digest::Off, "Off"),
                     (Digest::Daily, "Every day"),
