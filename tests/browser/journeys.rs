@@ -74,7 +74,7 @@ async fn a_story_is_submitted_with_a_fetched_title() {
         browser.arrive("/submit").await;
         type_into(&browser, "[name=url]", &pages.url("/page")).await;
         browser.enter("[data-fetch-title]").await;
-        browser.wait_for("[data-fetched] p").await;
+        browser.wait_for_text("[data-fetched] p", "This is the title of the page.").await;
         assert_eq!(browser.field_value("Title").await, "The title of the page");
         type_into(&browser, "main [name=topics]", "reading").await;
         browser.enter("form:has([name=url]) .buttons button:not([name])").await;
