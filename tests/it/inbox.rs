@@ -409,7 +409,9 @@ async fn a_message_of_a_moderator_has_a_text_of_its_own() {
         assert_eq!((&entries[0]["kind"], &entries[0]["text"]), (&"moderation".into(), &"Thank you.".into()));
         assert!(entries[0].get("username").is_none());
         let shown = page(&alice, "/inbox?kind=moderation").await;
-        assert!(shown.content().contains("Message from a moderator") && shown.content().contains("Thank you."));
+        assert!(
+            shown.content().contains("Message from a moderator") && shown.content().contains("Thank you.")
+        );
     })
     .await;
 }
