@@ -119,6 +119,8 @@ async fn fold_usernames(site: Arc<Site>) {
 
 /// Serves until `stop` completes, then gives requests some time to finish.
 async fn serve_until(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
+    // Before anybody is shown an error.
+    app.brand().await;
     let (stop_sender, mut stop_receiver) = watch::channel(false);
     let server = tidings_web::serve(app, listener, async move {
         // An error means that the sender is gone: stop as well.

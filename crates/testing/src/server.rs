@@ -191,6 +191,7 @@ impl Server {
             clock: engine_clock,
             live: Arc::default(),
         });
+        app.brand().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (shutdown, stopped) = oneshot::channel::<()>();

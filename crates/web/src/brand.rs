@@ -4,9 +4,8 @@
 use super::App;
 use super::assets::{ASSETS, style_path};
 use super::limits::BRAND_CACHE_BYTES;
+use super::pages::layout::SharedMarkup;
 use super::settings::SiteSettings;
-use maud::Markup;
-use std::sync::OnceLock;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::{Caches, Shared};
 use tidings_domain::identity::Identity;
@@ -71,8 +70,8 @@ pub struct Brand {
     pub about: String,
     /// The rules of the site, in Markdown; may be empty.
     pub rules: String,
-    /// What the heads of all pages have. The first page makes it.
-    pub common_head: OnceLock<Markup>,
+    /// Markup that its pages share.
+    pub markup: SharedMarkup,
 }
 
 tidings_domain::cache_kind! {
@@ -103,7 +102,7 @@ impl Brand {
             links: links.clone(),
             about: about.as_ref().map(ToString::to_string).unwrap_or_default(),
             rules: rules.as_ref().map(ToString::to_string).unwrap_or_default(),
-            common_head: OnceLock::new(),
+            markup: SharedMarkup::default(),
         }
     }
 

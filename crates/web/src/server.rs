@@ -38,13 +38,14 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 
 /// Serves the site on a listener until `shutdown` completes, then finishes the running
 /// requests. Runs the background jobs of the site meanwhile.
+///
+/// Error pages read nothing: they show what the site was last known to be called, so call
+/// [`App::brand`] before.
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) {
     let background = tokio::spawn({
         let app = app.clone();
         async move { tokio::join!(background::run(app.site.clone(), app.clock.clone()), outbox::run(app.clone())) }
     });
-    // Error pages for strangers read nothing, so the name of the site must be known.
-    app.brand().await;
     let server = Arc::new(Server::new(app));
     let graceful = GracefulShutdown::new();
     let http = http_builder();

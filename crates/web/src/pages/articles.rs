@@ -74,7 +74,7 @@ impl ArticlesPage<'_> {
                         }
                     }
                 }
-                (karma_prices(frame))
+                @if let Some(prices) = karma_prices(frame) { (prices) }
             }
             (unlisted_note(frame, self.page.unlisted))
             (page_links(&here, self.number, self.page.total, frame.here.shows_hidden()))

@@ -14,6 +14,7 @@ use crate::settings::{Settings, SiteSettings};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::sync::OnceLock;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::{Caches, Shared};
@@ -23,7 +24,7 @@ use tidings_domain::values::rules::Rules;
 use tidings_domain::values::text::printable_lines;
 
 /// The form field that proves that a form is from the viewer's session.
-const SECRET_FIELD: &str = "apisecret";
+pub const SECRET_FIELD: &str = "apisecret";
 
 /// The places of the navigation that everyone has.
 const PLACES: [(&str, &str); 6] = [
@@ -34,6 +35,15 @@ const PLACES: [(&str, &str); 6] = [
     ("/sites", "sites"),
     ("/submit", "submit"),
 ];
+
+/// Markup that the pages of a site share. Each part is made when it is first needed.
+#[derive(Debug, Default)]
+pub struct SharedMarkup {
+    /// What the heads of all pages have.
+    head: OnceLock<Markup>,
+    /// The vote buttons.
+    pub vote_buttons: VoteButtons,
+}
 
 /// The context in which a page is rendered: the viewer, the address, the time, the settings.
 pub struct Frame<'a> {
@@ -54,8 +64,6 @@ pub struct Frame<'a> {
     pub way_back: String,
     /// The viewer; `None` if they are not logged in.
     pub viewer: Option<&'a User>,
-    /// The vote buttons of this page.
-    pub vote_buttons: VoteButtons,
     /// The viewer's secret, masked for this page.
     secret: OnceCell<String>,
 }
@@ -69,9 +77,8 @@ impl<'a> Frame<'a> {
         (now, here): (Timestamp, &'a LocalPath),
         viewer: Option<&'a User>,
     ) -> Self {
-        let (way_back, vote_buttons) = (here.way_back(), VoteButtons::default());
-        let secret = Default::default();
-        Self { settings, rules, caches, brand, now, here, way_back, viewer, vote_buttons, secret }
+        let (way_back, secret) = (here.way_back(), OnceCell::new());
+        Self { settings, rules, caches, brand, now, here, way_back, viewer, secret }
     }
 
     /// The frame of a page for any visitor. Call it after the page's own reads, which
@@ -123,11 +130,17 @@ impl<'a> Frame<'a> {
     #[must_use]
     pub fn secret_field(&self) -> Markup {
         html! {
-            @if let Some(viewer) = self.viewer {
-                input type="hidden" name=(SECRET_FIELD)
-                    value=(self.secret.get_or_init(|| viewer.apisecret.masked()));
+            @if self.viewer.is_some() {
+                input type="hidden" name=(SECRET_FIELD) value=(self.secret());
             }
         }
+    }
+
+    /// What that field holds; empty without a viewer.
+    #[must_use]
+    pub fn secret(&self) -> &str {
+        let masked = || self.viewer.map_or_else(String::new, |viewer| viewer.apisecret.masked());
+        self.secret.get_or_init(masked)
     }
 
     /// A whole page. An empty title is the front page's.
@@ -277,7 +290,7 @@ fn head(brand: &Brand, title: &str, page: &PageHead, has_card: bool) -> Markup {
                 @if !title.is_empty() { (title) " - " }
                 (brand.site.name)
             }
-            (brand.common_head.get_or_init(|| common_head(brand)))
+            (brand.markup.head.get_or_init(|| common_head(brand)))
             (page.render(brand, title, has_card))
             script type="module" src=(ASSETS.script.path()) {}
         }

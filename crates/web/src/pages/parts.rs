@@ -318,12 +318,16 @@ fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
     })
 }
 
+/// The usual size of a story in a list, in bytes.
+const USUAL_STORY_BYTES: usize = 2_000;
+
 /// A list of stories, numbered from `start` + 1.
 pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Render {
     static LIST: LazyLock<Fragment<ContentPlaceholder>> = LazyLock::new(|| {
         Fragment::new(|slots| html! { ol.news role="list" { (slots.at(ContentPlaceholder::Content)) } })
     });
     written(move |html| {
+        html.reserve(lines.len() * USUAL_STORY_BYTES);
         marks_form(frame).render_to(html);
         karma_warning(frame).render_to(html);
         LIST.fill(html, |ContentPlaceholder::Content, html| {
@@ -331,7 +335,7 @@ pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Rend
                 news_item(frame, number, line, None).render_to(html);
             }
         });
-        karma_prices(frame).render_to(html);
+        karma_prices(frame).into_iter().for_each(|prices| prices.render_to(html));
     })
 }
 

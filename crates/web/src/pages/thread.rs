@@ -314,7 +314,7 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
             (news_buttons(frame, line, anchor))
             div.story {
                 (leading_story(frame, line))
-                @if may_vote { (karma_warning(frame)) (karma_prices(frame)) }
+                @if may_vote { (karma_warning(frame)) @if let Some(prices) = karma_prices(frame) { (prices) } }
                 @if let (false, Some(text)) = (news.deleted, news.text()) {
                     div.text.formatted dir="auto" { (markdown(text, frame.link_target())) }
                 }

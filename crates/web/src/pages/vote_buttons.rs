@@ -1,14 +1,14 @@
 //! The buttons that vote on a story or a comment, and what votes cost.
 
 use super::fragments::{Fragment, Slots, placeholders, written};
-use super::layout::Frame;
+use super::layout::{Frame, SECRET_FIELD};
 use super::parts::{DELETED_USER, number};
 use crate::error::sentence;
 use crate::limits::{VOTE_LABEL_CHARACTERS, VOTE_LABEL_NAME_BYTES};
 use crate::login_reason::LoginReason;
 use maud::{Markup, PreEscaped, Render, html};
-use std::cell::OnceCell;
-use std::sync::LazyLock;
+use std::cell::Cell;
+use std::sync::OnceLock;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::recent_votes::VotedOn;
 use tidings_domain::news::item::{Direction, News};
@@ -150,20 +150,44 @@ impl ButtonState {
     }
 }
 
-/// The fragments of the vote buttons of one page, which may have hundreds of them. Each
-/// fragment is made when it is first needed.
-#[derive(Default)]
-pub struct VoteButtons([[OnceCell<Fragment<VotePlaceholder>>; STATES]; KINDS]);
+/// The fragments of the vote buttons of a site, and what it says about prices. Each is made
+/// when it is first needed.
+#[derive(Debug, Default)]
+pub struct VoteButtons {
+    buttons: [[[OnceLock<Fragment<VotePlaceholder>>; STATES]; KINDS]; LACKS],
+    prices: [OnceLock<Markup>; LACKS],
+}
 
 impl VoteButtons {
-    fn get(
-        &self,
-        kind: TargetKind,
-        state: ButtonState,
-        make: impl FnOnce() -> Fragment<VotePlaceholder>,
-    ) -> &Fragment<VotePlaceholder> {
-        // The indexes are below the lengths: a kind and a state for each place.
-        self.0[kind as usize][state.index()].get_or_init(make)
+    fn get(&self, frame: &Frame<'_>, kind: TargetKind, state: ButtonState) -> &Fragment<VotePlaceholder> {
+        let lacks = Lack::of(frame);
+        // The indexes are below the lengths: a place for each combination.
+        let place = &self.buttons[lacks.index()][kind as usize][state.index()];
+        place.get_or_init(|| Fragment::new(|slots| buttons_markup(frame, kind, state, slots)))
+    }
+}
+
+/// For which votes the viewer has too little karma: the tooltips say so.
+struct Lack {
+    up: bool,
+    down: bool,
+}
+
+/// How many combinations there are.
+const LACKS: usize = 4;
+
+impl Lack {
+    fn of(frame: &Frame<'_>) -> Self {
+        Self { up: lacks_karma(frame, Direction::Up), down: lacks_karma(frame, Direction::Down) }
+    }
+
+    /// Whether the viewer can vote in neither direction.
+    const fn is_all(&self) -> bool {
+        self.up && self.down
+    }
+
+    const fn index(&self) -> usize {
+        (self.up as usize) * 2 + self.down as usize
     }
 }
 
@@ -175,6 +199,10 @@ placeholders! {
         Anchor,
         /// What the names of the buttons say about the target.
         Label,
+        /// The page to return to.
+        Back,
+        /// The secret of the viewer's forms.
+        Secret,
     }
 }
 
@@ -189,37 +217,25 @@ pub fn vote_buttons<'a>(
 ) -> impl Render + 'a {
     let kind = target.kind(frame.viewer.map(|viewer| viewer.id));
     let state = ButtonState::of(frame, target, my_vote);
-    let fragment = match state {
-        ButtonState::Final(vote) => final_vote(vote),
-        ButtonState::LogIn | ButtonState::Open | ButtonState::Voted(_) => {
-            let make = || Fragment::new(|slots| buttons_markup(frame, kind, state, slots));
-            frame.vote_buttons.get(kind, state, make)
-        }
-    };
+    let fragment = frame.brand.markup.vote_buttons.get(frame, kind, state);
     written(move |html| {
+        // The first label, which the second one repeats.
+        let label: Cell<Option<(usize, usize)>> = Cell::new(None);
         fragment.fill(html, |placeholder, html| match placeholder {
             VotePlaceholder::Target => target.write_id(html),
             VotePlaceholder::Anchor => anchor.render_to(html),
-            VotePlaceholder::Label => target.write_label(html),
+            VotePlaceholder::Label => match label.get() {
+                Some((start, end)) => html.extend_from_within(start..end),
+                None => {
+                    let start = html.len();
+                    target.write_label(html);
+                    label.set(Some((start, html.len())));
+                }
+            },
+            VotePlaceholder::Back => frame.way_back.render_to(html),
+            VotePlaceholder::Secret => html.push_str(frame.secret()),
         });
     })
-}
-
-/// The buttons for a vote that is final: the same on all pages.
-fn final_vote(vote: Direction) -> &'static Fragment<VotePlaceholder> {
-    static FINAL: LazyLock<[Fragment<VotePlaceholder>; 2]> = LazyLock::new(|| {
-        [Direction::Up, Direction::Down].map(|vote| {
-            Fragment::new(|slots| {
-                let label = slots.at(VotePlaceholder::Label);
-                html! { div.vote { (both_buttons(ButtonState::Final(vote), &Default::default(), &label)) } }
-            })
-        })
-    });
-    let [up, down] = &*FINAL;
-    match vote {
-        Direction::Up => up,
-        Direction::Down => down,
-    }
 }
 
 fn buttons_markup(
@@ -232,7 +248,8 @@ fn buttons_markup(
     let titles = [Direction::Up, Direction::Down].map(|button| ButtonTitles::of(frame, kind, state, button));
     let both = both_buttons(state, &titles, &label);
     let next = html! {
-        input type="hidden" name="next" value={ (frame.way_back) "#" (slots.at(VotePlaceholder::Anchor)) };
+        input type="hidden" name="next"
+            value={ (slots.at(VotePlaceholder::Back)) "#" (slots.at(VotePlaceholder::Anchor)) };
     };
     let (action, api, id) = match kind {
         TargetKind::News | TargetKind::OwnNews => ("/votenews", "/api/votenews", "news_id"),
@@ -252,7 +269,7 @@ fn buttons_markup(
                 form.vote method="post" action=(action) data-api=(api)
                     data-final[frame.rules.karma.take_back_seconds == 0] {
                     input type="hidden" name=(id) value=(slots.at(VotePlaceholder::Target));
-                    (frame.secret_field())
+                    input type="hidden" name=(SECRET_FIELD) value=(slots.at(VotePlaceholder::Secret));
                     (next)
                     (both)
                 }
@@ -328,41 +345,47 @@ fn sentence_part(text: &str) -> String {
 /// What the viewer pays for a vote on another person's story, or what it needs that the viewer
 /// does not have; `None` for nothing.
 fn price_of_vote(frame: &Frame<'_>, direction: Direction) -> Option<String> {
-    let viewer = frame.viewer?;
+    frame.viewer?;
     let (needed, cost) = frame.rules.karma.vote_price(direction == Direction::Up);
-    if viewer.karma < needed && !viewer.flags.karma_source {
+    if lacks_karma(frame, direction) {
         Some(format!("needs {} karma", number(needed).render().into_string()))
     } else {
         (cost > 0).then(|| format!("costs {} karma", number(cost).render().into_string()))
     }
 }
 
+/// Whether the viewer has too little karma for a vote on another person's story.
+fn lacks_karma(frame: &Frame<'_>, direction: Direction) -> bool {
+    let (needed, _) = frame.rules.karma.vote_price(direction == Direction::Up);
+    frame.viewer.is_some_and(|viewer| viewer.karma < needed && !viewer.flags.karma_source)
+}
+
 /// Says that the viewer has too little karma to vote on stories, and how to get more.
 #[must_use]
 pub fn karma_warning(frame: &Frame<'_>) -> Markup {
-    let (needed, _) = frame.rules.karma.vote_price(true);
-    let (needed_down, _) = frame.rules.karma.vote_price(false);
-    let lacks = |viewer: &tidings_domain::accounts::users::User| {
-        !viewer.flags.karma_source && viewer.karma < needed.min(needed_down)
-    };
+    let karma = &frame.rules.karma;
+    let needed = karma.vote_price(true).0.min(karma.vote_price(false).0);
     html! {
-        @if frame.viewer.is_some_and(lacks) {
-            p.hint.karma-warning {
-                (sentence(&Refusal::of_vote(needed.min(needed_down), &frame.rules.karma).to_string()))
-            }
+        @if Lack::of(frame).is_all() {
+            p.hint.karma-warning { (sentence(&Refusal::of_vote(needed, karma).to_string())) }
         }
     }
 }
 
 /// Says below a list of stories what votes on them cost, unless [`karma_warning`] says more.
-#[must_use]
-pub fn karma_prices(frame: &Frame<'_>) -> Markup {
+pub fn karma_prices<'a>(frame: &'a Frame<'_>) -> Option<&'a Markup> {
+    let lack = Lack::of(frame);
+    if frame.viewer.is_none() || lack.is_all() {
+        return None;
+    }
+    Some(frame.brand.markup.vote_buttons.prices[lack.index()].get_or_init(|| price_list(frame)))
+}
+
+fn price_list(frame: &Frame<'_>) -> Markup {
     let prices = [("voting up ", Direction::Up), ("voting down ", Direction::Down)]
         .map(|(what, direction)| Some(format!("{what}{}", price_of_vote(frame, direction)?)));
     let prices: Vec<String> = prices.into_iter().flatten().collect();
     html! {
-        @if !prices.is_empty() && karma_warning(frame).0.is_empty() {
-            p.hint.karma-prices { (sentence(&prices.join(", "))) }
-        }
+        @if !prices.is_empty() { p.hint.karma-prices { (sentence(&prices.join(", "))) } }
     }
 }
