@@ -26,6 +26,7 @@
 //! - [`topic`]: topics, and choices of several
 //! - [`urls`]: the URL of a story, and when two are the same
 //! - [`voter_id`]: who votes on sites
+//! - [`withheld`]: why readers do not see what is still stored
 //! - [`words`]: numbers and durations as people read them
 
 pub mod clock;
@@ -52,4 +53,5 @@ pub mod text;
 pub mod topic;
 pub mod urls;
 pub mod voter_id;
+pub mod withheld;
 pub mod words;

@@ -12,6 +12,7 @@ use crate::values::rules::RankingRules;
 use crate::values::text::printable;
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
+use crate::values::withheld::{WITHHELD, Withheld};
 use std::sync::OnceLock;
 use tidings_keyspace::{Answers, Handle, Hash, Query};
 
@@ -60,6 +61,8 @@ pub struct News {
     pub comments: u64,
     /// Whether it was deleted.
     pub deleted: bool,
+    /// Why readers do not see it, if they do not.
+    pub withheld: Option<Withheld>,
     /// The tweet that announced it to the author's followers.
     pub tweet_id: Option<TweetId>,
     /// What it is about.
@@ -75,15 +78,16 @@ pub struct News {
 
 impl News {
     /// All fields of an item.
-    pub(crate) const FIELDS: [&str; 12] = [
-        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", "del", "tweet_id", "topics",
-        "rank",
+    pub(crate) const FIELDS: [&str; 13] = [
+        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", "del", WITHHELD, "tweet_id",
+        "topics", "rank",
     ];
 
     /// Reads an item from its [`News::FIELDS`]; `None` when there is no news item.
     pub(crate) fn from_fields(fields: Vec<Option<String>>) -> Option<Self> {
-        let fields: [Option<String>; 12] = fields.try_into().ok()?;
-        let [id, title, url, user_id, ctime, up, down, comments, del, tweet_id, topics, rank] = fields;
+        let fields: [Option<String>; 13] = fields.try_into().ok()?;
+        let [id, title, url, user_id, ctime, up, down, comments, del, withheld, tweet_id, topics, rank] =
+            fields;
         let id = fields::read(id.as_deref(), || "a news item".to_owned(), "id")?;
         let key = || keys::news(id);
         Some(Self {
@@ -96,6 +100,7 @@ impl News {
             down: fields::read(down.as_deref(), key, "down").unwrap_or(0),
             comments: fields::count(comments.as_deref(), key, "comments"),
             deleted: del.is_some(),
+            withheld: fields::read(withheld.as_deref(), key, WITHHELD),
             tweet_id: fields::read(tweet_id.as_deref(), key, "tweet_id"),
             topics: topics.as_deref().map(Topics::from_stored).unwrap_or_default(),
             stored_topics: topics,
@@ -113,7 +118,10 @@ impl News {
 
     /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
-        size_of::<Self>() + self.title.len() + self.url.len()
+        size_of::<Self>()
+            + self.title.len()
+            + self.url.len()
+            + self.withheld.as_ref().map_or(0, Withheld::size)
     }
 
     /// The text of a text item.
