@@ -6,6 +6,7 @@
 //! The code is divided into wings. A wing imports only the wings that are listed below it:
 //!
 //! - [`background`]: the list of all kinds of background jobs
+//! - [`moderation`]: what moderators do, each action with its line in the log
 //! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`digests`], [`inbox`],
 //!   [`statistics`], [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
@@ -17,6 +18,8 @@
 //! - [`keys`], [`values`]
 
 pub mod background;
+
+pub mod moderation;
 
 pub mod administration;
 pub mod deactivation;
