@@ -14,7 +14,7 @@ use super::values::{HostName, MailTls, Relay, Secret, StoreUrl, ValueKind};
 use super::{Config, ConfigError, Layers};
 use tidings_domain::values::limits::{MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK};
 use tidings_domain::values::rules::{
-    AccountRules, KarmaRules, LimitRules, RankingRules, RateRules, Rules, TimelineRules,
+    AccountRules, KarmaRules, LimitRules, ModerationRules, RankingRules, RateRules, Rules, TimelineRules,
 };
 
 /// One row of the table.
@@ -175,6 +175,8 @@ settings! {
             vote_per_address: ValueKind::Rate, "Votes from one address on stories, comments and sites; 0 = no limit.";
             follow_per_account: ValueKind::Rate, "Follows and unfollows of one account; 0 = no limit.";
             follow_per_address: ValueKind::Rate, "Follows and unfollows from one address; 0 = no limit.";
+            flag_per_account: ValueKind::Rate, "Flags of one account, given and taken back; 0 = no limit.";
+            flag_per_address: ValueKind::Rate, "Flags from one address, given and taken back; 0 = no limit.";
             fetch_title_per_account: ValueKind::Rate,
                 "Titles of other sites' pages that one account fetches, administrators too; 0 = no limit.";
             fetch_title_per_address: ValueKind::Rate,
@@ -223,6 +225,13 @@ settings! {
                 "Tweets in a stored home timeline; older ones are looked up on request.";
             inactive_days: ValueKind::Whole { unit: " of days", least: 1, most: 3_650 },
                 "Users who have not visited for this many days get no deliveries until they return.";
+        }
+        moderation: ModerationRules {
+            hide_at: ValueKind::Whole { unit: " of flags", least: 0, most: 1_000 },
+                "Flags that hide a story, comment, tweet or profile until a moderator looks; 0 = flags hide nothing.";
+            flag_min_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
+                "Days that an account must have existed to flag anything.";
+            flag_min_karma: KARMA, "Karma needed to flag anything.";
         }
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,

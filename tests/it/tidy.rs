@@ -39,7 +39,17 @@ const WINGS: [&[&str]; 9] = [
     &["sites"],
     &["news"],
     &["articles", "comments", "timelines"],
-    &["administration", "deactivation", "digests", "imports", "inbox", "statistics", "submissions", "votes"],
+    &[
+        "administration",
+        "deactivation",
+        "digests",
+        "flags",
+        "imports",
+        "inbox",
+        "statistics",
+        "submissions",
+        "votes",
+    ],
     &["moderation"],
     &["background"],
 ];

@@ -7,6 +7,7 @@ use crate::values::day::Day;
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{ModerationId, NewsId, TweetId, UserId};
 use crate::values::lookalikes;
+use crate::values::moderation::Thing;
 use crate::values::network::Network;
 use crate::values::period::Period;
 use crate::values::rates::RatedAction;
@@ -86,11 +87,35 @@ pub const SITES_UNFINISHED: &str = "sites:unfinished";
 
 /// Sorted set: the numbers of the lines of the moderation log, by number.
 pub const MODERATION_LOG: &str = "moderation:log";
+/// Sorted set: what waits for a moderator, the worst with the highest score.
+pub const REVIEW_QUEUE: &str = "review:queue";
 /// String: the number of the last line of the moderation log.
 pub const MODERATION_COUNT: &str = "moderation:count";
 
-/// Sorted set: what waits for a moderator, the worst with the highest score.
-pub const REVIEW_QUEUE: &str = "review:queue";
+/// Hash: an appeal against a decision, by the line of the log.
+#[must_use]
+pub fn appeal(id: ModerationId) -> String {
+    format!("appeal:{id}")
+}
+
+/// Hash: the flags of something, by the user.
+#[must_use]
+pub fn flags(thing: &Thing) -> String {
+    format!("flags:{}", thing.key())
+}
+
+/// Sorted set: what a user has flagged, as `<kind>:<id>`, by time; the newest.
+#[must_use]
+pub fn user_flags(id: UserId) -> String {
+    format!("user:{id}:flags")
+}
+
+/// Sorted set: how a user's flags were decided, as `+<kind>:<id>` or `-<kind>:<id>`, by the line of
+/// the log; the newest.
+#[must_use]
+pub fn user_flag_outcomes(id: UserId) -> String {
+    format!("user:{id}:flag_outcomes")
+}
 
 /// Hash: a line of the moderation log.
 #[must_use]

@@ -7,7 +7,7 @@
 //!
 //! - [`background`]: the list of all kinds of background jobs
 //! - [`moderation`]: what moderators do, each action with its line in the log
-//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`digests`], [`inbox`],
+//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`digests`], [`flags`], [`inbox`],
 //!   [`statistics`], [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
@@ -24,6 +24,7 @@ pub mod moderation;
 pub mod administration;
 pub mod deactivation;
 pub mod digests;
+pub mod flags;
 pub mod imports;
 pub mod inbox;
 pub mod statistics;

@@ -13,8 +13,11 @@
 
 mod act;
 mod effect;
+mod keep;
 pub mod log;
 mod people;
+pub mod queue;
+mod row;
 mod threads;
 
-pub use act::{ModerationRequest, moderate, undo};
+pub use act::{ModerationRequest, SeenRow, moderate, undo};

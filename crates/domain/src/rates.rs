@@ -158,6 +158,7 @@ fn bucket_of_account(
         RatedAction::Tweet => rules.tweet_per_account,
         RatedAction::Vote => rules.vote_per_account,
         RatedAction::Follow => rules.follow_per_account,
+        RatedAction::Flag => rules.flag_per_account,
         RatedAction::FetchTitle => rules.fetch_title_per_account,
         RatedAction::Reset
         | RatedAction::Read
@@ -178,6 +179,7 @@ fn bucket_of_address(rules: &RateRules, action: RatedAction, address: IpAddr) ->
         RatedAction::Tweet => rules.tweet_per_address,
         RatedAction::Vote => rules.vote_per_address,
         RatedAction::Follow => rules.follow_per_address,
+        RatedAction::Flag => rules.flag_per_address,
         RatedAction::Reset => rules.reset_per_address,
         RatedAction::FetchTitle => rules.fetch_title_per_address,
         RatedAction::Read => rules.read_per_address,

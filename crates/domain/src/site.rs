@@ -8,6 +8,7 @@ use crate::jobs::Jobs;
 use crate::marks::PendingMarks;
 use crate::passwords::PasswordWorker;
 use crate::rates::Buckets;
+use crate::review::WaitingRows;
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_OWNERS_TO_TELL;
 use crate::values::rules::Rules;
@@ -51,6 +52,8 @@ pub struct Site {
     attacked: std::sync::Mutex<Vec<UserId>>,
     /// The rates of what this server has seen.
     pub(crate) buckets: Buckets,
+    /// How many rows of the review queue wait.
+    pub(crate) waiting_rows: WaitingRows,
     /// The identity that was read last.
     last_identity: std::sync::Mutex<Shared<Identity>>,
 }
@@ -82,6 +85,7 @@ impl Site {
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),
             buckets: Buckets::default(),
+            waiting_rows: WaitingRows::default(),
             last_identity: std::sync::Mutex::new(Identity::default().into()),
         }
     }

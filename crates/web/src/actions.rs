@@ -7,6 +7,7 @@ use super::api::comments::CommentChange;
 use super::error::RequestError;
 use super::forms::accounts::{Credentials, EndedSession, ProfileForm, Registration, ResetRequest};
 use super::forms::comments::{CommentForm, CommentVoteForm};
+use super::forms::flags::{FlagForm, UnflagForm};
 use super::forms::news::{NewsVoteForm, SubmissionForm};
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
@@ -27,6 +28,7 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::comments::comment;
+use tidings_domain::flags;
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::sites;
 use tidings_domain::submissions::{self, Submission, preparing};
@@ -34,6 +36,7 @@ use tidings_domain::timelines::follows;
 use tidings_domain::timelines::tweets;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, TweetId, UserId};
 use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
+use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::topic::Topic;
 use tidings_domain::values::urls::NewsUrl;
@@ -326,6 +329,21 @@ pub(super) async fn vote_comment(
         None => votes::take_back_comment_vote(site, now, actor, address).await?,
     }
     Ok(())
+}
+
+/// Flags something, for both the form and the API. Returns what was flagged.
+pub(super) async fn flag(app: &App, form: &SignedFields) -> Result<Thing, RequestError> {
+    let (thing, flagging) = form.fields.read::<FlagForm>()?.into();
+    let flagged = flags::flag(&app.site, app.moment(), form.actor(), (&thing, &flagging));
+    flagged.await.map_err(unknown_name)?;
+    Ok(thing)
+}
+
+/// Takes a flag back, for both the form and the API. Returns what was flagged.
+pub(super) async fn unflag(app: &App, form: &SignedFields) -> Result<Thing, RequestError> {
+    let UnflagForm { id, .. } = form.fields.read()?;
+    flags::unflag(&app.site, app.moment(), form.actor(), &id).await.map_err(unknown_name)?;
+    Ok(id)
 }
 
 /// Posts a tweet, for both the form and the API.

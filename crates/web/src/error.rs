@@ -137,6 +137,8 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
         Refusal::NoSuchTopic(_) | Refusal::SameTopic => &["into", "name"],
         Refusal::TopicExists(_) => &["name"],
         Refusal::NoSuchVoter => &["voter"],
+        Refusal::ReasonDoesNotFit { .. } => &["reason"],
+        Refusal::DuplicateOfWhat => &["note"],
         _ => &[],
     }
 }
@@ -315,6 +317,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchTopic(_)
         | Refusal::NoSuchSession
         | Refusal::NoSuchModeration
+        | Refusal::NoSuchFlag
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManyFailedLogins { .. }
@@ -330,6 +333,10 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::TopicExists(_)
         | Refusal::TopicMoving { .. }
         | Refusal::NothingToModerate(_)
+        | Refusal::RowChanged
+        | Refusal::NothingWaits
+        | Refusal::FlaggedAlready
+        | Refusal::FlagDecided
         | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
         Refusal::NothingSubmitted
         | Refusal::UrlAndText
@@ -337,7 +344,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::FullNameConfusable
         | Refusal::WrongCredentials
         | Refusal::CurrentPasswordNeeded
-        | Refusal::CurrentPasswordWrong => StatusCode::UNPROCESSABLE_ENTITY,
+        | Refusal::CurrentPasswordWrong
+        | Refusal::ReasonDoesNotFit { .. }
+        | Refusal::DuplicateOfWhat => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::SessionEnded
         | Refusal::MailIsOff
         | Refusal::NewsDeleted
@@ -368,6 +377,12 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::HigherRole
         | Refusal::ActionDoesNotApply { .. }
         | Refusal::CannotBeUndone
+        | Refusal::CannotBeFlagged(_)
+        | Refusal::RemovedAlready
+        | Refusal::TooNewToFlag { .. }
+        | Refusal::FlagNeedsKarma { .. }
+        | Refusal::OwnFlag
+        | Refusal::FlaggedEnough
         | Refusal::ThreadLocked { .. }
         | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
     }

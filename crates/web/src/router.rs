@@ -113,8 +113,8 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, articles, comments, front, home, inbox, marks, news_forms,
-        open_sessions, password_reset, people, profile, sessions, settings, sites, topics, tweets,
+        admin, admin_site, admin_sites, articles, comments, flagging, front, home, inbox, marks, news_forms,
+        open_sessions, password_reset, people, profile, review, sessions, settings, sites, topics, tweets,
         unsubscribe, votes, welcome,
     };
     Router::new()
@@ -124,6 +124,10 @@ fn page_routes() -> Router<App> {
         .route("/unhide", post(marks::unhide))
         .route("/save", post(marks::save))
         .route("/unsave", post(marks::unsave))
+        .route("/flag/{kind}/{id}", get(flagging::show))
+        .route("/flag", post(flagging::flag))
+        .route("/unflag", post(flagging::unflag))
+        .route("/moderate", get(review::page))
         .route("/random", get(front::random))
         .route("/topics/followed", get(articles::best_of_followed))
         .route("/topics/followed/new", get(articles::newest_of_followed))
@@ -234,6 +238,9 @@ fn api_routes() -> Router<App> {
         .route("/api/readinbox", post(api::inbox::read))
         .route("/api/subscribe", post(api::inbox::subscribe))
         .route("/api/unsubscribe", post(api::inbox::unsubscribe))
+        .route("/api/flag", post(api::flags::flag))
+        .route("/api/unflag", post(api::flags::unflag))
+        .route("/api/moderate/queue", get(api::flags::list))
         .route("/api/moderate", post(api::moderation::moderate))
         .route("/api/moderate/undo", post(api::moderation::undo))
         .route("/api/sites/vote", post(api::sites::vote))

@@ -329,11 +329,16 @@ pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<
 
 /// A batch that replaces a comment, unless it has changed since it was `read`.
 pub(crate) fn replacement(address: CommentAddress, read: &str, comment: &Comment) -> Batch {
-    let (thread, field) = (keys::thread(address.news), address.comment.to_string());
     let mut batch = Batch::new();
+    replace(&mut batch, address, read, comment);
+    batch
+}
+
+/// Adds to a batch that a comment is replaced, unless it has changed since it was `read`.
+pub(crate) fn replace(batch: &mut Batch, address: CommentAddress, read: &str, comment: &Comment) {
+    let (thread, field) = (keys::thread(address.news), address.comment.to_string());
     batch.field_equals(&thread, &field, read);
     batch.set_field(thread, field, comment.to_json());
-    batch
 }
 
 /// Adds a new comment to a batch, and to its author's list.

@@ -2,6 +2,7 @@
 
 use super::effect::{Case, effect_of};
 use super::log::{self, Line, UNDONE_BY};
+use super::row::Row;
 use crate::accounts::inbox::Message;
 use crate::accounts::users::{Role, User};
 use crate::action::Decision;
@@ -9,7 +10,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::site::Site;
-use crate::values::clock::Moment;
+use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::ModerationId;
 use crate::values::moderation::{Action, Deed, Reason, Thing};
 use crate::values::text::InputError;
@@ -26,13 +27,25 @@ pub struct ModerationRequest {
     pub reason: Reason,
     /// Whether the log names "a moderator" to all but administrators.
     pub anonymous: bool,
+    /// The row of the review queue that the moderator saw, if they acted on one.
+    pub seen: Option<SeenRow>,
+}
+
+/// A row of the review queue as a moderator saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenRow {
+    /// What the row is about; `None` for what the action is about.
+    pub thing: Option<Thing>,
+    /// When it had last changed.
+    pub since: Timestamp,
 }
 
 /// Does what a moderator asks for. Returns the number of the line in the log.
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`]; [`InputError::Empty`] without a reason where one is needed;
-/// [`Refusal::ActionDoesNotApply`]; the refusals of the action; or the store's.
+/// [`Refusal::ActionDoesNotApply`]; [`Refusal::RowChanged`]; the refusals of the action; or the
+/// store's.
 pub async fn moderate(
     site: &Site,
     now: Moment,
@@ -59,7 +72,8 @@ pub async fn undo(
         return Err(Refusal::UndoneAlready(by).into());
     }
     let deed = inverse(&line).ok_or(Refusal::CannotBeUndone)?;
-    let request = ModerationRequest { deed, thing: line.thing.clone(), reason: reason.clone(), anonymous };
+    let request =
+        ModerationRequest { deed, thing: line.thing.clone(), reason: reason.clone(), anonymous, seen: None };
     act(site, now, moderator, &request, Some(&line)).await
 }
 
@@ -105,16 +119,18 @@ async fn act(
     undoes: Option<&Line>,
 ) -> Result<ModerationId, Error> {
     demand_moderator(moderator)?;
-    let ModerationRequest { deed, thing, reason, anonymous } = request;
+    let ModerationRequest { deed, thing, reason, anonymous, .. } = request;
     if reason.is_empty() && !deed.needs_no_reason() {
         return Err(InputError::Empty { field: "reason" }.into());
     }
     let acted = site.act(keys::MODERATION_COUNT, || async {
         let id = next_id(site).await?;
-        let case = Case { site, now, moderator, id, deed, thing, reason, undoes };
+        let row = Row::read(site, request).await?;
+        let case = Case { site, now, moderator, id, deed, thing, reason, undoes, row: &row };
         let effect = effect_of(&case).await?;
         let mut batch = effect.batch;
         let ends = undoes.map(|line| line.id).or(effect.ends);
+        let row_before = row.write(&mut batch, &case, ends).await?;
         if let Some(ended) = ends {
             batch.field_absent(keys::moderation(ended), UNDONE_BY);
             batch.set_field(keys::moderation(ended), UNDONE_BY, id.to_string());
@@ -137,6 +153,7 @@ async fn act(
             count: effect.count,
             concerns: effect.concerns,
             before: effect.before,
+            row: row_before,
         };
         line.write(&mut batch);
         let mut decision = Decision::commit(batch, (id, effect.then));
@@ -146,6 +163,7 @@ async fn act(
         Ok(decision)
     });
     let (id, then) = acted.await?;
+    site.waiting_rows.forget();
     for begin in then {
         begin(site);
     }

@@ -1,6 +1,7 @@
 //! What an action does, before it is committed with its line in the log.
 
-use super::{people, threads};
+use super::row::Row;
+use super::{keep, people, threads};
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::moderation::log::Line;
@@ -24,6 +25,8 @@ pub(super) struct Case<'a> {
     pub(super) reason: &'a Reason,
     /// The line that it undoes, if it was asked for as an undo.
     pub(super) undoes: Option<&'a Line>,
+    /// The row of the thing in the review queue, as far as there is one.
+    pub(super) row: &'a Row,
 }
 
 impl Case<'_> {
@@ -90,6 +93,8 @@ pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
         (Deed::MakeModerator, Thing::User(name)) => people::set_moderator(case, name, true).await,
         (Deed::UnmakeModerator, Thing::User(name)) => people::set_moderator(case, name, false).await,
         (Deed::Unhold, Thing::User(name)) => people::lift(case, name, RestrictionKind::Hold).await,
+        (Deed::Keep, _) => keep::keep(case).await,
+        (Deed::Reopen, _) => keep::reopen(case).await,
         _ => Err(case.does_not_apply().into()),
     }
 }

@@ -1,6 +1,7 @@
 //! The log of moderation: `moderation:log` and `moderation:<id>`. Lines are only added; the line
 //! of an action that was undone says by which other line.
 
+use super::row::SettledRow;
 use crate::accounts::users::{PeopleRead, Role, id_of};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
@@ -44,6 +45,8 @@ pub(super) struct Line {
     pub(super) concerns: Option<UserId>,
     /// What undoing it needs. Never shown.
     pub(super) before: Option<String>,
+    /// The row of the review queue that it settled.
+    pub(super) row: Option<SettledRow>,
 }
 
 impl Line {
@@ -64,6 +67,7 @@ impl Line {
             count: fields.read(COUNT),
             concerns: fields.read("concerns"),
             before: text("before"),
+            row: fields.read("row"),
         })
     }
 
@@ -94,6 +98,7 @@ impl Line {
             (COUNT, shown(self.count)),
             ("concerns", shown(self.concerns.map(|user| user.0))),
             ("before", self.before.clone()),
+            ("row", self.row.map(|row| row.to_string())),
         ];
         fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
         batch.set_fields(key, fields);

@@ -162,6 +162,14 @@ pub struct ErrorResponse {
     error: String,
 }
 
+impl ErrorResponse {
+    /// The body that says why something failed, for a response that says more.
+    #[must_use]
+    pub fn of(failure: &RequestError) -> Self {
+        Self { status: ErrorStatus::Err, error: failure.message() }
+    }
+}
+
 /// The status of a failure.
 #[derive(Serialize, ToSchema)]
 enum ErrorStatus {

@@ -1,6 +1,7 @@
 //! A user's page: who they are, what they wrote, and the button to follow them.
 
 use super::fields::{RefusedForm, summary};
+use super::flagging::flag_link;
 use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
 use super::parts::{age, empty_but, number};
@@ -27,6 +28,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::Person;
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::values::cursor::Window;
+use tidings_domain::values::moderation::Thing;
 
 /// The side of the avatar, in CSS pixels.
 const AVATAR: u32 = 64;
@@ -98,6 +100,7 @@ impl ProfilePage<'_> {
                     a.action href="/settings" { "Settings" }
                 } @else {
                     (follow_button(frame, &person, &profile_address(&user.username, ""), false))
+                    (flag_link(frame, &Thing::User(user.username.as_str().into()), (user.id, true)))
                 }
             }
         }

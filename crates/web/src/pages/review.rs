@@ -1,0 +1,231 @@
+//! The review queue: what waits for a moderator, with the buttons to decide.
+
+use super::flagging::{address_of_thing, reason_name};
+use super::layout::Frame;
+use super::parts::{DELETED_USER, age, counted, number};
+use super::profile_address;
+use crate::App;
+use crate::error::RequestError;
+use crate::form::Form;
+use crate::forms::flags::QueueQuery;
+use crate::limits::QUEUE_ROWS;
+use crate::local_path::LocalPath;
+use crate::viewer::SignedIn;
+use axum::extract::State;
+use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tidings_domain::accounts::users::{Role, User};
+use tidings_domain::moderation::queue::{self, QueuePage, Row, RowAuthor, Why};
+use tidings_domain::values::moderation::{Action, Thing};
+
+/// The durations that are offered, in hours.
+const DURATIONS: [(&str, &str); 4] = [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "for ever")];
+
+/// What the keys of the page do; the script defines them.
+const KEYS: [(&str, &str); 7] = [
+    ("j", "next"),
+    ("y", "keep or approve"),
+    ("r", "remove or reject"),
+    ("w", "warn"),
+    ("s", "silence"),
+    ("b", "ban"),
+    ("d", "ban the site"),
+];
+
+/// GET /moderate: before.
+pub async fn page(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+    Form(query): Form<QueueQuery>,
+) -> Result<Markup, RequestError> {
+    let page = queue::page(&mut visit, query.before.as_ref(), QUEUE_ROWS).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(render(&frame, &user, &page, query.before.is_some()))
+}
+
+fn render(frame: &Frame<'_>, viewer: &User, page: &QueuePage, is_later: bool) -> Markup {
+    let content = html! {
+        h1 { "Review queue" }
+        p.hint {
+            "What readers have flagged, and what waits for an answer, the worst first. "
+            "Every decision is in the " a href="/moderations" { "public log" } " and can be undone there."
+        }
+        p.review-keys data-keys hidden {
+            @for (key, meaning) in KEYS { span { kbd { (key) } " " (meaning) } " " }
+        }
+        @if page.rows.is_empty() {
+            p.empty { @if is_later { "Nothing else waits." } @else { "Nothing waits. Well done." } }
+        }
+        ol.review role="list" data-queue {
+            @for row in &page.rows { (review_row(frame, viewer, row)) }
+        }
+        @if let Some(next) = &page.next {
+            nav.more aria-label="Pages" {
+                a href={ "/moderate?before=" (utf8_percent_encode(&next.to_string(), NON_ALPHANUMERIC)) } rel="next" {
+                    "more"
+                }
+            }
+        }
+    };
+    frame.page("Review queue", &content)
+}
+
+/// Whether the viewer may decide: nobody does so about their own things or those of a higher role.
+fn may_decide(viewer: &User, author: Option<&RowAuthor>) -> bool {
+    author.is_none_or(|author| author.id != viewer.id && author.role <= viewer.role())
+}
+
+fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
+    let author = row.author.as_ref();
+    html! {
+        li #{ "row-" (row.thing.kind()) "-" (row.thing.id()) } data-item {
+            p.review-head {
+                span.tag { (why(row)) } " "
+                a href=(address_of_thing(&row.thing)) data-open { (name(&row.thing)) }
+                @if row.is_hidden { " " span.tag { "hidden" } }
+                @for (reason, count) in &row.flags {
+                    " " span.flag-count { (reason_name(*reason)) " " span { "× " (number(*count)) } }
+                }
+                " " span.entry-age { (age(frame, row.since)) }
+            }
+            @if let Some((action, thing)) = &row.decision { (decision(*action, thing)) }
+            @if row.text.is_empty() {
+                p.hint { "(no text)" }
+            } @else {
+                div.review-text dir="auto" { (row.text) }
+            }
+            @if let Some(reason) = row.held_because.as_ref().filter(|reason| !reason.is_empty()) {
+                p.hint { "Held because: " bdi { (reason) } }
+            }
+            @if !row.notes.is_empty() {
+                ul.review-notes { @for note in &row.notes { li dir="auto" { (note) } } }
+            }
+            (history(frame, author))
+            @if may_decide(viewer, author) {
+                (decide(frame, row))
+                @if let Some(author) = author.filter(|_| row.why != Why::Application) {
+                    (about_author(frame, row, author))
+                }
+            } @else {
+                p.hint { "Another moderator decides about this." }
+            }
+        }
+    }
+}
+
+fn why(row: &Row) -> &'static str {
+    match row.why {
+        Why::Flagged => "flagged",
+        Why::Held => "waits for approval",
+        Why::Application => "application",
+        Why::Appeal => "appeal",
+    }
+}
+
+fn name(thing: &Thing) -> String {
+    match thing {
+        Thing::Story(id) => format!("story {id}"),
+        Thing::Comment(address) => format!("comment {} of story {}", address.comment, address.news),
+        Thing::Tweet(id) => format!("tweet {id}"),
+        Thing::User(name) => format!("profile of {name}"),
+        Thing::Application(name) => name.to_string(),
+        Thing::Appeal(id) => format!("against line {id}"),
+        Thing::Rule(id) => format!("rule {id}"),
+    }
+}
+
+/// What an appeal is about.
+fn decision(action: Action, thing: &Thing) -> Markup {
+    html! {
+        p { "Decision: " strong { (action) } ", " a href=(address_of_thing(thing)) { (name(thing)) } }
+    }
+}
+
+/// The person behind a row, in one line.
+fn history(frame: &Frame<'_>, author: Option<&RowAuthor>) -> Markup {
+    html! {
+        p.review-author {
+            @match author {
+                None => (DELETED_USER),
+                Some(RowAuthor { username, ctime, karma, posted, comments, tweets, role, .. }) => {
+                    "by " a.author href=(profile_address(username, "")) { (username) }
+                    @match role {
+                        Role::Administrator => " (administrator)",
+                        Role::Moderator => " (moderator)",
+                        Role::Member => "",
+                    }
+                    ", joined " (age(frame, *ctime)) ", " (number(*karma)) " karma, "
+                    (counted(*posted, "story", "stories")) ", "
+                    (counted(*comments, "comment", "comments")) ", "
+                    (counted(*tweets, "tweet", "tweets"))
+                }
+            }
+        }
+    }
+}
+
+/// The fields that all forms of a row have.
+fn row_fields(frame: &Frame<'_>, row: &Row, thing: &Thing) -> Markup {
+    html! {
+        (frame.secret_field())
+        input type="hidden" name="kind" value=(thing.kind());
+        input type="hidden" name="id" value=(thing.id());
+        input type="hidden" name="since" value=(row.since.0);
+        @if *thing != row.thing { input type="hidden" name="row" value=(row.thing); }
+        input type="hidden" name="next" value=(frame.way_back);
+    }
+}
+
+fn reason_field(id: &str, value: &str) -> Markup {
+    html! {
+        label for=(id) { "Reason" }
+        input id=(id) name="reason" value=(value) maxlength="500" required;
+    }
+}
+
+/// The buttons that decide about the thing itself. Enter in the field does the first one.
+fn decide(frame: &Frame<'_>, row: &Row) -> Markup {
+    let id = format!("reason-{}-{}", row.thing.kind(), row.thing.id());
+    let is_flagged = row.why == Why::Flagged;
+    let (no, yes) =
+        if is_flagged { (Action::Remove, Action::Keep) } else { (Action::Reject, Action::Approve) };
+    let (no_text, yes_text) = if is_flagged { ("Remove", "Keep") } else { ("Reject", "Approve") };
+    let suggested = row.flags.first().map_or("", |(reason, _)| reason_name(*reason));
+    html! {
+        form.review-form method="post" action="/moderate" {
+            (row_fields(frame, row, &row.thing))
+            (reason_field(&id, suggested))
+            button.button.small.danger name="action" value=(no) data-no { (no_text) }
+            button.button.small name="action" value=(yes) formnovalidate data-yes { (yes_text) }
+        }
+    }
+}
+
+/// What can be done about the person behind a row.
+fn about_author(frame: &Frame<'_>, row: &Row, author: &RowAuthor) -> Markup {
+    let thing = Thing::User(author.username.as_str().into());
+    let id = format!("author-{}-{}", row.thing.kind(), row.thing.id());
+    html! {
+        details.review-more {
+            summary { "Warn, silence or ban " (author.username) }
+            form.review-form method="post" action="/moderate" {
+                (row_fields(frame, row, &thing))
+                (reason_field(&id, ""))
+                label for={ (id) "-hours" } { "For how long (silence and ban)" }
+                select id={ (id) "-hours" } name="hours" {
+                    @for (hours, text) in DURATIONS {
+                        option value=(hours) selected[hours == "24"] { (text) }
+                    }
+                }
+                button.button.small name="action" value="warn" data-warn { "Warn" }
+                button.button.small name="action" value="silence" data-silence { "Silence" }
+                button.button.small.danger name="action" value="ban" data-ban { "Ban" }
+            }
+            @if let Some(host) = &row.host {
+                @let pattern = utf8_percent_encode(host.as_str(), NON_ALPHANUMERIC).to_string();
+                p { a.action href={ "/moderate/rules?what=domain&pattern=" (pattern) } data-domain { "Ban " (host) } }
+            }
+        }
+    }
+}
