@@ -34,6 +34,7 @@ mod edges;
 mod escaping;
 mod feeds;
 mod first_visits;
+mod flags;
 mod form_errors;
 mod formatting;
 mod forms;

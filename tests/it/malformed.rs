@@ -151,6 +151,23 @@ const CALLS: &[Call] = &[
         takes_get: false,
         signed: true,
     },
+    Call {
+        path: "/api/flag",
+        fields: &[
+            ("kind", "story", REQUIRED),
+            ("id", "2", REQUIRED),
+            ("reason", "spam", REQUIRED),
+            ("note", "a note", OPTIONAL),
+        ],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
+        path: "/api/unflag",
+        fields: &[("kind", "comment", REQUIRED), ("id", "1-1", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
     Call { path: "/api/readinbox", fields: &[("id", "reply:1-1", REQUIRED)], takes_get: false, signed: true },
 ];
 
@@ -174,6 +191,8 @@ impl Target {
         bob.comment(1, "text").await;
         let hold = [("action", "hold"), ("kind", "user"), ("id", "bob"), ("reason", "new")];
         ok(alice.api_post("/api/moderate", &hold).await);
+        let flag = [("kind", "comment"), ("id", "1-1"), ("reason", "spam")];
+        ok(alice.api_post("/api/flag", &flag).await);
         Self { server, alice, _relay: relay }
     }
 

@@ -74,6 +74,16 @@ const FORMS: &[Call] = &[
     signed("/admin/site/removelogo", &[]),
     signed("/renametopic", &[("topic", "rust", REQUIRED), ("name", "crab", REQUIRED)]),
     signed("/mergetopic", &[("topic", "rust", REQUIRED), ("into", "go", REQUIRED)]),
+    signed(
+        "/flag",
+        &[
+            ("kind", "story", REQUIRED),
+            ("id", "2", REQUIRED),
+            ("reason", "spam", REQUIRED),
+            ("note", "a note", OPTIONAL),
+        ],
+    ),
+    signed("/unflag", &[("kind", "comment", REQUIRED), ("id", "1-1", REQUIRED)]),
     signed("/hide", &[("news_id", "2", REQUIRED)]),
     signed("/unhide", &[("news_id", "2", REQUIRED)]),
     signed("/save", &[("news_id", "2", REQUIRED)]),

@@ -141,19 +141,20 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
         if !flag.waits() {
             return Err(Refusal::FlagDecided.into());
         }
+        let subject = match Subject::read(site, thing).await {
+            Ok(subject) => Some(subject),
+            Err(Error::Refused(_)) => None,
+            Err(error) => return Err(error),
+        };
         let mut batch = Batch::new();
-        flags.remove(&mut batch, actor.id, now);
+        flags.remove(&mut batch, actor.id, subject.as_ref().map(|_| now));
         batch.sorted_remove(keys::user_flags(actor.id), thing.key());
         let hide_at = site.rules.moderation.hide_at * Weight::ONE.0;
-        // What was deleted meanwhile has no state any more.
-        if flags.weight() < hide_at || hide_at == 0 {
-            match Subject::read(site, thing).await {
-                Ok(subject) if subject.withheld() == Some(&Withheld::Flagged) => {
-                    subject.write_withheld(&mut batch, None);
-                }
-                Ok(_) | Err(Error::Refused(_)) => {}
-                Err(error) => return Err(error),
-            }
+        if let Some(subject) = subject
+            && subject.withheld() == Some(&Withheld::Flagged)
+            && (flags.weight() < hide_at || hide_at == 0)
+        {
+            subject.write_withheld(&mut batch, None);
         }
         Ok(Decision::commit(batch, ()))
     });

@@ -16,10 +16,12 @@ use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::news::past;
 use crate::news::ranks::write_rank;
+use crate::review;
 use crate::site::Site;
 use crate::timelines::tweets::{self, Removal, Tweet, TweetDraft, TweetRead};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
+use crate::values::moderation::Thing;
 use crate::values::ranking;
 use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
@@ -364,6 +366,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
             batch.delete(old);
         }
         batch.set_field(&key, "del", "1");
+        review::settle(&mut batch, &Thing::Story(id));
         batch.delete_field(&key, "topics");
         article.delete(&mut batch, &news.topics);
         batch.sorted_remove(keys::NEWS_TOP, id.to_string());

@@ -11,10 +11,12 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::news::item::{Direction, LOCKED, News};
+use crate::review;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use crate::values::limits;
+use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
 use crate::values::text::Body;
 use crate::values::withheld::{WITHHELD, Withheld};
@@ -493,6 +495,7 @@ pub async fn delete_comment(
             batch.increment_field(keys::news(address.news), "comments", -1);
         }
         retraction.write(&mut batch);
+        review::settle(&mut batch, &Thing::Comment(address));
         Ok(Decision::commit(batch, (stored.comment, Some(retraction))))
     });
     let (comment, retraction) = deleted.await?;

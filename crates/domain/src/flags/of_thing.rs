@@ -112,10 +112,13 @@ impl ThingFlags {
         self.write_place(batch, now);
     }
 
-    /// Removes a flag, and the row if none is left.
-    pub(super) fn remove(&mut self, batch: &mut Batch, person: UserId, now: Timestamp) {
+    /// Removes a flag, and the row if none is left. Without a time, the thing itself is gone and
+    /// has no row.
+    pub(super) fn remove(&mut self, batch: &mut Batch, person: UserId, now: Option<Timestamp>) {
         self.flags.remove(&person);
-        self.write_place(batch, now);
+        if let Some(now) = now {
+            self.write_place(batch, now);
+        }
         batch.delete_field(keys::flags(&self.thing), person.to_string());
     }
 
@@ -282,7 +285,7 @@ mod tests {
         assert_eq!(flags.place().unwrap(), Place { weight: 150, since: Timestamp(NOW.0 + 1) });
         assert_eq!(flags.reasons(), [(FlagReason::Spam, 1), (FlagReason::Harmful, 1)]);
         for user in [1, 2] {
-            change(&store, |flags, batch| flags.remove(batch, UserId(user), NOW)).await;
+            change(&store, |flags, batch| flags.remove(batch, UserId(user), Some(NOW))).await;
         }
         assert_eq!(read(&store).await.place(), None);
         assert_eq!(read(&store).await.count(), 0);

@@ -23,12 +23,13 @@ use crate::viewer::{ClientDevice, SignedFields};
 use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
-use tidings_domain::accounts::users::{self, Profile, ProfileFacts, User};
+use tidings_domain::accounts::users::{self, Profile, ProfileFacts, Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::Person;
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::withheld::Withheld;
 
 /// The side of the avatar, in CSS pixels.
 const AVATAR: u32 = 64;
@@ -59,9 +60,7 @@ impl ProfilePage<'_> {
             @if is_own && self.saved { p.notice role="status" { "Your profile has been saved." } }
             (self.person(frame, is_own))
             (self.facts(frame, is_own))
-            @if !user.about.is_empty() {
-                div.text dir="auto" { (autolink(&user.about, frame.link_target())) }
-            }
+            (about(frame, user))
             @if is_own && let Some(form) = &self.form {
                 h2 { "Your profile" }
                 (form.render(frame, self.refused))
@@ -71,7 +70,7 @@ impl ProfilePage<'_> {
             (tweet_list(frame, &self.tweets.lines))
             (older(&profile_address(&user.username, ""), self.tweets.next))
         };
-        let description = if user.about.is_empty() {
+        let description = if user.about.is_empty() || user.withheld.is_some() {
             format!("Tweets, stories and comments by {} on {}.", user.username, frame.site().name)
         } else {
             shortened(&user.about)
@@ -136,6 +135,28 @@ impl ProfilePage<'_> {
                 }
                 @if user.flags.admin { div { dt { "role" } dd { "administrator" } } }
             }
+        }
+    }
+}
+
+/// The text about a user. What flags have hidden is shown to the user, to moderators, and to
+/// readers who ask for it.
+fn about(frame: &Frame<'_>, user: &User) -> Markup {
+    let sees_hidden = frame.viewer.is_some_and(|viewer| {
+        viewer.id == user.id || viewer.role() >= Role::Moderator || frame.here.shows_hidden()
+    });
+    let is_hidden = user.withheld == Some(Withheld::Flagged) && !user.about.is_empty();
+    html! {
+        @if is_hidden && sees_hidden {
+            p.notice { "Not shown to everyone: hidden by readers' flags until a moderator looks at it." }
+        }
+        @if is_hidden && !sees_hidden {
+            p.gone {
+                "[hidden by readers' flags until a moderator looks at it]"
+                @if frame.viewer.is_some() { " " a href=(frame.here.with_hidden()) rel="nofollow" { "Show" } }
+            }
+        } @else if !user.about.is_empty() {
+            div.text dir="auto" { (autolink(&user.about, frame.link_target())) }
         }
     }
 }
