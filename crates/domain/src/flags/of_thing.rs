@@ -6,7 +6,7 @@ use crate::review::{self, Place};
 use crate::values::clock::Timestamp;
 use crate::values::flag::{Flag, FlagReason, Verdict};
 use crate::values::ids::{ModerationId, UserId};
-use crate::values::limits::STORED_OUTCOMES;
+use crate::values::limits::{QUEUE_NOTES, STORED_OUTCOMES};
 use crate::values::moderation::Thing;
 use std::collections::BTreeMap;
 use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
@@ -96,12 +96,13 @@ impl ThingFlags {
         counts
     }
 
-    /// What readers added to those that wait, each once.
+    /// What readers added to those that wait, each once, and not too many.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> =
             self.waiting().map(|(_, flag)| flag.note.to_string()).filter(|note| !note.is_empty()).collect();
         notes.sort_unstable();
         notes.dedup();
+        notes.truncate(QUEUE_NOTES);
         notes
     }
 

@@ -151,6 +151,8 @@ pub const DECIDED_FLAGS: u64 = 50;
 pub const STORED_OUTCOMES: u64 = 200;
 /// Rows of the review queue with the same score that one answer looks through.
 pub const QUEUE_TIES: u64 = 1_000;
+/// Notes of flags that a row of the review queue has.
+pub const QUEUE_NOTES: usize = 5;
 /// The most characters of a text in the review queue.
 pub const QUEUE_TEXT: usize = 2_000;
 /// Lines of the moderation log that one answer looks through for those that are asked for.

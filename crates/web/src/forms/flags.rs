@@ -3,7 +3,6 @@
 use super::moderation::thing;
 use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
-use crate::limits::QUEUE_ROWS;
 use crate::openapi::values;
 use crate::paging;
 use tidings_domain::Error;
@@ -92,7 +91,7 @@ pub struct QueueQuery {
 impl FromFields for QueueQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self {
-            count: if fields.get("count").is_some() { paging::count(fields)? } else { QUEUE_ROWS },
+            count: paging::count(fields)?,
             before: fields.parsed_optional("before", "it must be the value of next in another answer")?,
         })
     }

@@ -166,7 +166,7 @@ impl FlagPage<'_> {
                 fieldset.choices {
                     legend { "Why?" }
                     @for reason in reasons {
-                        label {
+                        label.choice {
                             input type="radio" name="reason" value=(reason) required
                                 checked[reason.name() == self.chosen];
                             " " (meaning(*reason))

@@ -196,7 +196,7 @@ fn decide(frame: &Frame<'_>, row: &Row) -> Markup {
         form.review-form method="post" action="/moderate" {
             (row_fields(frame, row, &row.thing))
             (reason_field(&id, suggested))
-            button.button.small.danger name="action" value=(no) data-no { (no_text) }
+            button.button.small.grave name="action" value=(no) data-no { (no_text) }
             button.button.small name="action" value=(yes) formnovalidate data-yes { (yes_text) }
         }
     }
@@ -220,12 +220,89 @@ fn about_author(frame: &Frame<'_>, row: &Row, author: &RowAuthor) -> Markup {
                 }
                 button.button.small name="action" value="warn" data-warn { "Warn" }
                 button.button.small name="action" value="silence" data-silence { "Silence" }
-                button.button.small.danger name="action" value="ban" data-ban { "Ban" }
+                button.button.small.grave name="action" value="ban" data-ban { "Ban" }
             }
             @if let Some(host) = &row.host {
-                @let pattern = utf8_percent_encode(host.as_str(), NON_ALPHANUMERIC).to_string();
-                p { a.action href={ "/moderate/rules?what=domain&pattern=" (pattern) } data-domain { "Ban " (host) } }
+                // The page that it leads to shows first what the rule would have caught.
+                form.review-form method="post" action="/moderate/rules" {
+                    (frame.secret_field())
+                    input type="hidden" name="what" value="domain";
+                    input type="hidden" name="pattern" value=(host);
+                    input type="hidden" name="effect" value="refuse";
+                    input type="hidden" name="reason" value=(domain_reason(row));
+                    button.button.small name="dry_run" value="1" data-domain { "Ban " (host) "..." }
+                }
             }
+        }
+    }
+}
+
+/// The reason that is suggested for a ban of the site that a row links to.
+fn domain_reason(row: &Row) -> String {
+    row.flags.first().map_or_else(|| "unwanted".to_owned(), |(reason, _)| reason_name(*reason).to_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::test_support::{NOW, framed, user};
+    use super::*;
+    use crate::limits::PAGE_BYTES;
+    use tidings_domain::values::flag::FlagReason;
+    use tidings_domain::values::hostname::Hostname;
+    use tidings_domain::values::ids::UserId;
+    use tidings_domain::values::limits::{
+        LONGEST_STORED_USERNAME, MAX_FLAG_NOTE, MAX_REASON, QUEUE_NOTES, QUEUE_TEXT,
+    };
+
+    fn row(author: u64, role: Role) -> Row {
+        let longest = |count: usize| "\"".repeat(count);
+        Row {
+            thing: Thing::User(longest(LONGEST_STORED_USERNAME).into()),
+            text: longest(QUEUE_TEXT),
+            host: Some(Hostname::parse("a.example.com").unwrap()),
+            author: Some(RowAuthor {
+                id: UserId(author),
+                username: longest(LONGEST_STORED_USERNAME),
+                role,
+                ctime: NOW,
+                karma: -1_000_000,
+                posted: 1,
+                comments: 2,
+                tweets: 3,
+            }),
+            since: NOW,
+            why: Why::Flagged,
+            held_because: Some(longest(MAX_REASON)),
+            flags: FlagReason::ALL.map(|reason| (reason, 200)).to_vec(),
+            notes: vec![longest(MAX_FLAG_NOTE); QUEUE_NOTES],
+            is_hidden: true,
+            decision: None,
+        }
+    }
+
+    #[test]
+    fn a_full_page_of_the_longest_rows_is_bounded() {
+        let moderator = user("1", "mod", "m");
+        let page = QueuePage { rows: vec![row(2, Role::Member); QUEUE_ROWS], next: None };
+        let html = framed(Some(&moderator), |frame| render(frame, &moderator, &page, false)).into_string();
+        assert!(html.len() <= PAGE_BYTES, "{}", html.len());
+        assert!(html.contains("data-yes") && !html.contains(" style="));
+    }
+
+    #[test]
+    fn nobody_has_buttons_for_their_own_things_or_those_of_a_higher_role() {
+        let moderator = user("1", "mod", "m");
+        for (author, role, may) in [
+            (1, Role::Moderator, false),
+            (2, Role::Administrator, false),
+            (2, Role::Moderator, true),
+            (2, Role::Member, true),
+        ] {
+            let row = row(author, role);
+            let html = framed(Some(&moderator), |frame| review_row(frame, &moderator, &row)).into_string();
+            assert_eq!(html.contains("data-yes"), may, "{author} {role:?}");
+            assert_eq!(html.contains("Another moderator decides"), !may);
         }
     }
 }
