@@ -21,6 +21,7 @@
 //! - [`rules`]: what the operator can change, with the defaults
 //! - [`secrets`]: random tokens, their comparison, and secrets masked for pages
 //! - [`session_token`]: the token of a session, and its hash
+//! - [`signup`]: who can sign up, invitations and applications
 //! - [`size`]: how much room a text takes in a response
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
 //! - [`topic`]: topics, and choices of several
@@ -48,6 +49,7 @@ pub mod rates;
 pub mod rules;
 pub mod secrets;
 pub mod session_token;
+pub mod signup;
 pub mod size;
 pub mod text;
 pub mod topic;
