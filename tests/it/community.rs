@@ -63,7 +63,7 @@ pub enum Access {
 }
 
 /// A page of every family there is.
-pub const PAGES: [(&str, Access); 73] = [
+pub const PAGES: [(&str, Access); 79] = [
     ("/", Access::Everybody),
     ("/latest", Access::Everybody),
     ("/latest/0", Access::Everybody),
@@ -108,6 +108,11 @@ pub const PAGES: [(&str, Access); 73] = [
     ("/@bob?before=1-1", Access::Everybody),
     ("/@alice/followers", Access::Everybody),
     ("/@alice/followings", Access::Everybody),
+    ("/@alice/invited", Access::Everybody),
+    ("/@bob/invited/25", Access::Everybody),
+    ("/people/tree", Access::Everybody),
+    ("/people/tree/25", Access::Everybody),
+    ("/settings/invitations", Access::Members),
     ("/home", Access::Members),
     ("/home?before=1-1", Access::Members),
     ("/everyone", Access::Everybody),
@@ -123,6 +128,7 @@ pub const PAGES: [(&str, Access); 73] = [
     ("/usercomments/alice/0", Access::Everybody),
     ("/login", Access::Always),
     ("/register?next=%2Fnews%2F1", Access::Always),
+    ("/register?applied", Access::Always),
     ("/logout", Access::Always),
     ("/reset-password", Access::Always),
     ("/about", Access::Always),

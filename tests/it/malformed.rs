@@ -23,12 +23,23 @@ pub struct Call {
 pub const REQUIRED: bool = false;
 pub const OPTIONAL: bool = true;
 
-const CALLS: [Call; 29] = [
+const CALLS: [Call; 30] = [
     Call {
         path: "/api/create_account",
-        fields: &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)],
+        fields: &[
+            ("username", "mallory", REQUIRED),
+            ("password", "a good password", REQUIRED),
+            ("email", "mallory@example.org", OPTIONAL),
+            ("application", "I read a lot.", OPTIONAL),
+        ],
         takes_get: false,
         signed: false,
+    },
+    Call {
+        path: "/api/invite",
+        fields: &[("email", "carol@example.org", OPTIONAL)],
+        takes_get: false,
+        signed: true,
     },
     Call {
         path: "/api/login",

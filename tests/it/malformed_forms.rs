@@ -16,8 +16,18 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 }
 
 /// Every form of the pages with good values.
-const FORMS: [Call; 35] = [
-    open("/register", &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)]),
+const FORMS: [Call; 37] = [
+    open(
+        "/register",
+        &[
+            ("username", "mallory", REQUIRED),
+            ("password", "a good password", REQUIRED),
+            ("email", "mallory@example.org", OPTIONAL),
+            ("application", "I read a lot.", OPTIONAL),
+        ],
+    ),
+    signed("/settings/invitations", &[("email", "carol@example.org", OPTIONAL)]),
+    signed("/settings/confirm-email", &[]),
     open("/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)]),
     open("/reset-password", &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)]),
     signed("/logout", &[]),

@@ -80,7 +80,7 @@ impl InvitationsPage<'_> {
         html! {
             @if !self.own.open.is_empty() {
                 h2 { "Not used yet" }
-                ul.people { @for open in &self.own.open { li.session { (open_item(frame, open)) } } }
+                ul.people role="list" { @for open in &self.own.open { li.session { (open_item(frame, open)) } } }
             }
         }
     }
@@ -104,7 +104,7 @@ fn open_item(frame: &Frame<'_>, open: &OpenInvitation) -> Markup {
     let left = open.ends().seconds_since(frame.now);
     html! {
         div {
-            code.link { (link) }
+            code { (link) }
             p.hint {
                 "Made " (age(frame, open.since)) ", valid for " (wait(left))
                 @if !open.email.is_empty() { ", for " (open.email) }

@@ -18,7 +18,7 @@ const HEADING: &str = "Who invited whom";
 /// People with those whom they invited below them.
 fn branches(frame: &Frame<'_>, people: &[Branch]) -> Markup {
     html! {
-        ul.tree { @for person in people { li { (branch_item(frame, person)) } } }
+        ul.tree role="list" { @for person in people { li { (branch_item(frame, person)) } } }
     }
 }
 
