@@ -1,42 +1,35 @@
 //! Applications: they wait, they are accepted or rejected, and what becomes of their names.
 
-use reqwest::StatusCode;
-use tidings_domain::Error;
-use tidings_domain::accounts::applications::{self, Application};
-use tidings_keyspace::Batch;
-use tidings_web::signup_mail;
-
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::consistency;
 use crate::pages::{error_message, page, redirects_to};
 use crate::server::{Engine, Server, each_engine};
 use crate::signups::sign_up;
 use crate::smtp_server::SmtpServer;
+use reqwest::StatusCode;
 
 const APPLY: (&str, &str) = ("accounts.signup", "apply");
 const TEXT: (&str, &str) = ("application", "I read a lot.\n\nAnd I write.");
 
-/// What a moderator does: the decision, in a batch that is then committed.
-async fn accept(server: &Server, username: &str) -> Result<Application, Error> {
-    let mut batch = Batch::new();
-    let application = applications::write_approval(&server.app.site, &mut batch, username).await?;
-    server.store().commit(batch).await?;
-    Ok(application)
+/// Answers an application. Returns the number of the line in the log.
+async fn answer(moderator: &Client, username: &str, action: &str, reason: &str) -> Result<String, String> {
+    let fields = [("action", action), ("kind", "application"), ("id", username), ("reason", reason)];
+    let answer = moderator.api_post("/api/moderate", &fields).await;
+    if answer["status"] == "ok" { Ok(answer["moderation_id"].to_string()) } else { Err(refused(answer)) }
 }
 
-async fn reject(server: &Server, username: &str, reason: &str) -> Result<Application, Error> {
-    let mut batch = Batch::new();
-    let (site, now) = (&server.app.site, server.app.now());
-    let application = applications::write_rejection(site, &mut batch, now, (username, reason)).await?;
-    server.store().commit(batch).await?;
-    Ok(application)
+async fn accept(moderator: &Client, username: &str) -> String {
+    answer(moderator, username, "approve", "").await.unwrap()
 }
 
-async fn reopen(server: &Server, username: &str) -> Result<Application, Error> {
-    let mut batch = Batch::new();
-    let application = applications::write_reopening(&server.app.site, &mut batch, username).await?;
-    server.store().commit(batch).await?;
-    Ok(application)
+async fn reject(moderator: &Client, username: &str, reason: &str) -> String {
+    answer(moderator, username, "reject", reason).await.unwrap()
+}
+
+/// Takes an answer back.
+async fn undo(moderator: &Client, line: &str) -> serde_json::Value {
+    let fields = [("moderation_id", line), ("reason", "a mistake")];
+    moderator.api_post("/api/moderate/undo", &fields).await
 }
 
 /// Applies for an account.
@@ -84,15 +77,18 @@ async fn an_accepted_applicant_logs_in_and_is_a_member_like_others() {
     each_engine(&[APPLY], async |server| {
         let alice = server.register("alice").await;
         apply(&server, "bob").await;
-        let application = accept(&server, "BOB").await.unwrap();
-        assert_eq!((&*application.username, &*application.text), ("bob", TEXT.1));
+        accept(&alice, "BOB").await;
         assert!(waiting(&server).await.is_empty());
         let bob = server.visitor().log_in("bob", PASSWORD).await;
         assert!(is_seen(&alice, "bob").await);
         bob.submit_text("A story", "text").await;
-        for again in [accept(&server, "bob").await, reject(&server, "bob", "no").await] {
-            assert!(again.is_err(), "{again:?}");
+        for action in ["approve", "reject"] {
+            let error = answer(&alice, "bob", action, "again").await.unwrap_err();
+            assert!(error.starts_with("There is no such application."), "{error}");
         }
+        let log = ok(server.visitor().api_get("/api/moderations").await);
+        let line = &log["entries"][0];
+        assert_eq!((&line["action"], &line["kind"]), (&"approve".into(), &"application".into()), "{log}");
         assert!(bob.is_logged_in().await);
         consistency::check(&server.dump().await);
     })
@@ -104,7 +100,7 @@ async fn a_rejected_applicant_learns_the_reason_and_the_name_is_free() {
     each_engine(&[APPLY], async |server| {
         let alice = server.register("alice").await;
         apply(&server, "bob").await;
-        reject(&server, "bob", "We do not know you.").await.unwrap();
+        reject(&alice, "bob", "We do not know you.").await;
         assert!(waiting(&server).await.is_empty());
         let error = refused(server.visitor().try_log_in("bob", PASSWORD).await);
         assert_eq!(error, "Your application was rejected: We do not know you.");
@@ -115,7 +111,7 @@ async fn a_rejected_applicant_learns_the_reason_and_the_name_is_free() {
         assert_eq!(waiting(&server).await, ["application:Bob"]);
         assert_eq!(server.string("username.to.id:bob").await.as_deref(), Some("3"));
         assert!(server.hash("user:2").await.is_empty());
-        accept(&server, "bob").await.unwrap();
+        accept(&alice, "bob").await;
         server.visitor().log_in("bob", PASSWORD).await;
         consistency::check(&server.dump().await);
     })
@@ -125,10 +121,10 @@ async fn a_rejected_applicant_learns_the_reason_and_the_name_is_free() {
 #[tokio::test]
 async fn a_name_that_looks_like_a_rejected_one_is_free_too() {
     each_engine(&[APPLY], async |server| {
-        server.register("alice").await;
+        let alice = server.register("alice").await;
         apply(&server, "boIt").await;
         assert!(refused(sign_up(&server.visitor(), "bolt", &[TEXT]).await).contains("looks too much"));
-        reject(&server, "boIt", "no").await.unwrap();
+        reject(&alice, "boIt", "no").await;
         apply(&server, "bolt").await;
         // The rejected account has no name any more.
         assert_eq!(server.string("username.to.id:boit").await, None);
@@ -141,47 +137,67 @@ async fn a_name_that_looks_like_a_rejected_one_is_free_too() {
 #[tokio::test]
 async fn an_answer_can_be_undone() {
     each_engine(&[APPLY], async |server| {
-        server.register("alice").await;
+        let alice = server.register("alice").await;
         apply(&server, "bob").await;
         let before = server.hash("user:2").await;
-        reject(&server, "bob", "no").await.unwrap();
-        reopen(&server, "bob").await.unwrap();
-        assert_eq!(waiting(&server).await, ["application:bob"]);
-        let after = server.hash("user:2").await;
-        for (field, value) in &before {
-            assert!(field == "apisecret" || after.get(field) == Some(value), "{field}: {after:?}");
-        }
-        assert_eq!(after.len(), before.len() + 1, "{after:?}");
+        let queue = server.sorted("review:queue").await;
+        let line = reject(&alice, "bob", "no").await;
+        server.advance(60);
+        ok(undo(&alice, &line).await);
+        // It waits as if nothing had happened, in its old place.
+        assert_eq!(server.sorted("review:queue").await, queue);
+        let mut after = server.hash("user:2").await;
+        assert_eq!(after.remove("auth").as_deref(), Some(""));
+        after.insert("apisecret".to_owned(), before["apisecret"].clone());
+        assert_eq!(after, before);
         // An accepted account is logged out again.
-        accept(&server, "bob").await.unwrap();
+        let line = accept(&alice, "bob").await;
         let bob = server.visitor().log_in("bob", PASSWORD).await;
-        reopen(&server, "bob").await.unwrap();
+        ok(undo(&alice, &line).await);
         assert_eq!(bob.get("/settings").await.status, StatusCode::SEE_OTHER);
         refused(server.visitor().try_log_in("bob", PASSWORD).await);
-        assert!(reopen(&server, "bob").await.is_err());
+        refused(undo(&alice, &line).await);
         consistency::check(&server.dump().await);
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_is_no_application_is_not_answered() {
+async fn a_rejection_whose_name_is_taken_stays() {
     let server = Server::start(Engine::Memory, &[APPLY]).await;
     let alice = server.register("alice").await;
     apply(&server, "bob").await;
-    accept(&server, "bob").await.unwrap();
+    let line = reject(&alice, "bob", "no").await;
+    apply(&server, "bob").await;
+    let before = server.dump().await;
+    let error = refused(undo(&alice, &line).await);
+    assert!(error.starts_with("There is no such application."), "{error}");
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn what_is_no_application_is_not_answered_nor_by_anybody_else_than_a_moderator() {
+    let server = Server::start(Engine::Memory, &[APPLY]).await;
+    let alice = server.register("alice").await;
+    for name in ["bob", "carol"] {
+        apply(&server, name).await;
+    }
+    accept(&alice, "bob").await;
     let bob = server.visitor().log_in("bob", PASSWORD).await;
+    let error = answer(&bob, "carol", "approve", "").await.unwrap_err();
+    assert_eq!(error, "Only moderators can do this.");
     redirects_to(&bob.post("/settings/deactivate", &[("password", PASSWORD)]).await);
     let before = server.dump().await;
-    for name in ["alice", "nobody", "", "bob"] {
-        for answer in
-            [accept(&server, name).await, reject(&server, name, "no").await, reopen(&server, name).await]
-        {
-            assert!(answer.is_err(), "{name}: {answer:?}");
+    for name in ["alice", "nobody", "bob"] {
+        for action in ["approve", "reject"] {
+            let error = answer(&alice, name, action, "no").await.unwrap_err();
+            assert!(error.starts_with("There is no such application."), "{name}: {error}");
         }
     }
+    // A rejection needs a reason.
+    answer(&alice, "carol", "reject", "").await.unwrap_err();
     assert_eq!(server.dump().await, before);
-    assert!(alice.is_logged_in().await);
+    assert_eq!(waiting(&server).await, ["application:carol"]);
 }
 
 #[tokio::test]
@@ -208,21 +224,20 @@ async fn the_page_takes_applications_and_says_that_they_wait() {
 async fn the_answer_is_mailed_if_there_is_an_address() {
     let mut relay = SmtpServer::start().await;
     let server = Server::start(Engine::Memory, &[APPLY, ("mail.relay", &relay.relay())]).await;
-    server.register("alice").await;
+    let alice = server.register("alice").await;
     for name in ["bob", "carol"] {
         let address = format!("{name}@example.org");
         ok(sign_up(&server.visitor(), name, &[TEXT, ("email", &address)]).await);
     }
     apply(&server, "dave").await;
-    signup_mail::mail_answer(&server.app, &accept(&server, "bob").await.unwrap(), None);
+    accept(&alice, "bob").await;
     let mail = relay.next_message().await;
     assert_eq!(mail.to, ["bob@example.org"]);
     assert!(mail.text().contains("your application was accepted"), "{}", mail.text());
-    let reason = "We do not know you.";
-    signup_mail::mail_answer(&server.app, &accept(&server, "dave").await.unwrap(), None);
-    signup_mail::mail_answer(&server.app, &reject(&server, "carol", reason).await.unwrap(), Some(reason));
+    accept(&alice, "dave").await;
+    reject(&alice, "carol", "We do not know you.").await;
     let mail = relay.next_message().await;
     assert_eq!(mail.to, ["carol@example.org"]);
-    assert!(mail.text().contains(reason), "{}", mail.text());
+    assert!(mail.text().contains("We do not know you."), "{}", mail.text());
     assert_eq!(relay.waiting(), 0);
 }

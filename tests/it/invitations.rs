@@ -123,12 +123,18 @@ async fn concurrent_invitations_are_not_more_than_allowed() {
 }
 
 #[tokio::test]
-async fn a_new_account_invites_nobody_and_an_administrator_anybody() {
+async fn a_new_account_invites_nobody_and_who_looks_after_the_site_anybody() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
     for _ in 0..7 {
         invite(&alice).await;
+    }
+    // A moderator too.
+    let carol = server.member("carol").await;
+    server.set_field("user:3", "flags", "m").await;
+    for _ in 0..7 {
+        invite(&carol).await;
     }
     server.advance(30 * DAY - 1);
     let error = refused(bob.api_post("/api/invite", &[]).await);
@@ -190,6 +196,17 @@ async fn the_invitations_of_somebody_who_has_left_are_void() {
     redirects_to(&carol.post("/settings/deactivate", &[("password", PASSWORD)]).await);
     refused(sign_up(&server.visitor(), "dave", &[("invitation", &code)]).await);
     assert!(server.sorted("invites:open:3").await.is_empty());
+}
+
+#[tokio::test]
+async fn the_invitations_of_somebody_who_is_banned_are_void_meanwhile() {
+    let (server, _, bob) = site(Engine::Memory, &[]).await;
+    let code = invite(&bob).await;
+    let until = server.now() + 60;
+    server.set_field("user:2", "banned", &format!("{until}:1:spam")).await;
+    refused(sign_up(&server.visitor(), "carol", &[("invitation", &code)]).await);
+    server.advance(60);
+    join(&server, "carol", &code).await;
 }
 
 #[tokio::test]

@@ -32,13 +32,15 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::comments::comment;
+use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::sites;
 use tidings_domain::submissions::{self, Submission, preparing};
 use tidings_domain::timelines::follows;
 use tidings_domain::timelines::tweets;
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, TweetId, UserId};
+use tidings_domain::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, TweetId, UserId};
 use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
+use tidings_domain::values::moderation::{Deed, Thing};
 use tidings_domain::values::signup::InvitationCode;
 use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::topic::Topic;
@@ -87,6 +89,20 @@ pub(super) async fn invite(
         signup_mail::mail_invitation(app, &user.username, email.clone(), code.clone());
     }
     Ok(code)
+}
+
+/// Moderates, for both the form and the API. Whoever has applied for an account cannot look into
+/// an inbox, and is told of the answer by mail.
+pub(super) async fn moderate(
+    app: &App,
+    user: &User,
+    request: &ModerationRequest,
+) -> Result<ModerationId, RequestError> {
+    let id = moderation::moderate(&app.site, app.moment(), user, request).await?;
+    if let (Thing::Application(name), Deed::Approve | Deed::Reject) = (&request.thing, &request.deed) {
+        signup_mail::mail_answer(app, name, request.reason.as_str());
+    }
+    Ok(id)
 }
 
 /// Logs in, for both the form and the API.

@@ -319,6 +319,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchInvitation
         | Refusal::NoSuchApplication
         | Refusal::ConfirmationInvalid
+        | Refusal::NoSuchModeration
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManySignupsFromNetwork { .. }
@@ -336,7 +337,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::VotedAlready
         | Refusal::NoVoteToTakeBack
         | Refusal::TopicExists(_)
-        | Refusal::TopicMoving { .. } => StatusCode::CONFLICT,
+        | Refusal::TopicMoving { .. }
+        | Refusal::NothingToModerate(_)
+        | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
         Refusal::NothingSubmitted
         | Refusal::UrlAndText
         | Refusal::SameTopic
@@ -378,6 +381,12 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::VotingDisabled
         | Refusal::TooManyVotes { .. }
         | Refusal::TooManyVotesFromNetwork { .. }
+        | Refusal::ModeratorsOnly
+        | Refusal::OwnThing
+        | Refusal::HigherRole
+        | Refusal::ActionDoesNotApply { .. }
+        | Refusal::CannotBeUndone
+        | Refusal::ThreadLocked { .. }
         | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
     }
 }

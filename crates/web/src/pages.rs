@@ -23,6 +23,7 @@ pub mod front;
 pub mod home;
 pub mod inbox;
 pub mod invitations;
+pub mod moderations;
 pub mod news_forms;
 pub mod open_sessions;
 pub mod password_reset;

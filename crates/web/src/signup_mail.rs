@@ -4,7 +4,7 @@
 use super::App;
 use super::pages::invitations::invitation_address;
 use tidings_domain::Error;
-use tidings_domain::accounts::applications::Application;
+use tidings_domain::accounts::applications;
 use tidings_domain::accounts::confirmation::{self, ConfirmationMail};
 use tidings_domain::accounts::staff;
 use tidings_domain::values::ids::UserId;
@@ -80,31 +80,35 @@ async fn send_link(app: &App, user: UserId, mail: &ConfirmationMail) {
     }
 }
 
-/// Tells an applicant of the answer by mail, if there is an address: that the application is
-/// accepted, or the reason why not.
-pub fn mail_answer(app: &App, application: &Application, rejected_because: Option<&str>) {
-    let Some(mailer) = app.mailer.clone().filter(|_| !application.email.is_empty()) else { return };
-    let (app, application) = (app.clone(), application.clone());
-    let reason = rejected_because.map(str::to_owned);
+/// Tells an applicant by mail that the application is accepted, or that it is rejected and why,
+/// if there is an address.
+pub fn mail_answer(app: &App, username: &str, reason: &str) {
+    let Some(mailer) = app.mailer.clone() else { return };
+    let (app, username, reason) = (app.clone(), username.to_owned(), reason.to_owned());
     tokio::spawn(async move {
-        let brand = app.brand().await;
-        let (site, name) = (&brand.site, &application.username);
-        let (subject, what) = match &reason {
-            None => (
-                format!("Welcome to {}", site.name),
-                format!("your application was accepted. You can log in:\n\n{}", site.link("/login")),
-            ),
-            Some(reason) => (
-                format!("Your application at {}", site.name),
-                format!(
-                    "your application was rejected:\n\n{reason}\n\nYou can apply again:\n\n{}",
-                    site.link("/register")
-                ),
-            ),
+        let application = match applications::application(&app.site, &username).await {
+            Ok(application) if !application.email.is_empty() => application,
+            Ok(_) => return,
+            Err(error) => return tracing::warn!(username, %error, "answered application not read"),
         };
-        let body = format!("Hello {name},\n\n{what}\n");
+        let brand = app.brand().await;
+        let site = &brand.site;
+        let (subject, what) = if application.is_rejected {
+            let apply = site.link("/register");
+            (
+                format!("Your application at {}", site.name),
+                format!("your application was rejected:\n\n{reason}\n\nYou can apply again:\n\n{apply}"),
+            )
+        } else {
+            let login = site.link("/login");
+            (
+                format!("Welcome to {}", site.name),
+                format!("your application was accepted. You can log in:\n\n{login}"),
+            )
+        };
+        let body = format!("Hello {},\n\n{what}\n", application.username);
         if let Err(error) = mailer.send_notice(&application.email, &subject, &body).await {
-            tracing::error!(name, %error, "answer to an application not sent");
+            tracing::error!(username, %error, "answer to an application not sent");
         }
     });
 }

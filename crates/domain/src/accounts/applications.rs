@@ -9,16 +9,18 @@
 //! still says why the application was rejected. Whoever takes it, perhaps the same person with
 //! another application, replaces the account.
 //!
-//! The decisions add to the batch of the caller, which also has the line in the log.
+//! The decisions add to the batch of the moderator's action, which also has the line in the log.
 
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::users::DEACTIVATED;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::review;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
+use crate::values::moderation::Thing;
 use crate::values::secrets::random_token;
 use crate::values::signup::ApplicationText;
 use tidings_keyspace::{Batch, CheckId, Hash, Query};
@@ -53,9 +55,9 @@ pub struct Application {
     pub is_rejected: bool,
 }
 
-/// The member of the queue for an application.
-fn queue_member(username: &str) -> String {
-    format!("application:{username}")
+/// An application as what waits for a moderator.
+fn thing(username: &str) -> Thing {
+    Thing::Application(username.into())
 }
 
 /// Adds an application to the batch that creates its account.
@@ -68,7 +70,7 @@ pub(crate) fn write_application(
     let time = now.to_string();
     let fields = [(TEXT, text.as_str()), (APPLIED, &time), (PENDING, "1"), (DEACTIVATED, &time)];
     batch.set_fields(keys::user(id), fields);
-    batch.sorted_add(keys::REVIEW_QUEUE, queue_member(username), now.as_score());
+    review::enqueue(batch, &thing(username), now);
 }
 
 /// Refuses the login to an account that does not count, with the reason. The caller has
@@ -118,7 +120,11 @@ pub async fn application(site: &Site, username: &str) -> Result<Application, Err
 ///
 /// # Errors
 /// [`Refusal::NoSuchApplication`] if none of this name waits, or the store's.
-pub async fn write_approval(site: &Site, batch: &mut Batch, username: &str) -> Result<Application, Error> {
+pub(crate) async fn write_approval(
+    site: &Site,
+    batch: &mut Batch,
+    username: &str,
+) -> Result<Application, Error> {
     let application = waiting(site, batch, username).await?;
     batch.delete_field(keys::user(application.user_id), DEACTIVATED);
     Ok(application)
@@ -129,7 +135,7 @@ pub async fn write_approval(site: &Site, batch: &mut Batch, username: &str) -> R
 ///
 /// # Errors
 /// [`Refusal::NoSuchApplication`] if none of this name waits, or the store's.
-pub async fn write_rejection(
+pub(crate) async fn write_rejection(
     site: &Site,
     batch: &mut Batch,
     now: Timestamp,
@@ -147,7 +153,11 @@ pub async fn write_rejection(
 /// # Errors
 /// [`Refusal::NoSuchApplication`] if no application of this name was answered, such as after
 /// somebody else has taken the name; or the store's.
-pub async fn write_reopening(site: &Site, batch: &mut Batch, username: &str) -> Result<Application, Error> {
+pub(crate) async fn write_reopening(
+    site: &Site,
+    batch: &mut Batch,
+    username: &str,
+) -> Result<Application, Error> {
     let application = application(site, username).await?;
     if application.is_pending {
         return Err(Refusal::NoSuchApplication.into());
@@ -161,7 +171,7 @@ pub async fn write_reopening(site: &Site, batch: &mut Batch, username: &str) -> 
     batch.set_fields(&key, [(PENDING, "1"), (DEACTIVATED, &since), ("apisecret", &random_token()?)]);
     batch.delete_field(&key, REJECTED);
     batch.delete_field(&key, REASON);
-    batch.sorted_add(keys::REVIEW_QUEUE, queue_member(&application.username), application.since.as_score());
+    review::enqueue(batch, &thing(&application.username), application.since);
     Ok(application)
 }
 
@@ -174,7 +184,7 @@ async fn waiting(site: &Site, batch: &mut Batch, username: &str) -> Result<Appli
     let key = keys::user(application.user_id);
     batch.field_equals(&key, PENDING, "1");
     batch.delete_field(&key, PENDING);
-    batch.sorted_remove(keys::REVIEW_QUEUE, queue_member(&application.username));
+    review::settle(batch, &thing(&application.username));
     Ok(application)
 }
 

@@ -10,7 +10,7 @@
 pub mod tree;
 
 use crate::accounts::notices;
-use crate::accounts::users::{DEACTIVATED, PeopleRead, User};
+use crate::accounts::users::{DEACTIVATED, PeopleRead, Role, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -22,6 +22,7 @@ use crate::values::limits::{
     INVITATION_SECONDS, INVITER_AGE_SECONDS, MAX_DAILY_INVITATION_MAILS, MAX_LISTED_INVITED,
     MAX_OPEN_INVITATIONS,
 };
+use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::signup::{InvitationCode, SignupMode};
 use crate::values::text::Email;
 use std::time::Duration;
@@ -31,6 +32,8 @@ use tidings_keyspace::{Batch, Handle, Order, Query};
 pub(crate) const INVITED_BY: &str = "invited_by";
 /// The field of a user that counts changes of their unused invitations.
 const VERSION: &str = "invitations_version";
+/// The field of a user that says that they are banned.
+const BANNED: &str = RestrictionKind::Ban.field();
 /// How long an invitation that nobody uses is valid.
 const LIFE: Duration = Duration::from_secs(INVITATION_SECONDS);
 
@@ -48,8 +51,12 @@ pub(crate) struct Invitation {
 
 impl Invitation {
     /// The invitation with a code; `None` if it is used, withdrawn or expired, or if who
-    /// invites has left. Rounds: 2.
-    pub(crate) async fn find(site: &Site, code: &InvitationCode) -> Result<Option<Self>, Error> {
+    /// invites has left or is banned. Rounds: 2.
+    pub(crate) async fn find(
+        site: &Site,
+        now: Timestamp,
+        code: &InvitationCode,
+    ) -> Result<Option<Self>, Error> {
         let key = keys::invitation(code);
         let mut query = Query::new();
         let by = query.hash_fields(&key, ["user_id"]);
@@ -58,11 +65,13 @@ impl Invitation {
             return Ok(None);
         };
         let mut query = Query::new();
-        let read = query.hash_fields(keys::user(by), ["username", "ctime", INVITED_BY, DEACTIVATED]);
-        let [username, ctime, invited_by, deactivated] =
+        let read = query.hash_fields(keys::user(by), ["username", "ctime", INVITED_BY, DEACTIVATED, BANNED]);
+        let [username, ctime, invited_by, deactivated, banned] =
             fields::each(site.store.query(query).await?.take(read));
         let since = fields::read(ctime.as_deref(), || keys::user(by), "ctime").unwrap_or(0);
-        let inviter = username.filter(|_| deactivated.is_none());
+        let ban: Option<Restriction> = fields::read(banned.as_deref(), || keys::user(by), BANNED);
+        let is_out = deactivated.is_some() || ban.is_some_and(|ban| ban.is_in_force(now));
+        let inviter = username.filter(|_| !is_out);
         let invitation = |inviter| Self {
             code: code.clone(),
             by,
@@ -167,7 +176,7 @@ fn allowance(
     if open >= MAX_OPEN_INVITATIONS {
         return Err(Refusal::TooManyOpenInvitations { limit: MAX_OPEN_INVITATIONS });
     }
-    if user.is_staff() {
+    if user.role() > Role::Member {
         return Ok(None);
     }
     if rules.invitations == 0 {

@@ -70,7 +70,7 @@ pub async fn create_account(
 ) -> Result<SignedUp, Error> {
     names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     // Refuses before the hashing what the batch would refuse anyway.
-    Gate::read(site, Applicant::Visitor(sign_up, device)).await?.admit(site)?;
+    Gate::read(site, now, Applicant::Visitor(sign_up, device)).await?.admit(site)?;
     let source = Source::Address(device.address);
     let password = site.passwords.hash_for(source, sign_up.password.clear_text().to_owned()).await?;
     insert_account(site, now, Applicant::Visitor(sign_up, device), Some(&password)).await
@@ -135,7 +135,7 @@ struct Gate<'a> {
 
 impl<'a> Gate<'a> {
     /// Reads it. Rounds: 1; 1 more with an invitation or if the name is taken, 2 with both.
-    async fn read(site: &Site, applicant: Applicant<'a>) -> Result<Self, Error> {
+    async fn read(site: &Site, now: Timestamp, applicant: Applicant<'a>) -> Result<Self, Error> {
         let username = applicant.username();
         let mut query = Query::new();
         let holders = [keys::username_to_id(username), keys::username_folded(username)];
@@ -150,7 +150,7 @@ impl<'a> Gate<'a> {
         let names = NameHolders::find(site, username, holders).await?;
         let code = applicant.visitor().and_then(|(sign_up, _)| sign_up.invitation).filter(|_| is_used);
         let invitation = match code {
-            Some(code) => Some(Invitation::find(site, code).await?.ok_or(Refusal::InvitationInvalid)?),
+            Some(code) => Some(Invitation::find(site, now, code).await?.ok_or(Refusal::InvitationInvalid)?),
             None => None,
         };
         let folded = fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned());
@@ -279,7 +279,7 @@ async fn insert_account(
     password_hash: Option<&str>,
 ) -> Result<SignedUp, Error> {
     site.act(keys::USERS_COUNT, || async {
-        let gate = Gate::read(site, applicant).await?;
+        let gate = Gate::read(site, now, applicant).await?;
         gate.admit(site)?;
         let id = if gate.is_used { draw_id(site).await? } else { FIRST_USER };
         let session = Session::new(id)?;
@@ -331,7 +331,7 @@ pub async fn facts(visit: &mut Visit, invitation: Option<&InvitationCode>) -> Re
         facts.is_first = visit.run(query).await?.take(count).is_none();
     }
     if let Some(code) = invitation {
-        let found = Invitation::find(&site, code).await?;
+        let found = Invitation::find(&site, visit.now(), code).await?;
         facts.is_invitation_invalid = found.is_none();
         facts.inviter = found.map(|invitation| invitation.inviter);
     }

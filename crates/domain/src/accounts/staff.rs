@@ -11,14 +11,6 @@ use crate::values::ids::UserId;
 use crate::values::limits::{MAX_TOLD_ADMINISTRATORS, STAFF_CHUNK};
 use tidings_keyspace::Query;
 
-impl User {
-    /// Whether the user looks after the site: an administrator.
-    #[must_use]
-    pub const fn is_staff(&self) -> bool {
-        self.flags.admin
-    }
-}
-
 /// Adds a message to the inboxes of all administrators. Returns those who are not told by the
 /// mail about that entry and have an address, so that the caller can. The flags of accounts are
 /// not indexed, since they may be set by hand: all accounts are looked at, 500 in a round. So
