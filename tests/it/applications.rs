@@ -187,6 +187,7 @@ async fn what_is_no_application_is_not_answered_nor_by_anybody_else_than_a_moder
     let error = answer(&bob, "carol", "approve", "").await.unwrap_err();
     assert_eq!(error, "Only moderators can do this.");
     redirects_to(&bob.post("/settings/deactivate", &[("password", PASSWORD)]).await);
+    assert_eq!(server.field("user:2", "application").await, None);
     let before = server.dump().await;
     for name in ["alice", "nobody", "bob"] {
         for action in ["approve", "reject"] {

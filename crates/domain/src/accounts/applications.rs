@@ -73,6 +73,12 @@ pub(crate) fn write_application(
     review::enqueue(batch, &thing(username), now);
 }
 
+/// Adds to the batch that deactivates an account that the text of its application is forgotten.
+pub(crate) fn forget(batch: &mut Batch, id: UserId) {
+    batch.delete_field(keys::user(id), TEXT);
+    batch.delete_field(keys::user(id), APPLIED);
+}
+
 /// Refuses the login to an account that does not count, with the reason. The caller has
 /// compared the password.
 ///
