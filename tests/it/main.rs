@@ -32,6 +32,7 @@ mod dataset;
 mod deliveries;
 mod edges;
 mod escaping;
+mod export;
 mod feeds;
 mod first_visits;
 mod form_errors;

@@ -38,7 +38,18 @@ const WINGS: [&[&str]; 8] = [
     &["sites"],
     &["news"],
     &["articles", "comments", "timelines"],
-    &["administration", "deactivation", "digests", "imports", "inbox", "statistics", "submissions", "votes"],
+    &[
+        "administration",
+        "deactivation",
+        "digests",
+        "exports",
+        "imports",
+        "inbox",
+        "statistics",
+        "submissions",
+        "vote_rings",
+        "votes",
+    ],
     &["background"],
 ];
 /// The one file that may repeat an action.

@@ -6,8 +6,8 @@
 //! The code is divided into wings. A wing imports only the wings that are listed below it:
 //!
 //! - [`background`]: the list of all kinds of background jobs
-//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`digests`], [`inbox`],
-//!   [`statistics`], [`administration`]: actions and pages across wings
+//! - [`submissions`], [`votes`], [`imports`], [`exports`], [`deactivation`], [`digests`],
+//!   [`inbox`], [`statistics`], [`vote_rings`], [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
 //! - [`sites`]
@@ -21,10 +21,12 @@ pub mod background;
 pub mod administration;
 pub mod deactivation;
 pub mod digests;
+pub mod exports;
 pub mod imports;
 pub mod inbox;
 pub mod statistics;
 pub mod submissions;
+pub mod vote_rings;
 pub mod votes;
 
 pub mod articles;

@@ -214,6 +214,11 @@ impl SettingsPage<'_> {
             p { a.action href=(profile_address(self.username, "")) { "Your profile" } }
             h2 { "Sessions" }
             p { "You can " a href="/settings/sessions" { "see where you are logged in" } ", and log out there." }
+            h2 { "Your data" }
+            p {
+                "You can " a href="/api/export" download { "export everything of your own" }
+                ": a zip file with a page for you and the same data for programs."
+            }
             h2 { "Leaving" }
             p { "You can " a href="/settings/deactivate" { "deactivate your account" } "." }
         };
