@@ -81,4 +81,5 @@ mod topics;
 mod transport;
 mod two_viewers;
 mod visits;
+mod vote_rings;
 mod votes;

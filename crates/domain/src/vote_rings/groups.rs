@@ -17,16 +17,19 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The fewest accounts of a ring.
 pub(super) const SMALLEST: usize = 3;
 /// The logarithm of the chance of the votes of a bond, both ways together.
-const BOND_CHANCE: f64 = -14.0;
+const BOND_CHANCE: f64 = -11.0;
 /// The logarithm of the chance of the votes of a bond, each way.
 const ONE_WAY_CHANCE: f64 = -3.5;
 /// The part of what two accounts post that they vote for, for a bond.
 const BOND_SHARE: f64 = 0.25;
 /// The part of a candidate with which each member has a bond.
 const DENSITY: f64 = 0.5;
-/// The part of what members post that the others vote for. Friends who read everything of each
-/// other vote for less.
-const RING_SHARE: f64 = 0.4;
+/// The part of what members post that the others vote for, in a large group. Friends who read
+/// everything of each other vote for less.
+const RING_SHARE: f64 = 0.35;
+/// What is added to that, divided by the number of accounts: the smaller a group, the more likely
+/// its members are good friends.
+const SMALL_RING_SHARE: f64 = 0.45;
 /// The part of what an account posts that a group votes for which it joins.
 const JOIN_SHARE: f64 = 0.25;
 /// How many times as many votes as expected.
@@ -167,6 +170,13 @@ fn join(ties: &Ties<'_>, group: &mut Vec<Account>) {
     }
 }
 
+/// The part of what they post that the members of a ring of some size vote for.
+fn needed_share(accounts: usize) -> f64 {
+    #[allow(clippy::cast_precision_loss)]
+    let accounts = accounts.max(1) as f64;
+    RING_SHARE + SMALL_RING_SHARE / accounts
+}
+
 /// The votes within a group, if it is a ring.
 fn ring(ties: &Ties<'_>, group: &[Account]) -> Option<Tie> {
     let tie = ties.within(group);
@@ -174,7 +184,7 @@ fn ring(ties: &Ties<'_>, group: &[Account]) -> Option<Tie> {
     let excess = tie.all_votes() as f64 / tie.expected.max(f64::MIN_POSITIVE);
     let gives = |account: &Account| ties.with_group(*account, group)[0].all_votes() >= MEMBER_VOTES;
     let is_ring = group.len() >= SMALLEST
-        && tie.share(share_at_least) >= RING_SHARE
+        && tie.share(share_at_least) >= needed_share(group.len())
         && excess >= RING_EXCESS
         && ln_chance(&tie) + ln_groups(ties.accounts(), group.len()) <= RING_CHANCE
         && group.iter().all(gives);
