@@ -1,5 +1,5 @@
 //! Vote rings, as an operator looks for them: the command on both engines, and the search that
-//! an administrator starts. The statistics have tests of their own in the domain.
+//! a moderator starts. The statistics have tests of their own in the domain.
 
 use std::process::{Command, Output, Stdio};
 
@@ -115,7 +115,7 @@ async fn user(server: &Server, client: &Client) -> User {
 }
 
 #[tokio::test]
-async fn an_administrator_starts_a_search_whose_result_is_kept() {
+async fn a_moderator_starts_a_search_whose_result_is_kept() {
     each_engine(&[], async |server| {
         let members = site_with_a_ring(&server).await;
         let (site, now) = (&server.app.site, server.app.now());
@@ -123,9 +123,9 @@ async fn an_administrator_starts_a_search_whose_result_is_kept() {
         assert!(vote_rings::start(site, now, &member).is_err());
         assert!(!site.vote_rings.is_running() && site.vote_rings.last().is_none());
 
-        server.set_field(&format!("user:{}", member.id), "flags", "a").await;
-        let admin = user(&server, &members[0]).await;
-        vote_rings::start(site, now, &admin).unwrap();
+        server.set_field(&format!("user:{}", member.id), "flags", "m").await;
+        let moderator = user(&server, &members[0]).await;
+        vote_rings::start(site, now, &moderator).unwrap();
         let report = loop {
             match site.vote_rings.last() {
                 Some(report) => break report,

@@ -16,7 +16,7 @@ mod reading;
 mod simulation;
 mod ties;
 
-use crate::accounts::users::{PeopleRead, User};
+use crate::accounts::users::{PeopleRead, Role, User};
 use crate::error::{Error, Refusal};
 use crate::report::{VoteRing, VoteRingReport};
 use crate::site::Site;
@@ -53,14 +53,14 @@ pub async fn check(site: &Site, now: Timestamp) -> Result<VoteRingReport, Error>
     Ok(VoteRingReport { groups, stories, votes, is_cut })
 }
 
-/// Starts a search in the background, for an administrator. If one runs already, there is
+/// Starts a search in the background, for a moderator. If one runs already, there is
 /// nothing to do. The result is in [`Site::vote_rings`] once it is there.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`].
+/// [`Refusal::ModeratorsOnly`].
 pub fn start(site: &Arc<Site>, now: Timestamp, viewer: &User) -> Result<(), Refusal> {
-    if !viewer.flags.admin {
-        return Err(Refusal::AdministratorsOnly);
+    if viewer.role() < Role::Moderator {
+        return Err(Refusal::ModeratorsOnly);
     }
     let site = site.clone();
     tokio::spawn(async move {

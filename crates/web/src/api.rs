@@ -8,6 +8,7 @@ pub mod articles;
 pub mod comments;
 pub mod export;
 pub mod inbox;
+pub mod moderation;
 pub mod news;
 pub mod sessions;
 pub mod sites;
