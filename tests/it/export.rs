@@ -101,6 +101,17 @@ async fn alice_with_everything(server: &Server) -> (Client, Exported) {
     for (path, topic) in [("followtopic", "rust"), ("mutetopic", "go")] {
         ok(alice.api_post(&format!("/api/{path}"), &[("topic", topic)]).await);
     }
+    let id = |user: &Client| user.user_id.to_string();
+    let time = server.now().to_string();
+    server
+        .write(|batch| {
+            let key = format!("user:{}:mutes", id(&alice));
+            for (field, time) in [(format!("user:{}", id(&bob)), "30"), ("word:a: word".to_owned(), "20")] {
+                batch.set_field(&key, field, time);
+            }
+            batch.set_field(format!("user:{}:blocks", id(&alice)), id(&carol), &time);
+        })
+        .await;
     alice.follow("carol").await;
     bob.follow("alice").await;
     carol.comment(story, "A reply by carol").await;
@@ -167,6 +178,12 @@ async fn an_export_has_everything_of_ones_own_and_nothing_that_is_deleted() {
         assert_eq!(exported.each("topics_muted", "topic"), ["go"]);
         assert_eq!(exported.each("followings", "username"), ["carol"]);
         assert_eq!(exported.each("followers", "username"), ["bob"]);
+        assert_eq!(exported.each("blocks", "username"), ["carol"]);
+        let muted = [
+            json!({"what": "user", "value": "bob", "since": 30}),
+            json!({"what": "word", "value": "a: word", "since": 20}),
+        ];
+        assert_eq!(exported.list("mutes"), muted);
         let inbox = exported.list("inbox");
         assert_eq!(
             (&inbox[0]["kind"], &inbox[0]["text"]),

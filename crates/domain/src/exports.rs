@@ -12,7 +12,7 @@ mod reading;
 mod records;
 
 pub use records::{
-    AccountRecord, CommentRecord, InboxRecord, ListedRecord, PersonRecord, Record, SessionRecord,
+    AccountRecord, CommentRecord, InboxRecord, ListedRecord, MuteRecord, PersonRecord, Record, SessionRecord,
     SettingsRecord, StoryRecord, TopicRecord, TweetRecord, VoteChoice, VoteRecord, VotedKind,
 };
 
@@ -58,6 +58,10 @@ pub enum Section {
     Subscriptions,
     /// Threads whose replies it does not want.
     Unsubscribed,
+    /// People, sites and words that it has muted.
+    Mutes,
+    /// People whom it has blocked.
+    Blocks,
     /// Threads that it has read lately.
     Visits,
     /// The entries of its inbox.
@@ -68,7 +72,7 @@ pub enum Section {
 
 impl Section {
     /// All sections, in the order in which [`Export::next`] reads them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Stories,
         Self::Comments,
         Self::Tweets,
@@ -77,6 +81,8 @@ impl Section {
         Self::Hidden,
         Self::FollowedTopics,
         Self::MutedTopics,
+        Self::Mutes,
+        Self::Blocks,
         Self::Followings,
         Self::Followers,
         Self::Subscriptions,
@@ -102,6 +108,8 @@ impl Section {
             Self::Followers => "followers",
             Self::Subscriptions => "subscriptions",
             Self::Unsubscribed => "unsubscribed",
+            Self::Mutes => "mutes",
+            Self::Blocks => "blocks",
             Self::Visits => "visits",
             Self::Inbox => "inbox",
             Self::Sessions => "sessions",

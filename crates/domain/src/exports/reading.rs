@@ -2,8 +2,8 @@
 //! time.
 
 use super::records::{
-    CommentRecord, InboxRecord, ListedRecord, PersonRecord, Record, TopicRecord, VoteChoice, VoteRecord,
-    VotedKind, whole_seconds,
+    CommentRecord, InboxRecord, ListedRecord, MuteRecord, PersonRecord, Record, TopicRecord, VoteChoice,
+    VoteRecord, VotedKind, whole_seconds,
 };
 use super::{Export, Section};
 use crate::accounts::inbox::{EntriesRead, EntryId, MessageRead};
@@ -18,6 +18,7 @@ use crate::news::item::{News, VoteRead};
 use crate::site::Site;
 use crate::sites::{Verdict, read_vote};
 use crate::timelines::tweets::TweetRead;
+use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
 use crate::values::limits::{EXPORT_LIST, EXPORT_SCANNED_COMMENTS, EXPORT_SCANNED_STORIES, EXPORT_THREADS};
@@ -68,6 +69,8 @@ pub(super) enum Step {
     Listed(Section),
     Topics(Section),
     People(Section),
+    Mutes,
+    Blocks,
     Visits,
     Inbox,
     Sessions,
@@ -86,6 +89,8 @@ impl Step {
             }
             Section::FollowedTopics | Section::MutedTopics => vec![Self::Topics(*section)],
             Section::Followings | Section::Followers => vec![Self::People(*section)],
+            Section::Mutes => vec![Self::Mutes],
+            Section::Blocks => vec![Self::Blocks],
             Section::Visits => vec![Self::Visits],
             Section::Inbox => vec![Self::Inbox],
             Section::Sessions => vec![Self::Sessions],
@@ -102,6 +107,8 @@ impl Step {
             Self::Tweets => Section::Tweets,
             Self::StoryVotes | Self::CommentVotes | Self::SiteVotes => Section::Votes,
             Self::Listed(section) | Self::Topics(section) | Self::People(section) => section,
+            Self::Mutes => Section::Mutes,
+            Self::Blocks => Section::Blocks,
             Self::Visits => Section::Visits,
             Self::Inbox => Section::Inbox,
             Self::Sessions => Section::Sessions,
@@ -124,9 +131,13 @@ impl Step {
             Self::Topics(_) => keys::topics_followed(id),
             Self::People(Section::Followers) => keys::followers(id),
             Self::People(_) => keys::followings(id),
-            Self::StoryVotes | Self::CommentVotes | Self::Visits | Self::Inbox | Self::Sessions => {
-                return None;
-            }
+            Self::StoryVotes
+            | Self::CommentVotes
+            | Self::Mutes
+            | Self::Blocks
+            | Self::Visits
+            | Self::Inbox
+            | Self::Sessions => return None,
         })
     }
 
@@ -135,6 +146,8 @@ impl Step {
         let entries = match self {
             Self::StoryVotes => stories_to_scan(site, user.id).await?,
             Self::CommentVotes => threads_to_scan(site, user.id).await?,
+            Self::Mutes => chosen(site, &keys::user_mutes(user.id)).await?,
+            Self::Blocks => chosen(site, &keys::user_blocks(user.id)).await?,
             Self::Visits => visited(site, user.id).await?,
             Self::Inbox => inbox(site, user.id).await?,
             _ => match self.key(user) {
@@ -156,7 +169,8 @@ impl Step {
             Self::CommentVotes => read_comment_votes(site, user.id, &entries).await,
             Self::SiteVotes => read_site_votes(site, user, &entries).await,
             Self::Listed(_) | Self::Visits => read_listed(site, &entries).await,
-            Self::People(_) => read_people(site, &entries).await,
+            Self::People(_) | Self::Blocks => read_people(site, &entries).await,
+            Self::Mutes => read_mutes(site, &entries).await,
             Self::Inbox => read_inbox(site, user.id, entries).await,
             Self::Topics(_) => {
                 let topic =
@@ -241,6 +255,20 @@ async fn visited(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
     let time = |mark: &str| Some(mark.parse::<ThreadMark>().ok()?.time.as_score());
     let mut entries: Vec<Entry> =
         visits.0.into_iter().filter_map(|(news, mark)| Some(Entry::new((news, time(&mark)?)))).collect();
+    entries.sort_by(|one, other| other.time.total_cmp(&one.time));
+    Ok(entries)
+}
+
+/// The fields of a hash with times, the latest first. Rounds: 1.
+async fn chosen(site: &Site, key: &str) -> Result<Vec<Entry>, Error> {
+    let mut query = Query::new();
+    let chosen = query.hash(key);
+    let chosen = site.store.query(query).await?.take(chosen);
+    let entry = |(member, time): (String, String)| {
+        let since: u64 = fields::read(Some(time.as_str()), || key.to_owned(), &member)?;
+        Some(Entry::new((member, Timestamp(since).as_score())))
+    };
+    let mut entries: Vec<Entry> = chosen.0.into_iter().filter_map(entry).collect();
     entries.sort_by(|one, other| other.time.total_cmp(&one.time));
     Ok(entries)
 }
@@ -406,6 +434,28 @@ async fn read_people(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Erro
         Some(Record::Person(PersonRecord { username, since: whole_seconds(since) }))
     };
     Ok(people.into_iter().filter_map(person).collect())
+}
+
+/// What is muted: `<what>:<value>`, where the value of a person is the id.
+async fn read_mutes(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+    const PERSON: &str = "user";
+    let mutes: Vec<(&str, &str, f64)> = entries
+        .iter()
+        .filter_map(|entry| {
+            let (what, value) = entry.member.split_once(':')?;
+            Some((what, value, entry.time))
+        })
+        .collect();
+    let mut query = Query::new();
+    let people = mutes.iter().filter(|(what, ..)| *what == PERSON);
+    let names = PeopleRead::ask(&mut query, people.filter_map(|(_, id, _)| id.parse().ok()));
+    let names = names.take(&mut site.store.query(query).await?);
+    let mute = |(what, value, since): (&str, &str, f64)| {
+        let value = if what == PERSON { &names.get(value.parse().ok()?)?.username } else { value };
+        let (what, value) = (what.to_owned(), value.to_owned());
+        Some(Record::Mute(MuteRecord { what, value, since: whole_seconds(since) }))
+    };
+    Ok(mutes.into_iter().filter_map(mute).collect())
 }
 
 async fn read_inbox(site: &Site, user: UserId, entries: Vec<Entry>) -> Result<Vec<Record>, Error> {

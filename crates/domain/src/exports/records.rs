@@ -105,7 +105,9 @@ pub enum Record {
     Listed(ListedRecord),
     /// A topic on a list of the account.
     Topic(TopicRecord),
-    /// A person whom it follows, or who follows it.
+    /// What it has muted.
+    Mute(MuteRecord),
+    /// A person whom it follows or has blocked, or who follows it.
     Person(PersonRecord),
     /// An entry of the inbox.
     Inbox(InboxRecord),
@@ -338,7 +340,18 @@ pub struct TopicRecord {
     pub since: Timestamp,
 }
 
-/// A person whom the account follows, or who follows it.
+/// A person, a site or a word that the account has muted.
+#[derive(Debug, Serialize)]
+pub struct MuteRecord {
+    /// `user`, `domain` or `word`.
+    pub what: String,
+    /// The username, the site or the word.
+    pub value: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// A person whom the account follows or has blocked, or who follows it.
 #[derive(Debug, Serialize)]
 pub struct PersonRecord {
     /// The username.

@@ -5,8 +5,8 @@ use crate::settings::SiteSettings;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::borrow::Cow;
 use tidings_domain::exports::{
-    AccountRecord, CommentRecord, InboxRecord, PersonRecord, Record, Section, SessionRecord, StoryRecord,
-    TopicRecord, TweetRecord, VoteChoice, VoteRecord, VotedKind,
+    AccountRecord, CommentRecord, InboxRecord, MuteRecord, PersonRecord, Record, Section, SessionRecord,
+    StoryRecord, TopicRecord, TweetRecord, VoteChoice, VoteRecord, VotedKind,
 };
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::text::printable_lines;
@@ -158,6 +158,12 @@ impl Page {
             Record::Topic(TopicRecord { topic, since }) => Item {
                 title: topic.clone().into(),
                 address: self.on_site(&format!("/topic/{topic}")),
+                time: Some(*since),
+                ..Item::default()
+            },
+            Record::Mute(MuteRecord { what, value, since }) => Item {
+                title: value.clone().into(),
+                facts: vec![if what == "domain" { "site" } else { what }.to_owned()],
                 time: Some(*since),
                 ..Item::default()
             },
@@ -326,6 +332,8 @@ const fn heading(section: Section) -> &'static str {
         Section::Hidden => "Hidden stories",
         Section::FollowedTopics => "Topics you follow",
         Section::MutedTopics => "Muted topics",
+        Section::Mutes => "Muted people, sites and words",
+        Section::Blocks => "People you blocked",
         Section::Followings => "People you follow",
         Section::Followers => "Your followers",
         Section::Subscriptions => "Threads you subscribed to",
