@@ -17,6 +17,7 @@ mod connections;
 pub mod cookies;
 pub mod cors;
 pub mod error;
+mod export;
 pub mod feeds;
 pub mod form;
 pub mod forms;

@@ -212,6 +212,7 @@ fn api_routes() -> Router<App> {
         .route("/api/login", get(api::accounts::log_in_by_get).post(api::accounts::log_in))
         .route("/api/logout", post(api::accounts::log_out))
         .route("/api/sessions", get(api::sessions::list))
+        .route("/api/export", get(api::export::export))
         .route("/api/endsession", post(api::sessions::end))
         .route(
             "/api/reset-password",

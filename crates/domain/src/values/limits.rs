@@ -227,6 +227,10 @@ pub const MAX_RATED_SOURCES: usize = 65_536;
 /// POST requests of one address, whatever they ask for: twice the votes that an address may
 /// cast by default.
 pub const POSTS_PER_ADDRESS: Rate = Rate::new(1_200, 60);
+/// Exports of one account, of which each reads everything that the account has.
+pub const EXPORTS_PER_ACCOUNT: Rate = Rate::new(3, 3_600);
+/// Exports from one address.
+pub const EXPORTS_PER_ADDRESS: Rate = Rate::new(10, 3_600);
 /// How long an account is new, in seconds: its rates are lower.
 pub const NEW_ACCOUNT_SECONDS: u64 = 86_400;
 /// Threads whose last visit is stored for one person, the latest.
@@ -369,7 +373,32 @@ pub const MAX_HASH_MEMORY_KIBIBYTES: u32 = 262_144;
 /// The most passes that verifying a stored password hash may take.
 pub const MAX_HASH_PASSES: u32 = 32;
 
+/// Entries of one list in an export, the newest.
+pub const EXPORT_LIST: u64 = 50_000;
+/// The newest stories in which an export looks for votes of its account. There is no list of
+/// one person's votes down. Of older stories it has those that are saved, as votes up are.
+pub const EXPORT_SCANNED_STORIES: u64 = 50_000;
+/// Threads in which an export looks for votes of its account on comments, of which there is no
+/// list: the newest that have to do with the account.
+pub const EXPORT_THREADS: usize = 1_000;
+/// Comments that an export reads for that.
+pub const EXPORT_SCANNED_COMMENTS: u64 = 50_000;
+
+/// Days whose votes a search for vote rings looks at.
+pub const VOTE_RING_DAYS: u64 = 90;
+/// Stories that such a search reads, the newest.
+pub const VOTE_RING_STORIES: u64 = 100_000;
+/// Votes that such a search has in memory: about 60 MiB with what it makes of them.
+pub const VOTE_RING_VOTES: usize = 1_000_000;
+/// Votes of one story that such a search reads, the first ones.
+pub const VOTE_RING_VOTES_OF_STORY: u64 = 2_000;
+
 // How much one batch or one round does.
+
+/// Stories, or comments of threads, that a search for vote rings reads in one round.
+pub const VOTE_RING_CHUNK: u64 = 250;
+/// Entries, or comments of threads, that an export reads in one round.
+pub const EXPORT_CHUNK: u64 = 250;
 
 /// Accounts that get their entry in the index of usernames in one batch.
 pub const FOLDING_CHUNK: u64 = 500;

@@ -220,6 +220,11 @@ impl SettingsPage<'_> {
             p { "You can " a href="/settings/sessions" { "see where you are logged in" } ", and log out there." }
             h2 { "Invitations" }
             p { "You can " a href="/settings/invitations" { "invite people" } " to this site." }
+            h2 { "Your data" }
+            p {
+                "You can " a href="/api/export" download { "export everything of your own" }
+                ": a zip file with a page for you and the same data for programs."
+            }
             h2 { "Leaving" }
             p { "You can " a href="/settings/deactivate" { "deactivate your account" } "." }
         };
