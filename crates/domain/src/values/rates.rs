@@ -33,6 +33,8 @@ pub enum RatedAction {
     Reset,
     /// Fetching the title of a page of another site.
     FetchTitle,
+    /// Exporting everything of one's own. No setting.
+    Export,
     /// Any GET request.
     Read,
     /// A GET request for a large answer.
@@ -57,6 +59,7 @@ impl RatedAction {
             Self::Flag => "flag",
             Self::Reset => "reset",
             Self::FetchTitle => "fetch_title",
+            Self::Export => "export",
             Self::Read => "read",
             Self::LargeRead => "large",
             Self::Post => "post",
@@ -76,6 +79,7 @@ impl RatedAction {
             Self::Flag => "flags",
             Self::Reset => "requests for a password reset",
             Self::FetchTitle => "fetched titles",
+            Self::Export => "exports",
             Self::Read | Self::Post => "requests",
             Self::LargeRead => "requests for large pages",
             Self::FailedLogin => "failed logins",

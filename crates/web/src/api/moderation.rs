@@ -2,12 +2,12 @@
 
 use super::Status;
 use super::flags::QueueItem;
-use crate::App;
 use crate::error::{ErrorResponse, RequestError};
 use crate::form::Form;
 use crate::forms::moderation::{LogQuery, ModerationForm, UndoForm};
 use crate::openapi::{FORM, values};
 use crate::viewer::{SignedFields, SignedForm};
+use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -129,15 +129,15 @@ impl From<LogEntry> for LogLine {
 )]
 pub async fn moderate(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
     let request: ModerationRequest = form.fields.read::<ModerationForm>()?.try_into()?;
-    match moderation::moderate(&app.site, app.moment(), &form.user, &request).await {
+    match actions::moderate(&app, &form.user, &request).await {
         Ok(id) => Ok(Json(ModeratedResponse::from(id)).into_response()),
-        Err(Error::Refused(Refusal::RowChanged)) => {
+        Err(RequestError::Domain(error)) if matches!(*error, Error::Refused(Refusal::RowChanged)) => {
             let seen = request.seen.and_then(|seen| seen.thing).unwrap_or(request.thing);
             let row = queue::row_of(&mut form.visit, &seen).await?.map(QueueItem::from);
-            let error = ErrorResponse::of(&Refusal::RowChanged.into());
+            let error = ErrorResponse::of(&RequestError::Domain(error));
             Ok((StatusCode::CONFLICT, Json(RowChangedResponse { error, row })).into_response())
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 
