@@ -278,6 +278,18 @@ pub fn topics_muted(id: UserId) -> String {
     format!("user:{id}:topics_muted")
 }
 
+/// Hash: when a user has muted people, sites and words, by `<what>:<value>`.
+#[must_use]
+pub fn user_mutes(id: UserId) -> String {
+    format!("user:{id}:mutes")
+}
+
+/// Hash: when a user has blocked others, by their ids.
+#[must_use]
+pub fn user_blocks(id: UserId) -> String {
+    format!("user:{id}:blocks")
+}
+
 /// Sorted set, expires: the news of a day or a month by score, as `<time>-<news id>`.
 #[must_use]
 pub fn past(period: Period) -> String {

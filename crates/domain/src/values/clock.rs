@@ -32,6 +32,14 @@ impl Timestamp {
     pub const fn as_score(self) -> f64 {
         self.0 as f64
     }
+
+    /// The time of the score of a sorted set; 0 for a negative one.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub const fn of_score(score: f64) -> Self {
+        // A cast saturates: negative numbers become 0.
+        Self(score as u64)
+    }
 }
 
 /// A point in time, in milliseconds since 1970 (UTC). It is stored as seconds with up to

@@ -132,6 +132,14 @@ pub const MARKED_SAVED: u64 = 1_000;
 pub const MAX_FOLLOWED_TOPICS: u64 = 25;
 /// The most topics that one user mutes.
 pub const MAX_MUTED_TOPICS: u64 = 100;
+/// The most people, sites and words, taken together, that one user mutes.
+pub const MAX_MUTES: usize = 500;
+/// The most characters of a muted word or phrase.
+pub const MAX_MUTED_WORD: usize = 60;
+/// The most tokens (words, and characters that belong to no word) of a muted phrase.
+pub const MAX_MUTED_WORD_TOKENS: usize = 12;
+/// The most people whom one user blocks.
+pub const MAX_BLOCKS: u64 = 500;
 /// The most characters in the sentence that describes a topic.
 pub const MAX_TOPIC_SENTENCE: usize = 200;
 /// The most topics that have a sentence: the page of topics reads all of them.

@@ -24,7 +24,7 @@ pub async fn send_message(site: &Site, now: Moment, user: UserId, text: &str) ->
         let last = query.hash_fields(&key, [LAST]);
         let last = fields::only(site.store.query(query).await?.take(last));
         let number = fields::count(last.as_deref(), || key.clone(), LAST) + 1;
-        let delivery = Delivery::read(site, &[(user, EntryId::Moderation(number))]).await?;
+        let delivery = Delivery::read(site, None, &[(user, EntryId::Moderation(number))]).await?;
         if delivery.is_empty() {
             return Err(Refusal::NoSuchUser.into());
         }
