@@ -16,7 +16,7 @@ use tidings_domain::comments::outline::{ThreadLine, arrange};
 use tidings_domain::identity::Identity;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
-use tidings_domain::news::reader::Marks;
+use tidings_domain::news::listing::Marks;
 use tidings_domain::sites::Score;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;

@@ -63,7 +63,7 @@ pub enum Access {
 }
 
 /// A page of every family there is.
-pub const PAGES: [(&str, Access); 73] = [
+pub const PAGES: [(&str, Access); 75] = [
     ("/", Access::Everybody),
     ("/latest", Access::Everybody),
     ("/latest/0", Access::Everybody),
@@ -117,6 +117,8 @@ pub const PAGES: [(&str, Access); 73] = [
     ("/settings", Access::Members),
     ("/settings?saved", Access::Members),
     ("/settings/sessions", Access::Members),
+    ("/settings/mutes", Access::Members),
+    ("/settings/mutes?unblocked", Access::Members),
     ("/settings/deactivate", Access::Members),
     ("/usernews/bob/0", Access::Everybody),
     ("/usercomments/bob/0", Access::Everybody),

@@ -338,6 +338,8 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         Refusal::SessionEnded
         | Refusal::MailIsOff
         | Refusal::NewsDeleted
+        | Refusal::NewsRemoved
+        | Refusal::NewsHeld
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }
         | Refusal::OwnFirstVote
@@ -346,10 +348,17 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NotEnoughKarma { .. }
         | Refusal::NewTopicNeedsKarma { .. }
         | Refusal::CommentDeleted
+        | Refusal::CommentRemoved
+        | Refusal::CommentHeld
         | Refusal::NoSuchParent
         | Refusal::NotYourComment
         | Refusal::NotYourTweet
         | Refusal::FollowingOneself
+        | Refusal::BlockedBy
+        | Refusal::MutingOneself
+        | Refusal::TooManyMutes { .. }
+        | Refusal::BlockingOneself
+        | Refusal::TooManyBlocks { .. }
         | Refusal::TooManyFollowings { .. }
         | Refusal::TooManySaved { .. }
         | Refusal::TooManyFollowedTopics { .. }

@@ -111,7 +111,7 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, articles, comments, front, home, inbox, marks, news_forms,
+        admin, admin_site, admin_sites, articles, comments, front, home, inbox, marks, mutes, news_forms,
         open_sessions, password_reset, people, profile, sessions, settings, sites, topics, tweets,
         unsubscribe, votes, welcome,
     };
@@ -157,6 +157,11 @@ fn page_routes() -> Router<App> {
         .route("/profile", post(profile::change))
         .route("/settings", get(settings::settings).post(settings::change))
         .route("/settings/sessions", get(open_sessions::page).post(open_sessions::end))
+        .route("/settings/mutes", get(mutes::page))
+        .route("/mute", post(mutes::mute))
+        .route("/unmute", post(mutes::unmute))
+        .route("/block", post(mutes::block))
+        .route("/unblock", post(mutes::unblock))
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
         .route("/register", get(sessions::register_form).post(sessions::register))
@@ -217,6 +222,11 @@ fn api_routes() -> Router<App> {
         .route("/api/unfollowtopic", post(api::articles::unfollow))
         .route("/api/mutetopic", post(api::articles::mute))
         .route("/api/unmutetopic", post(api::articles::unmute))
+        .route("/api/mutes", get(api::mutes::list))
+        .route("/api/mute", post(api::mutes::mute))
+        .route("/api/unmute", post(api::mutes::unmute))
+        .route("/api/block", post(api::mutes::block))
+        .route("/api/unblock", post(api::mutes::unblock))
         .route("/api/describetopic", post(api::articles::describe))
         .route("/api/renametopic", post(api::articles::rename))
         .route("/api/mergetopic", post(api::articles::merge))

@@ -219,7 +219,7 @@ impl Comment {
     ///
     /// # Errors
     /// The refusal that says why it is.
-    pub(crate) fn refuse_if_gone(&self) -> Result<(), Refusal> {
+    pub fn refuse_if_gone(&self) -> Result<(), Refusal> {
         match &self.withheld {
             _ if self.deleted => Err(Refusal::CommentDeleted),
             Some(Withheld::Removed(_)) => Err(Refusal::CommentRemoved),

@@ -146,7 +146,7 @@ impl News {
     ///
     /// # Errors
     /// The refusal that says why it is.
-    pub(crate) fn refuse_if_gone(&self) -> Result<(), Refusal> {
+    pub fn refuse_if_gone(&self) -> Result<(), Refusal> {
         match &self.withheld {
             _ if self.deleted => Err(Refusal::NewsDeleted),
             Some(Withheld::Removed(_)) => Err(Refusal::NewsRemoved),

@@ -8,6 +8,7 @@ use super::layout::Frame;
 use super::parts::{empty_but, news_address, paging};
 use super::thread::{address_of, thread_link, title_link};
 use super::user_address;
+use super::withheld::unlisted_note;
 use crate::App;
 use crate::actions::{Posted, post_or_edit};
 use crate::error::RequestError;
@@ -144,7 +145,7 @@ impl CommentFormPage<'_> {
         let content = html! {
             h1 { (self.heading) }
             (summary(self.form.as_ref().and_then(|form| form.state.refused())))
-            p.about-what { "On " (thread_link(news)) }
+            p.about-what { "On " (thread_link(&self.thread.news)) }
             @if let Some(line) = self.about {
                 ol.thread role="list" {
                     (comment_item(frame, place, line, 0))
@@ -245,12 +246,8 @@ pub async fn reply(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let thread = thread_with(&mut visit, news, Some(parent)).await?;
-    if line_of(&thread, parent)?.comment.deleted {
-        return Err(Refusal::CommentDeleted.into());
-    }
-    if thread.news.news.deleted {
-        return Err(Refusal::NewsDeleted.into());
-    }
+    line_of(&thread, parent)?.comment.refuse_if_gone()?;
+    thread.news.news.refuse_if_gone()?;
     reply_page(&Frame::for_user(&app, &here, &user), &thread, Some(parent), ("", EditorState::Alone))
 }
 
@@ -342,20 +339,22 @@ fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
     State(app): State<App>,
-    mut visit: Visit,
+    visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let user = users::profile(&mut visit, &name).await?.user.clone();
     let page = lists::of_user(&mut visit, user.id, &user.username, start, USER_COMMENTS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Comments by {}", user.username);
     let content = html! {
         h1 { (heading) }
-        @if page.comments.is_empty() { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
+        @if page.comments.is_empty() && page.unlisted == 0 { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
         (comments_with_news(&frame, &page.comments))
+        (unlisted_note(&frame, page.unlisted, ("comment", "comments")))
         @let base = user_address("usercomments", &user.username, "/");
         (paging(
-            &|start| format!("{base}{start}"),
+            &|start| frame.here.keeping_hidden(format!("{base}{start}")),
             start,
             (USER_COMMENTS, USER_COMMENTS),
             page.total,
