@@ -120,18 +120,18 @@ impl CommentContext {
     }
 }
 
-/// A comment in a list, indented by `level`.
+/// A comment in a list, as the viewer sees it, indented by `level`.
 pub fn comment_item(
     frame: &Frame<'_>,
     place: CommentContext,
-    line: ThreadLine<'_>,
+    (line, sight): (ThreadLine<'_>, Sight),
     level: usize,
 ) -> impl Render {
     written(move |html| {
         let addresses = CommentAddresses::alone(place.news, line.comment);
         let marks = CommentMarks::default();
         let markup = CommentSource::Addresses(addresses);
-        let item = CommentItem { place, line, marks, markup, sight: Sight::Shown };
+        let item = CommentItem { place, line, marks, markup, sight };
         let anchor = place.anchor(line.comment.id);
         let opened =
             html! { li class={ "depth-" (level) } id=(anchor) { (written(|html| item.write(html, frame))) } };
@@ -364,7 +364,8 @@ mod tests {
             // a button that takes a vote back has some attributes more.
             let longer = 60 + 80;
             assert!(html.len() + branch + longer <= COMMENT_MARKUP_BYTES, "{}", html.len());
-            let alone = framed(Some(&admin), |frame| comment_item(frame, place, line, 7).render());
+            let alone =
+                framed(Some(&admin), |frame| comment_item(frame, place, (line, Sight::Shown), 7).render());
             let alone = alone.into_string().len() + longer;
             assert!(alone <= LISTED_COMMENT_BYTES, "{alone}");
         }

@@ -24,6 +24,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Error;
 use tidings_domain::Refusal;
+use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::{self, UserComment};
@@ -148,7 +149,7 @@ impl CommentFormPage<'_> {
             p.about-what { "On " (thread_link(&self.thread.news)) }
             @if let Some(line) = self.about {
                 ol.thread role="list" {
-                    (comment_item(frame, place, line, 0))
+                    (comment_item(frame, place, (line, line.comment.sight(self.thread.perspective())), 0))
                 }
             }
             @if let Some(form) = &self.form { (form.render(frame)) }
@@ -242,9 +243,10 @@ fn edit_page(
 pub async fn reply(
     PathOf((news, parent)): PathOf<(NewsId, CommentId)>,
     State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
+    SignedIn { visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let thread = thread_with(&mut visit, news, Some(parent)).await?;
     line_of(&thread, parent)?.comment.refuse_if_gone()?;
     thread.news.news.refuse_if_gone()?;
@@ -329,7 +331,7 @@ fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
             p.about-what { "On " (title_link(&news_address(*news_id), title.as_deref())) }
             ol.thread role="list" {
                 @let place = CommentContext { news: *news_id, news_deleted: title.is_none(), among_others: true };
-                (comment_item(frame, place, comment.line(), 0))
+                (comment_item(frame, place, (comment.line(), Sight::Shown), 0))
             }
         }
     }
