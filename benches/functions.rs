@@ -10,6 +10,7 @@ use divan::{Bencher, black_box};
 use maud::Render;
 use std::sync::LazyLock;
 use tidings::config::{CommandLineSettings, Config};
+use tidings_domain::accounts::reader::Sight;
 use tidings_domain::cache::{Caches, MEBIBYTE, Shared};
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::{ThreadLine, arrange};
@@ -178,7 +179,7 @@ fn show_a_comment(bencher: Bencher, length: u64) {
     comment.body = words::body(&mut Random::of("shown", length), length);
     let line = || ThreadLine { comment: &comment, depth: 2, username: Some("somebody") };
     let place = CommentContext { news: NewsId(1), news_deleted: false, among_others: false };
-    bencher
-        .with_inputs(line)
-        .bench_values(|line| comment_item(&frame(), place, black_box(line), line.depth).render());
+    bencher.with_inputs(line).bench_values(|line| {
+        comment_item(&frame(), place, (black_box(line), Sight::Shown), line.depth).render()
+    });
 }

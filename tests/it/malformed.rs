@@ -23,7 +23,7 @@ pub struct Call {
 pub const REQUIRED: bool = false;
 pub const OPTIONAL: bool = true;
 
-const CALLS: [Call; 29] = [
+const CALLS: [Call; 33] = [
     Call {
         path: "/api/create_account",
         fields: &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)],
@@ -126,6 +126,20 @@ const CALLS: [Call; 29] = [
     },
     Call { path: "/api/mutetopic", fields: &[("topic", "rust", REQUIRED)], takes_get: false, signed: true },
     Call { path: "/api/unmutetopic", fields: &[("topic", "rust", REQUIRED)], takes_get: false, signed: true },
+    Call {
+        path: "/api/mute",
+        fields: &[("what", "word", REQUIRED), ("value", "chess", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
+        path: "/api/unmute",
+        fields: &[("what", "word", REQUIRED), ("value", "chess", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
+    Call { path: "/api/block", fields: &[("username", "bob", REQUIRED)], takes_get: false, signed: true },
+    Call { path: "/api/unblock", fields: &[("username", "bob", REQUIRED)], takes_get: false, signed: true },
     Call {
         path: "/api/describetopic",
         fields: &[("about", "A sentence", REQUIRED), ("topic", "rust", REQUIRED)],

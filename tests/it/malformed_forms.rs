@@ -16,7 +16,7 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 }
 
 /// Every form of the pages with good values.
-const FORMS: [Call; 35] = [
+const FORMS: [Call; 39] = [
     open("/register", &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)]),
     open("/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)]),
     open("/reset-password", &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)]),
@@ -82,6 +82,10 @@ const FORMS: [Call; 35] = [
     signed("/unfollowtopic", &[("topic", "rust", REQUIRED)]),
     signed("/mutetopic", &[("topic", "rust", REQUIRED)]),
     signed("/unmutetopic", &[("topic", "rust", REQUIRED)]),
+    signed("/mute", &[("what", "word", REQUIRED), ("value", "chess", REQUIRED)]),
+    signed("/unmute", &[("what", "word", REQUIRED), ("value", "chess", REQUIRED)]),
+    signed("/block", &[("username", "bob", REQUIRED)]),
+    signed("/unblock", &[("username", "bob", REQUIRED)]),
     signed("/describetopic", &[("about", "A sentence", REQUIRED), ("topic", "rust", REQUIRED)]),
     signed("/tweet", &[("text", "A tweet", REQUIRED)]),
     signed("/deltweet/1", &[]),

@@ -26,7 +26,14 @@ impl Marks {
     /// Whether lists show the story to the reader.
     #[must_use]
     pub fn is_listed(self) -> bool {
-        !self.hidden && !self.muted && self.sight.is_shown()
+        !self.hidden && self.is_listed_among_posted()
+    }
+
+    /// Whether the list of what somebody posted shows the story to the reader: there, hidden
+    /// stories stay.
+    #[must_use]
+    pub fn is_listed_among_posted(self) -> bool {
+        !self.muted && self.sight.is_shown()
     }
 }
 
@@ -69,8 +76,22 @@ pub(crate) fn keep_listed<T>(
     entries: &mut Vec<T>,
     line: impl Fn(&T) -> Option<&NewsLine>,
 ) -> usize {
+    keep(visit, entries, line, Marks::is_listed)
+}
+
+/// The same for the list of what somebody posted.
+pub(crate) fn keep_posted(visit: &Visit, entries: &mut Vec<NewsLine>) -> usize {
+    keep(visit, entries, |line| Some(line), Marks::is_listed_among_posted)
+}
+
+fn keep<T>(
+    visit: &Visit,
+    entries: &mut Vec<T>,
+    line: impl Fn(&T) -> Option<&NewsLine>,
+    is_wanted: fn(Marks) -> bool,
+) -> usize {
     entries.retain(|entry| line(entry).is_none_or(|line| !line.news.is_unlisted()));
-    let is_listed = |entry: &T| line(entry).is_none_or(|line| line.marks.is_listed());
+    let is_listed = |entry: &T| line(entry).is_none_or(|line| is_wanted(line.marks));
     let unlisted = entries.iter().filter(|entry| !is_listed(entry)).count();
     if unlisted > 0 && !visit.shows_hidden() {
         entries.retain(is_listed);

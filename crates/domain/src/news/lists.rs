@@ -234,11 +234,12 @@ pub async fn hidden_title(visit: &mut Visit, id: NewsId) -> Result<Option<String
 pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
     let key = keys::user_posted(user);
     let FoundItems { items, total, .. } = find_page(&mut visit.shared(), &key, start, count).await?;
-    let lines = lines::complete(visit, items).await?;
+    let mut lines = lines::complete(visit, items).await?;
     if visit.perspective().is_insider(user) {
         return Ok(NewsPage { lines, total, unlisted: 0 });
     }
-    Ok(NewsPage::listed(visit, lines, total))
+    let unlisted = listing::keep_posted(visit, &mut lines);
+    Ok(NewsPage { lines, total, unlisted })
 }
 
 /// The items that link to a site, the latest first. Rounds: 3.
