@@ -280,6 +280,8 @@ async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client, pages: 
         asker.form(bob, &path, &[("username", "alice")], &[("username", "nobody")]).await;
     }
     asker.good(bob, "get", "/api/mutes", Address("/api/mutes")).await;
+    let visitor = bob.with_secrets(None, None);
+    asker.bad(&visitor, "get", "/api/mutes", Address("/api/mutes")).await;
     let about = [("topic", "rust"), ("about", "A language.")];
     asker.form(alice, "/api/describetopic", &about, &[("topic", "rust")]).await;
     asker.good(bob, "get", "/api/topics", Address("/api/topics")).await;

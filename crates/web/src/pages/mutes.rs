@@ -268,7 +268,13 @@ async fn answer(
         }
         Err(failure) => failure,
     };
-    let refused = RefusedForm::from_failure(failure)?.beside(&["value", "username"]);
+    // The buttons that undo have no fields of their own.
+    let fields: &[&str] = match action {
+        "/mute" => &["value"],
+        "/block" => &["username"],
+        _ => &[],
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(fields);
     let avoided = mutes::avoided(&mut form.visit, form.user.id).await?;
     let page =
         MutesPage { avoided: &avoided, refused: Some((action, &form.fields, &refused)), unblocked: false };
