@@ -24,6 +24,8 @@
 //! - [`session_token`]: the token of a session, and its hash
 //! - [`size`]: how much room a text takes in a response
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
+//! - [`moderation`]: what moderators do, and to what
+//! - [`restriction`]: what a moderator has forbidden a person, and until when
 //! - [`topic`]: topics, and choices of several
 //! - [`urls`]: the URL of a story, and when two are the same
 //! - [`voter_id`]: who votes on sites
@@ -41,12 +43,14 @@ pub mod limits;
 pub mod logo;
 pub mod lookalikes;
 pub mod mentions;
+pub mod moderation;
 pub mod mutes;
 pub mod network;
 pub mod period;
 pub mod preferences;
 pub mod ranking;
 pub mod rates;
+pub mod restriction;
 pub mod rules;
 pub mod secrets;
 pub mod session_token;

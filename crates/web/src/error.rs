@@ -314,6 +314,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchVoter
         | Refusal::NoSuchTopic(_)
         | Refusal::NoSuchSession
+        | Refusal::NoSuchModeration
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManyFailedLogins { .. }
@@ -327,7 +328,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::VotedAlready
         | Refusal::NoVoteToTakeBack
         | Refusal::TopicExists(_)
-        | Refusal::TopicMoving { .. } => StatusCode::CONFLICT,
+        | Refusal::TopicMoving { .. }
+        | Refusal::NothingToModerate(_)
+        | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
         Refusal::NothingSubmitted
         | Refusal::UrlAndText
         | Refusal::SameTopic
@@ -369,6 +372,12 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::VotingDisabled
         | Refusal::TooManyVotes { .. }
         | Refusal::TooManyVotesFromNetwork { .. }
+        | Refusal::ModeratorsOnly
+        | Refusal::OwnThing
+        | Refusal::HigherRole
+        | Refusal::ActionDoesNotApply { .. }
+        | Refusal::CannotBeUndone
+        | Refusal::ThreadLocked { .. }
         | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
     }
 }

@@ -10,6 +10,7 @@
 //! is written. [`Visit`] reads it along with a round of the page, so it costs no round of its
 //! own, and no read per story or comment.
 
+use crate::accounts::users::Flags;
 use crate::accounts::visit::Visit;
 use crate::cache::{MEBIBYTE, Shared};
 use crate::fields;
@@ -366,7 +367,8 @@ impl ReaderRead {
         let mutes = answers.take_tracked(mutes).collect_into(&mut reads);
         let blocks = answers.take_tracked(blocks).collect_into(&mut reads);
         let [flags, shows_flagged] = fields::each(answers.take_tracked(account).collect_into(&mut reads));
-        let is_moderator = flags.is_some_and(|flags| flags.contains(['a', 'm']));
+        let flags = Flags::parse(flags.as_deref().unwrap_or_default());
+        let is_moderator = flags.admin || flags.moderator;
         let shows_flagged = shows_flagged.as_deref() == Some("1");
         let chosen =
             Reader { is_moderator, shows_flagged, hidden, saved, followed, muted_topics, ..Reader::new(id) };

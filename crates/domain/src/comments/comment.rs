@@ -11,7 +11,7 @@ use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retr
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::news::item::{Direction, News};
+use crate::news::item::{Direction, LOCKED, News};
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
@@ -411,6 +411,7 @@ pub async fn post_comment(
         let mut batch = Batch::new();
         let news_there = batch.key_present(keys::news(news));
         let news_not_deleted = batch.field_absent(keys::news(news), "del");
+        let not_locked = batch.field_absent(keys::news(news), LOCKED);
         let unused = batch.field_absent(&thread, id.to_string());
         batch.increment_field(keys::news(news), "comments", 1);
         announcement.write(&mut batch);
@@ -422,6 +423,7 @@ pub async fn post_comment(
         Ok(Decision::commit(batch, announcement)
             .if_rejected_by(news_there, Err(Refusal::NewsDeleted.into()))
             .if_rejected_by(news_not_deleted, Err(Refusal::NewsDeleted.into()))
+            .if_rejected_by(not_locked, Err(Error::Busy))
             .if_rejected_by(unused, Err(Error::Busy)))
     });
     posted.await?.begin(site);
@@ -443,6 +445,9 @@ async fn refuse_or_find_audience(
     let mut answers = site.store.query(query).await?;
     let item = News::from_hash(&answers.take(item)).ok_or(Refusal::NoSuchNews)?;
     item.refuse_if_gone()?;
+    if let Some(lock) = item.locked {
+        return Err(Refusal::ThreadLocked { reason: lock.reason }.into());
+    }
     let drawn = fields::only(answers.take(drawn));
     let drawn: u64 = fields::read(drawn.as_deref(), || keys::thread(news), NEXT_ID).unwrap_or(0);
     if drawn >= limits::MAX_COMMENTS_PER_THREAD {

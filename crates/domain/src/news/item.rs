@@ -6,7 +6,7 @@ use crate::fields;
 use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
-use crate::values::ids::{NewsId, TweetId, UserId};
+use crate::values::ids::{ModerationId, NewsId, NotAnId, TweetId, UserId};
 use crate::values::mutes::{self, Token};
 use crate::values::ranking;
 use crate::values::rules::RankingRules;
@@ -14,6 +14,8 @@ use crate::values::text::printable;
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::{WITHHELD, Withheld};
+use std::fmt;
+use std::str::FromStr;
 use std::sync::OnceLock;
 use tidings_keyspace::{Answers, Handle, Hash, Query};
 
@@ -41,6 +43,33 @@ impl Link {
     }
 }
 
+/// The field of a story whose thread is locked, as `<moderation>:<reason>`.
+pub(crate) const LOCKED: &str = "locked";
+
+/// The lock of a thread: everybody reads, nobody writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lock {
+    /// The line of the log that says who locked it.
+    pub moderation: ModerationId,
+    /// Why.
+    pub reason: Box<str>,
+}
+
+impl fmt::Display for Lock {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.moderation, self.reason)
+    }
+}
+
+impl FromStr for Lock {
+    type Err = NotAnId;
+
+    fn from_str(stored: &str) -> Result<Self, NotAnId> {
+        let (moderation, reason) = stored.split_once(':').ok_or(NotAnId)?;
+        Ok(Self { moderation: moderation.parse()?, reason: printable(reason.to_owned()).into() })
+    }
+}
+
 /// A news item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct News {
@@ -64,6 +93,8 @@ pub struct News {
     pub deleted: bool,
     /// Why readers do not see it, if they do not.
     pub withheld: Option<Withheld>,
+    /// The lock of its thread, if a moderator has locked it.
+    pub locked: Option<Lock>,
     /// The tweet that announced it to the author's followers.
     pub tweet_id: Option<TweetId>,
     /// What it is about.
@@ -81,16 +112,30 @@ pub struct News {
 
 impl News {
     /// All fields of an item.
-    pub(crate) const FIELDS: [&str; 13] = [
-        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", "del", WITHHELD, "tweet_id",
-        "topics", "rank",
+    pub(crate) const FIELDS: [&str; 14] = [
+        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", "del", WITHHELD, LOCKED,
+        "tweet_id", "topics", "rank",
     ];
 
     /// Reads an item from its [`News::FIELDS`]; `None` when there is no news item.
     pub(crate) fn from_fields(fields: Vec<Option<String>>) -> Option<Self> {
-        let fields: [Option<String>; 13] = fields.try_into().ok()?;
-        let [id, title, url, user_id, ctime, up, down, comments, del, withheld, tweet_id, topics, rank] =
-            fields;
+        let fields: [Option<String>; 14] = fields.try_into().ok()?;
+        let [
+            id,
+            title,
+            url,
+            user_id,
+            ctime,
+            up,
+            down,
+            comments,
+            del,
+            withheld,
+            locked,
+            tweet_id,
+            topics,
+            rank,
+        ] = fields;
         let id = fields::read(id.as_deref(), || "a news item".to_owned(), "id")?;
         let key = || keys::news(id);
         Some(Self {
@@ -104,6 +149,7 @@ impl News {
             comments: fields::count(comments.as_deref(), key, "comments"),
             deleted: del.is_some(),
             withheld: fields::read(withheld.as_deref(), key, WITHHELD),
+            locked: fields::read(locked.as_deref(), key, LOCKED),
             tweet_id: fields::read(tweet_id.as_deref(), key, "tweet_id"),
             topics: topics.as_deref().map(Topics::from_stored).unwrap_or_default(),
             stored_topics: topics,
@@ -127,6 +173,7 @@ impl News {
             + 3 * self.title.len()
             + self.url.len()
             + self.withheld.as_ref().map_or(0, Withheld::size)
+            + self.locked.as_ref().map_or(0, |lock| lock.reason.len())
     }
 
     /// Whether it is in no list, because a moderator has removed it or it waits for approval.
