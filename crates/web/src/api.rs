@@ -9,6 +9,7 @@ pub mod comments;
 pub mod export;
 pub mod inbox;
 pub mod moderation;
+pub mod mutes;
 pub mod news;
 pub mod sessions;
 pub mod sites;

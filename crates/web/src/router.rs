@@ -120,9 +120,7 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, articles, comments, confirm_email, front, home, inbox, invitations,
-        marks, news_forms, open_sessions, password_reset, people, profile, register, sessions, settings,
-        sites, topics, tweets, unsubscribe, votes, welcome,
+        admin, admin_site, admin_sites, articles, comments, confirm_email, front, home, inbox, invitations, marks, mutes, news_forms, open_sessions, password_reset, people, profile, register, sessions, settings, sites, topics, tweets, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -170,6 +168,11 @@ fn page_routes() -> Router<App> {
         .route("/settings/invitations/withdraw", post(invitations::withdraw))
         .route("/settings/confirm-email", post(confirm_email::send_again))
         .route("/confirm-email/{token}", get(confirm_email::form).post(confirm_email::confirm))
+        .route("/settings/mutes", get(mutes::page))
+        .route("/mute", post(mutes::mute))
+        .route("/unmute", post(mutes::unmute))
+        .route("/block", post(mutes::block))
+        .route("/unblock", post(mutes::unblock))
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
         .route("/register", get(register::form).post(register::register))
@@ -232,6 +235,11 @@ fn api_routes() -> Router<App> {
         .route("/api/unfollowtopic", post(api::articles::unfollow))
         .route("/api/mutetopic", post(api::articles::mute))
         .route("/api/unmutetopic", post(api::articles::unmute))
+        .route("/api/mutes", get(api::mutes::list))
+        .route("/api/mute", post(api::mutes::mute))
+        .route("/api/unmute", post(api::mutes::unmute))
+        .route("/api/block", post(api::mutes::block))
+        .route("/api/unblock", post(api::mutes::unblock))
         .route("/api/describetopic", post(api::articles::describe))
         .route("/api/renametopic", post(api::articles::rename))
         .route("/api/mergetopic", post(api::articles::merge))
