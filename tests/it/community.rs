@@ -127,6 +127,8 @@ pub const PAGES: &[(&str, Access)] = &[
     ("/settings", Access::Members),
     ("/settings?saved", Access::Members),
     ("/settings/sessions", Access::Members),
+    ("/settings/mutes", Access::Members),
+    ("/settings/mutes?unblocked", Access::Members),
     ("/settings/deactivate", Access::Members),
     ("/usernews/bob/0", Access::Everybody),
     ("/usercomments/bob/0", Access::Everybody),

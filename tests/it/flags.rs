@@ -502,3 +502,14 @@ async fn the_queue_takes_the_same_few_rounds_however_long_it_is() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn moderators_have_vote_rings_looked_for() {
+    let server = Server::start(Engine::Memory, OPEN).await;
+    let (_, moderator, bob, _) = community(&server).await;
+    assert_eq!(bob.post("/moderate/votes", &[]).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(moderator.post("/moderate/votes", &[]).await.status, StatusCode::SEE_OTHER);
+    let page = String::from_utf8(moderator.get("/moderate").await.body).unwrap();
+    let is_known = ["A search is running", "No vote rings were found"].iter().any(|text| page.contains(text));
+    assert!(is_known, "{page}");
+}

@@ -296,6 +296,17 @@ async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client, pages: 
     for action in ["followtopic", "unfollowtopic", "mutetopic", "unmutetopic"] {
         asker.form(bob, &format!("/api/{action}"), &[("topic", "rust")], &[("topic", "none")]).await;
     }
+    for action in ["mute", "unmute"] {
+        let word = [("what", "word"), ("value", "chess")];
+        asker.form(bob, &format!("/api/{action}"), &word, &[("what", "x"), ("value", "chess")]).await;
+    }
+    for action in ["block", "unblock"] {
+        let path = format!("/api/{action}");
+        asker.form(bob, &path, &[("username", "alice")], &[("username", "nobody")]).await;
+    }
+    asker.good(bob, "get", "/api/mutes", Address("/api/mutes")).await;
+    let visitor = bob.with_secrets(None, None);
+    asker.bad(&visitor, "get", "/api/mutes", Address("/api/mutes")).await;
     let about = [("topic", "rust"), ("about", "A language.")];
     asker.form(alice, "/api/describetopic", &about, &[("topic", "rust")]).await;
     asker.good(bob, "get", "/api/topics", Address("/api/topics")).await;

@@ -92,7 +92,8 @@ fn filled(route: &str) -> String {
     address
 }
 
-fn addresses() -> BTreeSet<String> {
+/// An address of every read of the site.
+pub fn addresses() -> BTreeSet<String> {
     let mut addresses: BTreeSet<String> = get_routes().iter().map(|route| filled(route)).collect();
     addresses.extend(PAGES.iter().map(|(path, _)| (*path).to_owned()));
     addresses.extend(WITH_QUERIES.map(str::to_owned));

@@ -4,7 +4,7 @@
 //! `session:<hash>`, `user:<id>:sessions`, `auth:<token>`, `password_reset:<token>`,
 //! `user:<id>:recent_votes`, `limit:create_user:<address>`, `limit:account_notices:<id>`, the
 //! `limit:failed_login:` keys, `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and
-//! `user:<id>:notified:<date>`, `limit:signups:<network>`, `limit:signup_burst`,
+//! `user:<id>:notified:<date>`, `user:<id>:mutes`, `user:<id>:blocks`, `limit:signups:<network>`, `limit:signup_burst`,
 //! `limit:signup_paused`, `review:queue` (applications), `confirm_email:<token>`, the
 //! `invites:` keys, and those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
 //!
@@ -16,11 +16,13 @@
 //! [`notices`] (who hears of a change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or unread),
 //! [`names`] (names that look alike), [`harden`] (hashes of older sites wrapped in a strong
 //! one), [`users`] (a user as stored, profiles, names), [`recent_votes`] (votes that can be taken
-//! back) and [`visit`]: the viewer of a page, identified along with the page's own reads.
+//! back), [`mutes`] (people, sites and words that a user does not want to see), [`reader`] (what one reader sees
+//! of what others write) and [`visit`]: the viewer of a page, identified along with the page's own reads.
 
 pub mod account;
 pub mod actor;
 pub mod applications;
+pub(crate) mod avoidance;
 pub mod confirmation;
 pub mod harden;
 pub mod inbox;
@@ -28,12 +30,14 @@ pub mod invitations;
 mod karma;
 pub mod login;
 pub(crate) mod mentioned;
+pub mod mutes;
 pub mod names;
 pub mod notices;
 pub(crate) mod notified;
 pub mod outbox;
 pub mod password_reset;
 pub(crate) mod presence;
+pub mod reader;
 pub mod recent_votes;
 pub mod session_store;
 pub mod sessions;

@@ -223,6 +223,12 @@ pub enum Refusal {
     /// The story was deleted.
     #[error("this story has been deleted")]
     NewsDeleted,
+    /// A moderator has removed the story.
+    #[error("a moderator has removed this story")]
+    NewsRemoved,
+    /// The story waits for approval.
+    #[error("this story is waiting for a moderator's approval")]
+    NewsHeld,
     /// Neither the author nor an administrator.
     #[error("only the author or an administrator can edit this story")]
     NotYourNews,
@@ -272,6 +278,12 @@ pub enum Refusal {
     /// The comment was deleted.
     #[error("this comment has been deleted")]
     CommentDeleted,
+    /// A moderator has removed the comment.
+    #[error("a moderator has removed this comment")]
+    CommentRemoved,
+    /// The comment waits for approval.
+    #[error("this comment is waiting for a moderator's approval")]
+    CommentHeld,
     /// The comment being replied to does not exist.
     #[error("the comment that you are replying to does not exist")]
     NoSuchParent,
@@ -293,6 +305,27 @@ pub enum Refusal {
     /// Neither the author nor an administrator.
     #[error("only the author or an administrator can delete this tweet")]
     NotYourTweet,
+    /// Whoever is followed or replied to has blocked the user.
+    #[error("this person has blocked you. You can't follow them or reply to them")]
+    BlockedBy,
+    /// Users cannot mute themselves.
+    #[error("you can't mute yourself")]
+    MutingOneself,
+    /// A user can mute only so much.
+    #[error("you have muted {0} people, sites and words, which is the limit. Unmute one first", grouped(*.limit))]
+    TooManyMutes {
+        /// People, sites and words, taken together, that one user may mute.
+        limit: u64,
+    },
+    /// Users cannot block themselves.
+    #[error("you can't block yourself")]
+    BlockingOneself,
+    /// A user can block only so many people.
+    #[error("you have blocked {0} people, which is the limit. Unblock somebody first", grouped(*.limit))]
+    TooManyBlocks {
+        /// People whom one user may block.
+        limit: u64,
+    },
     /// Users cannot follow themselves.
     #[error("you can't follow yourself")]
     FollowingOneself,

@@ -14,6 +14,7 @@
 //! - [`limits`]: every fixed cap
 //! - [`logo`]: the picture of the site
 //! - [`mentions`]: links and `@name`s in a text
+//! - [`mutes`]: what people mute, and texts searched for muted words
 //! - [`network`]: the network that an address belongs to
 //! - [`period`]: days and months, by which the past is listed
 //! - [`preferences`]: what people choose on their settings page
@@ -46,6 +47,7 @@ pub mod logo;
 pub mod lookalikes;
 pub mod mentions;
 pub mod moderation;
+pub mod mutes;
 pub mod network;
 pub mod period;
 pub mod preferences;

@@ -10,6 +10,7 @@ use super::forms::accounts::{
 };
 use super::forms::comments::{CommentForm, CommentVoteForm};
 use super::forms::flags::{FlagForm, UnflagForm};
+use super::forms::mutes::MuteTarget;
 use super::forms::news::{NewsVoteForm, SubmissionForm};
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
@@ -24,6 +25,7 @@ use tidings_domain::accounts::account::{self, Owner, ProfileChanged};
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::invitations;
 use tidings_domain::accounts::login;
+use tidings_domain::accounts::mutes;
 use tidings_domain::accounts::notices::Correspondent;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::session_store::Device;
@@ -38,6 +40,7 @@ use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::sites;
 use tidings_domain::submissions::{self, Submission, preparing};
+use tidings_domain::timelines::blocks;
 use tidings_domain::timelines::follows;
 use tidings_domain::timelines::tweets;
 use tidings_domain::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, TweetId, UserId};
@@ -430,6 +433,38 @@ pub(super) fn unknown_name(error: Error) -> RequestError {
         Error::Refused(Refusal::NoSuchUser) => RequestError::UnknownUsername,
         other => other.into(),
     }
+}
+
+/// Mutes something or ends that, for both the form and the API.
+pub(super) async fn set_mute(
+    app: &App,
+    actor: Actor<'_>,
+    target: &MuteTarget,
+    is_muted: bool,
+) -> Result<(), RequestError> {
+    let (site, now) = (&app.site, app.moment());
+    let done = match target {
+        MuteTarget::Topic(topic) => return set_stance(app, actor, topic, (Stance::Muted, is_muted)).await,
+        MuteTarget::Other(what) if is_muted => mutes::mute(site, now, actor, what).await,
+        MuteTarget::Other(what) => mutes::unmute(site, now, actor, what).await,
+    };
+    done.map_err(unknown_name)
+}
+
+/// Blocks a user or ends that, for both the form and the API.
+pub(super) async fn set_block(
+    app: &App,
+    actor: Actor<'_>,
+    username: &str,
+    is_blocked: bool,
+) -> Result<(), RequestError> {
+    let (site, now) = (&app.site, app.moment());
+    let done = if is_blocked {
+        blocks::block(site, now, actor, username).await
+    } else {
+        blocks::unblock(site, now, actor, username).await
+    };
+    done.map_err(unknown_name)
 }
 
 /// Votes, for both the form and the API.

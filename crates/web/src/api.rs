@@ -10,6 +10,7 @@ pub mod export;
 pub mod flags;
 pub mod inbox;
 pub mod moderation;
+pub mod mutes;
 pub mod news;
 pub mod sessions;
 pub mod sites;

@@ -368,6 +368,8 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::EmailNotConfirmed
         | Refusal::MailIsOff
         | Refusal::NewsDeleted
+        | Refusal::NewsRemoved
+        | Refusal::NewsHeld
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }
         | Refusal::OwnFirstVote
@@ -376,10 +378,17 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NotEnoughKarma { .. }
         | Refusal::NewTopicNeedsKarma { .. }
         | Refusal::CommentDeleted
+        | Refusal::CommentRemoved
+        | Refusal::CommentHeld
         | Refusal::NoSuchParent
         | Refusal::NotYourComment
         | Refusal::NotYourTweet
         | Refusal::FollowingOneself
+        | Refusal::BlockedBy
+        | Refusal::MutingOneself
+        | Refusal::TooManyMutes { .. }
+        | Refusal::BlockingOneself
+        | Refusal::TooManyBlocks { .. }
         | Refusal::TooManyFollowings { .. }
         | Refusal::TooManySaved { .. }
         | Refusal::TooManyFollowedTopics { .. }

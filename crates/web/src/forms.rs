@@ -10,6 +10,7 @@ pub mod flags;
 pub mod identity;
 pub mod inbox;
 pub mod moderation;
+pub mod mutes;
 pub mod news;
 pub mod sites;
 pub mod submitting;

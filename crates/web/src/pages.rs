@@ -25,6 +25,7 @@ pub mod home;
 pub mod inbox;
 pub mod invitations;
 pub mod moderations;
+pub mod mutes;
 pub mod news_forms;
 pub mod open_sessions;
 pub mod password_reset;
@@ -45,6 +46,7 @@ pub mod tweets;
 pub mod unsubscribe;
 pub mod votes;
 pub mod welcome;
+pub mod withheld;
 
 use super::App;
 use super::login_reason::LoginReason;
@@ -132,7 +134,7 @@ pub(super) mod test_support {
     use tidings_domain::identity::Identity;
     use tidings_domain::news::item::{Direction, News};
     use tidings_domain::news::lines::{NewsLine, NewsSummary};
-    use tidings_domain::news::reader::Marks;
+    use tidings_domain::news::listing::Marks;
     use tidings_domain::sites::Score;
     use tidings_domain::values::clock::Timestamp;
     use tidings_domain::values::ids::NewsId;

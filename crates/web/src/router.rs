@@ -121,8 +121,8 @@ fn shared_calls() -> Router<App> {
 fn page_routes() -> Router<App> {
     use pages::{
         admin, admin_site, admin_sites, articles, comments, confirm_email, flagging, front, home, inbox,
-        invitations, marks, news_forms, open_sessions, password_reset, people, profile, register, review,
-        sessions, settings, sites, topics, tweets, unsubscribe, votes, welcome,
+        invitations, marks, mutes, news_forms, open_sessions, password_reset, people, profile, register,
+        review, sessions, settings, sites, topics, tweets, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -135,6 +135,7 @@ fn page_routes() -> Router<App> {
         .route("/flag", post(flagging::flag))
         .route("/unflag", post(flagging::unflag))
         .route("/moderate", get(review::page))
+        .route("/moderate/votes", post(review::look_for_rings))
         .route("/random", get(front::random))
         .route("/topics/followed", get(articles::best_of_followed))
         .route("/topics/followed/new", get(articles::newest_of_followed))
@@ -174,6 +175,11 @@ fn page_routes() -> Router<App> {
         .route("/settings/invitations/withdraw", post(invitations::withdraw))
         .route("/settings/confirm-email", post(confirm_email::send_again))
         .route("/confirm-email/{token}", get(confirm_email::form).post(confirm_email::confirm))
+        .route("/settings/mutes", get(mutes::page))
+        .route("/mute", post(mutes::mute))
+        .route("/unmute", post(mutes::unmute))
+        .route("/block", post(mutes::block))
+        .route("/unblock", post(mutes::unblock))
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
         .route("/register", get(register::form).post(register::register))
@@ -236,6 +242,11 @@ fn api_routes() -> Router<App> {
         .route("/api/unfollowtopic", post(api::articles::unfollow))
         .route("/api/mutetopic", post(api::articles::mute))
         .route("/api/unmutetopic", post(api::articles::unmute))
+        .route("/api/mutes", get(api::mutes::list))
+        .route("/api/mute", post(api::mutes::mute))
+        .route("/api/unmute", post(api::mutes::unmute))
+        .route("/api/block", post(api::mutes::block))
+        .route("/api/unblock", post(api::mutes::unblock))
         .route("/api/describetopic", post(api::articles::describe))
         .route("/api/renametopic", post(api::articles::rename))
         .route("/api/mergetopic", post(api::articles::merge))

@@ -152,7 +152,8 @@ pub enum Role {
 }
 
 impl Flags {
-    fn parse(text: &str) -> Self {
+    /// The letters as stored.
+    pub(crate) fn parse(text: &str) -> Self {
         Self {
             admin: text.contains('a'),
             karma_source: text.contains('k'),

@@ -83,6 +83,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.delete(keys::user_hidden(user));
     batch.delete(keys::topics_followed(user));
     batch.delete(keys::topics_muted(user));
+    batch.delete(keys::user_mutes(user));
+    batch.delete(keys::user_blocks(user));
     batch.delete(keys::user_recent_votes(user));
     batch.delete(keys::user_visits(user));
     batch.delete(keys::user_messages(user));

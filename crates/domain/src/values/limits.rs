@@ -159,6 +159,14 @@ pub const QUEUE_NOTES: usize = 5;
 pub const QUEUE_TEXT: usize = 2_000;
 /// Lines of the moderation log that one answer looks through for those that are asked for.
 pub const LOG_LINES_SCANNED: u64 = 1_000;
+/// The most people, sites and words, taken together, that one user mutes.
+pub const MAX_MUTES: usize = 500;
+/// The most characters of a muted word or phrase.
+pub const MAX_MUTED_WORD: usize = 60;
+/// The most tokens (words, and characters that belong to no word) of a muted phrase.
+pub const MAX_MUTED_WORD_TOKENS: usize = 12;
+/// The most people whom one user blocks.
+pub const MAX_BLOCKS: u64 = 500;
 /// The most characters in the sentence that describes a topic.
 pub const MAX_TOPIC_SENTENCE: usize = 200;
 /// The most topics that have a sentence: the page of topics reads all of them.

@@ -159,6 +159,9 @@ pub struct ProfileForm {
     /// The order of comments; missing to keep the setting.
     #[schema(value_type = values::CommentOrder, required = false)]
     pub sort_comments: Option<CommentOrder>,
+    /// Whether the user wants to see what readers' flags have hidden; missing to keep the setting.
+    #[schema(value_type = values::Switch, required = false)]
+    pub show_hidden: Option<bool>,
 }
 
 impl FromFields for ProfileForm {
@@ -179,6 +182,7 @@ impl FromFields for ProfileForm {
             digest: choice(fields, "digest", "it must be off, daily or weekly")?,
             mail_replies: switch(fields, "mail_replies", "mail_replies_shown")?,
             sort_comments: choice(fields, "sort_comments", "it must be score, newest or oldest")?,
+            show_hidden: switch(fields, "show_hidden", "show_hidden_shown")?,
         })
     }
 }
@@ -208,8 +212,8 @@ impl From<ProfileForm> for ProfileChange {
     fn from(form: ProfileForm) -> Self {
         let ProfileForm { about, email, password, current_password, fullname, tweet_news, gravatar, .. } =
             form;
-        let ProfileForm { shortcuts, digest, mail_replies, sort_comments, .. } = form;
-        let preferences = PreferencesChange { shortcuts, digest, mail_replies, sort_comments };
+        let ProfileForm { shortcuts, digest, mail_replies, sort_comments, show_hidden, .. } = form;
+        let preferences = PreferencesChange { shortcuts, digest, mail_replies, sort_comments, show_hidden };
         Self { about, email, password, fullname, tweet_news, gravatar, preferences, current_password }
     }
 }

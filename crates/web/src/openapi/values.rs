@@ -5,6 +5,7 @@ use tidings_domain::accounts::inbox::Kind;
 use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
 use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::mutes;
 use tidings_domain::values::preferences::{self, Choice};
 use tidings_domain::values::secrets::MASKED_DIGITS;
 use tidings_domain::values::signup::INVITATION_DIGITS;
@@ -118,6 +119,8 @@ values! {
     CommentText = text(0, limits::MAX_COMMENT);
     /// The text of a comment; empty if the comment is deleted.
     StoredComment = text(0, limits::MAX_COMMENT);
+    /// Why a comment is not shown; may be empty.
+    WithheldReason = text(0, limits::MAX_COMMENT);
     /// A comment or the text of a story that is not sent yet.
     DraftText = text(0, limits::MAX_TEXT);
     /// A comment or the text of a story as HTML.
@@ -140,6 +143,12 @@ values! {
     EntryKind = choice(Kind::ALL.map(Kind::name));
     /// The text of a comment, a tweet or a message.
     EntryText = text(0, limits::MAX_COMMENT);
+    /// The kind of something muted.
+    MuteKind = choice(mutes::MuteKind::ALL.map(mutes::MuteKind::name));
+    /// What to mute: a username, the name or address of a site, a topic, or a word or phrase.
+    MuteValue = text(1, limits::MAX_URL);
+    /// Something muted.
+    StoredMute = text(1, limits::LONGEST_STORED_USERNAME);
     /// The maximum number of entries.
     PageSize = whole(1, limits::MAX_PAGE as u64);
     /// The number of a page.

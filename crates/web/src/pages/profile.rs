@@ -4,10 +4,12 @@ use super::fields::{RefusedForm, summary};
 use super::flagging::flag_link;
 use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
+use super::mutes::person_forms;
 use super::parts::{age, counted, empty_but, number};
 use super::people::follow_button;
 use super::settings::{PROFILE_FIELDS, ProfileEditor, save};
-use super::tweets::{older, tweet_list};
+use super::tweets::{rest_of_timeline, tweet_list};
+use super::withheld::{insider_notice, insider_words, show_link};
 use super::{profile_address, user_address};
 use crate::App;
 use crate::autolink::autolink;
@@ -23,6 +25,7 @@ use crate::viewer::{ClientDevice, SignedFields};
 use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
+use tidings_domain::accounts::reader::{Collapsed, Reader};
 use tidings_domain::accounts::users::{self, Profile, ProfileFacts, Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::Person;
@@ -45,6 +48,8 @@ fn no_tweets(is_own: bool) -> Markup {
 struct ProfilePage<'a> {
     profile: &'a Profile,
     tweets: &'a TweetPage,
+    /// What the viewer has chosen to see; `None` for a visitor.
+    reader: Option<&'a Reader>,
     /// The form of earlier versions, for the owner: on `/user/<name>`.
     form: Option<ProfileEditor<'a>>,
     refused: Option<&'a RefusedForm>,
@@ -59,6 +64,7 @@ impl ProfilePage<'_> {
             (summary(self.refused))
             @if is_own && self.saved { p.notice role="status" { "Your profile has been saved." } }
             (self.person(frame, is_own))
+            @if let (Some(reader), false) = (self.reader, is_own) { (person_forms(frame, user, reader)) }
             (self.facts(frame, is_own))
             (about(frame, user))
             @if is_own && let Some(form) = &self.form {
@@ -66,9 +72,9 @@ impl ProfilePage<'_> {
                 (form.render(frame, self.refused))
             }
             h2 { "Tweets" }
-            @if self.tweets.lines.is_empty() { (no_tweets(is_own)) }
+            @if self.tweets.lines.is_empty() && self.tweets.unlisted == 0 { (no_tweets(is_own)) }
             (tweet_list(frame, &self.tweets.lines))
-            (older(&profile_address(&user.username, ""), self.tweets.next))
+            (rest_of_timeline(frame, &profile_address(&user.username, ""), self.tweets))
         };
         let description = if user.about.is_empty() || user.withheld.is_some() {
             format!("Tweets, stories and comments by {} on {}.", user.username, frame.site().name)
@@ -159,22 +165,18 @@ impl ProfilePage<'_> {
 }
 
 /// The text about a user. What flags have hidden is shown to the user, to moderators, and to
-/// readers who ask for it.
+/// readers who have chosen to see it.
 fn about(frame: &Frame<'_>, user: &User) -> Markup {
     let sees_hidden = frame.viewer.is_some_and(|viewer| {
-        viewer.id == user.id || viewer.role() >= Role::Moderator || frame.here.shows_hidden()
+        let is_insider = viewer.id == user.id || viewer.role() >= Role::Moderator;
+        is_insider || viewer.preferences.show_hidden || frame.here.shows_hidden()
     });
-    let is_hidden = user.withheld == Some(Withheld::Flagged) && !user.about.is_empty();
+    let flagged = user.withheld.as_ref().filter(|state| **state == Withheld::Flagged);
     html! {
-        @if is_hidden && sees_hidden {
-            p.notice { "Not shown to everyone: hidden by readers' flags until a moderator looks at it." }
-        }
-        @if is_hidden && !sees_hidden {
-            p.gone {
-                "[hidden by readers' flags until a moderator looks at it]"
-                @if frame.viewer.is_some() { " " a href=(frame.here.with_hidden()) rel="nofollow" { "Show" } }
-            }
+        @if let Some(state) = flagged.filter(|_| !sees_hidden && !user.about.is_empty()) {
+            p.gone { "[" (insider_words(state)) "]" (show_link(frame, Collapsed::Flagged, "")) }
         } @else if !user.about.is_empty() {
+            (insider_notice(flagged))
             div.text dir="auto" { (autolink(&user.about, frame.link_target())) }
         }
     }
@@ -225,18 +227,21 @@ pub async fn at(
 
 async fn show(
     app: &App,
-    mut visit: Visit,
+    visit: Visit,
     here: &LocalPath,
     name: &str,
     (query, Saved { saved }): (PageQuery, Saved),
     with_form: bool,
 ) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let profile = users::profile(&mut visit, name).await?;
     let tweets = reading::of_user(&mut visit, profile.user.id, &query.into()).await?;
+    let reader = visit.reader().await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
     let form = with_form.then_some(ProfileEditor { about: &user.about, email: &user.email, more: None });
-    Ok(ProfilePage { profile: &profile, tweets: &tweets, form, refused: None, saved }.render(&frame))
+    let reader = reader.as_deref();
+    Ok(ProfilePage { profile: &profile, tweets: &tweets, reader, form, refused: None, saved }.render(&frame))
 }
 
 /// Rejects methods other than GET at the address of a profile. An address without an `@`
@@ -265,6 +270,7 @@ pub async fn change(
             let page = ProfilePage {
                 profile: &profile,
                 tweets: &tweets,
+                reader: None,
                 form: Some(ProfileEditor { about, email, more: None }),
                 refused: Some(&refused),
                 saved: false,
@@ -302,6 +308,7 @@ mod tests {
         let page = ProfilePage {
             profile: &profile,
             tweets: &TweetPage::default(),
+            reader: None,
             form: Some(form),
             refused,
             saved: true,

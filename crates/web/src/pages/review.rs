@@ -8,15 +8,19 @@ use crate::App;
 use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::flags::QueueQuery;
-use crate::limits::QUEUE_ROWS;
+use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::local_path::LocalPath;
-use crate::viewer::SignedIn;
+use crate::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
+use axum::response::Redirect;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::queue::{self, QueuePage, Row, RowAuthor, Why};
+use tidings_domain::report::{BackgroundCheck, VoteRing, VoteRingReport};
 use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::words::wait;
+use tidings_domain::vote_rings;
 
 /// The durations that are offered, in hours.
 const DURATIONS: [(&str, &str); 4] = [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "for ever")];
@@ -41,10 +45,25 @@ pub async fn page(
 ) -> Result<Markup, RequestError> {
     let page = queue::page(&mut visit, query.before.as_ref(), QUEUE_ROWS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(render(&frame, &user, &page, query.before.is_some()))
+    let is_first = query.before.is_none();
+    let rings = if is_first {
+        rings(&frame, &app.site.vote_rings)
+    } else {
+        html! {}
+    };
+    Ok(render(&frame, &user, (&page, is_first), &rings))
 }
 
-fn render(frame: &Frame<'_>, viewer: &User, page: &QueuePage, is_later: bool) -> Markup {
+/// POST /moderate/votes: apisecret. The search goes on after the response.
+pub async fn look_for_rings(
+    State(app): State<App>,
+    SignedForm { user, form: () }: SignedForm<()>,
+) -> Result<Redirect, RequestError> {
+    vote_rings::start(&app.site, app.now(), &user)?;
+    Ok(Redirect::to("/moderate#votes"))
+}
+
+fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool), rings: &Markup) -> Markup {
     let content = html! {
         h1 { "Review queue" }
         p.hint {
@@ -55,7 +74,7 @@ fn render(frame: &Frame<'_>, viewer: &User, page: &QueuePage, is_later: bool) ->
             @for (key, meaning) in KEYS { span { kbd { (key) } " " (meaning) } " " }
         }
         @if page.rows.is_empty() {
-            p.empty { @if is_later { "Nothing else waits." } @else { "Nothing waits. Well done." } }
+            p.empty { @if is_first { "Nothing waits. Well done." } @else { "Nothing else waits." } }
         }
         ol.review role="list" data-queue {
             @for row in &page.rows { (review_row(frame, viewer, row)) }
@@ -67,8 +86,55 @@ fn render(frame: &Frame<'_>, viewer: &User, page: &QueuePage, is_later: bool) ->
                 }
             }
         }
+        (rings)
     };
     frame.page("Review queue", &content)
+}
+
+/// What the last search for vote rings has found, and a button that starts one.
+fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
+    let last = check.last();
+    html! {
+        section.vote-rings #votes {
+            h2 { "Vote rings" }
+            p.hint {
+                "Accounts that vote for each other far more than chance would have it. What to do about them is up to you."
+            }
+            @if check.is_running() {
+                p role="status" { "A search is running. Reload the page in a minute." }
+            } @else {
+                form.inline method="post" action="/moderate/votes" {
+                    (frame.secret_field())
+                    button.button.small { "Look for vote rings" }
+                }
+            }
+            @if let Some((began, report)) = last.as_deref() {
+                p.hint {
+                    "Searched " (age(frame, *began)) ": " (counted(report.votes, "vote", "votes")) " on "
+                    (counted(report.stories, "story", "stories")) "."
+                }
+                @if report.groups.is_empty() { p { "No vote rings were found." } }
+                ol.log role="list" {
+                    @for ring in report.groups.iter().take(QUEUE_RINGS) { li { (vote_ring(ring)) } }
+                }
+            }
+        }
+    }
+}
+
+fn vote_ring(ring: &VoteRing) -> Markup {
+    html! {
+        p {
+            @for name in &ring.accounts { a.author href=(profile_address(name, "")) { (name) } " " }
+        }
+        p.hint {
+            (counted(ring.shared_votes, "vote", "votes")) " for each other, where chance would give "
+            (format!("{:.1}", ring.expected_votes))
+            @if let Some(seconds) = ring.median_seconds { "; half of them within " (wait(seconds)) }
+            @if ring.same_network { "; from the same network" }
+            "."
+        }
+    }
 }
 
 /// Whether the viewer may decide: nobody does so about their own things or those of a higher role.
@@ -285,7 +351,8 @@ mod tests {
     fn a_full_page_of_the_longest_rows_is_bounded() {
         let moderator = user("1", "mod", "m");
         let page = QueuePage { rows: vec![row(2, Role::Member); QUEUE_ROWS], next: None };
-        let html = framed(Some(&moderator), |frame| render(frame, &moderator, &page, false)).into_string();
+        let html = framed(Some(&moderator), |frame| render(frame, &moderator, (&page, true), &html! {}))
+            .into_string();
         assert!(html.len() <= PAGE_BYTES, "{}", html.len());
         assert!(html.contains("data-yes") && !html.contains(" style="));
     }

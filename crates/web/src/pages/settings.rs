@@ -3,6 +3,7 @@
 use super::confirm_email::{LinkSent, reminder};
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
+use super::mutes::MUTES;
 use super::profile_address;
 use crate::App;
 use crate::actions;
@@ -140,6 +141,7 @@ fn preference_fields(preferences: Preferences) -> Markup {
                 (CommentOrder::Newest, "Newest first"),
                 (CommentOrder::Oldest, "Oldest first"),
             ]))
+            (choice("show_hidden", preferences.show_hidden, "Show what readers' flags have hidden"))
             (select("shortcuts", "Keyboard shortcuts", preferences.shortcuts, &[
                 (Shortcuts::On, "Single keys, such as j and k"),
                 (Shortcuts::Modifier, "Only together with the Alt key"),
@@ -216,6 +218,10 @@ impl SettingsPage<'_> {
             (reminder(frame, self.sent))
             (self.form.render(frame, self.refused))
             p { a.action href=(profile_address(self.username, "")) { "Your profile" } }
+            h2 { "Muted and blocked" }
+            p {
+                "You can " a href=(MUTES) { "mute people, sites, topics and words, and block people" } "."
+            }
             h2 { "Sessions" }
             p { "You can " a href="/settings/sessions" { "see where you are logged in" } ", and log out there." }
             h2 { "Invitations" }
@@ -263,7 +269,8 @@ pub(super) async fn save(
 
 /// POST /settings: fullname, about, email, password (may be empty), current_password (may be
 /// empty if e-mail and password stay), tweet_news, tweet_news_shown, gravatar,
-/// gravatar_shown, shortcuts, digest, mail_replies, mail_replies_shown, sort_comments, apisecret.
+/// gravatar_shown, shortcuts, digest, mail_replies, mail_replies_shown, sort_comments, show_hidden,
+/// show_hidden_shown, apisecret.
 pub async fn change(
     State(app): State<App>,
     ClientDevice(device): ClientDevice,
