@@ -22,9 +22,6 @@ use tidings_domain::values::flag::{Flag, FlagReason};
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::moderation::Thing;
 
-/// The fields of the form.
-const FIELDS: [&str; 2] = ["reason", "note"];
-
 /// The address of the page that asks why to flag something.
 #[must_use]
 pub fn flag_address(thing: &Thing) -> String {
@@ -108,6 +105,7 @@ impl FlagPage<'_> {
         let heading = format!("Flag this {noun}");
         let content = html! {
             h1 { (heading) }
+            (summary(self.refused))
             blockquote.flagged-text dir="auto" { (self.facts.text) }
             @match (&self.facts.own, &self.facts.refusal) {
                 (Some(flag), _) => (self.flagged(frame, flag)),
@@ -159,7 +157,6 @@ impl FlagPage<'_> {
             p {
                 "A flag asks a moderator to look. It is no vote, it costs nothing, and only moderators see it."
             }
-            (summary(self.refused))
             form.form method="post" action="/flag" {
                 (frame.secret_field())
                 (self.thing_fields())
@@ -208,7 +205,7 @@ pub async fn flag(
         Err(failure) => {
             let thing = Thing::parse(form.fields.text("kind"), form.fields.text("id"));
             let Ok(thing) = thing else { return Err(failure) };
-            let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
+            let refused = RefusedForm::from_failure(failure)?.beside(&["note"]);
             let facts = flags::facts(&mut form.visit, &thing).await?;
             let (chosen, note) = (form.fields.text("reason"), form.fields.text("note"));
             let page = FlagPage { thing: &thing, facts: &facts, chosen, note, refused: Some(&refused) };
