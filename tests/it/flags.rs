@@ -153,7 +153,8 @@ async fn who_may_flag_what() {
         ok(unflag(reader, STORY).await);
         assert!(refused(unflag(reader, STORY).await).contains("not flagged"));
     }
-    assert_eq!(flag(reader, ("user", "nobody"), "spam", "").await["status"], "err");
+    let fields = [("kind", "user"), ("id", "nobody"), ("reason", "spam")];
+    assert_eq!(reader.post("/api/flag", &fields).await.status, StatusCode::NOT_FOUND);
 }
 
 fn before_karma(dump: &std::collections::BTreeMap<String, tidings_keyspace::Value>) -> i64 {
