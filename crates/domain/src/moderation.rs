@@ -14,7 +14,10 @@
 mod act;
 mod effect;
 pub mod log;
+mod merging;
 mod people;
+mod stories;
+mod story_edits;
 mod threads;
 
 pub use act::{ModerationRequest, moderate, undo};

@@ -138,6 +138,16 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
+    /// As text, which is read back exactly.
+    pub(crate) fn stored(self) -> [String; 2] {
+        [self.time.to_string(), self.score.to_string()]
+    }
+
+    /// Reads what [`Placed::stored`] has written.
+    pub(crate) fn from_stored([time, score]: &[String; 2]) -> Option<Self> {
+        Some(Self { time: time.parse().ok()?, score: score.parse().ok()? })
+    }
+
     /// Adds the article to a topic, and to the lists of the topic that are stored.
     fn enter(self, batch: &mut Batch, name: &str, topic: &Topic) {
         batch.add_member(keys::group(topic), name);
@@ -235,13 +245,44 @@ impl ArticleChange {
             return;
         }
         let name = keys::article(self.id);
-        for topic in topics {
-            Placed::leave(batch, &name, topic);
-        }
-        batch.delete(&name);
+        leave_lists(batch, &name, topics);
+        batch.delete(name);
         batch.delete(keys::voted(self.id));
-        batch.sorted_remove(keys::ARTICLES_BY_TIME, &name);
-        batch.sorted_remove(keys::ARTICLES_BY_SCORE, name);
+    }
+
+    /// Takes the article out of all lists with its news item. The article and its votes stay,
+    /// and [`reinstate`] puts it back where this says it was.
+    pub(crate) fn withdraw(&self, batch: &mut Batch, topics: &Topics) -> Option<Placed> {
+        self.guard(batch);
+        let placed = self.placed?;
+        let name = keys::article(self.id);
+        leave_lists(batch, &name, topics);
+        for topic in topics {
+            batch.add_member(keys::withheld_group(topic), &name);
+        }
+        Some(placed)
+    }
+}
+
+/// Removes an article from all lists.
+fn leave_lists(batch: &mut Batch, name: &str, topics: &Topics) {
+    for topic in topics {
+        Placed::leave(batch, name, topic);
+    }
+    batch.sorted_remove(keys::ARTICLES_BY_TIME, name);
+    batch.sorted_remove(keys::ARTICLES_BY_SCORE, name);
+}
+
+/// Puts an article that was withdrawn back into the lists.
+pub(crate) fn reinstate(batch: &mut Batch, id: NewsId, placed: Placed, topics: &Topics) {
+    let name = keys::article(id);
+    batch.key_present(&name);
+    batch.sorted_member_absent(keys::ARTICLES_BY_SCORE, &name);
+    batch.sorted_add(keys::ARTICLES_BY_TIME, &name, placed.time);
+    batch.sorted_add(keys::ARTICLES_BY_SCORE, &name, placed.score);
+    for topic in topics {
+        batch.remove_member(keys::withheld_group(topic), &name);
+        placed.enter(batch, &name, topic);
     }
 }
 

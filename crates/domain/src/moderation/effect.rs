@@ -1,6 +1,6 @@
 //! What an action does, before it is committed with its line in the log.
 
-use super::{people, threads};
+use super::{merging, people, stories, story_edits, threads};
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::moderation::log::Line;
@@ -78,6 +78,14 @@ pub(super) struct Effect {
 /// Decides what an action does.
 pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
     match (case.deed, case.thing) {
+        (Deed::Remove, Thing::Story(id)) => stories::remove(case, *id).await,
+        (Deed::Restore, Thing::Story(id)) => stories::restore(case, *id).await,
+        (Deed::Edit { title, topics, url }, Thing::Story(id)) => {
+            let edit = (title.as_ref(), topics.as_ref(), url.as_ref());
+            story_edits::edit(case, *id, edit).await
+        }
+        (Deed::Merge(into), Thing::Story(id)) => merging::merge(case, *id, *into).await,
+        (Deed::Split, Thing::Story(id)) => merging::split(case, *id).await,
         (Deed::Lock, Thing::Story(id)) => threads::lock(case, *id).await,
         (Deed::Unlock, Thing::Story(id)) => threads::unlock(case, *id).await,
         (Deed::Silence(hours), Thing::User(name)) => {
