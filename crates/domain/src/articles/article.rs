@@ -10,11 +10,13 @@ use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
-use crate::values::clock::{DecimalSeconds, Timestamp};
+use crate::values::clock::{DecimalSeconds, NotSeconds, Timestamp};
 use crate::values::ids::{NewsId, UserId};
 use crate::values::text::printable;
 use crate::values::topic::{Topic, Topics};
 use crate::values::urls::NewsUrl;
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Query};
 
@@ -137,17 +139,24 @@ pub(crate) struct Placed {
     score: f64,
 }
 
+/// As text, which is read back exactly.
+impl fmt::Display for Placed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.time, self.score)
+    }
+}
+
+impl FromStr for Placed {
+    type Err = NotSeconds;
+
+    fn from_str(stored: &str) -> Result<Self, NotSeconds> {
+        let (time, score) = stored.split_once(' ').ok_or(NotSeconds)?;
+        let number = |text: &str| text.parse().map_err(|_| NotSeconds);
+        Ok(Self { time: number(time)?, score: number(score)? })
+    }
+}
+
 impl Placed {
-    /// As text, which is read back exactly.
-    pub(crate) fn stored(self) -> [String; 2] {
-        [self.time.to_string(), self.score.to_string()]
-    }
-
-    /// Reads what [`Placed::stored`] has written.
-    pub(crate) fn from_stored([time, score]: &[String; 2]) -> Option<Self> {
-        Some(Self { time: time.parse().ok()?, score: score.parse().ok()? })
-    }
-
     /// Adds the article to a topic, and to the lists of the topic that are stored.
     fn enter(self, batch: &mut Batch, name: &str, topic: &Topic) {
         batch.add_member(keys::group(topic), name);

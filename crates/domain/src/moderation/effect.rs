@@ -3,6 +3,7 @@
 use super::{merging, people, stories, story_edits, threads};
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
+use crate::jobs::Job;
 use crate::moderation::log::Line;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -73,6 +74,15 @@ pub(super) struct Effect {
     pub(super) before: Option<String>,
     /// What is done afterwards.
     pub(super) then: Vec<Then>,
+}
+
+impl Effect {
+    /// Starts a job afterwards.
+    pub(super) fn starts(&mut self, job: Option<Job>, now: Moment) {
+        if let Some(job) = job {
+            self.then.push(Box::new(move |site| site.jobs.start_soon(job, now)));
+        }
+    }
 }
 
 /// Decides what an action does.

@@ -4,7 +4,7 @@
 //! which the page of the other story shows below its own.
 
 use super::effect::{Case, Effect};
-use super::stories::{reinstate, withdraw};
+use super::stories::{put_back, withdraw};
 use super::threads::read_story;
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -30,15 +30,14 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
         let limit = u64::try_from(MAX_MERGED_STORIES).unwrap_or(u64::MAX);
         return Err(Refusal::TooManyMerged { limit }.into());
     }
-    let (author, title) = (news.user_id, news.title.clone());
-    let mut effect = withdraw(case, news, &Withheld::Merged(into)).await?;
+    let title = news.title.clone();
+    let mut effect = withdraw(case, news, Withheld::Merged(into)).await?;
     target.check_listed(&mut effect.batch);
     // Nobody has merged anything into this story meanwhile.
     effect.batch.field_absent(keys::news(id), MERGED);
     let mut merged = target.merged.clone();
     merged.0.push(id);
     write_merged(&mut effect.batch, &target, &merged);
-    effect.concerns = Some(author);
     effect.before = Some(into.to_string());
     effect.message = Some(format!(
         "A moderator has merged your story “{title}” (/news/{id}) into “{}” (/news/{into}): {}",
@@ -53,7 +52,7 @@ pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> 
     let Some(Withheld::Merged(into)) = news.withheld else {
         return Err(Refusal::NothingToModerate("the story is not merged into another").into());
     };
-    let mut effect = reinstate(case, &news).await?;
+    let mut effect = put_back(case, &news).await?;
     let mut query = Query::new();
     let target = query.hash(keys::news(into));
     let target = News::from_hash(&case.site.store.query(query).await?.take(target));
@@ -62,7 +61,6 @@ pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> 
         merged.0.retain(|other| *other != id);
         write_merged(&mut effect.batch, &target, &merged);
     }
-    effect.concerns = Some(news.user_id);
     let title = &news.title;
     effect.message = Some(format!(
         "Your story “{title}” (/news/{id}), which was merged into /news/{into}, is on its own again: {}",

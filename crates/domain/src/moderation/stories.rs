@@ -5,7 +5,7 @@ use super::log;
 use super::threads::read_story;
 use crate::error::{Error, Refusal};
 use crate::news::item::News;
-use crate::submissions::withdrawal::{Cause, Reinstatement, Withdrawal};
+use crate::submissions::withdrawal::{Return, Withdrawal};
 use crate::values::ids::{ModerationId, NewsId};
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
@@ -20,9 +20,8 @@ pub(super) async fn remove(case: &Case<'_>, id: NewsId) -> Result<Effect, Error>
         Some(Withheld::Merged(into)) => return Err(Refusal::NewsMerged(into).into()),
         Some(Withheld::Held(_) | Withheld::Flagged) | None => {}
     }
-    let (author, title) = (news.user_id, news.title.clone());
-    let mut effect = withdraw(case, news, &Withheld::Removed(case.reason.as_str().into())).await?;
-    effect.concerns = Some(author);
+    let title = news.title.clone();
+    let mut effect = withdraw(case, news, Withheld::Removed(case.reason.as_str().into())).await?;
     effect.message =
         Some(format!("A moderator has removed your story “{title}” (/news/{id}): {}", case.reason));
     Ok(effect)
@@ -34,8 +33,7 @@ pub(super) async fn restore(case: &Case<'_>, id: NewsId) -> Result<Effect, Error
     if !matches!(news.withheld, Some(Withheld::Removed(_))) {
         return Err(Refusal::NothingToModerate("the story is not removed").into());
     }
-    let mut effect = reinstate(case, &news).await?;
-    effect.concerns = Some(news.user_id);
+    let mut effect = put_back(case, &news).await?;
     let title = &news.title;
     effect.message =
         Some(format!("Your story “{title}” (/news/{id}), which was removed, is back: {}", case.reason));
@@ -43,27 +41,24 @@ pub(super) async fn restore(case: &Case<'_>, id: NewsId) -> Result<Effect, Error
 }
 
 /// Takes a story out of all lists, for a reason that is its new state.
-pub(super) async fn withdraw(case: &Case<'_>, news: News, state: &Withheld) -> Result<Effect, Error> {
-    let mut effect = Effect::default();
-    let merges = matches!(state, Withheld::Merged(_));
-    let withdrawal = Withdrawal::read(case.site, case.now, news, merges).await?;
-    withdrawal.write(&mut effect.batch, case.now, Cause { state, line: case.id });
-    let now = case.now;
-    effect.then.push(Box::new(move |site| withdrawal.begin(site, now)));
+pub(super) async fn withdraw(case: &Case<'_>, news: News, state: Withheld) -> Result<Effect, Error> {
+    let mut effect = Effect { concerns: Some(news.user_id), ..Effect::default() };
+    let withdrawal = Withdrawal::read(case.site, case.now, news, state).await?;
+    withdrawal.write(&mut effect.batch, case.now, case.id);
+    effect.starts(withdrawal.job(), case.now);
     Ok(effect)
 }
 
 /// Puts a story back into all lists, as it was before it was withdrawn.
-pub(super) async fn reinstate(case: &Case<'_>, news: &News) -> Result<Effect, Error> {
-    let back = Reinstatement::read(case.site, case.now, news.id).await?;
-    let back = back.ok_or(Refusal::NothingToModerate("nothing is known of how the story was before"))?;
+pub(super) async fn put_back(case: &Case<'_>, news: &News) -> Result<Effect, Error> {
+    let back = Return::read(case.site, case.now, news.id).await?;
     if case.undoes.is_some_and(|line| line.id != back.line()) {
         return Err(Refusal::NothingToModerate("the story was restored and removed again since").into());
     }
-    let mut effect = Effect { ends: ended_by(case, news.id, back.line()).await?, ..Effect::default() };
+    let ends = ended_by(case, news.id, back.line()).await?;
+    let mut effect = Effect { concerns: Some(news.user_id), ends, ..Effect::default() };
     back.write(&mut effect.batch, case.site, case.now);
-    let now = case.now;
-    effect.then.push(Box::new(move |site| back.begin(site, now)));
+    effect.starts(back.job(case.site), case.now);
     Ok(effect)
 }
 

@@ -8,7 +8,7 @@ use crate::fields;
 use crate::keys;
 use crate::moderation::log::Line;
 use crate::news::item::{EDITED, EditNote, News};
-use crate::submissions::url_guards::UrlGuard;
+use crate::submissions::url_guards::UrlGuards;
 use crate::submissions::{StoryChange, StoryText};
 use crate::values::ids::NewsId;
 use crate::values::text::Title;
@@ -54,7 +54,7 @@ struct Record {
     note_before: Option<String>,
     note_after: Option<String>,
     /// The guards of the former URL.
-    guards: Vec<UrlGuard>,
+    guards: String,
 }
 
 /// Edits a story.
@@ -104,7 +104,7 @@ async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error>
         topics: back("topics", record.before.topics, now.topics),
         url: back("URL", record.before.url, now.url),
     };
-    change(case, &news, (to, record.note_before), Some(&record.guards)).await
+    change(case, &news, (to, record.note_before), Some(&record.guards.parse().unwrap_or_default())).await
 }
 
 /// A story that moderators can edit.
@@ -119,7 +119,7 @@ async fn change(
     case: &Case<'_>,
     news: &News,
     (to, note_after): (Version, Option<String>),
-    former: Option<&[UrlGuard]>,
+    former: Option<&UrlGuards>,
 ) -> Result<Effect, Error> {
     let key = keys::news(news.id);
     let mut query = Query::new();
@@ -144,7 +144,7 @@ async fn change(
         "A moderator has edited the {what} of your story “{}” (/news/{}): {}",
         to.title, news.id, case.reason
     ));
-    let guards = change.guards;
+    let guards = change.guards.to_string();
     let record = Record { before: Version::of(news), after: to, note_before, note_after, guards };
     // Texts can be written as JSON.
     effect.before = serde_json::to_string(&record).ok();

@@ -1,6 +1,6 @@
 //! Editing and deleting stories.
 
-use super::url_guards::{self, UrlGuard};
+use super::url_guards::{self, UrlGuards};
 use super::{Submission, SubmissionContent};
 use crate::accounts::users::User;
 use crate::action::Decision;
@@ -63,7 +63,7 @@ pub(crate) struct StoryChange<'a> {
     news: &'a News,
     article: ArticleChange,
     /// The guards of its URL.
-    pub(crate) guards: Vec<UrlGuard>,
+    pub(crate) guards: UrlGuards,
     announcement: Option<Tweet>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> StoryChange<'a> {
         batch: &mut Batch,
         viewer: &User,
         to: StoryText<'_>,
-        former: Option<&[UrlGuard]>,
+        former: Option<&UrlGuards>,
     ) -> Result<(), Error> {
         let Self { site, news, .. } = self;
         unchanged_since(batch, news);
@@ -118,10 +118,10 @@ impl<'a> StoryChange<'a> {
         let new = NewsUrl::parse_imported(url).map(|url| url_guards::keys_of(self.site, &url));
         let new = new.unwrap_or_default();
         url_guards::refuse_url_of_others(self.site, &new, &self.guards).await?;
-        for key in new.iter().filter(|key| !self.guards.iter().any(|own| own.is_at(key))) {
+        for key in new.iter().filter(|key| !self.guards.has(key)) {
             batch.key_absent(key);
         }
-        url_guards::lift(batch, self.news.id, &self.guards);
+        self.guards.lift(batch, self.news.id);
         if let Some(new) = new.first() {
             let life = Duration::from_secs(self.site.rules.limits.repost_seconds);
             batch.set_expiring(new, self.news.id.to_string(), life);
@@ -129,12 +129,11 @@ impl<'a> StoryChange<'a> {
         Ok(())
     }
 
-    async fn put_guards_back(&self, batch: &mut Batch, former: &[UrlGuard]) -> Result<(), Error> {
-        let free = url_guards::free(self.site, self.now, former, self.news.id).await?;
-        let not_own = free.iter().filter(|guard| !self.guards.iter().any(|own| own.is_at(guard.key())));
-        url_guards::demand_free(batch, not_own);
-        url_guards::lift(batch, self.news.id, &self.guards);
-        url_guards::put_back(batch, self.now, self.news.id, &free);
+    async fn put_guards_back(&self, batch: &mut Batch, former: &UrlGuards) -> Result<(), Error> {
+        let free = former.clone().free(self.site, self.now, self.news.id).await?;
+        free.demand_free(batch, &self.guards);
+        self.guards.lift(batch, self.news.id);
+        free.put_back(batch, self.now, self.news.id);
         Ok(())
     }
 }
@@ -157,7 +156,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         if let Some(removal) = &removal {
             removal.write(&mut batch, now);
         }
-        url_guards::lift(&mut batch, id, &url_guards::own(site, now, &news).await?);
+        url_guards::own(site, now, &news).await?.lift(&mut batch, id);
         batch.set_field(&key, "del", "1");
         batch.delete_field(&key, "topics");
         article.delete(&mut batch, &news.topics);

@@ -7,16 +7,20 @@ use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::urls::NewsUrl;
-use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Expiry, Query};
 
-/// A guard that holds a certain story, and when it ends.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct UrlGuard {
+/// The guards that hold a certain story, and when they end. Stored as `<end> <key>`, a line for
+/// each; the end in milliseconds since 1970, 0 for never.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct UrlGuards(Vec<UrlGuard>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct UrlGuard {
     key: String,
-    /// In milliseconds since 1970; `None` for never.
-    until: Option<u64>,
+    until: u64,
 }
 
 /// The keys of a URL: ours, and that of the original. None when that limit is off.
@@ -24,98 +28,95 @@ pub(crate) fn keys_of(site: &Site, url: &NewsUrl) -> Vec<String> {
     if site.rules.limits.repost_seconds == 0 { Vec::new() } else { keys::urls(url) }
 }
 
-/// The guards that hold a story, before it loses them. Rounds: 1, none for a text.
-pub(crate) async fn own(site: &Site, now: Moment, news: &News) -> Result<Vec<UrlGuard>, Error> {
+/// The guards that hold a story now. Rounds: 1, none for a text.
+pub(crate) async fn own(site: &Site, now: Moment, news: &News) -> Result<UrlGuards, Error> {
     let Ok(url) = NewsUrl::parse_imported(&news.url) else {
-        return Ok(Vec::new());
+        return Ok(UrlGuards::default());
     };
     let own = news.id.to_string();
     let mut query = Query::new();
-    let reads: Vec<_> = keys::urls(&url)
-        .into_iter()
-        .map(|key| {
-            let (holder, expiry) = (query.string(&key), query.expiry(&key));
-            (key, holder, expiry)
-        })
-        .collect();
+    let reads: Vec<_> =
+        keys::urls(&url).into_iter().map(|key| (query.string(&key), query.expiry(&key), key)).collect();
     let mut answers = site.store.query(query).await?;
     let mut guards = Vec::new();
-    for (key, holder, expiry) in reads {
+    for (holder, expiry, key) in reads {
         let (holder, expiry) = (answers.take(holder), answers.take(expiry));
         if holder.as_ref() == Some(&own) {
-            guards.push(UrlGuard { key, until: until(now, expiry) });
+            guards.push(UrlGuard { key, until: end_of(now, expiry) });
         }
     }
-    Ok(guards)
+    Ok(UrlGuards(guards))
 }
 
-fn until(now: Moment, expiry: Expiry) -> Option<u64> {
+fn end_of(now: Moment, expiry: Expiry) -> u64 {
     match expiry {
-        Expiry::In(left) => Some(now.0.saturating_add(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))),
-        Expiry::Absent | Expiry::Never => None,
+        Expiry::In(left) => now.0.saturating_add(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+        Expiry::Absent | Expiry::Never => 0,
     }
 }
 
-/// Adds to a batch that the guards no longer hold the story.
-pub(crate) fn lift(batch: &mut Batch, id: NewsId, guards: &[UrlGuard]) {
-    for guard in guards {
-        batch.string_equals(&guard.key, id.to_string());
-        batch.delete(&guard.key);
+impl UrlGuards {
+    /// Whether there are none.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
-}
 
-/// Those of some former guards that are still to end, and that no other story has taken.
-/// Rounds: 1.
-pub(crate) async fn free(
-    site: &Site,
-    now: Moment,
-    former: &[UrlGuard],
-    id: NewsId,
-) -> Result<Vec<UrlGuard>, Error> {
-    let keys: Vec<String> = former.iter().map(|guard| guard.key.clone()).collect();
-    let holders = holders(site, &keys).await?;
-    let own = id.to_string();
-    let is_free = |guard: &&UrlGuard| {
-        let taken = holders.iter().any(|(key, holder)| *key == guard.key && *holder != own);
-        !taken && guard.until.is_none_or(|until| until > now.0)
-    };
-    Ok(former.iter().filter(is_free).cloned().collect())
-}
+    /// Whether one of them is at a key.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|guard| guard.key == key)
+    }
 
-/// Adds to a batch that guards hold the story again, for as long as they would have.
-pub(crate) fn put_back(batch: &mut Batch, now: Moment, id: NewsId, guards: &[UrlGuard]) {
-    for guard in guards {
-        match guard.until {
-            Some(until) => {
-                let left = Duration::from_millis(until.saturating_sub(now.0));
-                batch.set_expiring(&guard.key, id.to_string(), left);
+    /// Adds to a batch that they no longer hold the story.
+    pub(crate) fn lift(&self, batch: &mut Batch, id: NewsId) {
+        for UrlGuard { key, .. } in &self.0 {
+            batch.string_equals(key, id.to_string());
+            batch.delete(key);
+        }
+    }
+
+    /// Those that have not ended since, and that no other story has taken. Rounds: 1.
+    pub(crate) async fn free(self, site: &Site, now: Moment, id: NewsId) -> Result<Self, Error> {
+        let keys: Vec<String> = self.0.iter().map(|guard| guard.key.clone()).collect();
+        let (holders, own) = (holders(site, &keys).await?, id.to_string());
+        let is_taken = |key: &str| holders.iter().any(|(held, holder)| held == key && *holder != own);
+        let is_free = |guard: &UrlGuard| (guard.until == 0 || guard.until > now.0) && !is_taken(&guard.key);
+        Ok(Self(self.0.into_iter().filter(is_free).collect()))
+    }
+
+    /// Makes a batch fail if somebody takes one of their keys, except for those that hold the
+    /// story already.
+    pub(crate) fn demand_free(&self, batch: &mut Batch, own: &Self) {
+        for guard in self.0.iter().filter(|guard| !own.has(&guard.key)) {
+            batch.key_absent(&guard.key);
+        }
+    }
+
+    /// Adds to a batch that they hold the story again, for as long as they would have.
+    pub(crate) fn put_back(&self, batch: &mut Batch, now: Moment, id: NewsId) {
+        for UrlGuard { key, until } in &self.0 {
+            match until.saturating_sub(now.0) {
+                _ if *until == 0 => batch.set(key, id.to_string()),
+                left => batch.set_expiring(key, id.to_string(), Duration::from_millis(left)),
             }
-            None => batch.set(&guard.key, id.to_string()),
         }
     }
 }
 
-/// Adds to a batch that nobody has taken some keys meanwhile.
-pub(crate) fn demand_free<'a>(batch: &mut Batch, keys: impl Iterator<Item = &'a UrlGuard>) {
-    for guard in keys {
-        batch.key_absent(&guard.key);
-    }
-}
-
-/// Refuses a URL that another story has.
+/// Refuses a URL that another story has. Rounds: 1.
 pub(crate) async fn refuse_url_of_others(
     site: &Site,
     new_keys: &[String],
-    own: &[UrlGuard],
+    own: &UrlGuards,
 ) -> Result<(), Error> {
     let holders = holders(site, new_keys).await?;
-    if holders.iter().any(|(key, _)| !own.iter().any(|guard| guard.key == *key)) {
+    if holders.iter().any(|(key, _)| !own.has(key)) {
         return Err(Refusal::UrlPostedRecently.into());
     }
     Ok(())
 }
 
-/// Those of the keys that are present, with the item that each holds. Rounds: 1.
+/// Those of the keys that are present, with the item that each holds. Rounds: 1, none without
+/// keys.
 async fn holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, Error> {
     if keys.is_empty() {
         return Ok(Vec::new());
@@ -126,14 +127,41 @@ async fn holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, 
     Ok(reads.into_iter().filter_map(|(key, read)| Some((key.clone(), answers.take(read)?))).collect())
 }
 
-impl UrlGuard {
-    /// Whether it is at this key.
-    pub(crate) fn is_at(&self, key: &str) -> bool {
-        self.key == key
+impl fmt::Display for UrlGuards {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> =
+            self.0.iter().map(|UrlGuard { key, until }| format!("{until} {key}")).collect();
+        formatter.write_str(&lines.join("\n"))
     }
+}
 
-    /// The key.
-    pub(crate) fn key(&self) -> &str {
-        &self.key
+/// A stored text that is no list of guards.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NotGuards;
+
+impl FromStr for UrlGuards {
+    type Err = NotGuards;
+
+    fn from_str(stored: &str) -> Result<Self, NotGuards> {
+        let guard = |line: &str| {
+            let (until, key) = line.split_once(' ')?;
+            Some(UrlGuard { key: key.to_owned(), until: until.parse().ok()? })
+        };
+        stored.lines().map(guard).collect::<Option<_>>().map(Self).ok_or(NotGuards)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_are_stored_and_read_back() {
+        let guard = |key: &str, until| UrlGuard { key: key.to_owned(), until };
+        let guards = UrlGuards(vec![guard("url:http://a.com/ b", 7), guard("url:x", 0)]);
+        assert_eq!(guards.to_string(), "7 url:http://a.com/ b\n0 url:x");
+        assert_eq!(guards.to_string().parse(), Ok(guards));
+        assert_eq!("x url:x".parse::<UrlGuards>(), Err(NotGuards));
     }
 }

@@ -2,178 +2,153 @@
 //! had never been away.
 //!
 //! The story keeps its text, its votes and its topics, and its article keeps its votes. What
-//! else the withdrawal has taken away is in the field `withdrawn` of the story, as JSON.
-//! While it is away, nobody can vote on it or edit it, so it comes back as it was. Only the
-//! topics can change: `group.withheld:<topic>` has the withdrawn articles, so that a topic that
-//! moves takes them along.
+//! else the withdrawal has taken away is in the record `withdrawn:story:<id>`. While a story is
+//! away, nobody can vote on it or edit it, so it comes back as it was. Only the topics can
+//! change: `group.withheld:<topic>` has the withdrawn articles, so that a topic that moves takes
+//! them along.
 
 use super::editing::{leave_lists, read_announcement};
-use super::url_guards::{self, UrlGuard};
+use super::url_guards::{self, UrlGuards};
+use crate::accounts::inbox::{Taken, Withdrawn};
 use crate::articles::article::{self, ArticleChange, PlaceRead, Placed};
 use crate::error::{Error, Refusal};
-use crate::fields;
+use crate::jobs::Job;
 use crate::keys;
 use crate::news::item::News;
 use crate::news::ranks::write_rank;
 use crate::site::Site;
-use crate::timelines::announcements;
+use crate::timelines::withdrawal as tweets;
 use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, NewsId};
+use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
-use serde::{Deserialize, Serialize};
 use tidings_keyspace::{Batch, Query};
 
-/// The field of a story with what its withdrawal has taken away.
-const WITHDRAWN: &str = "withdrawn";
-
-/// What a withdrawal has taken away.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Taken {
-    /// The line of the log that says who did it.
-    line: u64,
-    /// The field `withheld` before.
-    before: Option<String>,
-    /// Whether the story was in the lists.
-    listed: bool,
-    /// Where its article was in the lists of all articles.
-    article: Option<[String; 2]>,
-    /// The guards against reposts.
-    guards: Vec<UrlGuard>,
-    /// Whether its tweet left the timelines with it.
-    tweet: bool,
-    /// The field `withheld` of that tweet before.
-    tweet_before: Option<String>,
-}
+/// The field of the record with the place of the article in the lists of all articles.
+const ARTICLE: &str = "article";
+/// The field of the record with the guards against reposts.
+const GUARDS: &str = "guards";
 
 /// A story that is about to be withdrawn, with what was read for it.
 pub(crate) struct Withdrawal {
-    news: News,
-    before: Option<String>,
+    /// The story as it was.
+    pub(crate) news: News,
+    state: Withheld,
     article: ArticleChange,
-    guards: Vec<UrlGuard>,
-    tweet: Option<announcements::Withdrawal>,
-}
-
-/// Why a story is withdrawn, and the line of the log that says who did it.
-#[derive(Clone, Copy)]
-pub(crate) struct Cause<'a> {
-    pub(crate) state: &'a Withheld,
-    pub(crate) line: ModerationId,
+    guards: UrlGuards,
+    tweet: Option<tweets::Withdrawal>,
 }
 
 impl Withdrawal {
-    /// Reads what withdrawing a story needs. A story that is merged into another keeps its
-    /// guards against reposts. Rounds: at most 4.
-    pub(crate) async fn read(site: &Site, now: Moment, news: News, merges: bool) -> Result<Self, Error> {
+    /// Reads what withdrawing a story needs. `state` says why it is withdrawn; a story that is
+    /// merged into another keeps its guards against reposts. Rounds: at most 5.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn read(site: &Site, now: Moment, news: News, state: Withheld) -> Result<Self, Error> {
         let mut query = Query::new();
-        let before = query.hash_fields(keys::news(news.id), [WITHHELD]);
         let place = PlaceRead::ask(&mut query, news.id);
-        let mut answers = site.store.query(query).await?;
-        let (before, article) = (fields::only(answers.take(before)), place.take(&mut answers));
-        let guards = if merges { Vec::new() } else { url_guards::own(site, now, &news).await? };
-        let tweet = match read_announcement(site, &news).await? {
-            Some(tweet) => announcements::Withdrawal::read(site, tweet).await?,
-            None => None,
+        let article = place.take(&mut site.store.query(query).await?);
+        let guards = match state {
+            Withheld::Merged(_) => UrlGuards::default(),
+            _ => url_guards::own(site, now, &news).await?,
         };
-        Ok(Self { news, before, article, guards, tweet })
+        let mut tweet = None;
+        if let Some(found) = read_announcement(site, &news).await?
+            && !news.is_unlisted()
+            && !found.withheld.as_ref().is_some_and(Withheld::is_unlisted)
+        {
+            let reason = match state.reason() {
+                Some(reason) => reason.into(),
+                None => "its story was merged into another".into(),
+            };
+            tweet = Some(tweets::Withdrawal::read(site, found.id, Withheld::Removed(reason)).await?);
+        }
+        Ok(Self { news, state, article, guards, tweet })
     }
 
-    /// Adds the withdrawal to a batch.
-    pub(crate) fn write(&self, batch: &mut Batch, now: Moment, cause: Cause<'_>) {
+    /// Adds the withdrawal to a batch, as the action of a line of the log.
+    pub(crate) fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
         let (key, news) = (keys::news(self.news.id), &self.news);
+        let earlier = news.withheld.as_ref();
         batch.field_absent(&key, "del");
         batch.field_equals(&key, "url", &news.url);
         batch.field_unchanged(&key, "topics", news.stored_topics.as_ref());
-        batch.field_unchanged(&key, WITHHELD, self.before.as_deref());
-        batch.field_absent(&key, WITHDRAWN);
-        let listed = !news.is_unlisted();
-        let mut taken = Taken {
-            line: cause.line.0,
-            before: self.before.clone(),
-            listed,
-            article: None,
-            guards: Vec::new(),
-            tweet: false,
-            tweet_before: None,
-        };
-        if listed {
+        batch.field_unchanged(&key, WITHHELD, earlier.map(ToString::to_string));
+        batch.set_field(&key, WITHHELD, self.state.to_string());
+        let mut rest = Vec::new();
+        if !news.is_unlisted() {
             leave_lists(batch, news);
-            taken.article = self.article.withdraw(batch, &news.topics).map(Placed::stored);
-            url_guards::lift(batch, news.id, &self.guards);
-            taken.guards.clone_from(&self.guards);
+            let placed = self.article.withdraw(batch, &news.topics);
+            rest.extend(placed.map(|placed| (ARTICLE, placed.to_string())));
+            self.guards.lift(batch, news.id);
+            rest.extend((!self.guards.is_empty()).then(|| (GUARDS, self.guards.to_string())));
             if let Some(tweet) = &self.tweet {
-                tweet.write(batch, now, cause.state);
-                taken.tweet = true;
-                taken.tweet_before.clone_from(&tweet.before);
+                tweet.write(batch, now, line);
             }
         }
-        // Numbers and texts can be written as JSON.
-        let taken = serde_json::to_string(&taken).unwrap_or_default();
-        batch.set_fields(&key, [(WITHHELD, cause.state.to_string()), (WITHDRAWN, taken)]);
+        Withdrawn::write(batch, &Thing::Story(news.id), (line, earlier, &Taken::default()), rest);
     }
 
-    /// Starts the job for the tweet, once the batch is applied.
-    pub(crate) fn begin(&self, site: &Site, now: Moment) {
-        if let Some(tweet) = self.tweet.as_ref().filter(|_| !self.news.is_unlisted()) {
-            tweet.begin(site, now);
-        }
+    /// The job to start once the batch is applied.
+    pub(crate) fn job(&self) -> Option<Job> {
+        self.tweet.as_ref()?.job()
     }
 }
 
 /// A story that is about to come back, with what was read for it.
-pub(crate) struct Reinstatement {
-    /// The story.
+pub(crate) struct Return {
+    /// The story as it is.
     pub(crate) news: News,
-    stored: [Option<String>; 2],
-    taken: Taken,
+    record: Withdrawn,
     article: Option<Placed>,
-    guards: Vec<UrlGuard>,
-    tweet: Option<announcements::Reinstatement>,
+    guards: UrlGuards,
+    tweet: Option<tweets::Return>,
 }
 
-impl Reinstatement {
-    /// Reads what putting a story back needs. `None` if it was not withdrawn. Rounds: at most 4.
-    pub(crate) async fn read(site: &Site, now: Moment, id: NewsId) -> Result<Option<Self>, Error> {
+impl Return {
+    /// Reads what putting a story back needs. Rounds: at most 6.
+    ///
+    /// # Errors
+    /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NothingToModerate`] if it was
+    /// not withdrawn, or the store's.
+    pub(crate) async fn read(site: &Site, now: Moment, id: NewsId) -> Result<Self, Error> {
         let mut query = Query::new();
         let hash = query.hash(keys::news(id));
-        let hash = site.store.query(query).await?.take(hash);
-        let news = News::from_hash(&hash).ok_or(Refusal::NoSuchNews)?;
+        let record = Withdrawn::ask(&mut query, Thing::Story(id));
+        let mut answers = site.store.query(query).await?;
+        let news = News::from_hash(&answers.take(hash)).ok_or(Refusal::NoSuchNews)?;
         if news.deleted {
             return Err(Refusal::NewsDeleted.into());
         }
-        let stored = [WITHHELD, WITHDRAWN].map(|field| hash.get(field).map(str::to_owned));
-        let taken = stored[1].as_deref().and_then(|taken| serde_json::from_str::<Taken>(taken).ok());
-        let Some(taken) = taken else {
-            return Ok(None);
-        };
-        let guards = url_guards::free(site, now, &taken.guards, id).await?;
-        let tweet = match read_announcement(site, &news).await?.filter(|_| taken.tweet) {
-            Some(tweet) => announcements::Reinstatement::read(site, tweet).await?,
+        let record = record.take(&mut answers).filter(|_| news.is_unlisted());
+        let record = record.ok_or(Refusal::NothingToModerate("the story is not removed"))?;
+        let guards = record.rest::<UrlGuards>(GUARDS).unwrap_or_default().free(site, now, id).await?;
+        let tweet = match news.tweet_id {
+            Some(tweet) => tweets::Return::of_line(site, tweet, record.line).await?,
             None => None,
         };
-        let article = taken.article.as_ref().and_then(Placed::from_stored);
-        Ok(Some(Self { news, stored, taken, article, guards, tweet }))
+        let article = record.rest(ARTICLE);
+        Ok(Self { news, record, article, guards, tweet })
     }
 
     /// The line of the log that says who withdrew it.
     pub(crate) const fn line(&self) -> ModerationId {
-        ModerationId(self.taken.line)
+        self.record.line
     }
 
-    /// Adds it to a batch that the story is back.
+    /// Adds to a batch that the story is as it was before.
     pub(crate) fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
         let (key, news) = (keys::news(self.news.id), &self.news);
-        let [withheld, withdrawn] = &self.stored;
         batch.field_absent(&key, "del");
-        batch.field_unchanged(&key, WITHHELD, withheld.as_deref());
-        batch.field_unchanged(&key, WITHDRAWN, withdrawn.as_deref());
+        batch.field_unchanged(&key, WITHHELD, news.withheld.as_ref().map(ToString::to_string));
         batch.field_unchanged(&key, "topics", news.stored_topics.as_ref());
-        batch.delete_field(&key, WITHDRAWN);
-        match &self.taken.before {
-            Some(before) => batch.set_field(&key, WITHHELD, before),
+        self.record.forget(batch);
+        match &self.record.earlier {
+            Some(earlier) => batch.set_field(&key, WITHHELD, earlier.to_string()),
             None => batch.delete_field(&key, WITHHELD),
         }
-        if self.taken.listed {
+        if !self.record.earlier.as_ref().is_some_and(Withheld::is_unlisted) {
             self.enter_lists(batch, site, now);
         }
     }
@@ -181,8 +156,10 @@ impl Reinstatement {
     fn enter_lists(&self, batch: &mut Batch, site: &Site, now: Moment) {
         let (news, member) = (&self.news, self.news.id.to_string());
         let rules = &site.rules.ranking;
-        let rank = news.rank(now.timestamp(), rules);
-        write_rank(batch, (news.id, news.ctime), news.score(rules), rank);
+        let [up, down] = &news.stored_votes;
+        batch.field_unchanged(keys::news(news.id), "up", up.as_ref());
+        batch.field_unchanged(keys::news(news.id), "down", down.as_ref());
+        write_rank(batch, (news.id, news.ctime), news.score(rules), news.rank(now.timestamp(), rules));
         batch.sorted_add(keys::NEWS_CRON, &member, news.ctime.as_score());
         if let Some(host) = news.site() {
             batch.sorted_add(keys::host_news(host), &member, news.ctime.as_score());
@@ -190,17 +167,15 @@ impl Reinstatement {
         if let Some(article) = self.article {
             article::reinstate(batch, news.id, article, &news.topics);
         }
-        url_guards::demand_free(batch, self.guards.iter());
-        url_guards::put_back(batch, now, news.id, &self.guards);
+        self.guards.demand_free(batch, &UrlGuards::default());
+        self.guards.put_back(batch, now, news.id);
         if let Some(tweet) = &self.tweet {
-            tweet.write(batch, site, now, self.taken.tweet_before.as_deref());
+            tweet.write(batch, site, now);
         }
     }
 
-    /// Starts the delivery of the tweet, once the batch is applied.
-    pub(crate) fn begin(&self, site: &Site, now: Moment) {
-        if let Some(tweet) = self.tweet.as_ref().filter(|_| self.taken.listed) {
-            tweet.begin(site, now);
-        }
+    /// The job to start once the batch is applied.
+    pub(crate) fn job(&self, site: &Site) -> Option<Job> {
+        self.tweet.as_ref()?.job(site)
     }
 }
