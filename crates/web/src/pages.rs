@@ -8,6 +8,7 @@ pub mod fragments;
 pub mod head;
 pub mod layout;
 pub mod marks;
+pub mod moderating;
 pub mod parts;
 pub mod vote_buttons;
 
@@ -31,6 +32,7 @@ pub mod profile;
 pub mod sessions;
 pub mod settings;
 pub mod sites;
+pub mod story_tools;
 pub mod submission_form;
 pub mod thread;
 pub mod thread_list;
