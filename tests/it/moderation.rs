@@ -6,12 +6,12 @@ use crate::client::{Client, ok, refused};
 use crate::server::{Engine, Server, each_engine};
 
 /// Lets somebody act on a thing.
-async fn moderate(moderator: &Client, action: &str, (kind, id): (&str, &str), hours: &str) -> Value {
+pub async fn moderate(moderator: &Client, action: &str, (kind, id): (&str, &str), hours: &str) -> Value {
     let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason"), ("hours", hours)];
     moderator.api_post("/api/moderate", &fields).await
 }
 
-async fn undo(moderator: &Client, id: u64) -> Value {
+pub async fn undo(moderator: &Client, id: u64) -> Value {
     let id = id.to_string();
     moderator.api_post("/api/moderate/undo", &[("moderation_id", &id), ("reason", "a mistake")]).await
 }
@@ -27,7 +27,7 @@ async fn log(server: &Server, reader: &Client, query: &str) -> Vec<String> {
 }
 
 /// An administrator, a moderator, and two members.
-async fn people(server: &Server) -> [Client; 4] {
+pub async fn people(server: &Server) -> [Client; 4] {
     let alice = server.register("alice").await;
     let [mod_, bob, carol] = ["mod", "bob", "carol"].map(|name| server.member(name));
     let (moderator, bob, carol) = (mod_.await, bob.await, carol.await);
