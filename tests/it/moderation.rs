@@ -6,7 +6,7 @@ use crate::client::{Client, ok, refused};
 use crate::server::{Engine, Server, each_engine};
 
 /// Lets somebody act on a thing.
-pub async fn moderate(moderator: &Client, action: &str, (kind, id): (&str, &str), hours: &str) -> Value {
+async fn moderate(moderator: &Client, action: &str, (kind, id): (&str, &str), hours: &str) -> Value {
     let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason"), ("hours", hours)];
     moderator.api_post("/api/moderate", &fields).await
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tidings_keyspace::Expiry;
 
 use crate::client::{Client, ok, refused};
-use crate::moderation::{moderate, people, undo};
+use crate::moderation::{people, undo};
 use crate::pages::{page, redirects_to};
 use crate::server::{Engine, Server, each_engine};
 
@@ -23,6 +23,11 @@ pub async fn act(moderator: &Client, action: &str, story: u64, more: &[(&str, &s
     let mut fields = vec![("action", action), ("kind", "story"), ("id", &*id), ("reason", "a reason")];
     fields.extend_from_slice(more);
     moderator.api_post("/api/moderate", &fields).await
+}
+
+/// The text of a page.
+async fn content(reader: &Client, path: &str) -> String {
+    page(reader, path).await.content().to_owned()
 }
 
 /// The number of the line that an action has written.
@@ -165,7 +170,7 @@ async fn an_edit_leaves_a_note_and_can_be_undone_until_the_story_is_edited_again
         let before = server.hash(&key).await;
         let new = [("title", "A better title"), ("topics", "")];
         let first = line(act(&moderator, "edit", story, &new).await);
-        let shown = page(&carol, &format!("/news/{story}")).await.content();
+        let shown = content(&carol, &format!("/news/{story}")).await;
         assert!(shown.contains("A better title"), "{shown}");
         assert!(shown.contains("Title edited by a moderator: a reason"), "{shown}");
         let moved = [("url", "http://example.org/b"), ("topics", "")];
@@ -210,10 +215,10 @@ async fn a_merged_story_leads_to_the_other_and_its_comments_are_there() {
             let answer = reader.get(&format!("/news/{story}")).await;
             assert_eq!(answer.status, StatusCode::FOUND);
             assert_eq!(answer.headers[LOCATION], format!("/news/{target}#merged-{story}"));
-            let shown = page(reader, &format!("/news/{target}")).await.content();
+            let shown = content(reader, &format!("/news/{target}")).await;
             let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text} in {shown}"));
             assert!(at("said here") < at("The other one") && at("The other one") < at("said there"));
-            assert!(page(reader, &format!("/news/{story}?page=1")).await.content().contains("said there"));
+            assert!(content(reader, &format!("/news/{story}?page=1")).await.contains("said there"));
         }
         let comments = ok(bob.api_get(&format!("/api/getcomments/{target}")).await);
         assert_eq!(comments["merged"], json!([story]));
@@ -231,8 +236,8 @@ async fn a_merged_story_leads_to_the_other_and_its_comments_are_there() {
         assert!(refused(refusal).contains("into itself"));
         line(act(&moderator, "split", story, &[]).await);
         assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
-        assert!(!page(&bob, &format!("/news/{target}")).await.content().contains("said there"));
-        assert!(page(&bob, &format!("/news/{story}")).await.content().contains("said there"));
+        assert!(!content(&bob, &format!("/news/{target}")).await.contains("said there"));
+        assert!(content(&bob, &format!("/news/{story}")).await.contains("said there"));
         assert!(refused(undo(&moderator, merge).await).contains("undone already"));
     })
     .await;
@@ -256,7 +261,7 @@ async fn a_page_with_ten_merged_stories_takes_no_round_for_each_and_there_are_no
         line(answer);
         server.clear_caches().await;
         let before = server.store().rounds();
-        let shown = page(&server.visitor(), &format!("/news/{target}")).await.content();
+        let shown = content(&server.visitor(), &format!("/news/{target}")).await;
         rounds.push(server.store().rounds() - before);
         assert!(shown.contains(&format!("said there {number}")), "{shown}");
     }
