@@ -256,7 +256,7 @@ async fn an_action_of_a_moderator_that_is_killed_has_its_line_and_its_effect_or_
         }
         let moderating = tokio::spawn(moderate_until_killed(client(1), round));
         // Not synchronisation: a moment of its own for every kill.
-        tokio::time::sleep(Duration::from_millis(20 + round * 13)).await;
+        tokio::time::sleep(Duration::from_millis(40 + round * 23)).await;
         program.kill();
         let last = moderating.await.unwrap();
         let store = open_again(&path).await;
@@ -266,7 +266,7 @@ async fn an_action_of_a_moderator_that_is_killed_has_its_line_and_its_effect_or_
         assert!(last == 0 || dump.contains_key(&format!("moderation:{last}")), "line {last}");
         acted = acted.max(last);
     }
-    assert!(acted > 10, "only {acted} lines");
+    assert!(acted > 5, "only {acted} lines");
 }
 
 /// A store file with an administrator's session and a voter of 3000 votes.

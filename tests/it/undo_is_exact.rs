@@ -118,6 +118,13 @@ impl Site {
                 ];
                 fields.retain(|(name, _)| !secret.contains(&name.as_str()));
             }
+            // A deleted story keeps the last rank that it had.
+            if let Value::Hash(fields) = value
+                && key.starts_with("news:")
+                && fields.iter().any(|(name, _)| name == "del")
+            {
+                fields.retain(|(name, _)| name != "rank");
+            }
         }
         dump
     }
