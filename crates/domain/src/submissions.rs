@@ -138,6 +138,7 @@ pub async fn submit_news(
     author: &User,
     submission: &Submission,
 ) -> Result<Submitted, Error> {
+    author.demand_confirmed(site)?;
     let url_keys = submission.content.guard_keys(site);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
     let submitted = site.act(&home, || async {

@@ -34,6 +34,7 @@ pub async fn edit_news(
     submission: &Submission,
 ) -> Result<(), Error> {
     submission.check_edit()?;
+    viewer.demand_confirmed(site)?;
     let url = submission.content.stored_url();
     site.act(&keys::news(id), || async {
         let (news, article) = read_changeable(site, now, viewer, id).await?;
