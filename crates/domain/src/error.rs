@@ -3,6 +3,7 @@
 use crate::passwords::PasswordError;
 use crate::values::hostname::HostnameError;
 use crate::values::ids::ModerationId;
+use crate::values::post_rule::PatternError;
 use crate::values::rates::RatedAction;
 use crate::values::rules::KarmaRules;
 use crate::values::secrets::NoRandomness;
@@ -331,6 +332,30 @@ pub enum Refusal {
     /// The action cannot be undone by itself.
     #[error("this action cannot be undone")]
     CannotBeUndone,
+    /// A rule of the moderators refuses the post.
+    #[error("this is not accepted here: {reason}")]
+    RefusedByRule {
+        /// Why.
+        reason: Box<str>,
+    },
+    /// An edit that would have to wait for a moderator.
+    #[error("this change needs the approval of a moderator: {reason}. Post it anew instead")]
+    EditNeedsApproval {
+        /// Why.
+        reason: Box<str>,
+    },
+    /// There are as many rules as possible.
+    #[error("there are {limit} rules already. Lift one that is no longer needed")]
+    TooManyRules {
+        /// The most.
+        limit: usize,
+    },
+    /// No rule has this number.
+    #[error("there is no such rule")]
+    NoSuchRule,
+    /// The pattern of a rule is refused.
+    #[error(transparent)]
+    Pattern(PatternError),
     /// The thread of the story is locked.
     #[error("this thread is locked: {reason}")]
     ThreadLocked {

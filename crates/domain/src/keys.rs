@@ -89,6 +89,11 @@ pub const MODERATION_LOG: &str = "moderation:log";
 /// String: the number of the last line of the moderation log.
 pub const MODERATION_COUNT: &str = "moderation:count";
 
+/// Hash: the rules that new posts are checked with, as JSON by their numbers.
+pub const RULES: &str = "rules:all";
+/// String: the number of the last rule.
+pub const RULES_COUNT: &str = "rules:count";
+
 /// Hash: a line of the moderation log.
 #[must_use]
 pub fn moderation(id: ModerationId) -> String {

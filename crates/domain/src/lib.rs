@@ -13,7 +13,8 @@
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`], [`rates`],
+//! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`],
+//!   [`post_rules`], [`rates`],
 //!   [`report`], [`identity`], [`error`]: the ground: what all actions use
 //! - [`keys`], [`values`]
 
@@ -48,6 +49,7 @@ pub mod identity;
 pub mod jobs;
 pub mod marks;
 pub mod passwords;
+pub mod post_rules;
 pub mod rates;
 pub mod report;
 pub mod site;

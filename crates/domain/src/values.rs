@@ -25,6 +25,7 @@
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
 //! - [`moderation`]: what moderators do, and to what
 //! - [`restriction`]: what a moderator has forbidden a person, and until when
+//! - [`post_rule`]: what new posts are checked with
 //! - [`topic`]: topics, and choices of several
 //! - [`urls`]: the URL of a story, and when two are the same
 //! - [`voter_id`]: who votes on sites
@@ -45,6 +46,7 @@ pub mod mentions;
 pub mod moderation;
 pub mod network;
 pub mod period;
+pub mod post_rule;
 pub mod preferences;
 pub mod ranking;
 pub mod rates;

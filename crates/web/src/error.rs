@@ -137,6 +137,7 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
         Refusal::NoSuchTopic(_) | Refusal::SameTopic => &["into", "name"],
         Refusal::TopicExists(_) => &["name"],
         Refusal::NoSuchVoter => &["voter"],
+        Refusal::Pattern(_) => &["pattern"],
         _ => &[],
     }
 }
@@ -315,6 +316,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchTopic(_)
         | Refusal::NoSuchSession
         | Refusal::NoSuchModeration
+        | Refusal::NoSuchRule
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManyFailedLogins { .. }
@@ -335,6 +337,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::UrlAndText
         | Refusal::SameTopic
         | Refusal::FullNameConfusable
+        | Refusal::Pattern(_)
         | Refusal::WrongCredentials
         | Refusal::CurrentPasswordNeeded
         | Refusal::CurrentPasswordWrong => StatusCode::UNPROCESSABLE_ENTITY,
@@ -369,6 +372,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::ActionDoesNotApply { .. }
         | Refusal::CannotBeUndone
         | Refusal::ThreadLocked { .. }
+        | Refusal::RefusedByRule { .. }
+        | Refusal::EditNeedsApproval { .. }
+        | Refusal::TooManyRules { .. }
         | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
     }
 }

@@ -136,6 +136,20 @@ pub const MAX_MUTED_TOPICS: u64 = 100;
 pub const MAX_REASON: usize = 500;
 /// The most hours that a silence, a hold or a ban can last, unless it lasts forever: ten years.
 pub const MAX_HOURS: u64 = 87_660;
+/// The most rules that new posts are checked with.
+pub const MAX_RULES: usize = 200;
+/// The most characters in the pattern of a rule.
+pub const MAX_PATTERN: usize = 200;
+/// The most bytes of one compiled regular expression.
+pub const MAX_REGEX_BYTES: usize = 256 * 1024;
+/// The most links of a text that are checked with rules. A comment has room for about as many.
+pub const MAX_CHECKED_LINKS: usize = 500;
+/// Posts of each kind that the dry run of a rule looks at, the newest first.
+pub const DRY_RUN_POSTS: u64 = 20_000;
+/// The most days that the dry run of a rule looks back.
+pub const DRY_RUN_DAYS: u64 = 30;
+/// The most matches that a dry run names.
+pub const DRY_RUN_MATCHES: usize = 100;
 /// The most days whose posts are removed at once.
 pub const MAX_REMOVED_DAYS: u64 = 3_650;
 /// Lines of the moderation log that one answer looks through for those that are asked for.
