@@ -33,6 +33,7 @@ const WINGS: [&[&str]; 9] = [
         "post_rules",
         "rates",
         "report",
+        "review",
         "site",
     ],
     &["accounts"],

@@ -93,6 +93,8 @@ pub const MODERATION_COUNT: &str = "moderation:count";
 pub const RULES: &str = "rules:all";
 /// String: the number of the last rule.
 pub const RULES_COUNT: &str = "rules:count";
+/// Sorted set: what waits for a moderator, the worst with the highest score.
+pub const REVIEW_QUEUE: &str = "review:queue";
 
 /// Hash: a line of the moderation log.
 #[must_use]

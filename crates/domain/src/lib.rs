@@ -14,8 +14,8 @@
 //! - [`sites`]
 //! - [`accounts`]
 //! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`],
-//!   [`post_rules`], [`rates`],
-//!   [`report`], [`identity`], [`error`]: the ground: what all actions use
+//!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], [`error`]: the ground:
+//!   what all actions use
 //! - [`keys`], [`values`]
 
 pub mod background;
@@ -52,6 +52,7 @@ pub mod passwords;
 pub mod post_rules;
 pub mod rates;
 pub mod report;
+pub mod review;
 pub mod site;
 
 pub mod keys;
