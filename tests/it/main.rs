@@ -60,6 +60,7 @@ mod outage;
 mod page_budget;
 mod pages;
 mod password_reset;
+mod post_rules;
 mod program;
 mod rates;
 mod rounds;

@@ -6,7 +6,7 @@
 //! `limit:failed_login:` keys, `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and
 //! `user:<id>:notified:<date>`, and those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
 //!
-//! It hands out [`account`] (create an account, change the profile and the password),
+//! [`admission`] decides whether a post is accepted at once. The wing hands out [`account`] (create an account, change the profile and the password),
 //! [`login`] (who guesses is slowed down), [`sessions`] (log in and out, list and end
 //! sessions), [`session_store`] (sessions as they are stored), [`password_reset`],
 //! [`notices`] (who hears of a change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or unread),
@@ -16,6 +16,7 @@
 
 pub mod account;
 pub mod actor;
+pub(crate) mod admission;
 pub mod harden;
 pub mod inbox;
 mod karma;

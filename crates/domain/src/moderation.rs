@@ -13,8 +13,10 @@
 
 mod act;
 mod effect;
+mod held;
 pub mod log;
 mod people;
+pub mod rules;
 mod threads;
 
 pub use act::{ModerationRequest, moderate, undo};

@@ -92,10 +92,12 @@ impl PostRules {
             let of_kind = all.iter().enumerate().filter(move |(_, rule)| rule.pattern.kind == kind);
             of_kind.map(|(position, rule)| (position, rule.pattern.as_str()))
         };
-        let domains = positions(RuleKind::Domain).map(|(position, domain)| (domain.into(), position)).collect();
+        let domains =
+            positions(RuleKind::Domain).map(|(position, domain)| (domain.into(), position)).collect();
         let urls = positions(RuleKind::Url).map(|(position, _)| position).collect();
         let phrases = positions(RuleKind::Phrase);
-        let phrases = Expressions::new(phrases.map(|(at, text)| (at, phrase_expression(text))).collect(), true);
+        let phrases =
+            Expressions::new(phrases.map(|(at, text)| (at, phrase_expression(text))).collect(), true);
         let regexes = positions(RuleKind::Regex);
         let regexes = Expressions::new(regexes.map(|(at, text)| (at, text.to_owned())).collect(), false);
         Self { domains, urls, phrases, regexes, all }
@@ -147,7 +149,8 @@ impl PostRules {
             return Vec::new();
         };
         let host = without_www(url.host_str().unwrap_or_default().trim_end_matches('.'));
-        let mut found: Vec<usize> = domains_of(host).filter_map(|domain| self.domains.get(domain)).copied().collect();
+        let mut found: Vec<usize> =
+            domains_of(host).filter_map(|domain| self.domains.get(domain)).copied().collect();
         let path = [host, &url[url::Position::BeforePath..]].concat();
         let is_inside = |position: &&usize| {
             self.all.get(**position).is_some_and(|rule| path.starts_with(rule.pattern.as_str()))
@@ -234,7 +237,8 @@ mod tests {
 
     fn check_one(kind: RuleKind, pattern: &str, matched: &[&str], unmatched: &[&str]) {
         let rules = rules(&[(kind, pattern, RuleEffect::Refuse)]);
-        let is_matched = |text: &str| rules.first_match(CheckedPost { texts: [text, ""], url: None }).is_some();
+        let is_matched =
+            |text: &str| rules.first_match(CheckedPost { texts: [text, ""], url: None }).is_some();
         for text in matched {
             assert!(is_matched(text), "{pattern} matches {text:?}");
         }
@@ -297,7 +301,8 @@ mod tests {
 
     #[test]
     fn as_many_rules_as_there_may_be_compile() {
-        let patterns: Vec<String> = (0..MAX_RULES).map(|number| format!(r"(?i)spam{number}\s\w{{1,20}}")).collect();
+        let patterns: Vec<String> =
+            (0..MAX_RULES).map(|number| format!(r"(?i)spam{number}\s\w{{1,20}}")).collect();
         let patterns: Vec<_> =
             patterns.iter().map(|text| (RuleKind::Regex, text.as_str(), RuleEffect::Hold)).collect();
         let rules = rules(&patterns);

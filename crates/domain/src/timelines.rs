@@ -10,6 +10,7 @@
 
 pub mod check;
 pub mod follows;
+pub(crate) mod held;
 pub(crate) mod home_jobs;
 mod homes;
 pub mod lines;

@@ -29,10 +29,10 @@ use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::comments::comment;
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::sites;
-use tidings_domain::submissions::{self, Submission, preparing};
+use tidings_domain::submissions::{self, Submission, Submitted, preparing};
 use tidings_domain::timelines::follows;
-use tidings_domain::timelines::tweets;
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, TweetId, UserId};
+use tidings_domain::timelines::tweets::{self, PostedTweet};
+use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
 use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::topic::Topic;
@@ -177,19 +177,30 @@ pub(super) async fn end_session(app: &App, form: &SignedFields) -> Result<(), Re
     Ok(())
 }
 
+/// A story that was submitted or edited.
+pub(super) struct Sent {
+    /// The story.
+    pub id: NewsId,
+    /// Whether it waits for a moderator.
+    pub waits: bool,
+}
+
 /// Submits or edits a story, for both the form and the API.
 pub(super) async fn submit_or_edit(
     app: &App,
     user: &User,
     form: SubmissionForm,
-) -> Result<NewsId, RequestError> {
+) -> Result<Sent, RequestError> {
     let parsed = Submission::parse(&form.title, &form.url, &form.text)?;
     let submission = Submission { topics: form.topics, ..parsed };
     match form.news_id {
-        None => Ok(submissions::submit_news(&app.site, app.moment(), user, &submission).await?.id()),
+        None => {
+            let submitted = submissions::submit_news(&app.site, app.moment(), user, &submission).await?;
+            Ok(Sent { id: submitted.id(), waits: matches!(submitted, Submitted::Held(_)) })
+        }
         Some(id) => {
             submissions::edit_news(&app.site, app.now(), user, id, &submission).await?;
-            Ok(id)
+            Ok(Sent { id, waits: false })
         }
     }
 }
@@ -289,6 +300,8 @@ pub(super) struct Posted {
     pub address: CommentAddress,
     /// The comment that it replies to.
     pub parent: Option<CommentId>,
+    /// Whether it waits for a moderator.
+    pub waits: bool,
 }
 
 /// Writes a comment, edits it, or deletes it if the text is empty, for both the form
@@ -301,17 +314,18 @@ pub(super) async fn post_or_edit(
     let (site, now, news) = (&app.site, app.now(), form.news_id);
     let Some(comment) = form.comment_id else {
         let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
-        let address = comment::post_comment(site, now, actor, news, form.parent_id, &body).await?;
-        return Ok(Posted { op: CommentChange::Insert, address, parent: form.parent_id });
+        let comment::Posted { address, waits } =
+            comment::post_comment(site, now, actor, news, form.parent_id, &body).await?;
+        return Ok(Posted { op: CommentChange::Insert, address, parent: form.parent_id, waits });
     };
     let address = CommentAddress { news, comment };
     if form.comment.trim().is_empty() {
         let deleted = comment::delete_comment(site, now, actor.user, address).await?;
-        return Ok(Posted { op: CommentChange::Delete, address, parent: deleted.parent_id });
+        return Ok(Posted { op: CommentChange::Delete, address, parent: deleted.parent_id, waits: false });
     }
     let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
     let changed = comment::edit_comment(site, now, actor, address, &body).await?;
-    Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id })
+    Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id, waits: false })
 }
 
 /// Votes or takes the vote back, for both the form and the API.
@@ -333,7 +347,7 @@ pub(super) async fn post_tweet(
     app: &App,
     actor: Actor<'_>,
     form: &TweetForm,
-) -> Result<TweetId, RequestError> {
+) -> Result<PostedTweet, RequestError> {
     Ok(tweets::post_tweet(&app.site, app.moment(), actor, &form.text).await?)
 }
 

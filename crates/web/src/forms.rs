@@ -10,6 +10,7 @@ pub mod identity;
 pub mod inbox;
 pub mod moderation;
 pub mod news;
+pub mod rules;
 pub mod sites;
 pub mod submitting;
 pub mod timelines;

@@ -28,6 +28,7 @@ pub mod password_reset;
 pub mod past;
 pub mod people;
 pub mod profile;
+pub mod rules;
 pub mod sessions;
 pub mod settings;
 pub mod sites;

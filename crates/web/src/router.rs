@@ -114,7 +114,7 @@ fn shared_calls() -> Router<App> {
 fn page_routes() -> Router<App> {
     use pages::{
         admin, admin_site, admin_sites, articles, comments, front, home, inbox, marks, news_forms,
-        open_sessions, password_reset, people, profile, sessions, settings, sites, topics, tweets,
+        open_sessions, password_reset, people, profile, rules, sessions, settings, sites, topics, tweets,
         unsubscribe, votes, welcome,
     };
     Router::new()
@@ -175,6 +175,8 @@ fn page_routes() -> Router<App> {
         .route("/admin/site", get(admin_site::page).post(admin_site::change))
         .route("/admin/site/logo", post(admin_site::change_logo))
         .route("/admin/site/removelogo", post(admin_site::remove_logo))
+        .route("/moderate/rules", get(rules::page).post(rules::change))
+        .route("/moderate/rules/lift", post(rules::lift))
         .route("/votesite", post(sites::vote))
         .route("/admin/sites", get(admin_sites::page))
         .route("/admin/sites/ban", post(admin_sites::ban))
@@ -236,6 +238,8 @@ fn api_routes() -> Router<App> {
         .route("/api/unsubscribe", post(api::inbox::unsubscribe))
         .route("/api/moderate", post(api::moderation::moderate))
         .route("/api/moderate/undo", post(api::moderation::undo))
+        .route("/api/moderate/rule", post(api::rules::add))
+        .route("/api/moderate/unrule", post(api::rules::lift))
         .route("/api/sites/vote", post(api::sites::vote))
         .route("/api/sites/own", post(api::sites::own))
         .route("/api/sites/admin/voter/{uuid}", get(api::sites::voter))

@@ -1,5 +1,6 @@
 //! Accounts: creating them, and what their owners may change.
 
+use crate::accounts::admission;
 use crate::accounts::names;
 use crate::accounts::outbox;
 use crate::accounts::session_store::{self, Device, Opening, VisitSession};
@@ -10,6 +11,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::passwords::Source;
+use crate::post_rules::CheckedPost;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -245,6 +247,10 @@ pub async fn update_profile(
     let user = owner.user;
     if let Some(fullname) = change.fullname.as_ref().filter(|name| name.as_str() != user.fullname) {
         names::refuse_confusable(site, user.id, fullname).await?;
+    }
+    let texts = [change.about.as_str(), change.fullname.as_ref().map_or("", FullName::as_str)];
+    if texts != [user.about.as_str(), user.fullname.as_str()] {
+        admission::admit_edit(site, now, user, (CheckedPost { texts, url: None }, false)).await?;
     }
     let email = change.email.as_ref().map_or("", Email::as_str);
     let has_new_email = email != user.email;

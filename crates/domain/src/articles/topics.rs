@@ -183,6 +183,12 @@ impl TopicsRead {
         Self(query.scores(keys::TOPICS, topics.iter().map(Topic::as_str)))
     }
 
+    /// Those of the topics that exist.
+    pub(crate) fn existing(self, answers: &mut tidings_keyspace::Answers, topics: &Topics) -> Vec<Topic> {
+        let known = topics.iter().zip(answers.take(self.0)).filter(|(_, articles)| articles.is_some());
+        known.map(|(topic, _)| topic.clone()).collect()
+    }
+
     /// Refuses new topics if the user may not create any, and adds checks that the others
     /// still exist when the batch is applied.
     ///

@@ -25,12 +25,8 @@ pub enum RuleKind {
 
 impl RuleKind {
     /// All of them, with their names.
-    pub const ALL: [(Self, &'static str); 4] = [
-        (Self::Domain, "domain"),
-        (Self::Url, "url"),
-        (Self::Phrase, "phrase"),
-        (Self::Regex, "regex"),
-    ];
+    pub const ALL: [(Self, &'static str); 4] =
+        [(Self::Domain, "domain"), (Self::Url, "url"), (Self::Phrase, "phrase"), (Self::Regex, "regex")];
 
     /// The name.
     #[must_use]
@@ -148,7 +144,9 @@ fn domain_of(text: &str) -> Option<String> {
 /// A host without `www.` and a path.
 fn prefix_of(text: &str) -> Option<String> {
     let rest = ["https://", "http://"].into_iter().find_map(|scheme| {
-        text.get(..scheme.len()).filter(|start| start.eq_ignore_ascii_case(scheme)).map(|_| &text[scheme.len()..])
+        text.get(..scheme.len())
+            .filter(|start| start.eq_ignore_ascii_case(scheme))
+            .map(|_| &text[scheme.len()..])
     });
     let (host, path) = rest.unwrap_or(text).split_once('/')?;
     Some(format!("{}/{path}", domain_of(host)?))
@@ -199,7 +197,12 @@ impl PostRule {
     #[must_use]
     pub fn from_json(id: RuleId, json: &str) -> Option<Self> {
         let Stored { what, pattern, effect, reason } = serde_json::from_str(json).ok()?;
-        Some(Self { id, pattern: Pattern::parse(what, &pattern).ok()?, effect, reason: Reason::parse(&reason).ok()? })
+        Some(Self {
+            id,
+            pattern: Pattern::parse(what, &pattern).ok()?,
+            effect,
+            reason: Reason::parse(&reason).ok()?,
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
 use tidings_domain::values::limits;
 use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::post_rule;
 use tidings_domain::values::preferences::{self, Choice};
 use tidings_domain::values::secrets::MASKED_DIGITS;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, Type};
@@ -152,6 +153,12 @@ values! {
     ModerationAction = string().enum_values(Some(Action::ALL.iter().map(|action| action.name())));
     /// Why a moderator did something; may be empty.
     Reason = text(0, limits::MAX_REASON);
+    /// What a rule for posts looks for.
+    RuleKind = choice(post_rule::RuleKind::ALL.map(|(_, name)| name));
+    /// The pattern of a rule for posts.
+    Pattern = text(1, limits::MAX_PATTERN);
+    /// What happens to a post that a rule matches.
+    RuleEffect = choice(post_rule::RuleEffect::ALL.map(|(_, name)| name));
     /// A number of hours; 0 for ever.
     Hours = whole(0, limits::MAX_HOURS);
     /// A number of days.
