@@ -227,6 +227,10 @@ settings! {
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,
                 "The site-wide salt of SHA-1 passwords in a database from 2011, whose users have no salt field.";
+            new_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
+                "Days in which an account is new and may do less; 0 = its age does not matter.";
+            new_posts: ValueKind::Whole { unit: " of posts", least: 0, most: 1_000 },
+                "With fewer posts an account is new and may do less; 0 = their number does not matter.";
         }
     }
 }

@@ -102,6 +102,7 @@ pub const PAGES: &[(&str, Access)] = &[
     ("/inbox?kind=unread", Access::Members),
     ("/inbox?kind=mention&before=1-follow:1", Access::Members),
     ("/moderations", Access::Everybody),
+    ("/moderate/rules", Access::Alice),
     ("/moderations?kind=user&action=silence&moderator=alice&before=9", Access::Everybody),
     ("/user/alice", Access::Everybody),
     ("/user/BOB", Access::Everybody),

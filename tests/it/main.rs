@@ -51,6 +51,7 @@ mod malformed;
 mod malformed_forms;
 mod moderation;
 mod names;
+mod new_accounts;
 mod news;
 mod open_sessions;
 mod openapi;

@@ -89,6 +89,16 @@ const FORMS: &[Call] = &[
     signed("/unfollow", &[("username", "bob", REQUIRED)]),
     signed("/subscribe", &[("news_id", "2", REQUIRED)]),
     signed("/unsubscribe", &[("news_id", "2", REQUIRED)]),
+    signed(
+        "/moderate/rules",
+        &[
+            ("effect", "hold", REQUIRED),
+            ("pattern", "example.com", REQUIRED),
+            ("reason", "spam", REQUIRED),
+            ("what", "domain", REQUIRED),
+        ],
+    ),
+    signed("/moderate/rules/lift", &[("reason", "a mistake", REQUIRED), ("rule_id", "1", REQUIRED)]),
     signed("/readinbox", &[("id", "reply:1-1", REQUIRED)]),
     signed("/inbox/feed", &[("feed", "new", REQUIRED)]),
     signed(

@@ -349,8 +349,17 @@ async fn ask_about_moderation(asker: &mut Asker, alice: &Client, visitor: &Clien
     let undo = [("moderation_id", "1"), ("reason", "a mistake")];
     asker.good(alice, "post", "/api/moderate/undo", Form(&undo)).await;
     asker.bad(alice, "post", "/api/moderate/undo", Form(&undo)).await;
-    let log = asker.good(visitor, "get", "/api/moderations", Address("/api/moderations?count=1")).await;
-    assert_eq!((&log["entries"][0]["undoes"], &log["next"]), (&json!(1), &json!(2)), "{log}");
+    let rule = |pattern| [("what", "domain"), ("pattern", pattern), ("effect", "hold"), ("reason", "spam")];
+    let added = asker.form(alice, "/api/moderate/rule", &rule("spam.example"), &rule("spam")).await;
+    let trial: Vec<_> = rule("spam.example").into_iter().chain([("dry_run", "1")]).collect();
+    asker.good(alice, "post", "/api/moderate/rule", Form(&trial)).await;
+    let id = added["rule_id"].to_string();
+    let lift = |id| [("rule_id", id), ("reason", "a mistake")];
+    asker.form(alice, "/api/moderate/unrule", &lift(&id), &lift("99")).await;
+    let log = asker
+        .good(visitor, "get", "/api/moderations", Address("/api/moderations?count=1&action=silence"))
+        .await;
+    assert_eq!((&log["entries"][0]["undone_by"], &log["next"]), (&json!(2), &Value::Null), "{log}");
 }
 
 async fn ask_about_sites(asker: &mut Asker, alice: &Client, visitor: &Client) {

@@ -155,7 +155,8 @@ impl World {
             }
             Step::Tweet(author) if alive(&author) => {
                 let text = TweetText::parse("a tweet").unwrap();
-                let id = post_tweet(self.site(), now, actor(&self.user(author).await), &text).await.unwrap();
+                let id =
+                    post_tweet(self.site(), now, actor(&self.user(author).await), &text).await.unwrap().id;
                 self.tweets.insert(id.0, (author, self.now));
             }
             Step::Delete(number) if !self.tweets.is_empty() => {
@@ -326,12 +327,12 @@ async fn crowd(store: Store) {
                     0 => drop(follow(site, now, actor(me), &other).await),
                     1 => unfollow(site, now, actor(me), &other).await.unwrap(),
                     2 => {
-                        let id = post_tweet(site, now, actor(me), &text).await.unwrap();
+                        let id = post_tweet(site, now, actor(me), &text).await.unwrap().id;
                         if round % 5 == 0 {
                             delete_tweet(site, now, me, id).await.unwrap();
                         }
                     }
-                    _ => drop(post_tweet(site, now, actor(me), &text).await.unwrap()),
+                    _ => _ = post_tweet(site, now, actor(me), &text).await.unwrap(),
                 }
             }
         })

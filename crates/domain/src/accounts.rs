@@ -10,7 +10,7 @@
 //! [`login`] (who guesses is slowed down), [`sessions`] (log in and out, list and end
 //! sessions), [`session_store`] (sessions as they are stored), [`password_reset`],
 //! [`notices`] (who hears of a change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or unread),
-//! [`names`] (names that look alike), [`harden`] (hashes of older sites wrapped in a strong
+//! [`names`] (names that look alike), [`newness`] (what accounts may not do yet), [`harden`] (hashes of older sites wrapped in a strong
 //! one), [`users`] (a user as stored, profiles, names), [`recent_votes`] (votes that can be taken
 //! back) and [`visit`]: the viewer of a page, identified along with the page's own reads.
 
@@ -23,6 +23,7 @@ mod karma;
 pub mod login;
 pub(crate) mod mentioned;
 pub mod names;
+pub(crate) mod newness;
 pub mod notices;
 pub(crate) mod notified;
 pub mod outbox;

@@ -344,6 +344,20 @@ pub enum Refusal {
         /// Why.
         reason: Box<str>,
     },
+    /// A new account may not create topics yet.
+    #[error(
+        "new accounts cannot create topics, and {topic} is not one yet. Choose one that exists, or ask a moderator"
+    )]
+    NewTopicByNew {
+        /// The name.
+        topic: String,
+    },
+    /// A comment of a new account has too many links.
+    #[error("a comment of a new account can have at most {limit} links")]
+    TooManyLinks {
+        /// The most.
+        limit: usize,
+    },
     /// There are as many rules as possible.
     #[error("there are {limit} rules already. Lift one that is no longer needed")]
     TooManyRules {

@@ -4,8 +4,8 @@ pub(crate) mod held;
 pub mod preparing;
 
 use crate::accounts::account::seconds_left;
-use crate::accounts::admission;
 use crate::accounts::users::User;
+use crate::accounts::{admission, newness};
 use crate::action::Decision;
 use crate::articles::article::{self, Article, ArticleChange, PlaceRead};
 use crate::articles::ids::{self, DrawnIds};
@@ -160,7 +160,9 @@ pub async fn submit_news(
     let submitted = site.act(&home, || async {
         let mut batch = Batch::new();
         let topics = submission.topics.clone().unwrap_or_default();
-        let found = find_earlier_or_followers(site, author, &url_keys, &topics, &mut batch).await?;
+        let is_new = !topics.is_empty() && newness::is_new(site, now.timestamp(), author).await?;
+        let author_is = (author, is_new);
+        let found = find_earlier_or_followers(site, author_is, &url_keys, &topics, &mut batch).await?;
         let followers = match found {
             RepostCheck::Earlier(earlier) => return Ok(Decision::Done((Submitted::Earlier(earlier), None))),
             RepostCheck::New { followers } => followers,
@@ -225,7 +227,7 @@ enum RepostCheck {
 /// create a topic. Rounds: 1.
 async fn find_earlier_or_followers(
     site: &Site,
-    author: &User,
+    (author, is_new): (&User, bool),
     url_keys: &[String],
     topics: &Topics,
     batch: &mut Batch,
@@ -247,7 +249,7 @@ async fn find_earlier_or_followers(
     if is_limited(site, author) && recent != Expiry::Absent {
         return Err(Refusal::SubmittedRecently { seconds: seconds_left(recent) }.into());
     }
-    known.demand(&mut answers, topics, site, author, batch)?;
+    known.demand(&mut answers, topics, site, (author, is_new), batch)?;
     Ok(RepostCheck::New { followers: answers.take(followers) })
 }
 
@@ -392,7 +394,8 @@ pub async fn edit_news(
         }
         batch.set_fields(&key, [("title", submission.title.as_str()), ("url", url.as_str())]);
         let topics = submission.topics.as_ref().unwrap_or(&news.topics);
-        change_topics(site, viewer, &news, topics, &mut batch).await?;
+        let is_new = *topics != news.topics && newness::is_new(site, now, viewer).await?;
+        change_topics(site, (viewer, is_new), &news, topics, &mut batch).await?;
         let link = article::link(site, id, submission.content.link());
         article.edit(&mut batch, submission.title.as_str(), &link, &news.topics, topics);
         if let Some(tweet) = read_announcement(site, &news).await? {
@@ -457,7 +460,7 @@ async fn read_announcement(site: &Site, news: &News) -> Result<Option<Tweet>, Er
 /// Changes the topics of an item, if the viewer may use those that are new to it.
 async fn change_topics(
     site: &Site,
-    viewer: &User,
+    viewer: (&User, bool),
     news: &News,
     topics: &Topics,
     batch: &mut Batch,

@@ -133,7 +133,8 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
         // It stands below both fields, and the password has to be typed again anyway.
         Refusal::WrongCredentials => &["password"],
         Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::UrlPostedRecently => &["url"],
-        Refusal::NewTopicNeedsKarma { .. } => &["topics"],
+        Refusal::NewTopicNeedsKarma { .. } | Refusal::NewTopicByNew { .. } => &["topics"],
+        Refusal::TooManyLinks { .. } => &["comment"],
         Refusal::NoSuchTopic(_) | Refusal::SameTopic => &["into", "name"],
         Refusal::TopicExists(_) => &["name"],
         Refusal::NoSuchVoter => &["voter"],
@@ -375,6 +376,8 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::RefusedByRule { .. }
         | Refusal::EditNeedsApproval { .. }
         | Refusal::TooManyRules { .. }
+        | Refusal::NewTopicByNew { .. }
+        | Refusal::TooManyLinks { .. }
         | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
     }
 }

@@ -1,6 +1,7 @@
 //! Users as they are stored: the hash `user:<id>`.
 
 use crate::accounts::inbox::feed::FEED;
+use crate::accounts::newness::ESTABLISHED;
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::action::Decision;
@@ -80,6 +81,8 @@ pub struct User {
     pub tweet_news: bool,
     /// Whether the user wants the picture from gravatar.com, on sites that show them.
     pub gravatar: bool,
+    /// Whether the account is known to be no longer new; see `newness.rs`.
+    pub is_established: bool,
     /// What moderators have forbidden the user.
     pub restrictions: Restrictions,
     /// What the user has chosen on the settings page.
@@ -245,6 +248,7 @@ impl User {
             fullname: size::shown_name(&text("fullname")).to_owned(),
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),
+            is_established: fields.text(ESTABLISHED) == Some("1"),
             restrictions: Restrictions::read(|field| fields.read(field)),
             preferences: Preferences::read(|field| fields.text(field)),
             seen_time: fields.read("seen_time").map(Timestamp),

@@ -193,13 +193,13 @@ impl TopicsRead {
     /// still exist when the batch is applied.
     ///
     /// # Errors
-    /// [`Refusal::NewTopicNeedsKarma`].
+    /// [`Refusal::NewTopicNeedsKarma`], [`Refusal::NewTopicByNew`].
     pub(crate) fn demand(
         self,
         answers: &mut tidings_keyspace::Answers,
         topics: &Topics,
         site: &Site,
-        user: &User,
+        (user, is_new): (&User, bool),
         batch: &mut Batch,
     ) -> Result<(), Refusal> {
         let needed = site.rules.karma.new_topic_minimum;
@@ -208,6 +208,8 @@ impl TopicsRead {
                 batch.sorted_member_present(keys::TOPICS, topic.as_str());
             } else if user.karma < needed && !user.flags.admin {
                 return Err(Refusal::NewTopicNeedsKarma { topic: topic.to_string(), needed });
+            } else if is_new {
+                return Err(Refusal::NewTopicByNew { topic: topic.to_string() });
             }
         }
         Ok(())

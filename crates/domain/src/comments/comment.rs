@@ -4,8 +4,8 @@
 //! JSON by id. So a thread is one read.
 
 use crate::accounts::actor::Actor;
-use crate::accounts::admission;
 use crate::accounts::users::User;
+use crate::accounts::{admission, newness};
 use crate::action::Decision;
 use crate::comments::held;
 use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
@@ -370,6 +370,7 @@ pub async fn post_comment(
 ) -> Result<Posted, Error> {
     let moment = Moment::from_timestamp(now);
     author.spend(site, moment, RatedAction::Comment).await?;
+    newness::refuse_many_links(site, now, author.user, body.as_str()).await?;
     let waits = admission::admit(site, now, author.user, checked(body)).await?;
     let thread = keys::thread(news);
     let audience = find_audience(site, news, parent).await?;
@@ -482,6 +483,7 @@ pub async fn edit_comment(
         }
         stored.comment.may_edit(&viewer, now, site.rules.limits.comment_edit_seconds)?;
         let is_held = matches!(stored.comment.withheld, Some(Withheld::Held(_)));
+        newness::refuse_many_links(site, now, viewer.user, body.as_str()).await?;
         admission::admit_edit(site, now, viewer.user, (checked(body), is_held)).await?;
         let texts = [stored.comment.body.as_str(), body.as_str()];
         if notify::mentions_more(texts) && !has_spent.swap(true, Ordering::Relaxed) {

@@ -218,8 +218,8 @@ pub const MAX_RATED_SOURCES: usize = 65_536;
 /// POST requests of one address, whatever they ask for: twice the votes that an address may
 /// cast by default.
 pub const POSTS_PER_ADDRESS: Rate = Rate::new(1_200, 60);
-/// How long an account is new, in seconds: its rates are lower.
-pub const NEW_ACCOUNT_SECONDS: u64 = 86_400;
+/// The most links in a comment of a new account.
+pub const MAX_LINKS_OF_NEW: usize = 2;
 /// Threads whose last visit is stored for one person, the latest.
 pub const MAX_VISITED_THREADS: usize = 200;
 /// The most visits of threads that a server remembers until they are stored. Further ones are

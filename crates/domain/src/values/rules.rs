@@ -274,11 +274,21 @@ impl Default for TimelineRules {
 }
 
 /// Rules for accounts from an older site.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct AccountRules {
     /// The site-wide salt of SHA-1 password hashes of the 2011 layout, which
     /// have no `salt` field.
     pub legacy_salt: String,
+    /// The days in which an account is new; 0 = its age does not matter.
+    pub new_days: u64,
+    /// With fewer posts an account is new; 0 = their number does not matter.
+    pub new_posts: u64,
+}
+
+impl Default for AccountRules {
+    fn default() -> Self {
+        Self { legacy_salt: String::new(), new_days: 3, new_posts: 3 }
+    }
 }
 
 impl std::fmt::Debug for AccountRules {
