@@ -105,6 +105,8 @@ async fn a_dry_run_says_what_would_have_been_caught_and_adds_nothing() {
         carol.comment(story, "another at shop.example").await;
         carol.comment(story, "none").await;
         let tweet = carol.tweet("https://a.shop.example/").await;
+        // A first visit after a month earns karma.
+        alice.get("/").await;
         let before = server.dump().await;
         let fields = [
             ("what", "domain"),
@@ -136,6 +138,7 @@ async fn a_held_story_is_nowhere_until_it_is_approved_and_then_it_is_new() {
     each_engine(&[], async |server| {
         let [alice, bob, carol] = people(&server).await;
         ok(carol.api_post("/api/follow", &[("username", "bob")]).await);
+        server.set_karma(&bob, 1_000).await;
         add(&alice, "phrase", "pills", "hold").await;
         let fields = [
             ("news_id", "-1"),

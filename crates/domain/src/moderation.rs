@@ -12,6 +12,7 @@
 //! (`effect.rs`), and how it is undone in `inverse` (`act.rs`).
 
 mod act;
+mod applications;
 mod effect;
 mod held;
 pub mod log;

@@ -15,7 +15,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::RuleId;
-use crate::values::limits::{MAX_CHECKED_LINKS, MAX_REGEX_BYTES, MAX_RULES};
+use crate::values::limits::{MAX_CHECKED_LINKS, MAX_RULES_BYTES};
 use crate::values::post_rule::{PostRule, RuleEffect, RuleKind, without_www};
 use linkify::{LinkFinder, LinkKind};
 use regex::{RegexSet, RegexSetBuilder};
@@ -25,7 +25,7 @@ use url::Url;
 
 crate::cache_kind! {
     /// The rules of the site. Their automata are bounded apart, by the number of rules.
-    struct Compiled: () => PostRules, "post rules", MEBIBYTE, |(), rules| rules.size();
+    struct Compiled: () => PostRules, "post_rules", MEBIBYTE, |(), rules| rules.size();
 }
 
 /// The rules of a site, compiled.
@@ -54,7 +54,7 @@ impl Expressions {
             return Self::default();
         }
         let (rules, texts): (Vec<usize>, Vec<String>) = expressions.into_iter().unzip();
-        let limit = MAX_REGEX_BYTES * MAX_RULES;
+        let limit = MAX_RULES_BYTES;
         let set = RegexSetBuilder::new(texts).case_insensitive(ignores_case).size_limit(limit).build();
         if let Err(error) = &set {
             tracing::error!(%error, "rules for posts cannot be compiled together");
@@ -101,6 +101,11 @@ impl PostRules {
         let regexes = positions(RuleKind::Regex);
         let regexes = Expressions::new(regexes.map(|(at, text)| (at, text.to_owned())).collect(), false);
         Self { domains, urls, phrases, regexes, all }
+    }
+
+    /// Whether all of them are in force: their automata are within the bound.
+    pub(crate) fn is_complete(&self) -> bool {
+        [&self.phrases, &self.regexes].into_iter().all(|some| some.set.is_some() || some.rules.is_empty())
     }
 
     /// All rules, by number.
@@ -222,6 +227,7 @@ pub(crate) async fn check(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::values::limits::MAX_RULES;
     use crate::values::moderation::Reason;
     use crate::values::post_rule::Pattern;
 
@@ -302,10 +308,11 @@ mod tests {
     #[test]
     fn as_many_rules_as_there_may_be_compile() {
         let patterns: Vec<String> =
-            (0..MAX_RULES).map(|number| format!(r"(?i)spam{number}\s\w{{1,20}}")).collect();
+            (0..MAX_RULES).map(|number| format!(r"(?i)spam{number}\s[a-z]{{1,20}}")).collect();
         let patterns: Vec<_> =
             patterns.iter().map(|text| (RuleKind::Regex, text.as_str(), RuleEffect::Hold)).collect();
         let rules = rules(&patterns);
+        assert!(rules.is_complete());
         let last = format!("SPAM{} now", MAX_RULES - 1);
         assert!(rules.first_match(CheckedPost { texts: [&last, ""], url: None }).is_some());
     }

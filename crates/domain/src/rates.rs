@@ -18,7 +18,7 @@ use crate::error::{Error, Refusal};
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
-use crate::values::limits::{MAX_RATED_SOURCES, POSTS_PER_ADDRESS};
+use crate::values::limits::{EXPORTS_PER_ACCOUNT, EXPORTS_PER_ADDRESS, MAX_RATED_SOURCES, POSTS_PER_ADDRESS};
 use crate::values::rates::{Rate, RatedAction, subscriber};
 use crate::values::rules::RateRules;
 use quick_cache::sync::Cache;
@@ -154,6 +154,9 @@ fn bucket_of_account(rules: &RateRules, action: RatedAction, account: RatedAccou
         RatedAction::Vote => rules.vote_per_account,
         RatedAction::Follow => rules.follow_per_account,
         RatedAction::FetchTitle => rules.fetch_title_per_account,
+        // A site that does not count reads does not count these.
+        RatedAction::Export if rules.read_per_address.is_off() => Rate::OFF,
+        RatedAction::Export => EXPORTS_PER_ACCOUNT,
         RatedAction::Reset
         | RatedAction::Read
         | RatedAction::LargeRead
@@ -161,7 +164,9 @@ fn bucket_of_account(rules: &RateRules, action: RatedAction, account: RatedAccou
         | RatedAction::FailedLogin
         | RatedAction::Stream => Rate::OFF,
     };
-    let rate = if account.is_new { rate.share(rules.new_account_share) } else { rate };
+    // An export is of no use to spammers.
+    let has_less = account.is_new && action != RatedAction::Export;
+    let rate = if has_less { rate.share(rules.new_account_share) } else { rate };
     (!rate.is_off()).then_some(Bucket { action, source: Source::Account(account.id), rate })
 }
 
@@ -179,6 +184,8 @@ fn bucket_of_address(rules: &RateRules, action: RatedAction, address: IpAddr) ->
         // A site that does not count reads does not count these.
         RatedAction::Post if rules.read_per_address.is_off() => Rate::OFF,
         RatedAction::Post => POSTS_PER_ADDRESS,
+        RatedAction::Export if rules.read_per_address.is_off() => Rate::OFF,
+        RatedAction::Export => EXPORTS_PER_ADDRESS,
         RatedAction::FailedLogin | RatedAction::Stream => Rate::OFF,
     };
     if rate.is_off() || rules.exempt.contain(address) {

@@ -32,8 +32,10 @@ impl Actor<'_> {
     /// need none. Rounds: 2 on a shared store, and those of `newness::is_new`.
     ///
     /// # Errors
+    /// [`Refusal::EmailNotConfirmed`](crate::Refusal::EmailNotConfirmed),
     /// [`Refusal::TooManyRequests`](crate::Refusal::TooManyRequests), or the store's.
     pub(crate) async fn spend(&self, site: &Site, now: Moment, action: RatedAction) -> Result<(), Error> {
+        self.demand_confirmed(site)?;
         if self.flags.admin {
             return Ok(());
         }

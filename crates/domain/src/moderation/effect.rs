@@ -1,6 +1,6 @@
 //! What an action does, before it is committed with its line in the log.
 
-use super::{held, people, rules, threads};
+use super::{applications, held, people, rules, threads};
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::moderation::log::Line;
@@ -99,6 +99,9 @@ pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
         (Deed::Reopen, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => held::reopen(case).await,
         (Deed::Rule(pattern, effect), Thing::Rule(id)) => rules::add(case, *id, (pattern, *effect)).await,
         (Deed::Unrule, Thing::Rule(id)) => rules::lift(case, *id).await,
+        (Deed::Approve, Thing::Application(name)) => applications::approve(case, name).await,
+        (Deed::Reject, Thing::Application(name)) => applications::reject(case, name).await,
+        (Deed::Reopen, Thing::Application(name)) => applications::reopen(case, name).await,
         _ => Err(case.does_not_apply().into()),
     }
 }

@@ -15,7 +15,7 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId};
 use crate::values::limits::{DRY_RUN_DAYS, DRY_RUN_MATCHES, DRY_RUN_POSTS, MAX_RULES};
 use crate::values::moderation::{Deed, Reason, Thing};
-use crate::values::post_rule::{Pattern, PostRule, RuleEffect};
+use crate::values::post_rule::{Pattern, PatternError, PostRule, RuleEffect};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Order, Query};
@@ -84,10 +84,23 @@ pub(super) async fn add(
         return Err(Refusal::TooManyRules { limit: MAX_RULES }.into());
     }
     let rule = PostRule { id, pattern: pattern.clone(), effect, reason: case.reason.clone() };
+    demand_compilable(rules.0, &rule).await?;
     let mut result = Effect::default();
     result.batch.field_absent(keys::RULES, id.to_string());
     result.batch.set_field(keys::RULES, id.to_string(), rule.to_json());
     Ok(result)
+}
+
+/// Refuses a rule that does not fit into the bound on all of them together.
+async fn demand_compilable(stored: Vec<(String, String)>, new: &PostRule) -> Result<(), Error> {
+    let known = stored.into_iter().filter_map(|(id, json)| PostRule::from_json(id.parse().ok()?, &json));
+    let rules: Vec<PostRule> = known.chain([new.clone()]).collect();
+    let fits = tokio::task::spawn_blocking(|| PostRules::new(rules).is_complete()).await;
+    if fits.map_err(|error| Error::Internal(error.to_string()))? {
+        return Ok(());
+    }
+    let message = "with the other rules it would be too large. Make it simpler".to_owned();
+    Err(Refusal::Pattern(PatternError::Regex(message)).into())
 }
 
 /// The effect of lifting a rule.

@@ -5,6 +5,7 @@ use crate::accounts::admission;
 use crate::accounts::inbox::{self, Delivery, EntryId};
 use crate::accounts::mentioned::{self, ids_by_name, users_named};
 use crate::accounts::notified::Notified;
+use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::User;
 use crate::action::Decision;
@@ -72,6 +73,23 @@ impl Tweet {
             news_id: fields.read("news_id"),
             withheld: fields.read(WITHHELD),
         })
+    }
+
+    /// How somebody sees it.
+    #[must_use]
+    pub fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        perspective.of_text(self.written(), &self.text)
+    }
+
+    /// What decides who sees it, besides what it says.
+    pub(crate) fn written(&self) -> Written<'_> {
+        Written { author: self.user_id, withheld: self.withheld.as_ref() }
+    }
+
+    /// Whether it is in no timeline: it is removed or waits for approval.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
     }
 
     /// Whether `viewer` may delete it.
@@ -150,7 +168,7 @@ impl NewTweet {
         mentioned.retain(|user| *user != draft.author);
         let notified = Notified::choose(site, draft.now, draft.author, &mentioned).await?;
         let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Tweet(draft.id))).collect();
-        let delivery = Delivery::read(site, &entries).await?;
+        let delivery = Delivery::read(site, Some(draft.author), &entries).await?;
         Ok(Self { draft, notified, delivery })
     }
 
