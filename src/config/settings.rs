@@ -227,6 +227,8 @@ settings! {
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,
                 "The site-wide salt of SHA-1 passwords in a database from 2011, whose users have no salt field.";
+            staff_two_factor: ValueKind::Switch,
+                "Whether moderators and administrators need two-step login to use their role.";
         }
     }
 }

@@ -3,11 +3,13 @@
 //! Keys: `user:<id>`, `users.count`, `username.to.id:<name>`, `username.folded:<name>`,
 //! `session:<hash>`, `user:<id>:sessions`, `auth:<token>`, `password_reset:<token>`,
 //! `user:<id>:recent_votes`, `limit:create_user:<address>`, `limit:account_notices:<id>`, the
-//! `limit:failed_login:` keys, `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and
+//! `limit:failed_login:` keys, `user:<id>:two_factor`, `user:<id>:new_totp`,
+//! `limit:wrong_codes:<id>`, `passkey:used:<challenge>`, `signing.key`, `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and
 //! `user:<id>:notified:<date>`, and those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
 //!
 //! It hands out [`account`] (create an account, change the profile and the password),
-//! [`login`] (who guesses is slowed down), [`sessions`] (log in and out, list and end
+//! [`login`] (who guesses is slowed down), [`log_in`] (password and second factor, in one step or two),
+//! [`two_factor`] (authenticator apps, recovery codes and passkeys), [`sessions`] (log in and out, list and end
 //! sessions), [`session_store`] (sessions as they are stored), [`password_reset`],
 //! [`notices`] (who hears of a change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or unread),
 //! [`names`] (names that look alike), [`harden`] (hashes of older sites wrapped in a strong
@@ -19,6 +21,7 @@ pub mod actor;
 pub mod harden;
 pub mod inbox;
 mod karma;
+pub mod log_in;
 pub mod login;
 pub(crate) mod mentioned;
 pub mod names;
@@ -30,5 +33,6 @@ pub(crate) mod presence;
 pub mod recent_votes;
 pub mod session_store;
 pub mod sessions;
+pub mod two_factor;
 pub mod users;
 pub mod visit;

@@ -1,5 +1,6 @@
 //! The site as the domain sees it: its store, its rules and its password worker.
 
+use crate::accounts::two_factor::tickets::SigningKey;
 use crate::action::Turns;
 use crate::cache::{Caches, Shared};
 use crate::error::Error;
@@ -14,7 +15,7 @@ use crate::values::rules::Rules;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, Store};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 /// The default of the setting `site.url`.
 const DEFAULT_ADDRESS: &str = "http://localhost:8080";
@@ -51,6 +52,8 @@ pub struct Site {
     attacked: std::sync::Mutex<Vec<UserId>>,
     /// The rates of what this server has seen.
     pub(crate) buckets: Buckets,
+    /// The key of the site's signatures, once it is known.
+    pub(crate) signing_key: OnceCell<SigningKey>,
     /// The identity that was read last.
     last_identity: std::sync::Mutex<Shared<Identity>>,
 }
@@ -82,6 +85,7 @@ impl Site {
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),
             buckets: Buckets::default(),
+            signing_key: OnceCell::new(),
             last_identity: std::sync::Mutex::new(Identity::default().into()),
         }
     }

@@ -47,6 +47,7 @@ pub mod server;
 pub mod settings;
 mod sitemap;
 pub mod titles;
+mod two_factor;
 pub mod viewer;
 
 pub use server::serve;

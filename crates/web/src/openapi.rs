@@ -45,6 +45,9 @@ const JSON: &str = "application/json";
         api::accounts::log_out,
         api::sessions::list,
         api::sessions::end,
+        api::two_factor::begin,
+        api::two_factor::confirm,
+        api::two_factor::end,
         api::accounts::reset_password,
         api::accounts::reset_password_by_get,
         api::accounts::update_profile,
@@ -165,6 +168,7 @@ const LONGEST_ARRAYS: &[(&str, &str, u64)] = &[
     ("Timeline", "tweets", limits::MAX_PAGE as u64),
     ("People", "users", limits::MAX_PAGE as u64),
     ("Inbox", "entries", limits::MAX_PAGE as u64),
+    ("RecoveryCodes", "recovery_codes", limits::RECOVERY_CODES as u64),
     ("SessionList", "sessions", limits::MAX_SESSIONS as u64 + 1),
     ("OwnVotes", "votes", limits::MAX_LINKS as u64),
     ("SiteHistory", "days", limits::MAX_HISTORY_DAYS),
@@ -277,7 +281,7 @@ fn limit_links(call: &mut Operation) {
 /// The tag of the calls of a module.
 fn tag(module: &str) -> &'static str {
     match module {
-        "api::accounts" | "api::sessions" => "Accounts",
+        "api::accounts" | "api::sessions" | "api::two_factor" => "Accounts",
         "api::news" | "api::submitting" => "News",
         "api::articles" => "Articles and topics",
         "api::comments" => "Comments",

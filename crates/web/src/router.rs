@@ -112,8 +112,8 @@ fn shared_calls() -> Router<App> {
 fn page_routes() -> Router<App> {
     use pages::{
         admin, admin_site, admin_sites, articles, comments, front, home, inbox, marks, news_forms,
-        open_sessions, password_reset, people, profile, sessions, settings, sites, topics, tweets,
-        unsubscribe, votes, welcome,
+        open_sessions, passkeys, password_reset, people, profile, second_step, sessions, settings, sites,
+        topics, tweets, two_factor, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -157,8 +157,18 @@ fn page_routes() -> Router<App> {
         .route("/profile", post(profile::change))
         .route("/settings", get(settings::settings).post(settings::change))
         .route("/settings/sessions", get(open_sessions::page).post(open_sessions::end))
+        .route("/settings/two-factor", get(two_factor::page))
+        .route("/settings/two-factor/app", get(two_factor::app_form).post(two_factor::begin_app))
+        .route("/settings/two-factor/app/confirm", post(two_factor::confirm_app))
+        .route("/settings/two-factor/app/remove", post(two_factor::remove_app))
+        .route("/settings/two-factor/codes", get(two_factor::codes_form).post(two_factor::renew_codes))
+        .route("/settings/two-factor/passkeys", get(passkeys::add_form).post(passkeys::begin))
+        .route("/settings/two-factor/passkeys/confirm", post(passkeys::confirm))
+        .route("/settings/two-factor/passkeys/remove", get(passkeys::remove_form).post(passkeys::remove))
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
+        .route("/login/code", get(second_step::start_again).post(second_step::finish))
+        .route("/login/passkey", get(second_step::passkey_form).post(second_step::log_in_with_passkey))
         .route("/register", get(sessions::register_form).post(sessions::register))
         .route("/welcome", get(welcome::welcome))
         .route("/logout", get(sessions::logout_form).post(sessions::log_out))
@@ -199,6 +209,9 @@ fn api_routes() -> Router<App> {
         .route("/api/logout", post(api::accounts::log_out))
         .route("/api/sessions", get(api::sessions::list))
         .route("/api/endsession", post(api::sessions::end))
+        .route("/api/totp/begin", post(api::two_factor::begin))
+        .route("/api/totp/confirm", post(api::two_factor::confirm))
+        .route("/api/totp/end", post(api::two_factor::end))
         .route(
             "/api/reset-password",
             get(api::accounts::reset_password_by_get).post(api::accounts::reset_password),

@@ -2,7 +2,7 @@
 
 use crate::accounts::names;
 use crate::accounts::outbox;
-use crate::accounts::session_store::{self, Device, Opening, VisitSession};
+use crate::accounts::session_store::{self, Device, LoginMethod, Opening, VisitSession};
 use crate::accounts::sessions::{self, Replacement, Session};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::action::Decision;
@@ -142,7 +142,8 @@ async fn insert_account(
             ],
         );
         if let Some(device) = device {
-            session_store::write_new(&mut batch, now, &session, &Opening { device, newest: None });
+            let opened = Opening { device, newest: None, method: LoginMethod::Password };
+            session_store::write_new(&mut batch, now, &session, &opened);
         }
         if let Some(address) = address {
             let time_to_live = Duration::from_secs(creation_seconds);
@@ -305,7 +306,7 @@ pub async fn update_profile(
 
 /// Checks the password that was typed to confirm a change. A wrong one counts as a failed
 /// login. Returns the stored hash.
-async fn confirm_current_password(
+pub(crate) async fn confirm_current_password(
     site: &Site,
     owner: Owner<'_>,
     typed: &CurrentPassword,

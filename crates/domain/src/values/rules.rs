@@ -279,6 +279,8 @@ pub struct AccountRules {
     /// The site-wide salt of SHA-1 password hashes of the 2011 layout, which
     /// have no `salt` field.
     pub legacy_salt: String,
+    /// Whether moderators and administrators need a second factor for what their role lets them do.
+    pub staff_two_factor: bool,
 }
 
 impl std::fmt::Debug for AccountRules {

@@ -16,7 +16,6 @@ use axum::extract::{FromRequest, Multipart, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::Refusal;
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration;
 use tidings_domain::cache::Shared;
@@ -238,7 +237,7 @@ fn stored(identity: &Identity, name: &str) -> String {
 }
 
 fn demand_administrator(user: &User) -> Result<(), RequestError> {
-    if user.flags.admin { Ok(()) } else { Err(Refusal::AdministratorsOnly.into()) }
+    Ok(user.require_admin()?)
 }
 
 /// GET /admin/site.

@@ -3,20 +3,23 @@
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::login_to;
+use super::second_step::second_step_page;
 use crate::App;
-use crate::actions::{open_account, open_session};
+use crate::actions::{log_in as begin_log_in, open_account};
 use crate::cookies;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::Next;
 use crate::local_path::LocalPath;
 use crate::login_reason::LoginReason;
+use crate::two_factor::has_passkeys;
 use crate::viewer::{ClientDevice, SignedFields};
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tidings_domain::accounts::log_in::LogIn;
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::{PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
@@ -34,6 +37,8 @@ struct CredentialsForm<'a> {
     username: &'a str,
     /// What the visitor wanted to do.
     wanted: &'a WantedPage,
+    /// Whether passkeys work at the address of the site.
+    has_passkeys: bool,
     refused: Option<&'a RefusedForm>,
 }
 
@@ -59,10 +64,7 @@ impl CredentialsForm<'_> {
             }
             (summary(self.refused))
             form.form.narrow method="post" action=(action) {
-                input type="hidden" name="next" value=(self.wanted.next);
-                @if let Some(reason) = self.wanted.reason {
-                    input type="hidden" name="reason" value=(reason.name());
-                }
+                (self.wanted.hidden_fields())
                 (username.input(self.refused))
                 (password.with("autocomplete", autocomplete).required().password(self.refused))
                 button.button { (heading) }
@@ -76,6 +78,9 @@ impl CredentialsForm<'_> {
         html! {
             @match self.purpose {
                 Purpose::LogIn => {
+                    @if self.has_passkeys {
+                        p { a href=(self.wanted.passkey_address()) { "Log in with a passkey" } }
+                    }
                     p { "New here? " a href=(self.wanted.register_address()) { "Sign up" } }
                     p { a href="/reset-password" { "Forgot your password?" } }
                 }
@@ -90,7 +95,7 @@ impl CredentialsForm<'_> {
 /// What a visitor wanted to do before the login page. Only pages send these fields.
 pub struct WantedPage {
     /// Where to go after logging in.
-    next: LocalPath,
+    pub(super) next: LocalPath,
     /// Why the visitor must log in, if a page has sent them here.
     reason: Option<LoginReason>,
 }
@@ -103,8 +108,22 @@ impl FromFields for WantedPage {
 }
 
 impl WantedPage {
-    fn login_address(&self) -> String {
+    pub(super) fn login_address(&self) -> String {
         login_to(self.reason, self.next.as_str())
+    }
+
+    fn passkey_address(&self) -> String {
+        self.login_address().replacen("/login", "/login/passkey", 1)
+    }
+
+    /// The same in a form.
+    pub(super) fn hidden_fields(&self) -> Markup {
+        html! {
+            input type="hidden" name="next" value=(self.next);
+            @if let Some(reason) = self.reason {
+                input type="hidden" name="reason" value=(reason.name());
+            }
+        }
     }
 
     fn register_address(&self) -> String {
@@ -132,31 +151,51 @@ async fn form(
     wanted: &WantedPage,
 ) -> Result<Markup, RequestError> {
     let frame = Frame::of(app, &mut visit, here).await?;
-    Ok(CredentialsForm { purpose, username: "", wanted, refused: None }.render(&frame))
+    let has_passkeys = has_passkeys(app);
+    Ok(CredentialsForm { purpose, username: "", wanted, has_passkeys, refused: None }.render(&frame))
 }
 
-/// Redirects with the new session, or shows the form again.
+/// Redirects with a new session.
+pub(super) fn entered(app: &App, session: &Session, next: &str) -> Response {
+    let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, session.auth.expose()))];
+    (cookie, Redirect::to(next)).into_response()
+}
+
+/// The form for name and password again, because the second step cannot go on.
+pub(super) async fn credentials_again(
+    app: &App,
+    here: &LocalPath,
+    wanted: &WantedPage,
+    failure: RequestError,
+) -> Result<Response, RequestError> {
+    let refused = RefusedForm::from_failure(failure)?;
+    let (purpose, has_passkeys) = (Purpose::LogIn, has_passkeys(app));
+    let form = CredentialsForm { purpose, username: "", wanted, has_passkeys, refused: Some(&refused) };
+    Ok(refused.response(form.render(&Frame::anonymous(app, here).await)))
+}
+
+/// Redirects with the new session, asks for the second factor, or shows the form again.
 async fn enter(
     app: &App,
     here: &LocalPath,
     purpose: Purpose,
     fields: &Fields,
-    outcome: Result<Session, RequestError>,
+    outcome: Result<LogIn, RequestError>,
 ) -> Result<Response, RequestError> {
     let wanted: WantedPage = fields.read()?;
     match outcome {
-        Ok(session) => {
-            let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, session.auth.expose()))];
-            let next = match purpose {
-                Purpose::LogIn => wanted.next.to_string(),
-                Purpose::Register => wanted.after_sign_up(),
-            };
-            Ok((cookie, Redirect::to(&next)).into_response())
+        Ok(LogIn::Done(session)) => Ok(match purpose {
+            Purpose::LogIn => entered(app, &session, wanted.next.as_str()),
+            Purpose::Register => entered(app, &session, &wanted.after_sign_up()),
+        }),
+        Ok(LogIn::SecondStep(step)) => {
+            Ok(second_step_page(app, here, &step, (&wanted, None)).await?.into_response())
         }
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
             let username = fields.text("username");
-            let form = CredentialsForm { purpose, username, wanted: &wanted, refused: Some(&refused) };
+            let (wanted, has_passkeys) = (&wanted, has_passkeys(app));
+            let form = CredentialsForm { purpose, username, wanted, has_passkeys, refused: Some(&refused) };
             let frame = Frame::anonymous(app, here).await;
             Ok(refused.response(form.render(&frame)))
         }
@@ -173,7 +212,7 @@ pub async fn login_form(
     form(&app, visit, &here, Purpose::LogIn, &wanted).await
 }
 
-/// POST /login: username, password, next, reason.
+/// POST /login: username, password, next, reason. Programs may send a code too.
 pub async fn log_in(
     State(app): State<App>,
     ClientDevice(device): ClientDevice,
@@ -181,7 +220,7 @@ pub async fn log_in(
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let outcome = match fields.read() {
-        Ok(credentials) => open_session(&app, &credentials, &device).await,
+        Ok(credentials) => begin_log_in(&app, &credentials, &device).await,
         Err(failure) => Err(failure),
     };
     enter(&app, &here, Purpose::LogIn, &fields, outcome).await
@@ -205,7 +244,7 @@ pub async fn register(
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let outcome = match fields.read() {
-        Ok(registration) => open_account(&app, &registration, &device).await,
+        Ok(registration) => open_account(&app, &registration, &device).await.map(LogIn::Done),
         Err(failure) => Err(failure),
     };
     enter(&app, &here, Purpose::Register, &fields, outcome).await
@@ -254,7 +293,8 @@ mod tests {
         let wanted = WantedPage { next: LocalPath::parse("/news/1"), reason: Some(LoginReason::Vote) };
         let refused = refused("no", Some("password"));
         let (purpose, username) = (Purpose::LogIn, "\"><b>");
-        let form = CredentialsForm { purpose, username, wanted: &wanted, refused: Some(&refused) };
+        let (wanted, has_passkeys, refused) = (&wanted, true, Some(&refused));
+        let form = CredentialsForm { purpose, username, wanted, has_passkeys, refused };
         let html = framed(None, |frame| form.render(frame)).into_string();
         for part in [
             r#"value="&quot;&gt;&lt;b&gt;""#,
@@ -262,6 +302,7 @@ mod tests {
             r#"name="next" value="/news/1""#,
             r#"autocomplete="current-password""#,
             r#"href="/register?next=%2Fnews%2F1&amp;reason=vote""#,
+            r#"href="/login/passkey?next=%2Fnews%2F1&amp;reason=vote""#,
             r#"name="reason" value="vote""#,
             "Log in to vote.",
         ] {

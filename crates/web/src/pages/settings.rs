@@ -212,6 +212,8 @@ impl SettingsPage<'_> {
             @if self.saved { p.notice role="status" { "Your settings have been saved." } }
             (self.form.render(frame, self.refused))
             p { a.action href=(profile_address(self.username, "")) { "Your profile" } }
+            h2 { "Two-step login" }
+            p { "You can " a href="/settings/two-factor" { "set up an authenticator app or a passkey" } "." }
             h2 { "Sessions" }
             p { "You can " a href="/settings/sessions" { "see where you are logged in" } ", and log out there." }
             h2 { "Leaving" }
