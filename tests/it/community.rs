@@ -63,7 +63,7 @@ pub enum Access {
 }
 
 /// A page of every family there is.
-pub const PAGES: [(&str, Access); 73] = [
+pub const PAGES: [(&str, Access); 78] = [
     ("/", Access::Everybody),
     ("/latest", Access::Everybody),
     ("/latest/0", Access::Everybody),
@@ -118,10 +118,15 @@ pub const PAGES: [(&str, Access); 73] = [
     ("/settings?saved", Access::Members),
     ("/settings/sessions", Access::Members),
     ("/settings/deactivate", Access::Members),
+    ("/settings/two-factor", Access::Members),
+    ("/settings/two-factor/app", Access::Members),
+    ("/settings/two-factor/codes", Access::Members),
+    ("/settings/two-factor/passkeys", Access::Members),
     ("/usernews/bob/0", Access::Everybody),
     ("/usercomments/bob/0", Access::Everybody),
     ("/usercomments/alice/0", Access::Everybody),
     ("/login", Access::Always),
+    ("/login/passkey", Access::Always),
     ("/register?next=%2Fnews%2F1", Access::Always),
     ("/logout", Access::Always),
     ("/reset-password", Access::Always),

@@ -23,7 +23,7 @@ pub struct Call {
 pub const REQUIRED: bool = false;
 pub const OPTIONAL: bool = true;
 
-const CALLS: [Call; 29] = [
+const CALLS: [Call; 30] = [
     Call {
         path: "/api/create_account",
         fields: &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)],
@@ -37,6 +37,12 @@ const CALLS: [Call; 29] = [
         signed: false,
     },
     Call { path: "/api/logout", fields: &[], takes_get: false, signed: true },
+    Call {
+        path: "/api/totp/begin",
+        fields: &[("current_password", PASSWORD, REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
     Call {
         path: "/api/reset-password",
         fields: &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)],

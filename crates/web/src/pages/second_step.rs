@@ -98,15 +98,17 @@ pub async fn finish(
         Ok(session) => return Ok(entered(&app, &session, wanted.next.as_str())),
         Err(failure) => failure,
     };
-    if is_expired(&failure) {
-        return credentials_again(&app, &here, &wanted, failure).await;
+    let is_over = is_expired(&failure);
+    let refused = RefusedForm::from_failure(failure)?;
+    if is_over {
+        return credentials_again(&app, &here, &wanted, refused).await;
     }
-    let refused = RefusedForm::from_failure(failure)?.beside(&["code"]);
     match step_again(&app, &fields, device.address).await {
         Ok(step) => {
+            let refused = refused.beside(&["code"]);
             Ok(refused.response(second_step_page(&app, &here, &step, (&wanted, Some(&refused))).await?))
         }
-        Err(failure) => credentials_again(&app, &here, &wanted, failure).await,
+        Err(_) => credentials_again(&app, &here, &wanted, refused).await,
     }
 }
 

@@ -166,9 +166,8 @@ pub(super) async fn credentials_again(
     app: &App,
     here: &LocalPath,
     wanted: &WantedPage,
-    failure: RequestError,
+    refused: RefusedForm,
 ) -> Result<Response, RequestError> {
-    let refused = RefusedForm::from_failure(failure)?;
     let (purpose, has_passkeys) = (Purpose::LogIn, has_passkeys(app));
     let form = CredentialsForm { purpose, username: "", wanted, has_passkeys, refused: Some(&refused) };
     Ok(refused.response(form.render(&Frame::anonymous(app, here).await)))
