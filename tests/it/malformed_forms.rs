@@ -16,7 +16,7 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 }
 
 /// Every form of the pages with good values.
-const FORMS: [Call; 37] = [
+const FORMS: [Call; 36] = [
     open("/register", &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)]),
     open("/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)]),
     open("/reset-password", &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)]),
@@ -110,10 +110,6 @@ const FORMS: [Call; 37] = [
     ),
     signed("/settings/deactivate", &[("password", PASSWORD, REQUIRED)]),
     signed("/settings/two-factor/app", &[("current_password", PASSWORD, REQUIRED)]),
-    signed(
-        "/settings/two-factor/passkeys",
-        &[("name", "My phone", REQUIRED), ("current_password", PASSWORD, REQUIRED)],
-    ),
 ];
 
 /// The answer must be a page that says what was wrong, with one of these statuses.

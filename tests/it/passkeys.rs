@@ -46,8 +46,8 @@ async fn add(client: &Client, name: &str) -> (Authenticator, HttpResponse) {
 
 /// The form of a login with a passkey alone, and what the browser is given.
 async fn alone(visitor: &Client) -> (Form, Value) {
-    let shown = page(visitor, "/login/passkey?next=%2Flatest%2F0").await;
-    (shown.form("/login/passkey"), options(&shown, "/login/passkey"))
+    let form = page(visitor, "/login/passkey?next=%2Flatest%2F0").await.form("/login/passkey");
+    (form, visitor.post("/login/passkey/options", &[]).await.json())
 }
 
 /// The second step of a login.

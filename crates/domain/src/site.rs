@@ -1,6 +1,5 @@
 //! The site as the domain sees it: its store, its rules and its password worker.
 
-use crate::accounts::two_factor::tickets::SigningKey;
 use crate::action::Turns;
 use crate::cache::{Caches, Shared};
 use crate::error::Error;
@@ -12,6 +11,7 @@ use crate::rates::Buckets;
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_OWNERS_TO_TELL;
 use crate::values::rules::Rules;
+use crate::values::signing::SigningKey;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, Store};

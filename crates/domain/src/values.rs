@@ -47,6 +47,7 @@ pub mod rates;
 pub mod rules;
 pub mod secrets;
 pub mod session_token;
+pub(crate) mod signing;
 pub mod size;
 pub mod text;
 pub mod topic;

@@ -169,6 +169,7 @@ fn page_routes() -> Router<App> {
         .route("/login", get(sessions::login_form).post(sessions::log_in))
         .route("/login/code", get(second_step::start_again).post(second_step::finish))
         .route("/login/passkey", get(second_step::passkey_form).post(second_step::log_in_with_passkey))
+        .route("/login/passkey/options", post(second_step::passkey_options))
         .route("/register", get(sessions::register_form).post(sessions::register))
         .route("/welcome", get(welcome::welcome))
         .route("/logout", get(sessions::logout_form).post(sessions::log_out))

@@ -8,8 +8,8 @@ use crate::accounts::login::{self, Attempt};
 use crate::accounts::session_store::{self, Device};
 use crate::accounts::sessions::{self, Session};
 use crate::accounts::two_factor::second_step::{self, Proof};
+use crate::accounts::two_factor::signing_key::signing_key;
 use crate::accounts::two_factor::stored::StoredFactors;
-use crate::accounts::two_factor::tickets::{self, Purpose, SigningKey};
 use crate::accounts::two_factor::{Answer, RelyingParty, SecondFactors, TWO_FACTOR};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -18,6 +18,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
+use crate::values::signing::{Purpose, is_recent};
 use std::fmt::{self, Debug, Formatter};
 use std::net::IpAddr;
 use subtle::ConstantTimeEq;
@@ -225,7 +226,8 @@ async fn sign(
     let texts = [user_id.to_string(), made.to_string(), address.to_string()];
     let password = user.get("password").unwrap_or_default();
     let [user_id, made, address] = texts.each_ref().map(String::as_bytes);
-    SigningKey::of(site).await?.sign(Purpose::Password, &[user_id, made, address, password.as_bytes()])
+    let key = signing_key(site).await?;
+    Ok(key.sign(Purpose::Password, &[user_id, made, address, password.as_bytes()]))
 }
 
 /// The user whose password was right, as stored now.
@@ -241,7 +243,7 @@ async fn read_ticket(
     let user_id: UserId = user_id.parse().map_err(|_| expired())?;
     let made = Timestamp(made.parse().map_err(|_| expired())?);
     let signature = hex::decode(signature).map_err(|_| expired())?;
-    if !tickets::is_recent(made, now) {
+    if !is_recent(made, now) {
         return Err(expired());
     }
     let mut query = Query::new();

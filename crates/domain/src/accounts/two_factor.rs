@@ -7,16 +7,16 @@
 //! What an account has is in the hash `user:<id>:two_factor`. The field `two_factor` of the user
 //! says which kinds it has, so that a login without one reads nothing more. Nothing is stored
 //! about a login that is under way: what its second step needs to know is signed
-//! ([`tickets`]), so strangers store nothing.
+//! ([`signing_key`]), so strangers store nothing.
 
 mod codes;
 pub mod passkeys;
 pub(crate) mod relying_party;
 pub(crate) mod second_step;
 pub mod setup;
+pub(crate) mod signing_key;
 mod staff;
 pub(crate) mod stored;
-pub(crate) mod tickets;
 
 pub use relying_party::RelyingParty;
 pub use second_step::Answer;

@@ -4,8 +4,14 @@ const CAN_USE_PASSKEYS =
   typeof window.PublicKeyCredential?.parseCreationOptionsFromJSON === "function" &&
   typeof window.PublicKeyCredential.parseRequestOptionsFromJSON === "function";
 
-function askForPasskey(form) {
-  const options = JSON.parse(form.dataset.options);
+async function optionsOf(form) {
+  if (form.dataset.options) return JSON.parse(form.dataset.options);
+  const response = await fetch(`${form.getAttribute("action")}/options`, { method: "POST" });
+  return response.json();
+}
+
+async function askForPasskey(form) {
+  const options = await optionsOf(form);
   return form.dataset.passkey === "create"
     ? navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
     : navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });

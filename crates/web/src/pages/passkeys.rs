@@ -39,8 +39,9 @@ impl Ceremony {
 pub(super) struct PasskeyForm<'a> {
     pub ceremony: Ceremony,
     pub action: &'a str,
-    /// What the browser needs, as JSON.
-    pub options: &'a str,
+    /// What the browser needs, as JSON; `None` if the script has to ask for it, at the address of the
+    /// form and `/options`.
+    pub options: Option<&'a str>,
     pub button: &'a str,
     /// Whether the browser asks for the passkey as soon as the page is open.
     pub starts: bool,
@@ -54,7 +55,7 @@ impl PasskeyForm<'_> {
                 "Passkeys need JavaScript, a recent browser and a safe connection (https)."
             }
             form.form.narrow method="post" action=(self.action) hidden data-passkey=(self.ceremony.name())
-                data-options=(self.options) data-start[self.starts]
+                data-options=[self.options] data-start[self.starts]
             {
                 (hidden_fields)
                 input type="hidden" name="passkey";
@@ -88,7 +89,7 @@ fn add_page(frame: &Frame<'_>, name: &str, refused: Option<&RefusedForm>) -> Mar
 fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
     let action = "/settings/two-factor/passkeys/confirm";
     let (button, ceremony) = ("Make the passkey", Ceremony::Create);
-    let form = PasskeyForm { ceremony, action, options, button, starts: false };
+    let form = PasskeyForm { ceremony, action, options: Some(options), button, starts: false };
     let content = html! {
         h1 { "Add a passkey" }
         p.prose { "Your browser now asks how you want to keep the passkey \u{201c}" (name) "\u{201d}." }

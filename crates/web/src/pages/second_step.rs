@@ -11,7 +11,8 @@ use crate::local_path::LocalPath;
 use crate::viewer::ClientDevice;
 use crate::{App, two_factor};
 use axum::extract::State;
-use axum::response::{Redirect, Response};
+use axum::http::header;
+use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use std::net::IpAddr;
 use tidings_domain::Error;
@@ -51,7 +52,7 @@ impl SecondStepPage<'_> {
                 (PasskeyForm {
                     ceremony: Ceremony::Get,
                     action: "/login/code",
-                    options,
+                    options: Some(options),
                     button: "Use your passkey",
                     starts: false,
                 }.render(&hidden_fields))
@@ -135,22 +136,12 @@ fn is_expired(failure: &RequestError) -> bool {
     matches!(**error, Error::Refused(Refusal::LoginExpired))
 }
 
-/// What the browser needs to log in with a passkey.
-async fn passkey_options(app: &App) -> Result<String, RequestError> {
-    let party = two_factor::relying_party(app).await?;
-    Ok(passkeys::log_in_options(&app.site, app.now(), &party).await?)
-}
-
-/// The page that logs in with a passkey.
-fn passkey_page(
-    frame: &Frame<'_>,
-    options: &str,
-    (wanted, refused): (&WantedPage, Option<&RefusedForm>),
-) -> Markup {
+/// The page that logs in with a passkey. The script asks for the options.
+fn passkey_page(frame: &Frame<'_>, (wanted, refused): (&WantedPage, Option<&RefusedForm>)) -> Markup {
     let form = PasskeyForm {
         ceremony: Ceremony::Get,
         action: "/login/passkey",
-        options,
+        options: None,
         button: "Use your passkey",
         starts: refused.is_none(),
     };
@@ -170,9 +161,16 @@ pub async fn passkey_form(
     here: LocalPath,
     Form(wanted): Form<WantedPage>,
 ) -> Result<Markup, RequestError> {
-    let options = passkey_options(&app).await?;
+    two_factor::relying_party(&app).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(passkey_page(&frame, &options, (&wanted, None)))
+    Ok(passkey_page(&frame, (&wanted, None)))
+}
+
+/// POST /login/passkey/options: what the browser needs to log in with a passkey, as JSON.
+pub async fn passkey_options(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
+    let party = two_factor::relying_party(&app).await?;
+    let options = passkeys::log_in_options(&app.site, app.now(), &party).await?;
+    Ok(([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], options))
 }
 
 /// POST /login/passkey: passkey (JSON), next, reason.
@@ -187,9 +185,8 @@ pub async fn log_in_with_passkey(
         Ok(session) => Ok(entered(&app, &session, wanted.next.as_str())),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?;
-            let options = passkey_options(&app).await?;
             let frame = Frame::anonymous(&app, &here).await;
-            Ok(refused.response(passkey_page(&frame, &options, (&wanted, Some(&refused)))))
+            Ok(refused.response(passkey_page(&frame, (&wanted, Some(&refused)))))
         }
     }
 }

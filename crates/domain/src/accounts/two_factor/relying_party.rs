@@ -1,15 +1,16 @@
 //! The site as passkeys know it, and the two ceremonies with them: making one and using one.
 //!
-//! The challenges are signed by the site ([`SigningKey`]), so nothing is stored between the two
+//! The challenges are signed by the site, so nothing is stored between the two
 //! steps of a ceremony.
 
+use crate::accounts::two_factor::signing_key::{signing_key, signing_key_for_strangers};
 use crate::accounts::two_factor::stored::StoredFactors;
-use crate::accounts::two_factor::tickets::{Purpose, SigningKey};
 use crate::error::{Error, Refusal};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::{MAX_CREDENTIAL_ID_BYTES, MAX_PUBLIC_KEY_BYTES, SECOND_STEP_SECONDS};
+use crate::values::signing::Purpose;
 use passki::{
     AuthenticationCredential, AuthenticationOptions, ClientData, Passki, PasskiError, RegistrationCredential,
     RegistrationOptions, ResidentKeyRequirement, StoredPasskey, UserVerificationRequirement,
@@ -73,7 +74,7 @@ impl RelyingParty {
         let verification = if factors.is_some() { Verification::Preferred } else { Verification::Required };
         let (mut options, _) =
             self.0.start_passkey_authentication(&passkeys, authentication(verification)).map_err(internal)?;
-        let challenge = SigningKey::of(site).await?.challenge(Purpose::LogIn, now, b"")?;
+        let challenge = signing_key_for_strangers(site).await?.challenge(Purpose::LogIn, now, b"")?;
         options.challenge = Passki::base64_encode(&challenge);
         json(&options)
     }
@@ -86,7 +87,7 @@ impl RelyingParty {
         (passkey, verification): (&StoredPasskey, Verification),
     ) -> Result<Used, Error> {
         let challenge = challenge_of(&credential.response.client_data_json)?;
-        if !SigningKey::of(site).await?.is_challenge(Purpose::LogIn, now, (&challenge, b""))? {
+        if !signing_key_for_strangers(site).await?.is_challenge(Purpose::LogIn, now, (&challenge, b"")) {
             return Err(Refusal::LoginExpired.into());
         }
         let options = authentication(verification);
@@ -109,7 +110,7 @@ impl RelyingParty {
         let handle = handle(user_id);
         let started = self.0.start_passkey_registration(&handle, username, username, options);
         let (mut options, _) = started.map_err(internal)?;
-        let challenge = SigningKey::of(site).await?.challenge(Purpose::AddPasskey, now, &handle)?;
+        let challenge = signing_key(site).await?.challenge(Purpose::AddPasskey, now, &handle)?;
         options.challenge = Passki::base64_encode(&challenge);
         json(&options)
     }
@@ -125,7 +126,7 @@ impl RelyingParty {
             serde_json::from_str(credential).map_err(|_| Refusal::PasskeyRefused)?;
         let challenge = challenge_of(&credential.response.client_data_json)?;
         let handle = handle(user_id);
-        if !SigningKey::of(site).await?.is_challenge(Purpose::AddPasskey, now, (&challenge, &handle))? {
+        if !signing_key(site).await?.is_challenge(Purpose::AddPasskey, now, (&challenge, &handle)) {
             return Err(Refusal::SetupExpired.into());
         }
         let started = self.0.start_passkey_registration(&handle, "", "", registration());

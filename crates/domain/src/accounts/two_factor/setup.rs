@@ -4,6 +4,7 @@ use crate::accounts::account::{CurrentPassword, Owner, confirm_current_password}
 use crate::accounts::login::Attempt;
 use crate::accounts::two_factor::codes::{self, TotpSecret, TypedCode};
 use crate::accounts::two_factor::second_step::{self, Answer};
+use crate::accounts::two_factor::signing_key::signing_key;
 use crate::accounts::two_factor::stored::{self, StoredFactors, StoredRead, check_password};
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::User;
@@ -94,6 +95,8 @@ pub async fn begin_totp(
     if user.second_factors.totp {
         return Err(Refusal::TotpOn.into());
     }
+    // The logins of the account will need it.
+    signing_key(site).await?;
     let secret = TotpSecret::random()?;
     let mut batch = Batch::new();
     owner.session.key.check(&mut batch, user.id);
