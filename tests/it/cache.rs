@@ -30,7 +30,7 @@ const CALLS: [&str; 12] = [
 const PRESSED: &str = r#"aria-pressed="true""#;
 
 fn addresses() -> impl Iterator<Item = &'static str> {
-    PAGES.into_iter().filter(|(_, access)| *access != Access::Always).map(|(page, _)| page).chain(CALLS)
+    PAGES.iter().copied().filter(|(_, access)| *access != Access::Always).map(|(page, _)| page).chain(CALLS)
 }
 
 /// All responses to a visitor, with their status.

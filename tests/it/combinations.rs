@@ -365,7 +365,7 @@ async fn visitors_store_nothing_but_lists_of_topics_and_fresh_ranks() {
         let keys = async || server.dump().await.into_keys().collect::<BTreeSet<String>>();
         let before = keys().await;
         let visitor = server.visitor();
-        let paths: Vec<&str> = PAGES.into_iter().map(|(path, _)| path).chain(CALLS).collect();
+        let paths: Vec<&str> = PAGES.iter().copied().map(|(path, _)| path).chain(CALLS).collect();
         for path in &paths {
             visitor.get(path).await;
         }

@@ -14,7 +14,7 @@ pub struct Community {
 }
 
 /// What was written and is never to be seen again.
-pub const GONE: [&str; 4] = ["A withdrawn comment", "Another one", "A gone title", "gone.example"];
+pub const GONE: &[&str] = &["A withdrawn comment", "Another one", "A gone title", "gone.example"];
 
 impl Community {
     pub async fn new(engine: Engine, settings: Settings<'_>) -> Self {
@@ -63,7 +63,7 @@ pub enum Access {
 }
 
 /// A page of every family there is.
-pub const PAGES: [(&str, Access); 78] = [
+pub const PAGES: &[(&str, Access)] = &[
     ("/", Access::Everybody),
     ("/latest", Access::Everybody),
     ("/latest/0", Access::Everybody),
@@ -101,6 +101,8 @@ pub const PAGES: [(&str, Access); 78] = [
     ("/inbox", Access::Members),
     ("/inbox?kind=unread", Access::Members),
     ("/inbox?kind=mention&before=1-follow:1", Access::Members),
+    ("/moderations", Access::Everybody),
+    ("/moderations?kind=user&action=silence&moderator=alice&before=9", Access::Everybody),
     ("/user/alice", Access::Everybody),
     ("/user/BOB", Access::Everybody),
     ("/@alice", Access::Everybody),

@@ -248,7 +248,7 @@ async fn half_written_and_odd_rows_of_an_old_database_break_no_page() {
             }
         })
         .await;
-    for (path, access) in PAGES.into_iter().chain([("/comment/1/9", Access::Everybody)]) {
+    for (path, access) in PAGES.iter().copied().chain([("/comment/1/9", Access::Everybody)]) {
         page(&alice, path).await;
         if access == Access::Everybody {
             page(&server.visitor(), path).await;
@@ -267,7 +267,7 @@ async fn what_no_document_may_have_in_a_stored_title_is_left_out() {
     server.set_field("news:1", "title", title).await;
     server.set_field("article:1", "title", title).await;
     let is_bad = |c: char| c.is_control() && !"\t\n\r".contains(c) || matches!(c, '\u{FFFE}' | '\u{FFFF}');
-    let pages = PAGES.into_iter().map(|(path, _)| path);
+    let pages = PAGES.iter().copied().map(|(path, _)| path);
     let feeds = ["/rss", "/atom", "/best/atom", "/topic/links/atom", "/@alice/feed", "/api/getnews/top/0/30"];
     for path in pages.chain(feeds).chain(["/api/articles/score/1", "/api/timeline/everyone"]) {
         let text = String::from_utf8(alice.get(path).await.body).unwrap();
@@ -306,7 +306,7 @@ async fn what_no_document_may_have_never_leaves_the_store_raw() {
         .await;
     let is_bad = |c: char| c.is_control() && !"\t\n".contains(c) || matches!(c, '\u{FFFE}' | '\u{FFFF}');
     let tweet_page = format!("/tweet/{tweet}");
-    let pages = PAGES.into_iter().map(|(path, _)| path);
+    let pages = PAGES.iter().copied().map(|(path, _)| path);
     let more = ["/editnews/2", "/editcomment/1/1", "/rss", "/atom", "/best/atom", "/@bob/feed", &tweet_page];
     let paths: Vec<&str> = pages.chain(more).collect();
     for client in [&server.visitor(), &alice, &bob] {

@@ -50,6 +50,7 @@ mod logins;
 mod mails;
 mod malformed;
 mod malformed_forms;
+mod moderation;
 mod names;
 mod news;
 mod open_sessions;

@@ -16,7 +16,7 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 }
 
 /// Every form of the pages with good values.
-const FORMS: [Call; 36] = [
+const FORMS: &[Call] = &[
     open("/register", &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)]),
     open("/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)]),
     open("/reset-password", &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)]),
@@ -122,7 +122,7 @@ fn check_reported(answer: &HttpResponse, statuses: &[u16], what: &str) -> String
 
 #[tokio::test]
 async fn good_forms_are_accepted_so_that_the_others_could_be() {
-    for form in &FORMS {
+    for form in FORMS {
         let target = Target::new().await;
         for answer in target.send(form, &target.form_without(form, "")).await {
             let is_one_of_two = form.path.starts_with("/settings/two-factor/");
@@ -137,7 +137,7 @@ async fn good_forms_are_accepted_so_that_the_others_could_be() {
 async fn a_missing_field_is_refused_and_named() {
     let target = Target::new().await;
     let before = target.dump().await;
-    for form in &FORMS {
+    for form in FORMS {
         for (name, _, _) in form.fields.iter().filter(|(_, _, optional)| *optional == REQUIRED) {
             for answer in target.send(form, &target.form_without(form, name)).await {
                 let told = check_reported(&answer, &[400], &format!("{} {name}", form.path));
@@ -157,7 +157,7 @@ async fn a_missing_field_is_refused_and_named() {
 async fn what_is_no_form_is_a_bad_request() {
     let target = Target::new().await;
     let before = target.dump().await;
-    for form in &FORMS {
+    for form in FORMS {
         let whole = target.form_without(form, "");
         for name in Target::names(form).into_iter().chain(["next", "unknown"]) {
             for body in no_forms(&whole, &target.form_without(form, name), name) {
@@ -188,7 +188,7 @@ async fn values_out_of_this_world_are_refused_and_write_nothing() {
     let target = Target::new().await;
     let before = target.dump().await;
     let mut tried = 0;
-    for form in &FORMS {
+    for form in FORMS {
         for (name, values) in BAD_VALUES {
             if form.fields.iter().all(|(known, _, _)| *known != name) {
                 continue;
@@ -216,7 +216,7 @@ async fn values_out_of_this_world_are_refused_and_write_nothing() {
 #[tokio::test]
 async fn long_values_and_control_characters_never_make_an_error_of_ours() {
     let long = "x".repeat(60_000);
-    for form in &FORMS {
+    for form in FORMS {
         // Some of these are harmless in some fields: a new site for each form.
         let target = Target::new().await;
         for name in Target::names(form).into_iter().chain(["next"]) {

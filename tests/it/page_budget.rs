@@ -51,7 +51,7 @@ async fn check_weight(client: &Client, path: &str) -> usize {
 #[tokio::test]
 async fn every_page_is_one_document_one_style_sheet_and_one_script() {
     let community = Community::new(Engine::Memory, &[]).await;
-    for (path, _) in PAGES {
+    for (path, _) in PAGES.iter().copied() {
         check_weight(&community.alice, path).await;
     }
 }

@@ -85,7 +85,7 @@ async fn every_page_is_available_to_those_allowed_to_see_it() {
     for engine in [Engine::Memory, Engine::Redis] {
         let Community { server, alice, bob } = Community::new(engine, &[]).await;
         let visitor = server.visitor();
-        for (path, access) in PAGES {
+        for (path, access) in PAGES.iter().copied() {
             check_page(&page(&alice, path).await, &alice);
             match access {
                 Access::Always | Access::Everybody => {
@@ -108,7 +108,7 @@ async fn every_page_is_available_to_those_allowed_to_see_it() {
 #[tokio::test]
 async fn head_answers_as_get_without_the_page() {
     let Community { alice, server: _server, .. } = Community::new(Engine::Memory, &[]).await;
-    for path in PAGES.map(|(path, _)| path).into_iter().chain(["/rss", "/nothing", "/robots.txt"]) {
+    for path in PAGES.iter().map(|(path, _)| *path).chain(["/rss", "/nothing", "/robots.txt"]) {
         let get = alice.get(path).await;
         let head = alice.request(Method::HEAD, path).send().await.unwrap();
         assert_eq!(head.status(), get.status, "{path}");
@@ -519,7 +519,7 @@ async fn while_the_store_is_away_pages_say_so_and_afterwards_they_are_back() {
         assert_eq!(answer.headers["retry-after"], "10");
     };
     for (path, access) in
-        PAGES.into_iter().chain([("/rss", Access::Everybody), ("/random", Access::Everybody)])
+        PAGES.iter().copied().chain([("/rss", Access::Everybody), ("/random", Access::Everybody)])
     {
         if path != "/rss" && path != "/random" {
             check(&community.alice.get(path).await);

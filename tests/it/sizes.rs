@@ -216,7 +216,7 @@ async fn the_longest_address_adds_little_to_a_page() {
         alice.comment(1, "One of many").await;
         server.member(&format!("member-{number}")).await.follow("alice").await;
     }
-    for (path, access) in PAGES {
+    for (path, access) in PAGES.iter().copied() {
         let separator = if path.contains('?') { '&' } else { '?' };
         let query = "=".repeat(ADDRESS_BYTES - path.len() - 3);
         let long = format!("{path}{separator}q={query}");

@@ -19,7 +19,7 @@ const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 3] = [
 const FORBIDDEN_IN_KEYSPACE: [&str; 5] = ["domain", "web", "cli", "news", "News"];
 /// The wings of the domain, the lowest first: a wing imports none that comes later. Those of
 /// one line may not import each other either.
-const WINGS: [&[&str]; 8] = [
+const WINGS: [&[&str]; 9] = [
     &["values", "keys"],
     &[
         "action",
@@ -32,6 +32,7 @@ const WINGS: [&[&str]; 8] = [
         "passwords",
         "rates",
         "report",
+        "review",
         "site",
     ],
     &["accounts"],
@@ -39,6 +40,7 @@ const WINGS: [&[&str]; 8] = [
     &["news"],
     &["articles", "comments", "timelines"],
     &["administration", "deactivation", "digests", "imports", "inbox", "statistics", "submissions", "votes"],
+    &["moderation"],
     &["background"],
 ];
 /// The one file that may repeat an action.

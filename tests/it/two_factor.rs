@@ -380,6 +380,13 @@ async fn on_a_site_that_wants_it_roles_count_with_a_second_factor_only() {
                 "{path}"
             );
         }
+        // A moderator's role waits, too.
+        let carol = server.register("carol").await;
+        server.set_field("user:3", "flags", "m").await;
+        let lock = [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "a reason")];
+        let message = refused(carol.api_post("/api/moderate", &lock).await);
+        assert!(message.contains("/settings/two-factor"), "{message}");
+        assert_eq!(refused(bob.api_post("/api/moderate", &lock).await), "Only moderators can do this.");
         for path in ["/admin", "/admin/site", "/admin/sites"] {
             let answer = admin.get(path).await;
             assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path}");

@@ -92,7 +92,7 @@ fn filled(route: &str) -> String {
 
 fn addresses() -> BTreeSet<String> {
     let mut addresses: BTreeSet<String> = get_routes().iter().map(|route| filled(route)).collect();
-    addresses.extend(PAGES.map(|(path, _)| path.to_owned()));
+    addresses.extend(PAGES.iter().map(|(path, _)| (*path).to_owned()));
     addresses.extend(WITH_QUERIES.map(str::to_owned));
     addresses.remove(ENDLESS);
     addresses
@@ -331,7 +331,7 @@ async fn nobody_is_sent_what_belongs_to_another_on_redis() {
 async fn a_form_secret_on_a_page_is_good_for_its_reader_only() {
     let Community { server: _server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     let mut good = 0;
-    for (path, _) in PAGES {
+    for (path, _) in PAGES.iter().copied() {
         for (reader, other) in [(&alice, &bob), (&bob, &alice)] {
             let answer = reader.get(path).await;
             if answer.status != StatusCode::OK {

@@ -2,6 +2,7 @@
 
 use crate::passwords::PasswordError;
 use crate::values::hostname::HostnameError;
+use crate::values::ids::ModerationId;
 use crate::values::rates::RatedAction;
 use crate::values::rules::KarmaRules;
 use crate::values::secrets::NoRandomness;
@@ -343,6 +344,46 @@ pub enum Refusal {
     /// Only administrators may do this.
     #[error("only administrators can do this")]
     AdministratorsOnly,
+    /// Only moderators and administrators may do this.
+    #[error("only moderators can do this")]
+    ModeratorsOnly,
+    /// The action is about the moderator or something of theirs.
+    #[error("you cannot moderate yourself or what you have posted")]
+    OwnThing,
+    /// The action is about a person with a higher role, or something of theirs.
+    #[error("you cannot moderate somebody whose role is higher than yours")]
+    HigherRole,
+    /// The kind of thing does not take the action.
+    #[error("the action {action} cannot be applied to {}", with_article(.kind))]
+    ActionDoesNotApply {
+        /// The name of the action.
+        action: &'static str,
+        /// The kind of thing.
+        kind: &'static str,
+    },
+    /// The action would change nothing.
+    #[error("nothing to do: {0}")]
+    NothingToModerate(&'static str),
+    /// No line of the log has this number.
+    #[error("there is no such line in the moderation log")]
+    NoSuchModeration,
+    /// The action has been undone already.
+    #[error("this was undone already, see line {0} of the moderation log")]
+    UndoneAlready(ModerationId),
+    /// The action cannot be undone by itself.
+    #[error("this action cannot be undone")]
+    CannotBeUndone,
+    /// The thread of the story is locked.
+    #[error("this thread is locked: {reason}")]
+    ThreadLocked {
+        /// Why.
+        reason: Box<str>,
+    },
+}
+
+fn with_article(kind: &str) -> String {
+    let article = if kind.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+    format!("{article} {kind}")
 }
 
 impl Refusal {

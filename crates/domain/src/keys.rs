@@ -5,7 +5,7 @@
 
 use crate::values::day::Day;
 use crate::values::hostname::{HashPrefix, Hostname};
-use crate::values::ids::{NewsId, TweetId, UserId};
+use crate::values::ids::{ModerationId, NewsId, TweetId, UserId};
 use crate::values::lookalikes;
 use crate::values::network::Network;
 use crate::values::period::Period;
@@ -85,6 +85,20 @@ pub const LINKS_COUNT: &str = "links:count";
 pub const SITES_AUDIT: &str = "sites:audit";
 /// Set: voters whose ban, or the end of it, is not finished.
 pub const SITES_UNFINISHED: &str = "sites:unfinished";
+
+/// Sorted set: the numbers of the lines of the moderation log, by number.
+pub const MODERATION_LOG: &str = "moderation:log";
+/// String: the number of the last line of the moderation log.
+pub const MODERATION_COUNT: &str = "moderation:count";
+
+/// Sorted set: what waits for a moderator, the worst with the highest score.
+pub const REVIEW_QUEUE: &str = "review:queue";
+
+/// Hash: a line of the moderation log.
+#[must_use]
+pub fn moderation(id: ModerationId) -> String {
+    format!("moderation:{id}")
+}
 
 /// Hash: a user.
 #[must_use]

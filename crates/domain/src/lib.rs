@@ -6,6 +6,7 @@
 //! The code is divided into wings. A wing imports only the wings that are listed below it:
 //!
 //! - [`background`]: the list of all kinds of background jobs
+//! - [`moderation`]: what moderators do, each action with its line in the log
 //! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`digests`], [`inbox`],
 //!   [`statistics`], [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
@@ -13,10 +14,12 @@
 //! - [`sites`]
 //! - [`accounts`]
 //! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`], [`rates`],
-//!   [`report`], [`identity`], [`error`]: the ground: what all actions use
+//!   [`report`], [`review`], [`identity`], [`error`]: the ground: what all actions use
 //! - [`keys`], [`values`]
 
 pub mod background;
+
+pub mod moderation;
 
 pub mod administration;
 pub mod deactivation;
@@ -47,6 +50,7 @@ pub mod marks;
 pub mod passwords;
 pub mod rates;
 pub mod report;
+pub mod review;
 pub mod site;
 
 pub mod keys;

@@ -23,9 +23,12 @@
 //! - [`session_token`]: the token of a session, and its hash
 //! - [`size`]: how much room a text takes in a response
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
+//! - [`moderation`]: what moderators do, and to what
+//! - [`restriction`]: what a moderator has forbidden a person, and until when
 //! - [`topic`]: topics, and choices of several
 //! - [`urls`]: the URL of a story, and when two are the same
 //! - [`voter_id`]: who votes on sites
+//! - [`withheld`]: why readers do not see what is still stored
 //! - [`words`]: numbers and durations as people read them
 
 pub mod clock;
@@ -39,11 +42,13 @@ pub mod limits;
 pub mod logo;
 pub mod lookalikes;
 pub mod mentions;
+pub mod moderation;
 pub mod network;
 pub mod period;
 pub mod preferences;
 pub mod ranking;
 pub mod rates;
+pub mod restriction;
 pub mod rules;
 pub mod secrets;
 pub mod session_token;
@@ -53,4 +58,5 @@ pub mod text;
 pub mod topic;
 pub mod urls;
 pub mod voter_id;
+pub mod withheld;
 pub mod words;

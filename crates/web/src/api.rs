@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod articles;
 pub mod comments;
 pub mod inbox;
+pub mod moderation;
 pub mod news;
 pub mod sessions;
 pub mod sites;

@@ -29,6 +29,7 @@ const STYLES: &str = concat!(
     include_str!("../assets/styles/text.css"),
     include_str!("../assets/styles/forms.css"),
     include_str!("../assets/styles/inbox.css"),
+    include_str!("../assets/styles/moderation.css"),
     include_str!("../assets/styles/submit.css"),
     include_str!("../assets/styles/sites.css"),
     include_str!("../assets/styles/prose.css"),

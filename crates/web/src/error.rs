@@ -322,6 +322,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchTopic(_)
         | Refusal::NoSuchSession
         | Refusal::NoSuchPasskey
+        | Refusal::NoSuchModeration
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManyFailedLogins { .. }
@@ -339,7 +340,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::TotpOff
         | Refusal::NoSecondFactor
         | Refusal::PasskeyKnown
-        | Refusal::TopicMoving { .. } => StatusCode::CONFLICT,
+        | Refusal::TopicMoving { .. }
+        | Refusal::NothingToModerate(_)
+        | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
         Refusal::CodeRequired => StatusCode::UNAUTHORIZED,
         Refusal::NothingSubmitted
         | Refusal::UrlAndText
@@ -380,6 +383,12 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::VotingDisabled
         | Refusal::TooManyVotes { .. }
         | Refusal::TooManyVotesFromNetwork { .. }
+        | Refusal::ModeratorsOnly
+        | Refusal::OwnThing
+        | Refusal::HigherRole
+        | Refusal::ActionDoesNotApply { .. }
+        | Refusal::CannotBeUndone
+        | Refusal::ThreadLocked { .. }
         | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
     }
 }

@@ -8,6 +8,7 @@ pub mod accounts;
 pub mod comments;
 pub mod identity;
 pub mod inbox;
+pub mod moderation;
 pub mod news;
 pub mod sites;
 pub mod submitting;

@@ -186,6 +186,8 @@ pub const EXCERPT_CHARACTERS: usize = 500;
 /// Entries on a page of a timeline or a list of people, and by default in a response of the
 /// API.
 pub const TIMELINE_ENTRIES: usize = 50;
+/// Lines on a page of the moderation log, and by default in a response of the API.
+pub const LOG_ENTRIES: usize = 50;
 /// People suggested beside the home timeline.
 pub const HOME_SUGGESTIONS: usize = 3;
 /// People on the page of suggestions.

@@ -21,6 +21,7 @@ pub mod formatting;
 pub mod front;
 pub mod home;
 pub mod inbox;
+pub mod moderations;
 pub mod news_forms;
 pub mod open_sessions;
 pub mod passkeys;

@@ -39,8 +39,8 @@ fn shared_routes() -> Router<App> {
 /// The public pages.
 fn shared_pages() -> Router<App> {
     use pages::{
-        about, articles, comments, formatting, front, home, past, people, profile, sites, thread, topics,
-        tweets,
+        about, articles, comments, formatting, front, home, moderations, past, people, profile, sites,
+        thread, topics, tweets,
     };
     Router::new()
         .route("/", get(front::top))
@@ -69,6 +69,7 @@ fn shared_pages() -> Router<App> {
         .route("/about", get(about::about))
         .route("/formatting", get(formatting::formatting))
         .route("/ranking", get(about::ranking_page))
+        .route("/moderations", get(moderations::page))
         .route("/sites", get(sites::sites))
         .route("/sites/{list}/{span}", get(sites::board))
         .route("/site/{host}", get(sites::site))
@@ -101,6 +102,7 @@ fn shared_calls() -> Router<App> {
         .route("/api/followers/{name}", get(api::timelines::followers))
         .route("/api/followings/{name}", get(api::timelines::followings))
         .route("/api/openapi.json", get(openapi::document))
+        .route("/api/moderations", get(api::moderation::log))
         .route("/api/sites/history/{host}", get(api::sites::history))
         .route("/api/sites/leaderboard/{list}/{span}", get(api::sites::leaderboard))
         .route("/api/sites/prefix/{hex}", get(api::sites::prefix))
@@ -246,6 +248,8 @@ fn api_routes() -> Router<App> {
         .route("/api/readinbox", post(api::inbox::read))
         .route("/api/subscribe", post(api::inbox::subscribe))
         .route("/api/unsubscribe", post(api::inbox::unsubscribe))
+        .route("/api/moderate", post(api::moderation::moderate))
+        .route("/api/moderate/undo", post(api::moderation::undo))
         .route("/api/sites/vote", post(api::sites::vote))
         .route("/api/sites/own", post(api::sites::own))
         .route("/api/sites/admin/voter/{uuid}", get(api::sites::voter))

@@ -23,7 +23,7 @@ mod removal;
 pub(crate) use delivery::Delivery;
 pub use entry::{Cursor, EntryId, Kind, NotACursor, NotAnEntry};
 pub use messages::send_message;
-pub(crate) use messages::{MessageRead, forget_messages};
+pub(crate) use messages::{Message, MessageRead, forget_messages};
 pub(crate) use reading::{EntriesRead, Entry};
 pub use reading::{Marking, mark_read};
 pub(crate) use removal::Removal;

@@ -13,6 +13,7 @@ use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::preferences::Preferences;
+use crate::values::restriction::Restrictions;
 use crate::values::secrets;
 use crate::values::session_token::{SessionHash, SessionToken};
 use crate::values::size;
@@ -80,6 +81,8 @@ pub struct User {
     pub tweet_news: bool,
     /// Whether the user wants the picture from gravatar.com, on sites that show them.
     pub gravatar: bool,
+    /// What moderators have forbidden the user.
+    pub restrictions: Restrictions,
     /// What the user has chosen on the settings page.
     pub preferences: Preferences,
     /// When the user last visited, if known.
@@ -125,13 +128,34 @@ pub struct Flags {
     pub admin: bool,
     /// `k`: may vote without enough karma, and go below zero.
     pub karma_source: bool,
+    /// `m`: moderator.
+    pub moderator: bool,
     /// `n`: links open in new windows.
     pub new_windows: bool,
 }
 
+/// The letter of [`Flags::moderator`].
+pub(crate) const MODERATOR_FLAG: char = 'm';
+
+/// What a user may do to others, from the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Nothing.
+    Member,
+    /// Moderates members and moderators.
+    Moderator,
+    /// Moderates everybody, and changes settings and roles.
+    Administrator,
+}
+
 impl Flags {
     fn parse(text: &str) -> Self {
-        Self { admin: text.contains('a'), karma_source: text.contains('k'), new_windows: text.contains('n') }
+        Self {
+            admin: text.contains('a'),
+            karma_source: text.contains('k'),
+            moderator: text.contains(MODERATOR_FLAG),
+            new_windows: text.contains('n'),
+        }
     }
 }
 
@@ -182,11 +206,24 @@ impl std::fmt::Debug for ApiSecret {
 }
 
 impl User {
+    /// The role.
+    #[must_use]
+    pub const fn role(&self) -> Role {
+        match self.flags {
+            Flags { admin: true, .. } => Role::Administrator,
+            Flags { moderator: true, .. } => Role::Moderator,
+            _ => Role::Member,
+        }
+    }
+
     /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         let texts =
             [&self.username, &self.about, &self.email, &self.fullname, &self.apisecret.0, &self.inbox_feed.0];
-        size_of::<Self>() + texts.map(String::len).iter().sum::<usize>() + self.recent_votes.size()
+        size_of::<Self>()
+            + texts.map(String::len).iter().sum::<usize>()
+            + self.restrictions.size()
+            + self.recent_votes.size()
     }
 
     /// Reads a user; `None` when the hash is absent or has no id or no name, or after a
@@ -214,6 +251,7 @@ impl User {
             fullname: size::shown_name(&text("fullname")).to_owned(),
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),
+            restrictions: Restrictions::read(|field| fields.read(field)),
             preferences: Preferences::read(|field| fields.text(field)),
             seen_time: fields.read("seen_time").map(Timestamp),
             voter: fields.read("voter"),

@@ -10,13 +10,14 @@ use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retr
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::news::item::{Direction, News};
+use crate::news::item::{Direction, LOCKED, News};
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use crate::values::limits;
 use crate::values::rates::RatedAction;
 use crate::values::text::Body;
+use crate::values::withheld::{WITHHELD, Withheld};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -47,6 +48,8 @@ pub struct Comment {
     pub down: Vec<u64>,
     /// Whether it was deleted.
     pub deleted: bool,
+    /// Why readers do not see it, if they do not.
+    pub withheld: Option<Withheld>,
     /// Fields of other programs, which are preserved.
     extra: Map<String, Value>,
 }
@@ -66,6 +69,8 @@ struct AsWritten {
     down: Vec<u64>,
     #[serde(default)]
     del: i64,
+    #[serde(default)]
+    withheld: Option<Withheld>,
 }
 
 /// A number. In databases of the original some are written as strings; we
@@ -89,7 +94,8 @@ fn voters(value: Option<Value>) -> Vec<u64> {
 impl Comment {
     /// The approximate bytes of its text and votes.
     pub(crate) fn size(&self) -> usize {
-        self.body.len() + size_of_val(&*self.up) + size_of_val(&*self.down)
+        let withheld = self.withheld.as_ref().map_or(0, Withheld::size);
+        self.body.len() + size_of_val(&*self.up) + size_of_val(&*self.down) + withheld
     }
 
     /// A new comment, voted up by its author.
@@ -109,6 +115,7 @@ impl Comment {
             up: vec![author.0],
             down: Vec::new(),
             deleted: false,
+            withheld: None,
             extra: Map::new(),
         }
     }
@@ -140,6 +147,7 @@ impl Comment {
                 up: stored.up,
                 down: stored.down,
                 deleted: stored.del != 0,
+                withheld: stored.withheld,
                 extra: Map::new(),
             });
         }
@@ -152,8 +160,12 @@ impl Comment {
         let user_id = number(&take("user_id")?)?;
         let parent_id = take("parent_id").as_ref().and_then(number).unwrap_or(NO_PARENT);
         let (up, down, del) = (voters(take("up")), voters(take("down")), take("del"));
+        let withheld = stored.get(WITHHELD).and_then(|state| state.as_str()?.parse().ok());
+        if withheld.is_some() {
+            stored.swap_remove(WITHHELD);
+        }
         // Derived from the votes.
-        take("score");
+        stored.swap_remove("score");
         Some(Self {
             id,
             body,
@@ -163,6 +175,7 @@ impl Comment {
             up,
             down,
             deleted: del.as_ref().and_then(number).unwrap_or(0) != 0,
+            withheld,
             extra: stored,
         })
     }
@@ -180,6 +193,9 @@ impl Comment {
         put("down", self.down.as_slice().into());
         if self.deleted {
             put("del", 1.into());
+        }
+        if let Some(withheld) = &self.withheld {
+            put(WITHHELD, withheld.to_string().into());
         }
         stored.extend(self.extra.clone());
         Value::Object(stored).to_string()
@@ -360,6 +376,7 @@ pub async fn post_comment(
         let mut batch = Batch::new();
         let news_there = batch.key_present(keys::news(news));
         let news_not_deleted = batch.field_absent(keys::news(news), "del");
+        let not_locked = batch.field_absent(keys::news(news), LOCKED);
         let unused = batch.field_absent(&thread, id.to_string());
         batch.increment_field(keys::news(news), "comments", 1);
         announcement.write(&mut batch);
@@ -367,6 +384,7 @@ pub async fn post_comment(
         Ok(Decision::commit(batch, announcement)
             .if_rejected_by(news_there, Err(Refusal::NewsDeleted.into()))
             .if_rejected_by(news_not_deleted, Err(Refusal::NewsDeleted.into()))
+            .if_rejected_by(not_locked, Err(Error::Busy))
             .if_rejected_by(unused, Err(Error::Busy)))
     });
     posted.await?.begin(site);
@@ -389,6 +407,9 @@ async fn refuse_or_find_audience(
     let item = News::from_hash(&answers.take(item)).ok_or(Refusal::NoSuchNews)?;
     if item.deleted {
         return Err(Refusal::NewsDeleted.into());
+    }
+    if let Some(lock) = item.locked {
+        return Err(Refusal::ThreadLocked { reason: lock.reason }.into());
     }
     let drawn = fields::only(answers.take(drawn));
     let drawn: u64 = fields::read(drawn.as_deref(), || keys::thread(news), NEXT_ID).unwrap_or(0);
@@ -494,6 +515,27 @@ mod tests {
         assert_eq!(again, comment);
         assert!(comment.to_json().contains(r#""mood":"fine""#));
         assert!(comment.to_json().contains(r#""score":2"#));
+    }
+
+    #[test]
+    fn the_state_of_a_withheld_comment_survives_reading_and_writing() {
+        for (json, state, extra) in [
+            (r#""withheld":"removed:spam""#, Some(Withheld::Removed("spam".into())), false),
+            (r#""withheld":"held:first","mood":"fine""#, Some(Withheld::Held("first".into())), false),
+            (r#""withheld":"flagged:","del":1"#, Some(Withheld::Flagged), false),
+            (r#""withheld":"of another program""#, None, true),
+            (r#""withheld":7"#, None, true),
+        ] {
+            let json = format!(
+                r#"{{"body":"b","ctime":1,"user_id":1,"parent_id":-1,"score":1,"up":[1],"down":[],{json}}}"#
+            );
+            let comment = Comment::from_field("1", &json).unwrap();
+            assert_eq!(comment.withheld, state, "{json}");
+            assert_eq!(comment.extra.contains_key(WITHHELD), extra, "{json}");
+            let again = comment.to_json();
+            let [json, again]: [Value; 2] = [&json, &again].map(|json| serde_json::from_str(json).unwrap());
+            assert_eq!(again, json);
+        }
     }
 
     #[test]

@@ -6,12 +6,15 @@ use crate::fields;
 use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
-use crate::values::ids::{NewsId, TweetId, UserId};
+use crate::values::ids::{ModerationId, NewsId, NotAnId, TweetId, UserId};
 use crate::values::ranking;
 use crate::values::rules::RankingRules;
 use crate::values::text::printable;
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
+use crate::values::withheld::{WITHHELD, Withheld};
+use std::fmt;
+use std::str::FromStr;
 use std::sync::OnceLock;
 use tidings_keyspace::{Answers, Handle, Hash, Query};
 
@@ -39,6 +42,33 @@ impl Link {
     }
 }
 
+/// The field of a story whose thread is locked, as `<moderation>:<reason>`.
+pub(crate) const LOCKED: &str = "locked";
+
+/// The lock of a thread: everybody reads, nobody writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lock {
+    /// The line of the log that says who locked it.
+    pub moderation: ModerationId,
+    /// Why.
+    pub reason: Box<str>,
+}
+
+impl fmt::Display for Lock {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.moderation, self.reason)
+    }
+}
+
+impl FromStr for Lock {
+    type Err = NotAnId;
+
+    fn from_str(stored: &str) -> Result<Self, NotAnId> {
+        let (moderation, reason) = stored.split_once(':').ok_or(NotAnId)?;
+        Ok(Self { moderation: moderation.parse()?, reason: printable(reason.to_owned()).into() })
+    }
+}
+
 /// A news item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct News {
@@ -60,6 +90,10 @@ pub struct News {
     pub comments: u64,
     /// Whether it was deleted.
     pub deleted: bool,
+    /// Why readers do not see it, if they do not.
+    pub withheld: Option<Withheld>,
+    /// The lock of its thread, if a moderator has locked it.
+    pub locked: Option<Lock>,
     /// The tweet that announced it to the author's followers.
     pub tweet_id: Option<TweetId>,
     /// What it is about.
@@ -75,15 +109,30 @@ pub struct News {
 
 impl News {
     /// All fields of an item.
-    pub(crate) const FIELDS: [&str; 12] = [
-        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", "del", "tweet_id", "topics",
-        "rank",
+    pub(crate) const FIELDS: [&str; 14] = [
+        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", "del", WITHHELD, LOCKED,
+        "tweet_id", "topics", "rank",
     ];
 
     /// Reads an item from its [`News::FIELDS`]; `None` when there is no news item.
     pub(crate) fn from_fields(fields: Vec<Option<String>>) -> Option<Self> {
-        let fields: [Option<String>; 12] = fields.try_into().ok()?;
-        let [id, title, url, user_id, ctime, up, down, comments, del, tweet_id, topics, rank] = fields;
+        let fields: [Option<String>; 14] = fields.try_into().ok()?;
+        let [
+            id,
+            title,
+            url,
+            user_id,
+            ctime,
+            up,
+            down,
+            comments,
+            del,
+            withheld,
+            locked,
+            tweet_id,
+            topics,
+            rank,
+        ] = fields;
         let id = fields::read(id.as_deref(), || "a news item".to_owned(), "id")?;
         let key = || keys::news(id);
         Some(Self {
@@ -96,6 +145,8 @@ impl News {
             down: fields::read(down.as_deref(), key, "down").unwrap_or(0),
             comments: fields::count(comments.as_deref(), key, "comments"),
             deleted: del.is_some(),
+            withheld: fields::read(withheld.as_deref(), key, WITHHELD),
+            locked: fields::read(locked.as_deref(), key, LOCKED),
             tweet_id: fields::read(tweet_id.as_deref(), key, "tweet_id"),
             topics: topics.as_deref().map(Topics::from_stored).unwrap_or_default(),
             stored_topics: topics,
@@ -113,7 +164,11 @@ impl News {
 
     /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
-        size_of::<Self>() + self.title.len() + self.url.len()
+        size_of::<Self>()
+            + self.title.len()
+            + self.url.len()
+            + self.withheld.as_ref().map_or(0, Withheld::size)
+            + self.locked.as_ref().map_or(0, |lock| lock.reason.len())
     }
 
     /// The text of a text item.

@@ -20,6 +20,7 @@ use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
 use crate::values::rates::RatedAction;
 use crate::values::text::{Title, TweetText};
+use crate::values::withheld::{WITHHELD, Withheld};
 use std::str::FromStr;
 use tidings_keyspace::{Batch, CheckId, Handle, Hash, Query};
 
@@ -40,6 +41,8 @@ pub struct Tweet {
     pub user_id: UserId,
     /// The item that it announces.
     pub news_id: Option<NewsId>,
+    /// Why readers do not see it, if they do not.
+    pub withheld: Option<Withheld>,
 }
 
 /// A stored time with a fraction. Infinity, which other programs can store, is not a time.
@@ -64,6 +67,7 @@ impl Tweet {
             created_at: fields.read::<FiniteSeconds>("created_at").map_or(0.0, |time| time.0),
             user_id: fields.read("user_id")?,
             news_id: fields.read("news_id"),
+            withheld: fields.read(WITHHELD),
         })
     }
 

@@ -77,6 +77,12 @@ pub fn written(time: Timestamp) -> String {
     moment(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// A moment as people read it: `2023-02-02 09:36 UTC`.
+#[must_use]
+pub fn to_the_minute(time: Timestamp) -> String {
+    moment(time).strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
 /// The text is not a time, or one before 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a time like 2023-02-02T09:36:03Z")]

@@ -85,6 +85,15 @@ id!(
     CommentId
 );
 
+id!(
+    /// A line of the moderation log: the number in `moderation:<id>`.
+    ModerationId
+);
+id!(
+    /// A rule that new posts are checked with: the number in `rules:<id>`.
+    RuleId
+);
+
 /// A comment anywhere on the site, written `<news id>-<comment id>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CommentAddress {

@@ -132,6 +132,14 @@ pub const MARKED_SAVED: u64 = 1_000;
 pub const MAX_FOLLOWED_TOPICS: u64 = 25;
 /// The most topics that one user mutes.
 pub const MAX_MUTED_TOPICS: u64 = 100;
+/// The most characters in the reason for an action of a moderator, and in a note or a warning.
+pub const MAX_REASON: usize = 500;
+/// The most hours that a silence, a hold or a ban can last, unless it lasts forever: ten years.
+pub const MAX_HOURS: u64 = 87_660;
+/// The most days whose posts are removed at once.
+pub const MAX_REMOVED_DAYS: u64 = 3_650;
+/// Lines of the moderation log that one answer looks through for those that are asked for.
+pub const LOG_LINES_SCANNED: u64 = 1_000;
 /// The most characters in the sentence that describes a topic.
 pub const MAX_TOPIC_SENTENCE: usize = 200;
 /// The most topics that have a sentence: the page of topics reads all of them.

@@ -131,6 +131,7 @@ fn asked_for(field: &str) -> &'static str {
         "tweet" => "write a tweet",
         "username" => "enter a username",
         "email" => "enter an e-mail address",
+        "reason" => "give a reason",
         "topic" | "topics" | "name" | "into" => "enter a topic",
         _ => "enter some text",
     }

@@ -5,6 +5,7 @@ use tidings_domain::accounts::inbox::Kind;
 use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
 use tidings_domain::values::limits;
+use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::preferences::{self, Choice};
 use tidings_domain::values::secrets::MASKED_DIGITS;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, Type};
@@ -153,6 +154,18 @@ values! {
     NewsOrder = choice(["latest", "top"]);
     /// The order of articles.
     ArticleOrder = choice(["score", "time"]);
+    /// A kind of thing that can be moderated.
+    ThingKind = choice(Thing::KINDS);
+    /// A thing: a number, `7-3` for comment 3 of story 7, a username for a person.
+    ThingId = text(1, limits::LONGEST_STORED_USERNAME);
+    /// What moderators do.
+    ModerationAction = string().enum_values(Some(Action::ALL.iter().map(|action| action.name())));
+    /// Why a moderator did something; may be empty.
+    Reason = text(0, limits::MAX_REASON);
+    /// A number of hours; 0 for ever.
+    Hours = whole(0, limits::MAX_HOURS);
+    /// A number of days.
+    RemovedDays = whole(1, limits::MAX_REMOVED_DAYS);
     /// A switch in a form: `1` for on, `0` for off.
     Switch = choice(["1", "0"]);
     /// A vote on a site in a form; `0` takes it back.

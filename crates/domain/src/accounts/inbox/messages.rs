@@ -18,23 +18,48 @@ const LAST: &str = "last";
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
 pub async fn send_message(site: &Site, now: Moment, user: UserId, text: &str) -> Result<(), Error> {
-    let key = keys::user_messages(user);
-    site.act(&key, || async {
+    site.act(&keys::user_messages(user), || async {
+        let message = Message::read(site, user).await?;
+        if message.delivery.is_empty() {
+            return Err(Refusal::NoSuchUser.into());
+        }
+        let mut batch = Batch::new();
+        message.write(&mut batch, now, text);
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
+}
+
+/// A new message to a user, with what was read for it.
+pub(crate) struct Message {
+    user: UserId,
+    last: Option<String>,
+    number: u64,
+    delivery: Delivery,
+}
+
+impl Message {
+    /// Reads what is needed to add a message. Rounds: 2.
+    pub(crate) async fn read(site: &Site, user: UserId) -> Result<Self, Error> {
+        let key = keys::user_messages(user);
         let mut query = Query::new();
         let last = query.hash_fields(&key, [LAST]);
         let last = fields::only(site.store.query(query).await?.take(last));
         let number = fields::count(last.as_deref(), || key.clone(), LAST) + 1;
         let delivery = Delivery::read(site, &[(user, EntryId::Moderation(number))]).await?;
-        if delivery.is_empty() {
-            return Err(Refusal::NoSuchUser.into());
+        Ok(Self { user, last, number, delivery })
+    }
+
+    /// Adds the message to a batch, unless the account does not exist any more.
+    pub(crate) fn write(&self, batch: &mut Batch, now: Moment, text: &str) {
+        if self.delivery.is_empty() {
+            return;
         }
-        let mut batch = Batch::new();
-        batch.field_unchanged(&key, LAST, last.as_deref());
-        batch.set_fields(&key, [(LAST, number.to_string().as_str()), (number.to_string().as_str(), text)]);
-        delivery.write(&mut batch, now.as_score());
-        Ok(Decision::commit(batch, ()))
-    })
-    .await
+        let (key, number) = (keys::user_messages(self.user), self.number.to_string());
+        batch.field_unchanged(&key, LAST, self.last.as_deref());
+        batch.set_fields(&key, [(LAST, number.as_str()), (number.as_str(), text)]);
+        self.delivery.write(batch, now.as_score());
+    }
 }
 
 /// A pending read of the text of a message.

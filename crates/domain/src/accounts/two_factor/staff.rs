@@ -28,16 +28,29 @@ impl User {
             (false, false) => Err(Refusal::AdministratorsOnly),
         }
     }
+
+    /// Whether the user is a moderator or an administrator.
+    ///
+    /// # Errors
+    /// [`Refusal::ModeratorsOnly`], or [`Refusal::RoleNeedsTwoFactor`] for somebody whose role
+    /// does not count yet.
+    pub const fn require_moderator(&self) -> Result<(), Refusal> {
+        match (self.flags.has_role(), self.role_suspended) {
+            (true, _) => Ok(()),
+            (false, true) => Err(Refusal::RoleNeedsTwoFactor),
+            (false, false) => Err(Refusal::ModeratorsOnly),
+        }
+    }
 }
 
 impl Flags {
     /// Whether one of them is a role.
     const fn has_role(self) -> bool {
-        self.admin
+        self.admin || self.moderator
     }
 
     /// The same without roles.
     const fn without_role(self) -> Self {
-        Self { admin: false, ..self }
+        Self { admin: false, moderator: false, ..self }
     }
 }

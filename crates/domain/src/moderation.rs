@@ -1,0 +1,20 @@
+//! Moderation: what moderators and administrators do to stories, comments, tweets and people,
+//! each action with a person, a reason, a line in the public log, and a way back.
+//!
+//! [`moderate`] and [`undo`] are the only ways to act. An action is one batch: what it does (its
+//! `Effect`) and its line in the log. So there is no action without a line, and no line without
+//! its action. The lines are numbered without gaps, which shows that none is missing.
+//!
+//! Keys: `moderation:log`, `moderation:count` and `moderation:<id>`. The effects write the keys
+//! of what they change with functions of the wings that own them.
+//!
+//! To add an action: a variant of `Deed` (`values/moderation.rs`), an arm in `effect_of`
+//! (`effect.rs`), and how it is undone in `inverse` (`act.rs`).
+
+mod act;
+mod effect;
+pub mod log;
+mod people;
+mod threads;
+
+pub use act::{ModerationRequest, moderate, undo};

@@ -1,0 +1,163 @@
+//! The one way in which moderators act: an effect and its line in the log, in one batch.
+
+use super::effect::{Case, effect_of};
+use super::log::{self, Line, UNDONE_BY};
+use crate::accounts::inbox::Message;
+use crate::accounts::users::User;
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Moment;
+use crate::values::ids::ModerationId;
+use crate::values::moderation::{Action, Deed, Reason, Thing};
+use crate::values::text::InputError;
+use tidings_keyspace::Query;
+
+/// What a moderator asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModerationRequest {
+    /// What to do.
+    pub deed: Deed,
+    /// To what.
+    pub thing: Thing,
+    /// Why.
+    pub reason: Reason,
+    /// Whether the log names "a moderator" to all but administrators.
+    pub anonymous: bool,
+}
+
+/// Does what a moderator asks for. Returns the number of the line in the log.
+///
+/// # Errors
+/// [`Refusal::ModeratorsOnly`]; [`InputError::Empty`] without a reason where one is needed;
+/// [`Refusal::ActionDoesNotApply`]; the refusals of the action; or the store's.
+pub async fn moderate(
+    site: &Site,
+    now: Moment,
+    moderator: &User,
+    request: &ModerationRequest,
+) -> Result<ModerationId, Error> {
+    act(site, now, moderator, request, None).await
+}
+
+/// Undoes an action, by an action with a line of its own. Returns the number of that line.
+///
+/// # Errors
+/// [`Refusal::NoSuchModeration`], [`Refusal::UndoneAlready`], [`Refusal::CannotBeUndone`], and
+/// those of [`moderate`].
+pub async fn undo(
+    site: &Site,
+    now: Moment,
+    moderator: &User,
+    (id, reason, anonymous): (ModerationId, &Reason, bool),
+) -> Result<ModerationId, Error> {
+    demand_moderator(moderator)?;
+    let line = log::read_line(site, id).await?;
+    if let Some(by) = line.undone_by {
+        return Err(Refusal::UndoneAlready(by).into());
+    }
+    let deed = inverse(&line).ok_or(Refusal::CannotBeUndone)?;
+    let request = ModerationRequest { deed, thing: line.thing.clone(), reason: reason.clone(), anonymous };
+    act(site, now, moderator, &request, Some(&line)).await
+}
+
+fn demand_moderator(viewer: &User) -> Result<(), Refusal> {
+    viewer.require_moderator()
+}
+
+/// The action that undoes the one of a line. What it takes, such as an earlier title, it finds
+/// in the line.
+const fn inverse(line: &Line) -> Option<Deed> {
+    match line.action {
+        Action::Remove | Action::RemoveAll => Some(Deed::Restore),
+        Action::Restore => Some(Deed::Remove),
+        Action::Edit => Some(Deed::Edit { title: None, topics: None, url: None }),
+        Action::Merge => Some(Deed::Split),
+        Action::Lock => Some(Deed::Unlock),
+        Action::Unlock => Some(Deed::Lock),
+        Action::Hold => Some(Deed::Unhold),
+        Action::Unhold => Some(Deed::Hold(None)),
+        Action::Silence => Some(Deed::Unsilence),
+        Action::Unsilence => Some(Deed::Silence(None)),
+        Action::Ban => Some(Deed::Unban),
+        Action::Unban => Some(Deed::Ban(None)),
+        Action::Keep | Action::Approve | Action::Reject => Some(Deed::Reopen),
+        Action::Note => Some(Deed::Unnote),
+        Action::Discount => Some(Deed::Recount),
+        Action::Recount => Some(Deed::Discount(None)),
+        Action::MakeModerator => Some(Deed::UnmakeModerator),
+        Action::UnmakeModerator => Some(Deed::MakeModerator),
+        Action::Split | Action::Warn | Action::Rule | Action::Unrule | Action::Unnote | Action::Reopen => {
+            None
+        }
+    }
+}
+
+/// One batch: the effect, the line, the message to the person whom it concerns, and the mark on
+/// the line that it ends. All moderators compete for the number of the next line.
+async fn act(
+    site: &Site,
+    now: Moment,
+    moderator: &User,
+    request: &ModerationRequest,
+    undoes: Option<&Line>,
+) -> Result<ModerationId, Error> {
+    demand_moderator(moderator)?;
+    let ModerationRequest { deed, thing, reason, anonymous } = request;
+    if reason.is_empty() && !deed.needs_no_reason() {
+        return Err(InputError::Empty { field: "reason" }.into());
+    }
+    let acted = site.act(keys::MODERATION_COUNT, || async {
+        let id = next_id(site).await?;
+        let case = Case { site, now, moderator, id, deed, thing, reason, undoes };
+        let effect = effect_of(&case).await?;
+        let mut batch = effect.batch;
+        let ends = undoes.map(|line| line.id).or(effect.ends);
+        if let Some(ended) = ends {
+            batch.field_absent(keys::moderation(ended), UNDONE_BY);
+            batch.set_field(keys::moderation(ended), UNDONE_BY, id.to_string());
+        }
+        if let (Some(person), Some(text)) = (effect.concerns, &effect.message) {
+            Message::read(site, person).await?.write(&mut batch, now, text);
+        }
+        let is_private = matches!(deed, Deed::Note);
+        let line = Line {
+            id,
+            time: now.timestamp(),
+            moderator: moderator.id,
+            anonymous: *anonymous,
+            action: deed.action(),
+            thing: thing.clone(),
+            reason: if is_private { String::new() } else { reason.to_string() },
+            undoes: ends,
+            undone_by: None,
+            until: effect.until,
+            count: effect.count,
+            concerns: effect.concerns,
+            before: effect.before,
+        };
+        line.write(&mut batch);
+        let mut decision = Decision::commit(batch, (id, effect.then));
+        for (check, refusal) in effect.rejections {
+            decision = decision.if_rejected_by(check, Err(refusal.into()));
+        }
+        Ok(decision)
+    });
+    let (id, then) = acted.await?;
+    for begin in then {
+        begin(site);
+    }
+    tracing::info!(line = %id, by = moderator.username, action = deed.action().name(), %thing, "moderated");
+    Ok(id)
+}
+
+/// The number of the next line. Rounds: 1.
+async fn next_id(site: &Site) -> Result<ModerationId, Error> {
+    let mut query = Query::new();
+    let count = query.string(keys::MODERATION_COUNT);
+    let count = site.store.query(query).await?.take(count);
+    let last: u64 = fields::read_string(count.as_deref(), || keys::MODERATION_COUNT.to_owned()).unwrap_or(0);
+    Ok(ModerationId(last + 1))
+}

@@ -1,0 +1,95 @@
+//! What an action does, before it is committed with its line in the log.
+
+use super::{people, threads};
+use crate::accounts::users::User;
+use crate::error::{Error, Refusal};
+use crate::moderation::log::Line;
+use crate::site::Site;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::{ModerationId, UserId};
+use crate::values::moderation::{Deed, Reason, Thing};
+use crate::values::restriction::RestrictionKind;
+use tidings_keyspace::{Batch, CheckId};
+
+/// An action that is about to be decided.
+pub(super) struct Case<'a> {
+    pub(super) site: &'a Site,
+    pub(super) now: Moment,
+    /// Who acts.
+    pub(super) moderator: &'a User,
+    /// The number of its line in the log.
+    pub(super) id: ModerationId,
+    pub(super) deed: &'a Deed,
+    pub(super) thing: &'a Thing,
+    pub(super) reason: &'a Reason,
+    /// The line that it undoes, if it was asked for as an undo.
+    pub(super) undoes: Option<&'a Line>,
+}
+
+impl Case<'_> {
+    /// Refuses a moderator who must not act on a person, or on something of theirs.
+    pub(super) fn demand_power_over(&self, person: &User) -> Result<(), Refusal> {
+        if person.id == self.moderator.id {
+            return Err(Refusal::OwnThing);
+        }
+        if person.role() > self.moderator.role() {
+            return Err(Refusal::HigherRole);
+        }
+        Ok(())
+    }
+
+    /// Refuses everybody but administrators.
+    pub(super) fn demand_administrator(&self) -> Result<(), Refusal> {
+        self.moderator.require_admin()
+    }
+
+    /// That the kind of thing does not take the action.
+    pub(super) fn does_not_apply(&self) -> Refusal {
+        Refusal::ActionDoesNotApply { action: self.deed.action().name(), kind: self.thing.kind() }
+    }
+}
+
+/// What is done after the batch of an action is applied, such as starting a job.
+type Then = Box<dyn FnOnce(&Site) + Send>;
+
+/// What an action adds to its batch, and what its line says of it.
+#[derive(Default)]
+pub(super) struct Effect {
+    /// The checks and writes.
+    pub(super) batch: Batch,
+    /// Why a check of them failed, other than by a race.
+    pub(super) rejections: Vec<(CheckId, Refusal)>,
+    /// The person whom it concerns.
+    pub(super) concerns: Option<UserId>,
+    /// What that person is told in the inbox.
+    pub(super) message: Option<String>,
+    /// The line whose action it ends: that line says so.
+    pub(super) ends: Option<ModerationId>,
+    /// When it ends by itself.
+    pub(super) until: Option<Timestamp>,
+    /// How many posts it is about.
+    pub(super) count: Option<u64>,
+    /// What undoing it needs.
+    pub(super) before: Option<String>,
+    /// What is done afterwards.
+    pub(super) then: Vec<Then>,
+}
+
+/// Decides what an action does.
+pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
+    match (case.deed, case.thing) {
+        (Deed::Lock, Thing::Story(id)) => threads::lock(case, *id).await,
+        (Deed::Unlock, Thing::Story(id)) => threads::unlock(case, *id).await,
+        (Deed::Silence(hours), Thing::User(name)) => {
+            people::restrict(case, name, RestrictionKind::Silence, *hours).await
+        }
+        (Deed::Unsilence, Thing::User(name)) => people::lift(case, name, RestrictionKind::Silence).await,
+        (Deed::Hold(hours), Thing::User(name)) => {
+            people::restrict(case, name, RestrictionKind::Hold, *hours).await
+        }
+        (Deed::MakeModerator, Thing::User(name)) => people::set_moderator(case, name, true).await,
+        (Deed::UnmakeModerator, Thing::User(name)) => people::set_moderator(case, name, false).await,
+        (Deed::Unhold, Thing::User(name)) => people::lift(case, name, RestrictionKind::Hold).await,
+        _ => Err(case.does_not_apply().into()),
+    }
+}

@@ -1,0 +1,277 @@
+//! The log of moderation: `moderation:log` and `moderation:<id>`. Lines are only added; the line
+//! of an action that was undone says by which other line.
+
+use crate::accounts::users::{PeopleRead, Role, id_of};
+use crate::accounts::visit::Visit;
+use crate::error::{Error, Refusal};
+use crate::fields::{self, StoredFields};
+use crate::keys;
+use crate::news::item::News;
+use crate::values::clock::Timestamp;
+use crate::values::ids::{ModerationId, NewsId, UserId};
+use crate::values::limits::LOG_LINES_SCANNED;
+use crate::values::moderation::{Action, Thing};
+use std::collections::BTreeMap;
+use tidings_keyspace::{Batch, Hash, Order, Query};
+
+/// Lines that are read in one round.
+const CHUNK: u64 = 200;
+/// The field that says by which line an action was undone.
+pub(super) const UNDONE_BY: &str = "undone_by";
+/// The field with the number of posts that an action was about.
+pub(super) const COUNT: &str = "count";
+
+/// A line as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Line {
+    pub(super) id: ModerationId,
+    pub(super) time: Timestamp,
+    pub(super) moderator: UserId,
+    pub(super) anonymous: bool,
+    pub(super) action: Action,
+    pub(super) thing: Thing,
+    /// Empty if there is none, and for a note.
+    pub(super) reason: String,
+    /// The line that this action undid.
+    pub(super) undoes: Option<ModerationId>,
+    /// The line by which it was undone.
+    pub(super) undone_by: Option<ModerationId>,
+    /// When it ends by itself.
+    pub(super) until: Option<Timestamp>,
+    /// How many posts it was about, if it says so.
+    pub(super) count: Option<u64>,
+    /// The person whom it concerns: who is moderated, or the author of what is.
+    pub(super) concerns: Option<UserId>,
+    /// What undoing it needs. Never shown.
+    pub(super) before: Option<String>,
+}
+
+impl Line {
+    pub(super) fn from_hash(id: ModerationId, hash: &Hash) -> Option<Self> {
+        let fields = StoredFields::new(hash, || keys::moderation(id));
+        let text = |field: &str| fields.text(field).map(str::to_owned);
+        Some(Self {
+            id,
+            time: Timestamp(fields.read("time")?),
+            moderator: fields.read("moderator")?,
+            anonymous: fields.text("anonymous") == Some("1"),
+            action: Action::named(fields.text("action")?)?,
+            thing: Thing::parse(fields.text("kind")?, fields.text("target")?).ok()?,
+            reason: text("reason").unwrap_or_default(),
+            undoes: fields.read("undoes"),
+            undone_by: fields.read(UNDONE_BY),
+            until: fields.read("until").map(Timestamp),
+            count: fields.read(COUNT),
+            concerns: fields.read("concerns"),
+            before: text("before"),
+        })
+    }
+
+    /// Adds the line to the batch of its action. The batch fails if another line has got the
+    /// number meanwhile.
+    pub(super) fn write(&self, batch: &mut Batch) {
+        let key = keys::moderation(self.id);
+        batch.key_absent(&key);
+        match self.id.0 {
+            1 => _ = batch.key_absent(keys::MODERATION_COUNT),
+            number => _ = batch.string_equals(keys::MODERATION_COUNT, (number - 1).to_string()),
+        }
+        batch.set(keys::MODERATION_COUNT, self.id.to_string());
+        let mut fields = vec![
+            ("id", self.id.to_string()),
+            ("time", self.time.to_string()),
+            ("moderator", self.moderator.to_string()),
+            ("action", self.action.to_string()),
+            ("kind", self.thing.kind().to_owned()),
+            ("target", self.thing.id()),
+        ];
+        let shown = |number: Option<u64>| number.map(|number| number.to_string());
+        let optional = [
+            ("reason", (!self.reason.is_empty()).then(|| self.reason.clone())),
+            ("anonymous", self.anonymous.then(|| "1".to_owned())),
+            ("undoes", shown(self.undoes.map(|id| id.0))),
+            ("until", shown(self.until.map(|until| until.0))),
+            (COUNT, shown(self.count)),
+            ("concerns", shown(self.concerns.map(|user| user.0))),
+            ("before", self.before.clone()),
+        ];
+        fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        batch.set_fields(key, fields);
+        #[allow(clippy::cast_precision_loss)]
+        batch.sorted_add(keys::MODERATION_LOG, self.id.to_string(), self.id.0 as f64);
+    }
+}
+
+/// A line of the log as a viewer may see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogEntry {
+    /// Its number.
+    pub id: ModerationId,
+    /// When.
+    pub time: Timestamp,
+    /// Who.
+    pub moderator: ShownModerator,
+    /// What was done.
+    pub action: Action,
+    /// To what.
+    pub thing: Thing,
+    /// The title of a story that is still shown.
+    pub title: Option<String>,
+    /// Why; may be empty.
+    pub reason: String,
+    /// The line that this action undid.
+    pub undoes: Option<ModerationId>,
+    /// The line by which it was undone.
+    pub undone_by: Option<ModerationId>,
+    /// When it ends by itself.
+    pub until: Option<Timestamp>,
+    /// How many posts it was about, if it says so.
+    pub count: Option<u64>,
+}
+
+/// Who did it, as a viewer may know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShownModerator {
+    /// A person, by name.
+    Named(String),
+    /// A person whose account is deactivated.
+    Left,
+    /// A moderator who chose not to be named.
+    Unnamed,
+}
+
+/// Which lines are wanted: the newest first.
+#[derive(Debug, Clone, Default)]
+pub struct LogWindow {
+    /// Only lines before this one.
+    pub before: Option<ModerationId>,
+    /// The most lines.
+    pub count: usize,
+    /// Only actions of this person, as far as the viewer may know.
+    pub moderator: Option<String>,
+    /// Only actions on this kind of thing.
+    pub kind: Option<&'static str>,
+    /// Only this action.
+    pub action: Option<Action>,
+}
+
+/// A part of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogPage {
+    /// The lines.
+    pub entries: Vec<LogEntry>,
+    /// Where the next part begins; `None` at the end. With a filter a part can be shorter than
+    /// asked for, even empty, before the end.
+    pub next: Option<ModerationId>,
+}
+
+/// A part of the log. Rounds: 3; with a filter at most 12.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`] for an unknown moderator, or the store's.
+pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Error> {
+    let moderator = match &window.moderator {
+        Some(name) => Some(id_of(visit, name).await?),
+        None => None,
+    };
+    let sees_names = visit.viewer().await?.is_some_and(|viewer| viewer.role() == Role::Administrator);
+    let is_wanted = |line: &Line| {
+        moderator.is_none_or(|id| line.moderator == id && (sees_names || !line.anonymous))
+            && window.kind.is_none_or(|kind| line.thing.kind() == kind)
+            && window.action.is_none_or(|action| line.action == action)
+    };
+    let (mut found, mut scanned, mut next) = (Vec::new(), 0, None);
+    let mut before = window.before;
+    while found.len() < window.count && scanned < LOG_LINES_SCANNED {
+        let (lines, is_more) = read_chunk(visit, before).await?;
+        next = None;
+        let chunk = lines.len();
+        for (index, line) in lines.into_iter().enumerate() {
+            scanned += 1;
+            before = Some(line.id);
+            if is_wanted(&line) {
+                found.push(line);
+            }
+            if is_more || index + 1 < chunk {
+                next = before;
+            } else {
+                next = None;
+            }
+            if found.len() == window.count {
+                break;
+            }
+        }
+        if next.is_none() {
+            break;
+        }
+    }
+    Ok(LogPage { entries: show(visit, found, sees_names).await?, next })
+}
+
+/// Some lines before one, and whether there are more. Rounds: 2.
+async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(Vec<Line>, bool), Error> {
+    #[allow(clippy::cast_precision_loss)]
+    let highest = before.map_or(f64::INFINITY, |before| before.0 as f64 - 1.0);
+    let mut query = Query::new();
+    let scores = (f64::NEG_INFINITY, highest);
+    let ids = query.sorted_by_score(keys::MODERATION_LOG, Order::Descending, scores, CHUNK + 1);
+    let ids = visit.run(query).await?.take(ids);
+    let mut ids: Vec<ModerationId> = fields::members(ids, keys::MODERATION_LOG, |(id, _)| id.parse().ok());
+    let is_more = ids.len() as u64 > CHUNK;
+    ids.truncate(usize::try_from(CHUNK).unwrap_or(usize::MAX));
+    let mut query = Query::new();
+    let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::moderation(*id)))).collect();
+    let mut answers = visit.run_if_asked(query).await?;
+    let lines = reads.into_iter().filter_map(|(id, hash)| {
+        let line = Line::from_hash(id, &answers.take(hash));
+        if line.is_none() {
+            fields::report(&keys::moderation(id), None);
+        }
+        line
+    });
+    Ok((lines.collect(), is_more))
+}
+
+/// The lines as the viewer may see them: with names, and the titles of stories that stay.
+/// Rounds: 1.
+async fn show(visit: &mut Visit, lines: Vec<Line>, sees_names: bool) -> Result<Vec<LogEntry>, Error> {
+    let mut query = Query::new();
+    let people = PeopleRead::ask(&mut query, lines.iter().map(|line| line.moderator));
+    let mut stories: BTreeMap<NewsId, _> = BTreeMap::new();
+    for line in &lines {
+        if let Thing::Story(id) = line.thing {
+            stories.entry(id).or_insert_with(|| query.hash_fields(keys::news(id), News::FIELDS));
+        }
+    }
+    let mut answers = visit.run_if_asked(query).await?;
+    let people = people.take(&mut answers);
+    let titles: BTreeMap<NewsId, String> = stories
+        .into_iter()
+        .filter_map(|(id, fields)| {
+            let news = News::from_fields(answers.take(fields))?;
+            (!news.deleted && news.withheld.is_none()).then_some((id, news.title))
+        })
+        .collect();
+    let entry = |line: Line| {
+        let moderator = match people.get(line.moderator) {
+            _ if line.anonymous && !sees_names => ShownModerator::Unnamed,
+            Some(names) => ShownModerator::Named(names.username.clone()),
+            None => ShownModerator::Left,
+        };
+        let title = match line.thing {
+            Thing::Story(id) => titles.get(&id).cloned(),
+            _ => None,
+        };
+        let Line { id, time, action, thing, reason, undoes, undone_by, until, count, .. } = line;
+        LogEntry { id, time, moderator, action, thing, title, reason, undoes, undone_by, until, count }
+    };
+    Ok(lines.into_iter().map(entry).collect())
+}
+
+/// A line by its number. Rounds: 1.
+pub(super) async fn read_line(site: &crate::site::Site, id: ModerationId) -> Result<Line, Error> {
+    let mut query = Query::new();
+    let hash = query.hash(keys::moderation(id));
+    let hash = site.store.query(query).await?.take(hash);
+    Ok(Line::from_hash(id, &hash).ok_or(Refusal::NoSuchModeration)?)
+}

@@ -1,0 +1,402 @@
+//! What moderators do, and to what, as types.
+
+use crate::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId};
+use crate::values::limits::{LONGEST_STORED_USERNAME, MAX_HOURS, MAX_REASON};
+use crate::values::text::{InputError, Title, is_visible, lines};
+use crate::values::topic::Topics;
+use crate::values::urls::NewsUrl;
+use std::fmt;
+use std::str::FromStr;
+
+/// What can be flagged, moderated, or wait for a moderator: a kind and an id.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Thing {
+    /// A story.
+    Story(NewsId),
+    /// A comment.
+    Comment(CommentAddress),
+    /// A tweet.
+    Tweet(TweetId),
+    /// A person, by username.
+    User(Box<str>),
+    /// An application for an account, by username.
+    Application(Box<str>),
+    /// An appeal against a decision.
+    Appeal(ModerationId),
+    /// A rule that new posts are checked with.
+    Rule(RuleId),
+}
+
+/// A kind and an id that name nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this names nothing that can be moderated")]
+pub struct NotAThing;
+
+impl Thing {
+    /// The names of all kinds.
+    pub const KINDS: [&'static str; 7] =
+        ["story", "comment", "tweet", "user", "application", "appeal", "rule"];
+
+    /// A thing from its kind and its id.
+    ///
+    /// # Errors
+    /// [`NotAThing`] for an unknown kind, or an id that this kind cannot have.
+    pub fn parse(kind: &str, id: &str) -> Result<Self, NotAThing> {
+        fn number<T: FromStr>(id: &str) -> Result<T, NotAThing> {
+            id.parse().map_err(|_| NotAThing)
+        }
+        let username = || {
+            let is_name = !id.is_empty()
+                && id.chars().count() <= LONGEST_STORED_USERNAME
+                && !id.chars().any(char::is_control);
+            if is_name { Ok(id.into()) } else { Err(NotAThing) }
+        };
+        match kind {
+            "story" => Ok(Self::Story(number(id)?)),
+            "comment" => Ok(Self::Comment(number(id)?)),
+            "tweet" => Ok(Self::Tweet(number(id)?)),
+            "user" => Ok(Self::User(username()?)),
+            "application" => Ok(Self::Application(username()?)),
+            "appeal" => Ok(Self::Appeal(number(id)?)),
+            "rule" => Ok(Self::Rule(number(id)?)),
+            _ => Err(NotAThing),
+        }
+    }
+
+    /// The name of its kind.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Story(_) => "story",
+            Self::Comment(_) => "comment",
+            Self::Tweet(_) => "tweet",
+            Self::User(_) => "user",
+            Self::Application(_) => "application",
+            Self::Appeal(_) => "appeal",
+            Self::Rule(_) => "rule",
+        }
+    }
+
+    /// Its id, without the kind.
+    #[must_use]
+    pub fn id(&self) -> String {
+        match self {
+            Self::Story(id) => id.to_string(),
+            Self::Comment(address) => address.to_string(),
+            Self::Tweet(id) => id.to_string(),
+            Self::User(name) | Self::Application(name) => name.to_string(),
+            Self::Appeal(id) => id.to_string(),
+            Self::Rule(id) => id.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Thing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.kind(), self.id())
+    }
+}
+
+impl FromStr for Thing {
+    type Err = NotAThing;
+
+    fn from_str(text: &str) -> Result<Self, NotAThing> {
+        let (kind, id) = text.split_once(':').ok_or(NotAThing)?;
+        Self::parse(kind, id)
+    }
+}
+
+macro_rules! actions {
+    ($($(#[$doc:meta])* $Name:ident = $name:literal;)+) => {
+        /// What the lines of the moderation log say was done.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Action {
+            $($(#[$doc])* $Name,)+
+        }
+
+        impl Action {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$Name),+];
+
+            /// The name in calls and in the log.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Name => $name,)+
+                }
+            }
+        }
+    };
+}
+
+actions! {
+    /// A story, a comment or a tweet was removed.
+    Remove = "remove";
+    /// What was removed is back.
+    Restore = "restore";
+    /// The title, the topics or the URL of a story was changed.
+    Edit = "edit";
+    /// A story was merged into another.
+    Merge = "merge";
+    /// A merged story is a story of its own again.
+    Split = "split";
+    /// The thread of a story was locked.
+    Lock = "lock";
+    /// The thread is open again.
+    Unlock = "unlock";
+    /// A person's posts wait for approval.
+    Hold = "hold";
+    /// A person's posts no longer wait.
+    Unhold = "unhold";
+    /// A person reads and votes only.
+    Silence = "silence";
+    /// The silence was lifted.
+    Unsilence = "unsilence";
+    /// A person cannot log in.
+    Ban = "ban";
+    /// The ban was lifted.
+    Unban = "unban";
+    /// All posts of a person of the last days were removed.
+    RemoveAll = "remove_all";
+    /// What waited was approved.
+    Approve = "approve";
+    /// What waited was rejected.
+    Reject = "reject";
+    /// What readers flagged stays.
+    Keep = "keep";
+    /// A person was warned.
+    Warn = "warn";
+    /// Moderators noted something about a person.
+    Note = "note";
+    /// The votes of a person do not count.
+    Discount = "discount";
+    /// The votes of a person count again.
+    Recount = "recount";
+    /// A person became a moderator.
+    MakeModerator = "make_moderator";
+    /// A person is no longer a moderator.
+    UnmakeModerator = "unmake_moderator";
+    /// A rule was added.
+    Rule = "rule";
+    /// A rule was removed.
+    Unrule = "unrule";
+    /// A note about a person was deleted.
+    Unnote = "unnote";
+    /// A decision of the queue was taken back: what it was about waits again.
+    Reopen = "reopen";
+}
+
+impl Action {
+    /// The action with a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|action| action.name() == name)
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// How long something lasts: `None` is forever.
+pub type Hours = Option<u64>;
+
+/// An action with what it takes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Deed {
+    /// [`Action::Remove`].
+    Remove,
+    /// [`Action::Restore`].
+    Restore,
+    /// [`Action::Edit`]; what is `None` stays.
+    Edit {
+        /// The new title.
+        title: Option<Title>,
+        /// The new topics.
+        topics: Option<Topics>,
+        /// The new URL.
+        url: Option<NewsUrl>,
+    },
+    /// [`Action::Merge`], into this story.
+    Merge(NewsId),
+    /// [`Action::Split`].
+    Split,
+    /// [`Action::Lock`].
+    Lock,
+    /// [`Action::Unlock`].
+    Unlock,
+    /// [`Action::Hold`].
+    Hold(Hours),
+    /// [`Action::Unhold`].
+    Unhold,
+    /// [`Action::Silence`].
+    Silence(Hours),
+    /// [`Action::Unsilence`].
+    Unsilence,
+    /// [`Action::Ban`].
+    Ban(Hours),
+    /// [`Action::Unban`].
+    Unban,
+    /// [`Action::RemoveAll`], of so many days.
+    RemoveAll(u64),
+    /// [`Action::Approve`].
+    Approve,
+    /// [`Action::Reject`].
+    Reject,
+    /// [`Action::Keep`].
+    Keep,
+    /// [`Action::Warn`].
+    Warn,
+    /// [`Action::Note`].
+    Note,
+    /// [`Action::Unnote`].
+    Unnote,
+    /// [`Action::Discount`].
+    Discount(Hours),
+    /// [`Action::Recount`].
+    Recount,
+    /// [`Action::MakeModerator`].
+    MakeModerator,
+    /// [`Action::UnmakeModerator`].
+    UnmakeModerator,
+    /// [`Action::Reopen`].
+    Reopen,
+}
+
+impl Deed {
+    /// What the log calls it.
+    #[must_use]
+    pub const fn action(&self) -> Action {
+        match self {
+            Self::Remove => Action::Remove,
+            Self::Restore => Action::Restore,
+            Self::Edit { .. } => Action::Edit,
+            Self::Merge(_) => Action::Merge,
+            Self::Split => Action::Split,
+            Self::Lock => Action::Lock,
+            Self::Unlock => Action::Unlock,
+            Self::Hold(_) => Action::Hold,
+            Self::Unhold => Action::Unhold,
+            Self::Silence(_) => Action::Silence,
+            Self::Unsilence => Action::Unsilence,
+            Self::Ban(_) => Action::Ban,
+            Self::Unban => Action::Unban,
+            Self::RemoveAll(_) => Action::RemoveAll,
+            Self::Approve => Action::Approve,
+            Self::Reject => Action::Reject,
+            Self::Keep => Action::Keep,
+            Self::Warn => Action::Warn,
+            Self::Note => Action::Note,
+            Self::Unnote => Action::Unnote,
+            Self::Discount(_) => Action::Discount,
+            Self::Recount => Action::Recount,
+            Self::MakeModerator => Action::MakeModerator,
+            Self::UnmakeModerator => Action::UnmakeModerator,
+            Self::Reopen => Action::Reopen,
+        }
+    }
+
+    /// Whether it may be done without a reason: it takes nothing from anybody.
+    #[must_use]
+    pub const fn needs_no_reason(&self) -> bool {
+        matches!(self, Self::Keep | Self::Approve)
+    }
+}
+
+/// Hours as they are typed: 0 is forever.
+///
+/// # Errors
+/// When it is not a whole number of at most [`MAX_HOURS`] hours.
+pub fn parse_hours(text: &str) -> Result<Hours, NotHours> {
+    let hours: u64 = text.trim().parse().map_err(|_| NotHours)?;
+    if hours > MAX_HOURS { Err(NotHours) } else { Ok((hours > 0).then_some(hours)) }
+}
+
+/// The text is not a number of hours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a number of hours")]
+pub struct NotHours;
+
+/// Why a moderator did something; also the text of a note or of a warning. May be empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reason(Box<str>);
+
+impl Reason {
+    /// Trims and checks a reason.
+    ///
+    /// # Errors
+    /// When it has more than [`MAX_REASON`] characters, or control characters other than line
+    /// breaks.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        let text = lines("reason", input, MAX_REASON, 0)?;
+        Ok(if text.chars().any(is_visible) { Self(text.into()) } else { Self::default() })
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether nothing was typed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thing_is_a_kind_and_an_id() {
+        let things =
+            ["story:7", "comment:7-3", "tweet:9", "user:alice", "application:bob", "appeal:4", "rule:2"];
+        for (text, kind) in things.into_iter().zip(Thing::KINDS) {
+            let thing: Thing = text.parse().unwrap();
+            assert_eq!((thing.to_string().as_str(), thing.kind()), (text, kind));
+        }
+        for text in
+            ["", "story", "story:", "story:0", "story:a", "comment:7", "user:", "site:a.b", "user:a\nb"]
+        {
+            assert_eq!(text.parse::<Thing>(), Err(NotAThing), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_action_has_a_name_of_its_own() {
+        for action in Action::ALL {
+            assert_eq!(Action::named(action.name()), Some(*action));
+        }
+        assert_eq!(Action::named("delete"), None);
+    }
+
+    #[test]
+    fn hours_are_bounded_and_0_is_forever() {
+        assert_eq!(parse_hours("0"), Ok(None));
+        assert_eq!(parse_hours(" 24 "), Ok(Some(24)));
+        assert_eq!(parse_hours(&MAX_HOURS.to_string()), Ok(Some(MAX_HOURS)));
+        for bad in ["", "-1", "1.5", "a day", &(MAX_HOURS + 1).to_string()] {
+            assert_eq!(parse_hours(bad), Err(NotHours), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_reason_is_text_of_some_length() {
+        assert_eq!(Reason::parse("  spam \n").unwrap().as_str(), "spam");
+        assert!(Reason::parse(" \u{200b} ").unwrap().is_empty());
+        assert!(Reason::parse(&"x".repeat(MAX_REASON)).is_ok());
+        assert!(Reason::parse(&"x".repeat(MAX_REASON + 1)).is_err());
+        assert!(Reason::parse("a\u{1b}").is_err());
+    }
+}

@@ -1,0 +1,122 @@
+//! Why readers do not see a story, a comment or a tweet that is still stored.
+//!
+//! The state is one stored field, `withheld`, whose text is `removed:<reason>`,
+//! `held:<reason>` or `flagged:`. What it holds back is never changed by it, so taking the
+//! field away puts everything back exactly.
+
+use crate::values::text::printable;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+/// The stored field of a story, a comment or a tweet with this state.
+pub const WITHHELD: &str = "withheld";
+
+/// Why something is withheld from readers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Withheld {
+    /// A moderator removed it, for this reason. Readers see the reason and no text.
+    Removed(Box<str>),
+    /// It waits for a moderator's approval, for this reason. Only its author and moderators
+    /// know of it.
+    Held(Box<str>),
+    /// Readers' flags have hidden it until a moderator looks at it. It stays in the lists, and
+    /// each reader's choices decide whether it is shown.
+    Flagged,
+}
+
+/// A stored text that is not a state.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is not a state of something withheld")]
+pub struct NotWithheld;
+
+impl Withheld {
+    /// The reason that a moderator or a rule gave; `None` for flags.
+    #[must_use]
+    pub const fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Removed(reason) | Self::Held(reason) => Some(reason),
+            Self::Flagged => None,
+        }
+    }
+
+    /// Whether it is in no list, timeline or count, like what is deleted.
+    #[must_use]
+    pub const fn is_unlisted(&self) -> bool {
+        !matches!(self, Self::Flagged)
+    }
+
+    /// The approximate size in bytes, besides the value itself.
+    pub(crate) fn size(&self) -> usize {
+        self.reason().map_or(0, str::len)
+    }
+}
+
+impl<'de> Deserialize<'de> for Withheld {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Cow::<str>::deserialize(deserializer)?;
+        stored.parse().map_err(D::Error::custom)
+    }
+}
+
+impl fmt::Display for Withheld {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Removed(reason) => write!(formatter, "removed:{reason}"),
+            Self::Held(reason) => write!(formatter, "held:{reason}"),
+            Self::Flagged => formatter.write_str("flagged:"),
+        }
+    }
+}
+
+impl FromStr for Withheld {
+    type Err = NotWithheld;
+
+    fn from_str(stored: &str) -> Result<Self, NotWithheld> {
+        let (state, reason) = stored.split_once(':').ok_or(NotWithheld)?;
+        let reason = || printable(reason.to_owned()).into_boxed_str();
+        match state {
+            "removed" => Ok(Self::Removed(reason())),
+            "held" => Ok(Self::Held(reason())),
+            "flagged" => Ok(Self::Flagged),
+            _ => Err(NotWithheld),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_state_is_stored_and_read_back() {
+        for (stored, state, unlisted) in [
+            ("removed:spam: again", Withheld::Removed("spam: again".into()), true),
+            ("held:", Withheld::Held("".into()), true),
+            ("held:the first post", Withheld::Held("the first post".into()), true),
+            ("flagged:", Withheld::Flagged, false),
+        ] {
+            assert_eq!(stored.parse(), Ok(state.clone()), "{stored}");
+            assert_eq!(state.to_string(), stored);
+            assert_eq!(state.is_unlisted(), unlisted, "{stored}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_state_is_refused() {
+        for stored in ["", "removed", "gone:spam", ":", "Removed:spam"] {
+            assert_eq!(stored.parse::<Withheld>(), Err(NotWithheld), "{stored}");
+        }
+    }
+
+    #[test]
+    fn control_characters_do_not_leave_a_reason() {
+        assert_eq!(
+            "removed:a\u{1b}b".parse(),
+            Ok(Withheld::Removed(printable("a\u{1b}b".to_owned()).into()))
+        );
+    }
+}

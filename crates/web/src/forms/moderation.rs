@@ -1,0 +1,240 @@
+//! What moderators do, and which lines of the moderation log are asked for.
+
+use crate::error::RequestError;
+use crate::form::{Fields, FromFields};
+use crate::limits::LOG_ENTRIES;
+use crate::openapi::values;
+use crate::paging;
+use tidings_domain::Error;
+use tidings_domain::moderation::ModerationRequest;
+use tidings_domain::moderation::log::LogWindow;
+use tidings_domain::values::ids::{ModerationId, NewsId};
+use tidings_domain::values::limits::MAX_REMOVED_DAYS;
+use tidings_domain::values::moderation::{Action, Deed, Hours, Reason, Thing, parse_hours};
+use tidings_domain::values::text::Title;
+use tidings_domain::values::topic::Topics;
+use tidings_domain::values::urls::NewsUrl;
+use utoipa::{IntoParams, ToSchema};
+
+/// What a moderator does.
+#[derive(ToSchema)]
+pub struct ModerationForm {
+    /// What to do.
+    #[schema(value_type = values::ModerationAction)]
+    pub action: Action,
+    /// The kind of thing.
+    #[schema(value_type = values::ThingKind)]
+    pub kind: &'static str,
+    /// Which: a number; `7-3` for comment 3 of story 7; a username for a person.
+    #[schema(value_type = values::ThingId)]
+    pub id: Thing,
+    /// Why. Everybody can read it in the log, except for a note. `keep` and `approve` need none.
+    #[schema(value_type = values::Reason, required = false)]
+    pub reason: Reason,
+    /// How long `silence`, `hold`, `ban` and `discount` last; 0 or missing for ever.
+    #[schema(value_type = values::Hours, required = false)]
+    pub hours: Hours,
+    /// For `remove_all`, the posts of how many days.
+    #[schema(value_type = values::RemovedDays, required = false)]
+    pub days: Option<u64>,
+    /// For `merge`, the other story.
+    #[schema(value_type = values::Id, required = false)]
+    pub into: Option<NewsId>,
+    /// For `edit`, the new title; missing to keep it.
+    #[schema(value_type = values::Title, required = false)]
+    pub title: Option<Title>,
+    /// For `edit`, the new topics; missing to keep them.
+    #[schema(value_type = values::TopicNames, required = false)]
+    pub topics: Option<Topics>,
+    /// For `edit`, the new URL; missing to keep it.
+    #[schema(value_type = values::Url, required = false)]
+    pub url: Option<NewsUrl>,
+    /// `1` to be named "a moderator" to all but administrators.
+    #[schema(value_type = values::Switch, required = false)]
+    pub anonymous: bool,
+}
+
+impl FromFields for ModerationForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let action = Action::named(fields.required("action")?);
+        let action =
+            action.ok_or(RequestError::Field { name: "action", expected: "it must be an action" })?;
+        let id = thing(fields)?;
+        if !matches!(action, Action::Keep | Action::Approve) {
+            fields.required("reason")?;
+        }
+        let given = |name: &str| fields.get(name).filter(|text| !text.trim().is_empty());
+        Ok(Self {
+            action,
+            kind: id.kind(),
+            id,
+            reason: reason(fields)?,
+            hours: given("hours").map_or(Ok(None), parse_hours).map_err(|_| RequestError::Field {
+                name: "hours",
+                expected: "it must be a whole number of hours, at most ten years, or 0 for ever",
+            })?,
+            days: given("days").map(days).transpose()?,
+            into: given("into").map(other_story).transpose()?,
+            title: given("title").map(Title::parse).transpose().map_err(Error::from)?,
+            topics: fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?,
+            url: given("url").map(NewsUrl::parse).transpose().map_err(Error::from)?,
+            anonymous: anonymous(fields)?,
+        })
+    }
+}
+
+impl TryFrom<ModerationForm> for ModerationRequest {
+    type Error = RequestError;
+
+    /// What the form asks for.
+    fn try_from(form: ModerationForm) -> Result<Self, RequestError> {
+        let missing = |name| RequestError::Field { name, expected: RequestError::MISSING };
+        let ModerationForm { hours, title, topics, url, .. } = form;
+        let deed = match form.action {
+            Action::Remove => Deed::Remove,
+            Action::Restore => Deed::Restore,
+            Action::Edit if title.is_none() && topics.is_none() && url.is_none() => {
+                return Err(missing("title"));
+            }
+            Action::Edit => Deed::Edit { title, topics, url },
+            Action::Merge => Deed::Merge(form.into.ok_or_else(|| missing("into"))?),
+            Action::Split => Deed::Split,
+            Action::Lock => Deed::Lock,
+            Action::Unlock => Deed::Unlock,
+            Action::Hold => Deed::Hold(hours),
+            Action::Unhold => Deed::Unhold,
+            Action::Silence => Deed::Silence(hours),
+            Action::Unsilence => Deed::Unsilence,
+            Action::Ban => Deed::Ban(hours),
+            Action::Unban => Deed::Unban,
+            Action::RemoveAll => Deed::RemoveAll(form.days.ok_or_else(|| missing("days"))?),
+            Action::Approve => Deed::Approve,
+            Action::Reject => Deed::Reject,
+            Action::Keep => Deed::Keep,
+            Action::Warn => Deed::Warn,
+            Action::Note => Deed::Note,
+            Action::Discount => Deed::Discount(hours),
+            Action::Recount => Deed::Recount,
+            Action::MakeModerator => Deed::MakeModerator,
+            Action::UnmakeModerator => Deed::UnmakeModerator,
+            Action::Rule | Action::Unrule | Action::Unnote | Action::Reopen => {
+                return Err(RequestError::Field {
+                    name: "action",
+                    expected: "this action has a call of its own",
+                });
+            }
+        };
+        Ok(Self { deed, thing: form.id, reason: form.reason, anonymous: form.anonymous })
+    }
+}
+
+/// An action to undo.
+#[derive(ToSchema)]
+pub struct UndoForm {
+    /// The line of the log.
+    #[schema(value_type = values::Id)]
+    pub moderation_id: ModerationId,
+    /// Why.
+    #[schema(value_type = values::Reason)]
+    pub reason: Reason,
+    /// `1` to be named "a moderator" to all but administrators.
+    #[schema(value_type = values::Switch, required = false)]
+    pub anonymous: bool,
+}
+
+impl FromFields for UndoForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let moderation_id = fields.parsed("moderation_id", "it must be the number of a line of the log")?;
+        fields.required("reason")?;
+        Ok(Self { moderation_id, reason: reason(fields)?, anonymous: anonymous(fields)? })
+    }
+}
+
+/// The lines of the moderation log that are asked for.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct LogQuery {
+    /// The maximum number of lines; 50 by default.
+    #[param(value_type = values::PageSize, required = false)]
+    pub count: usize,
+    /// Only lines before this one.
+    #[param(value_type = values::Id, required = false)]
+    pub before: Option<ModerationId>,
+    /// Only actions of this person.
+    #[param(value_type = values::StoredUsername, required = false)]
+    pub moderator: Option<String>,
+    /// Only actions on this kind of thing.
+    #[param(value_type = values::ThingKind, required = false)]
+    pub kind: Option<&'static str>,
+    /// Only this action.
+    #[param(value_type = values::ModerationAction, required = false)]
+    pub action: Option<Action>,
+}
+
+impl FromFields for LogQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        // A form without a choice sends empty fields.
+        let given = |name: &str| fields.get(name).filter(|text| !text.is_empty());
+        let kind = |kind: &str| Thing::KINDS.into_iter().find(|known| *known == kind);
+        let kind = given("kind").map(|name| {
+            kind(name).ok_or(RequestError::Field { name: "kind", expected: "it must be a kind of thing" })
+        });
+        let action = given("action").map(|name| {
+            let expected = "it must be an action of moderators";
+            Action::named(name).ok_or(RequestError::Field { name: "action", expected })
+        });
+        Ok(Self {
+            count: if fields.get("count").is_some() { paging::count(fields)? } else { LOG_ENTRIES },
+            before: fields.parsed_optional("before", "it must be the number of a line of the log")?,
+            moderator: given("moderator").map(str::to_owned),
+            kind: kind.transpose()?,
+            action: action.transpose()?,
+        })
+    }
+}
+
+impl From<LogQuery> for LogWindow {
+    fn from(LogQuery { count, before, moderator, kind, action }: LogQuery) -> Self {
+        Self { before, count, moderator, kind, action }
+    }
+}
+
+/// The thing in the fields `kind` and `id`.
+///
+/// # Errors
+/// A failure that names the field.
+pub fn thing(fields: &Fields) -> Result<Thing, RequestError> {
+    let kind = fields.required("kind")?;
+    if !Thing::KINDS.contains(&kind) {
+        let expected = "it must be story, comment, tweet, user, application or appeal";
+        return Err(RequestError::Field { name: "kind", expected });
+    }
+    let expected = "it must be a number, <news id>-<comment id> for a comment, or a username";
+    Thing::parse(kind, fields.required("id")?).map_err(|_| RequestError::Field { name: "id", expected })
+}
+
+/// The field `reason`; empty if it is missing.
+///
+/// # Errors
+/// A failure that names the field.
+pub fn reason(fields: &Fields) -> Result<Reason, RequestError> {
+    Ok(Reason::parse(fields.text("reason")).map_err(Error::from)?)
+}
+
+fn anonymous(fields: &Fields) -> Result<bool, RequestError> {
+    match fields.text("anonymous") {
+        "" | "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(RequestError::Field { name: "anonymous", expected: "it must be 0 or 1" }),
+    }
+}
+
+fn days(text: &str) -> Result<u64, RequestError> {
+    let days = text.trim().parse().ok().filter(|days| (1..=MAX_REMOVED_DAYS).contains(days));
+    days.ok_or(RequestError::Field { name: "days", expected: "it must be a whole number from 1 to 3650" })
+}
+
+fn other_story(text: &str) -> Result<NewsId, RequestError> {
+    let expected = "it must be the number of a story";
+    text.trim().parse().map_err(|_| RequestError::Field { name: "into", expected })
+}

@@ -1,0 +1,164 @@
+//! What moderators do: each action and its line in the log, and the way back.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, ok, refused};
+use crate::server::{Engine, Server, each_engine};
+
+/// Lets somebody act on a thing.
+async fn moderate(moderator: &Client, action: &str, (kind, id): (&str, &str), hours: &str) -> Value {
+    let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason"), ("hours", hours)];
+    moderator.api_post("/api/moderate", &fields).await
+}
+
+async fn undo(moderator: &Client, id: u64) -> Value {
+    let id = id.to_string();
+    moderator.api_post("/api/moderate/undo", &[("moderation_id", &id), ("reason", "a mistake")]).await
+}
+
+/// The lines of the log as `<id> <moderator> <action> <kind> <target> <undone_by>`, newest first.
+async fn log(server: &Server, reader: &Client, query: &str) -> Vec<String> {
+    let answer = ok(reader.api_get(&format!("/api/moderations{query}")).await);
+    assert!(server.now() >= answer["entries"][0]["time"].as_u64().unwrap_or(0));
+    let lines = answer["entries"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let names = ["id", "moderator", "action", "kind", "target", "undone_by"];
+    lines.map(|line| names.map(|name| text(&line[name])).join(" ")).collect()
+}
+
+/// An administrator, a moderator, and two members.
+async fn people(server: &Server) -> [Client; 4] {
+    let alice = server.register("alice").await;
+    let [mod_, bob, carol] = ["mod", "bob", "carol"].map(|name| server.member(name));
+    let (moderator, bob, carol) = (mod_.await, bob.await, carol.await);
+    ok(moderate(&alice, "make_moderator", ("user", "mod"), "").await);
+    [alice, moderator, bob, carol]
+}
+
+#[tokio::test]
+async fn an_action_has_a_line_and_an_undo_has_another() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob, carol] = people(&server).await;
+        let story = bob.submit_text("A story", "text").await.to_string();
+        assert_eq!(ok(moderate(&moderator, "lock", ("story", &story), "").await)["moderation_id"], 2);
+        assert!(refused(carol.try_comment(1, None, "late").await).contains("locked: a reason"));
+        assert_eq!(ok(undo(&moderator, 2).await)["moderation_id"], 3);
+        carol.comment(1, "in time").await;
+        ok(moderate(&moderator, "silence", ("user", "BOB"), "24").await);
+        let expected = [
+            "4 mod silence user BOB null",
+            "3 mod unlock story 1 null",
+            "2 mod lock story 1 3",
+            "1 alice make_moderator user mod null",
+        ];
+        assert_eq!(log(&server, &server.visitor(), "").await, expected);
+        assert_eq!(log(&server, &alice, "?action=lock").await, expected[2..3]);
+        assert_eq!(log(&server, &alice, "?moderator=mod&kind=story&count=1").await, expected[1..2]);
+        assert_eq!(log(&server, &alice, "?before=3&count=1").await, expected[2..3]);
+        // Bob is told, and the restriction ends by itself.
+        assert!(
+            ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].as_str().unwrap().contains("a reason")
+        );
+        server.advance(86_400);
+        let lifted = moderate(&moderator, "unsilence", ("user", "bob"), "").await;
+        assert!(refused(lifted).contains("no such restriction"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_moderator_may_not_do_leaves_no_trace() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, moderator, bob, carol] = people(&server).await;
+    let own = moderator.submit_text("Of the moderator", "text").await.to_string();
+    bob.submit_text("Of bob", "text").await;
+    let before = server.dump().await;
+    let bob_is = ("user", "bob");
+    for (who, action, thing, expected) in [
+        (&bob, "silence", ("user", "carol"), "Only moderators"),
+        (&moderator, "silence", ("user", "mod"), "You cannot moderate yourself"),
+        (&moderator, "lock", ("story", own.as_str()), "You cannot moderate yourself"),
+        (&moderator, "silence", ("user", "alice"), "role is higher"),
+        (&moderator, "make_moderator", bob_is, "Only administrators"),
+        (&alice, "make_moderator", ("user", "mod"), "already"),
+        (&moderator, "unsilence", bob_is, "no such restriction"),
+        (&moderator, "unlock", ("story", "2"), "not locked"),
+        (&moderator, "lock", bob_is, "cannot be applied to a user"),
+        (&moderator, "silence", ("user", "nobody"), "no user"),
+        (&moderator, "lock", ("story", "99"), "no such"),
+        (&moderator, "rule", bob_is, "call of its own"),
+        (&moderator, "destroy", bob_is, "must be an action"),
+        (&moderator, "lock", ("story", "x"), "The field id"),
+        (&moderator, "lock", ("planet", "1"), "The field kind"),
+    ] {
+        let answer = moderate(who, action, thing, "").await;
+        let error = refused(answer);
+        assert!(error.to_lowercase().contains(&expected.to_lowercase()), "{action} {thing:?}: {error}");
+    }
+    let fields = [("action", "silence"), ("kind", "user"), ("id", "bob"), ("reason", " ")];
+    assert!(refused(moderator.api_post("/api/moderate", &fields).await).contains("reason"));
+    assert!(refused(undo(&moderator, 99).await).contains("no such line"));
+    assert!(refused(undo(&carol, 1).await).contains("Only moderators"));
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn two_moderators_at_once_do_the_same_thing_once() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob, _] = people(&server).await;
+        let story = bob.submit_text("A story", "text").await.to_string();
+        let thing = ("story", story.as_str());
+        let (first, second) =
+            tokio::join!(moderate(&alice, "lock", thing, ""), moderate(&moderator, "lock", thing, ""));
+        let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
+        assert_eq!(done, 1, "{first} {second}");
+        let (first, second) = tokio::join!(undo(&alice, 2), undo(&moderator, 2));
+        let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
+        assert_eq!(done, 1, "{first} {second}");
+        assert_eq!(log(&server, &alice, "").await.len(), 3);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_unnamed_moderator_is_named_to_administrators_only() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, moderator, bob, _] = people(&server).await;
+    bob.submit_text("A story", "text").await;
+    let fields = [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "r"), ("anonymous", "1")];
+    ok(moderator.api_post("/api/moderate", &fields).await);
+    assert_eq!(log(&server, &alice, "?count=1").await, ["2 mod lock story 1 null"]);
+    for reader in [&server.visitor(), &bob, &moderator] {
+        assert_eq!(log(&server, reader, "?count=1").await, ["2 a moderator lock story 1 null"]);
+        let page = String::from_utf8(reader.get("/moderations").await.body).unwrap();
+        assert!(page.contains("a moderator") && !page.contains("/@mod\">mod</a> locked"), "{page}");
+        // A filter must not reveal the name either.
+        let none: [&str; 0] = [];
+        assert_eq!(log(&server, reader, "?moderator=mod").await, none);
+    }
+    assert_eq!(log(&server, &alice, "?moderator=mod").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_lift_that_is_undone_restores_the_end() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob, _] = people(&server).await;
+    ok(moderate(&moderator, "silence", ("user", "bob"), "48").await);
+    let end = json!(server.now() + 48 * 3_600);
+    server.advance(3_600);
+    ok(moderate(&moderator, "unsilence", ("user", "bob"), "").await);
+    ok(undo(&moderator, 3).await);
+    let log = ok(bob.api_get("/api/moderations?count=1").await);
+    assert_eq!(
+        (&log["entries"][0]["action"], &log["entries"][0]["until"]),
+        (&json!("silence"), &end),
+        "{log}"
+    );
+    // The line of the first silence says by which it was lifted.
+    let log = ok(bob.api_get("/api/moderations").await);
+    assert_eq!(
+        (&log["entries"][2]["undone_by"], &log["entries"][1]["undone_by"]),
+        (&json!(3), &json!(4)),
+        "{log}"
+    );
+}
