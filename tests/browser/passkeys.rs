@@ -70,6 +70,14 @@ async fn a_passkey_is_added_and_logs_in_alone_and_as_the_second_step() {
     // The same device has only one, and says so.
     add_passkey(&browser, "Again").await;
     browser.wait_for_text("form [role=alert]", "This device already has a passkey for your account.").await;
+
+    // It is removed with the password.
+    browser.go("/settings/two-factor").await;
+    browser.click(".people .button").await;
+    browser.fill("Your password", PASSWORD).await;
+    browser.press("Remove the passkey").await;
+    browser.arrive("/settings/two-factor?saved").await;
+    assert_eq!(browser.count(".people li").await, 0);
 }
 
 #[tokio::test]

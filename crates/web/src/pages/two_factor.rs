@@ -31,7 +31,7 @@ impl TwoFactorPage<'_> {
             h1 { "Two-step login" }
             @if self.saved { p.notice role="status" { "Done." } }
             p.prose {
-                "With a second step, nobody can log in who knows only your password. \
+                "With a second step, your password alone is not enough to log in. \
                  Set up an app on your phone, or a passkey."
             }
             (self.app_section())
@@ -183,7 +183,7 @@ fn confirm_page(frame: &Frame<'_>, new: &NewTotp, refused: Option<&RefusedForm>)
         p.prose { "Scan this with your app." }
         @if let Some(picture) = qr_code(&new.uri, "QR code for your authenticator app") { div.qr { (picture) } }
         p.prose { "Or open " a href=(new.uri) { "your app on this device" } ", or type this key into it:" }
-        p { code.key { (groups.join(" ")) } }
+        p { code.totp-key { (groups.join(" ")) } }
         form.form.narrow method="post" action="/settings/two-factor/app/confirm" {
             (frame.secret_field())
             (code_field("Code", html! { "The six digits that the app shows now." }, refused))
