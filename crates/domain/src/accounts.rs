@@ -5,34 +5,48 @@
 //! `user:<id>:recent_votes`, `limit:create_user:<address>`, `limit:account_notices:<id>`, the
 //! `limit:failed_login:` keys, `user:<id>:two_factor`, `user:<id>:new_totp`,
 //! `limit:wrong_codes:<id>`, `passkey:used:<challenge>`, `signing.key`, `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and
-//! `user:<id>:notified:<date>`, and those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
+//! `user:<id>:notified:<date>`, `user:<id>:mutes`, `user:<id>:blocks`, `limit:signups:<network>`, `limit:signup_burst`,
+//! `limit:signup_paused`, `review:queue` (applications), `confirm_email:<token>`, the
+//! `invites:` keys, and those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
 //!
-//! It hands out [`account`] (create an account, change the profile and the password),
+//! It hands out [`signup`] (create an account), [`invitations`] (who lets whom in),
+//! [`applications`] (accounts that wait for a moderator), [`confirmation`] (of e-mail
+//! addresses), [`staff`] (who looks after the site), [`account`] (change the profile and the password),
 //! [`login`] (who guesses is slowed down), [`log_in`] (password and second factor, in one step or two),
 //! [`two_factor`] (authenticator apps, recovery codes and passkeys), [`sessions`] (log in and out, list and end
 //! sessions), [`session_store`] (sessions as they are stored), [`password_reset`],
 //! [`notices`] (who hears of a change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or unread),
 //! [`names`] (names that look alike), [`harden`] (hashes of older sites wrapped in a strong
 //! one), [`users`] (a user as stored, profiles, names), [`recent_votes`] (votes that can be taken
-//! back) and [`visit`]: the viewer of a page, identified along with the page's own reads.
+//! back), [`mutes`] (people, sites and words that a user does not want to see), [`reader`] (what one reader sees
+//! of what others write) and [`visit`]: the viewer of a page, identified along with the page's own reads.
 
 pub mod account;
 pub mod actor;
+pub mod applications;
+pub mod confirmation;
+pub(crate) mod avoidance;
 pub mod harden;
 pub mod inbox;
+pub mod invitations;
 mod karma;
 pub mod log_in;
 pub mod login;
 pub(crate) mod mentioned;
+pub mod mutes;
 pub mod names;
 pub mod notices;
 pub(crate) mod notified;
 pub mod outbox;
 pub mod password_reset;
 pub(crate) mod presence;
+pub mod reader;
 pub mod recent_votes;
 pub mod session_store;
 pub mod sessions;
+pub mod signup;
+mod signup_limits;
+pub mod staff;
 pub mod two_factor;
 pub mod users;
 pub mod visit;

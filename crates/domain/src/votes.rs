@@ -17,6 +17,7 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::ranking;
 use crate::values::rates::RatedAction;
+use crate::values::withheld::WITHHELD;
 use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 
 /// Votes on an item. A vote up also saves the item, costs the voter karma, gives some to the
@@ -173,7 +174,8 @@ impl StateRead {
         let news = News::from_hash(&answers.take(self.news)).ok_or(Refusal::NoSuchNews)?;
         let my_vote = self.my_vote.take_with_time(answers);
         let recent = self.recent.take(answers, now, site.rules.karma.take_back_seconds);
-        if news.deleted { Err(Refusal::NewsDeleted) } else { Ok(State { news, my_vote, recent }) }
+        news.refuse_if_gone()?;
+        Ok(State { news, my_vote, recent })
     }
 }
 
@@ -233,7 +235,8 @@ fn voters_key(news: &News, direction: Direction) -> String {
 fn check_listed(batch: &mut Batch, news: &News) {
     let key = keys::news(news.id);
     batch.key_present(&key);
-    batch.field_absent(key, "del");
+    batch.field_absent(&key, "del");
+    batch.field_unchanged(key, WITHHELD, news.withheld.as_ref().map(ToString::to_string));
 }
 
 /// Adds `by` to the votes of one direction, and stores score and rank accordingly. These are
@@ -397,8 +400,6 @@ async fn read_comment(
     if stored.news_deleted {
         return Err(Refusal::NewsDeleted.into());
     }
-    if stored.comment.deleted {
-        return Err(Refusal::CommentDeleted.into());
-    }
+    stored.comment.refuse_if_gone()?;
     Ok((stored, recent))
 }

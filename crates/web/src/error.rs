@@ -128,6 +128,8 @@ pub fn wrong_fields(failure: &RequestError) -> Vec<&'static str> {
 const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
     match refusal {
         Refusal::UsernameTaken | Refusal::UsernameConfusable => &["username"],
+        Refusal::InvitationInvalid => &["invitation"],
+        Refusal::TooManyInvitationMails => &["email"],
         Refusal::FullNameConfusable => &["fullname"],
         Refusal::CurrentPasswordNeeded | Refusal::CurrentPasswordWrong => &["current_password"],
         // It stands below both fields, and the password has to be typed again anyway.
@@ -322,9 +324,16 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchTopic(_)
         | Refusal::NoSuchSession
         | Refusal::NoSuchPasskey
+        | Refusal::NoSuchInvitation
+        | Refusal::NoSuchApplication
+        | Refusal::ConfirmationInvalid
         | Refusal::NoSuchModeration
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
+        | Refusal::TooManySignupsFromNetwork { .. }
+        | Refusal::SignupPaused { .. }
+        | Refusal::TooManyInvitationMails
+        | Refusal::TooManyConfirmations
         | Refusal::TooManyFailedLogins { .. }
         | Refusal::TooManyAtOnce { .. }
         | Refusal::TooManyRequests { .. }
@@ -353,14 +362,25 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::LoginExpired
         | Refusal::SetupExpired
         | Refusal::PasskeyRefused
+        | Refusal::InvitationInvalid
         | Refusal::CurrentPasswordNeeded
         | Refusal::CurrentPasswordWrong => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::SessionEnded
         | Refusal::TooManyPasskeys { .. }
         | Refusal::PasskeysUnavailable
         | Refusal::RoleNeedsTwoFactor
+        | Refusal::SignupClosed
+        | Refusal::TooNewToInvite { .. }
+        | Refusal::NoInvitationsLeft { .. }
+        | Refusal::InvitationsAreOff
+        | Refusal::TooManyOpenInvitations { .. }
+        | Refusal::ApplicationWaits
+        | Refusal::ApplicationRejected { .. }
+        | Refusal::EmailNotConfirmed
         | Refusal::MailIsOff
         | Refusal::NewsDeleted
+        | Refusal::NewsRemoved
+        | Refusal::NewsHeld
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }
         | Refusal::OwnFirstVote
@@ -369,10 +389,17 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NotEnoughKarma { .. }
         | Refusal::NewTopicNeedsKarma { .. }
         | Refusal::CommentDeleted
+        | Refusal::CommentRemoved
+        | Refusal::CommentHeld
         | Refusal::NoSuchParent
         | Refusal::NotYourComment
         | Refusal::NotYourTweet
         | Refusal::FollowingOneself
+        | Refusal::BlockedBy
+        | Refusal::MutingOneself
+        | Refusal::TooManyMutes { .. }
+        | Refusal::BlockingOneself
+        | Refusal::TooManyBlocks { .. }
         | Refusal::TooManyFollowings { .. }
         | Refusal::TooManySaved { .. }
         | Refusal::TooManyFollowedTopics { .. }

@@ -4,6 +4,7 @@
 //! them, and one secret (`apisecret`) that all its forms carry. Logging out ends one
 //! session. A change of the password ends all of them and replaces the secret.
 
+use crate::accounts::applications;
 use crate::accounts::log_in::{self, Credentials, Entry, LogIn};
 use crate::accounts::login::{self, Attempt, TRIMMED};
 use crate::accounts::session_store::{
@@ -90,6 +91,7 @@ pub(crate) async fn open_session(
     let Entry { user, upgraded, proof } = entry;
     let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
     let id = id.ok_or(Refusal::WrongCredentials)?;
+    applications::admit_login(user)?;
     let key = keys::user(id);
     let mut query = Query::new();
     let newest = query.sorted_range(keys::user_sessions(id), Order::Descending, 0, 1);

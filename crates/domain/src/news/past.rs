@@ -22,6 +22,7 @@ use crate::values::ids::NewsId;
 use crate::values::limits::{MAX_PAST_STORIES, PAST_CHUNK, PAST_LIST_SECONDS};
 use crate::values::period::Period;
 use crate::values::ranking;
+use crate::values::withheld::{WITHHELD, Withheld};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Order, Query, Reads};
 
@@ -46,14 +47,7 @@ pub async fn first_day(visit: &mut Visit) -> Result<Option<Day>, Error> {
     let mut query = Query::new();
     let first = query.sorted_range(keys::NEWS_CRON, Order::Ascending, 0, 1);
     let first = visit.run(query).await?.take(first);
-    Ok(first.first().map(|(_, posted)| Day::of(as_time(*posted))))
-}
-
-/// The time of a score of `news.cron`.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn as_time(score: f64) -> Timestamp {
-    // A cast saturates: negative numbers become 0.
-    Timestamp(score as u64)
+    Ok(first.first().map(|(_, posted)| Day::of(Timestamp::from_score(*posted))))
 }
 
 /// The member of a list for a story: in the order of its bytes, the newer one is greater.
@@ -101,7 +95,7 @@ async fn find(
     };
     let StoredPart { ids, total, mut reads } = found;
     let mut items = lines::find(visit, &ids, &mut reads).await?;
-    items.retain(|item| !item.news().deleted);
+    items.retain(|item| !item.news().is_gone());
     Ok(FoundItems { items, total, reads })
 }
 
@@ -191,12 +185,12 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
         let mut query = Query::new();
         let reads: Vec<_> = ids
             .iter()
-            .map(|id| (*id, query.hash_fields(keys::news(*id), ["ctime", "up", "down", "del"])))
+            .map(|id| (*id, query.hash_fields(keys::news(*id), ["ctime", "up", "down", "del", WITHHELD])))
             .collect();
         let mut answers = site.store.query(query).await?;
         let mut batch = Batch::new();
         for (id, fields) in reads {
-            let [posted, up, down, deleted] = fields::each(answers.take(fields));
+            let [posted, up, down, deleted, withheld] = fields::each(answers.take(fields));
             let news = keys::news(id);
             let number = |text: &Option<String>, field| {
                 fields::read(text.as_deref(), || news.clone(), field).unwrap_or(0_i64)
@@ -205,7 +199,8 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
             else {
                 continue;
             };
-            if deleted.is_some() {
+            let withheld = withheld.and_then(|state| state.parse::<Withheld>().ok());
+            if deleted.is_some() || withheld.is_some_and(|state| state.is_unlisted()) {
                 continue;
             }
             let score = ranking::score(number(&up, "up"), number(&down, "down"), &site.rules.ranking);

@@ -126,7 +126,7 @@ async fn store_ranks<'a>(
 ) -> Result<bool, Error> {
     let rules = &site.rules.ranking;
     let mut batch = Batch::new();
-    for news in items.filter(|news| !news.deleted) {
+    for news in items.filter(|news| !news.is_gone()) {
         let key = keys::news(news.id);
         batch.field_absent(&key, "del");
         for (field, count) in [("up", &news.stored_votes[0]), ("down", &news.stored_votes[1])] {

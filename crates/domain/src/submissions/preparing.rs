@@ -34,7 +34,7 @@ pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, 
     let mut query = Query::new();
     let hash = query.hash(keys::news(id));
     let news = News::from_hash(&site.store.query(query).await?.take(hash));
-    Ok(news.filter(|news| !news.deleted))
+    Ok(news.filter(|news| !news.deleted && news.withheld.is_none()))
 }
 
 /// Takes a token for fetching a title from the account and from the address. Administrators

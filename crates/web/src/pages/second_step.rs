@@ -3,7 +3,7 @@
 use super::fields::{RefusedForm, summary};
 use super::layout::Frame;
 use super::passkeys::{Ceremony, PasskeyForm};
-use super::sessions::{WantedPage, credentials_again, entered};
+use super::sessions::{WantedPage, credentials_again, enter};
 use super::two_factor::code_field;
 use crate::error::RequestError;
 use crate::form::{Fields, Form};
@@ -38,7 +38,7 @@ impl SecondStepPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let hidden_fields = html! {
             input type="hidden" name="ticket" value=(self.step.ticket);
-            (self.wanted.hidden_fields())
+            (self.wanted.fields())
         };
         let (label, hint) = if self.step.factors.totp {
             ("Code", "The six digits that your authenticator app shows, or a recovery code.")
@@ -96,7 +96,7 @@ pub async fn finish(
 ) -> Result<Response, RequestError> {
     let wanted: WantedPage = fields.read()?;
     let failure = match try_finish(&app, &fields, &device).await {
-        Ok(session) => return Ok(entered(&app, &session, wanted.next.as_str())),
+        Ok(session) => return Ok(enter(&app, &session, wanted.next.as_str())),
         Err(failure) => failure,
     };
     let is_over = is_expired(&failure);
@@ -148,7 +148,7 @@ fn passkey_page(frame: &Frame<'_>, (wanted, refused): (&WantedPage, Option<&Refu
     let content = html! {
         h1 { "Log in with a passkey" }
         (summary(refused))
-        (form.render(&wanted.hidden_fields()))
+        (form.render(&wanted.fields()))
         p { a.action href=(wanted.login_address()) { "Log in with your password" } }
     };
     frame.page("Log in with a passkey", &content)
@@ -182,7 +182,7 @@ pub async fn log_in_with_passkey(
 ) -> Result<Response, RequestError> {
     let wanted: WantedPage = fields.read()?;
     match try_passkey(&app, &fields, &device).await {
-        Ok(session) => Ok(entered(&app, &session, wanted.next.as_str())),
+        Ok(session) => Ok(enter(&app, &session, wanted.next.as_str())),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?;
             let frame = Frame::anonymous(&app, &here).await;

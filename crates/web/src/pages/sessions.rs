@@ -1,11 +1,11 @@
-//! Logging in and out, and signing up.
+//! Logging in and out.
 
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::login_to;
 use super::second_step::second_step_page;
 use crate::App;
-use crate::actions::{log_in as begin_log_in, open_account};
+use crate::actions::log_in as begin_log_in;
 use crate::cookies;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
@@ -22,18 +22,9 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::log_in::LogIn;
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::values::limits::{PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
-
-/// Which of the two forms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    LogIn,
-    Register,
-}
 
 /// The form that asks for name and password.
 struct CredentialsForm<'a> {
-    purpose: Purpose,
     username: &'a str,
     /// What the visitor wanted to do.
     wanted: &'a WantedPage,
@@ -44,51 +35,27 @@ struct CredentialsForm<'a> {
 
 impl CredentialsForm<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
-        let (heading, action, autocomplete) = match self.purpose {
-            Purpose::LogIn => ("Log in", "/login", "current-password"),
-            Purpose::Register => ("Sign up", "/register", "new-password"),
-        };
-        let mut username = Field::new("username", "Username").value(self.username);
-        username = username.with("autocomplete", "username").required().exact();
-        let mut password = Field::new("password", "Password");
-        if self.purpose == Purpose::Register {
-            username = username.hint(html! {
-                (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
-            });
-            password = password.hint(html! { "At least " (PASSWORD_MIN) " characters." });
-        }
+        const HEADING: &str = "Log in";
+        let username = Field::new("username", "Username").value(self.username);
+        let username = username.with("autocomplete", "username").required().exact();
+        let password = Field::new("password", "Password").with("autocomplete", "current-password");
         let content = html! {
-            h1 { (heading) }
-            @if let Some(reason) = self.wanted.reason {
-                p.notice { (heading) " to " (reason.wish()) "." }
-            }
+            h1 { (HEADING) }
+            (self.wanted.notice(HEADING))
             (summary(self.refused))
-            form.form.narrow method="post" action=(action) {
-                (self.wanted.hidden_fields())
+            form.form.narrow method="post" action="/login" {
+                (self.wanted.fields())
                 (username.input(self.refused))
-                (password.with("autocomplete", autocomplete).required().password(self.refused))
-                button.button { (heading) }
+                (password.required().password(self.refused))
+                button.button { (HEADING) }
             }
-            (self.elsewhere())
+            @if self.has_passkeys {
+                p { a href=(self.wanted.passkey_address()) { "Log in with a passkey" } }
+            }
+            p { "New here? " a href=(self.wanted.register_address()) { "Sign up" } }
+            p { a href="/reset-password" { "Forgot your password?" } }
         };
-        frame.page(heading, &content)
-    }
-
-    fn elsewhere(&self) -> Markup {
-        html! {
-            @match self.purpose {
-                Purpose::LogIn => {
-                    @if self.has_passkeys {
-                        p { a href=(self.wanted.passkey_address()) { "Log in with a passkey" } }
-                    }
-                    p { "New here? " a href=(self.wanted.register_address()) { "Sign up" } }
-                    p { a href="/reset-password" { "Forgot your password?" } }
-                }
-                Purpose::Register => {
-                    p { "Already have an account? " a href=(self.wanted.login_address()) { "Log in" } }
-                }
-            }
-        }
+        frame.page(HEADING, &content)
     }
 }
 
@@ -108,16 +75,13 @@ impl FromFields for WantedPage {
 }
 
 impl WantedPage {
-    pub(super) fn login_address(&self) -> String {
-        login_to(self.reason, self.next.as_str())
+    /// What the visitor has to log in or sign up for.
+    pub(super) fn notice(&self, heading: &str) -> Markup {
+        html! { @if let Some(reason) = self.reason { p.notice { (heading) " to " (reason.wish()) "." } } }
     }
 
-    fn passkey_address(&self) -> String {
-        self.login_address().replacen("/login", "/login/passkey", 1)
-    }
-
-    /// The same in a form.
-    pub(super) fn hidden_fields(&self) -> Markup {
+    /// The hidden fields with which a form remembers it.
+    pub(super) fn fields(&self) -> Markup {
         html! {
             input type="hidden" name="next" value=(self.next);
             @if let Some(reason) = self.reason {
@@ -126,13 +90,27 @@ impl WantedPage {
         }
     }
 
+    /// Somebody who was on a page and wanted nothing in particular.
+    #[cfg(test)]
+    pub(super) fn of(next: &str) -> Self {
+        Self { next: LocalPath::parse(next), reason: None }
+    }
+
+    pub(super) fn login_address(&self) -> String {
+        login_to(self.reason, self.next.as_str())
+    }
+
+    fn passkey_address(&self) -> String {
+        self.login_address().replacen("/login", "/login/passkey", 1)
+    }
+
     fn register_address(&self) -> String {
         self.login_address().replacen("/login", "/register", 1)
     }
 
     /// Where somebody goes who has just signed up: on with what they wanted to do, or to the
     /// page that welcomes them, which leads back to what they were reading.
-    fn after_sign_up(&self) -> String {
+    pub(super) fn after_sign_up(&self) -> String {
         if self.reason.is_some() || LoginReason::of_path(self.next.path()).is_some() {
             return self.next.to_string();
         }
@@ -143,75 +121,20 @@ impl WantedPage {
     }
 }
 
-async fn form(
-    app: &App,
-    mut visit: Visit,
-    here: &LocalPath,
-    purpose: Purpose,
-    wanted: &WantedPage,
-) -> Result<Markup, RequestError> {
-    let frame = Frame::of(app, &mut visit, here).await?;
-    let has_passkeys = has_passkeys(app);
-    Ok(CredentialsForm { purpose, username: "", wanted, has_passkeys, refused: None }.render(&frame))
-}
-
-/// Redirects with a new session.
-pub(super) fn entered(app: &App, session: &Session, next: &str) -> Response {
-    let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, session.auth.expose()))];
-    (cookie, Redirect::to(next)).into_response()
-}
-
-/// The form for name and password again, because the second step cannot go on.
-pub(super) async fn credentials_again(
-    app: &App,
-    here: &LocalPath,
-    wanted: &WantedPage,
-    refused: RefusedForm,
-) -> Result<Response, RequestError> {
-    let (purpose, has_passkeys) = (Purpose::LogIn, has_passkeys(app));
-    let form = CredentialsForm { purpose, username: "", wanted, has_passkeys, refused: Some(&refused) };
-    Ok(refused.response(form.render(&Frame::anonymous(app, here).await)))
-}
-
-/// Redirects with the new session, asks for the second factor, or shows the form again.
-async fn enter(
-    app: &App,
-    here: &LocalPath,
-    purpose: Purpose,
-    fields: &Fields,
-    outcome: Result<LogIn, RequestError>,
-) -> Result<Response, RequestError> {
-    let wanted: WantedPage = fields.read()?;
-    match outcome {
-        Ok(LogIn::Done(session)) => Ok(match purpose {
-            Purpose::LogIn => entered(app, &session, wanted.next.as_str()),
-            Purpose::Register => entered(app, &session, &wanted.after_sign_up()),
-        }),
-        Ok(LogIn::SecondStep(step)) => {
-            Ok(second_step_page(app, here, &step, (&wanted, None)).await?.into_response())
-        }
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
-            let username = fields.text("username");
-            let (wanted, has_passkeys) = (&wanted, has_passkeys(app));
-            let form = CredentialsForm { purpose, username, wanted, has_passkeys, refused: Some(&refused) };
-            let frame = Frame::anonymous(app, here).await;
-            Ok(refused.response(form.render(&frame)))
-        }
-    }
-}
-
 /// GET /login: next, reason.
 pub async fn login_form(
     State(app): State<App>,
-    visit: Visit,
+    mut visit: Visit,
     here: LocalPath,
     Form(wanted): Form<WantedPage>,
 ) -> Result<Markup, RequestError> {
-    form(&app, visit, &here, Purpose::LogIn, &wanted).await
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let has_passkeys = has_passkeys(&app);
+    Ok(CredentialsForm { username: "", wanted: &wanted, has_passkeys, refused: None }.render(&frame))
 }
 
-/// POST /login: username, password, next, reason. Programs may send a code too.
+/// POST /login: username, password, next, reason. Redirects with the new session, asks for the
+/// second factor, or shows the form again.
 pub async fn log_in(
     State(app): State<App>,
     ClientDevice(device): ClientDevice,
@@ -222,31 +145,39 @@ pub async fn log_in(
         Ok(credentials) => begin_log_in(&app, &credentials, &device).await,
         Err(failure) => Err(failure),
     };
-    enter(&app, &here, Purpose::LogIn, &fields, outcome).await
+    let wanted: WantedPage = fields.read()?;
+    match outcome {
+        Ok(LogIn::Done(session)) => Ok(enter(&app, &session, wanted.next.as_str())),
+        Ok(LogIn::SecondStep(step)) => {
+            Ok(second_step_page(&app, &here, &step, (&wanted, None)).await?.into_response())
+        }
+        Err(failure) => {
+            let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
+            let username = fields.text("username");
+            let (wanted, has_passkeys) = (&wanted, has_passkeys(&app));
+            let form = CredentialsForm { username, wanted, has_passkeys, refused: Some(&refused) };
+            let frame = Frame::anonymous(&app, &here).await;
+            Ok(refused.response(form.render(&frame)))
+        }
+    }
 }
 
-/// GET /register: next, reason.
-pub async fn register_form(
-    State(app): State<App>,
-    visit: Visit,
-    here: LocalPath,
-    Form(wanted): Form<WantedPage>,
-) -> Result<Markup, RequestError> {
-    form(&app, visit, &here, Purpose::Register, &wanted).await
-}
-
-/// POST /register: username, password, next, reason.
-pub async fn register(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    fields: Fields,
+/// The form for name and password again, because the second step cannot go on.
+pub(super) async fn credentials_again(
+    app: &App,
+    here: &LocalPath,
+    wanted: &WantedPage,
+    refused: RefusedForm,
 ) -> Result<Response, RequestError> {
-    let outcome = match fields.read() {
-        Ok(registration) => open_account(&app, &registration, &device).await.map(LogIn::Done),
-        Err(failure) => Err(failure),
-    };
-    enter(&app, &here, Purpose::Register, &fields, outcome).await
+    let has_passkeys = has_passkeys(app);
+    let form = CredentialsForm { username: "", wanted, has_passkeys, refused: Some(&refused) };
+    Ok(refused.response(form.render(&Frame::anonymous(app, here).await)))
+}
+
+/// Redirects with a new session.
+pub(super) fn enter(app: &App, session: &Session, next: &str) -> Response {
+    let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, session.auth.expose()))];
+    (cookie, Redirect::to(next)).into_response()
 }
 
 /// GET /logout: a button; a link alone logs nobody out.
@@ -291,9 +222,8 @@ mod tests {
     fn a_refused_form_keeps_the_name_but_no_password() {
         let wanted = WantedPage { next: LocalPath::parse("/news/1"), reason: Some(LoginReason::Vote) };
         let refused = refused("no", Some("password"));
-        let (purpose, username) = (Purpose::LogIn, "\"><b>");
-        let (wanted, has_passkeys, refused) = (&wanted, true, Some(&refused));
-        let form = CredentialsForm { purpose, username, wanted, has_passkeys, refused };
+        let (username, has_passkeys) = ("\"><b>", true);
+        let form = CredentialsForm { username, wanted: &wanted, has_passkeys, refused: Some(&refused) };
         let html = framed(None, |frame| form.render(frame)).into_string();
         for part in [
             r#"value="&quot;&gt;&lt;b&gt;""#,
