@@ -231,6 +231,8 @@ settings! {
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,
                 "The site-wide salt of SHA-1 passwords in a database from 2011, whose users have no salt field.";
+            staff_two_factor: ValueKind::Switch,
+                "Whether moderators and administrators need two-step login to use their role.";
             signup: ValueKind::SignupMode,
                 "Who can sign up: open, invite (whom a member invites), apply (whom a moderator accepts) or closed.";
             invitations: ValueKind::Whole { unit: " of invitations", least: 0, most: MAX_INVITATIONS },

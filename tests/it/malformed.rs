@@ -49,6 +49,12 @@ const CALLS: &[Call] = &[
     },
     Call { path: "/api/logout", fields: &[], takes_get: false, signed: true },
     Call {
+        path: "/api/totp/begin",
+        fields: &[("current_password", PASSWORD, REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
         path: "/api/reset-password",
         fields: &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)],
         takes_get: true,

@@ -133,6 +133,7 @@ const FORMS: &[Call] = &[
         ],
     ),
     signed("/settings/deactivate", &[("password", PASSWORD, REQUIRED)]),
+    signed("/settings/two-factor/app", &[("current_password", PASSWORD, REQUIRED)]),
 ];
 
 /// The answer must be a page that says what was wrong, with one of these statuses.
@@ -148,8 +149,9 @@ async fn good_forms_are_accepted_so_that_the_others_could_be() {
     for form in FORMS {
         let target = Target::new().await;
         for answer in target.send(form, &target.form_without(form, "")).await {
-            let expected =
-                if form.path == "/reset-password" { StatusCode::OK } else { StatusCode::SEE_OTHER };
+            let is_one_of_two = form.path.starts_with("/settings/two-factor/");
+            let stays = form.path == "/reset-password" || is_one_of_two;
+            let expected = if stays { StatusCode::OK } else { StatusCode::SEE_OTHER };
             assert_eq!(answer.status, expected, "{}", form.path);
         }
     }

@@ -8,9 +8,10 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::authenticator::code;
 use crate::client::{Client, Fields, HttpResponse, PASSWORD, ok};
 use crate::page_server::{PageServer, Reply};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, START, Server};
 use crate::smtp_server::SmtpServer;
 
 const VOTER: &str = "beda0000-0822-4342-0990-b92d94d9489a";
@@ -240,7 +241,22 @@ async fn ask_about_accounts(asker: &mut Asker, visitor: &Client) {
     asker.good(&carol, "get", "/api/export", Address("/api/export")).await;
     asker.bad(visitor, "get", "/api/export", Address("/api/export")).await;
     asker.form(&carol, "/api/endsession", &[("session", "others")], &[("session", "unknown")]).await;
+    ask_about_second_factors(asker, &carol).await;
     asker.form(&carol, "/api/logout", &[], &[("apisecret", "wrong")]).await;
+}
+
+async fn ask_about_second_factors(asker: &mut Asker, carol: &Client) {
+    let current = ("current_password", PASSWORD);
+    let begun = asker.form(carol, "/api/totp/begin", &[current], &[("current_password", "wrong")]).await;
+    let code = code(begun["secret"].as_str().unwrap(), START);
+    let confirmed = asker.form(carol, "/api/totp/confirm", &[("code", &code)], &[("code", "no")]).await;
+    let credentials = [("username", "carol"), ("password", PASSWORD)];
+    asker.bad(carol, "post", "/api/login", Form(&credentials)).await;
+    let recovery = confirmed["recovery_codes"][0].as_str().unwrap();
+    let with_code = [credentials[0], credentials[1], ("code", recovery)];
+    asker.good(&carol.with_secrets(None, None), "post", "/api/login", Form(&with_code)).await;
+    let recovery = confirmed["recovery_codes"][1].as_str().unwrap();
+    asker.form(carol, "/api/totp/end", &[current, ("code", recovery)], &[current, ("code", "no")]).await;
 }
 
 async fn ask_about_invitations(asker: &mut Asker, alice: &Client, visitor: &Client) {

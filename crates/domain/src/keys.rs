@@ -74,6 +74,8 @@ pub const IMPORTED_VOTERS: &str = "import:voters";
 pub const SETTINGS: &str = "settings";
 /// Hash: how the site presents itself, as far as administrators have changed it.
 pub const SITE: &str = "site";
+/// String: the key with which the site signs what browsers carry between two steps.
+pub const SIGNING_KEY: &str = "signing.key";
 /// String: the logo of the site, in base64.
 pub const SITE_LOGO: &str = "site.logo";
 /// Sorted set: hosts by the sum of their votes, of all time.
@@ -181,6 +183,30 @@ pub fn session(hash: &SessionHash) -> String {
 #[must_use]
 pub fn user_sessions(id: UserId) -> String {
     format!("user:{id}:sessions")
+}
+
+/// Hash: the second factors of a user: the authenticator app, passkeys and recovery codes.
+#[must_use]
+pub fn user_two_factor(id: UserId) -> String {
+    format!("user:{id}:two_factor")
+}
+
+/// String, expires: the secret for an authenticator app that waits for a code.
+#[must_use]
+pub fn user_new_totp(id: UserId) -> String {
+    format!("user:{id}:new_totp")
+}
+
+/// String, expires: how many codes were tried for a user's login.
+#[must_use]
+pub fn wrong_codes(id: UserId) -> String {
+    format!("limit:wrong_codes:{id}")
+}
+
+/// String, expires: the user who has used a challenge for a passkey, which holds once.
+#[must_use]
+pub fn used_challenge(challenge: &[u8]) -> String {
+    format!("passkey:used:{}", hex::encode(challenge))
 }
 
 /// String, expires: how many mails have told the owner of an account about changes.

@@ -57,6 +57,7 @@ pub mod restriction;
 pub mod rules;
 pub mod secrets;
 pub mod session_token;
+pub(crate) mod signing;
 pub mod signup;
 pub mod size;
 pub mod text;

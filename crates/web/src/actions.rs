@@ -23,6 +23,7 @@ use tidings_domain::Refusal;
 use tidings_domain::accounts::account::{self, Owner, ProfileChanged};
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::invitations;
+use tidings_domain::accounts::log_in::{self, LogIn};
 use tidings_domain::accounts::login;
 use tidings_domain::accounts::mutes;
 use tidings_domain::accounts::notices::Correspondent;
@@ -109,12 +110,10 @@ pub(super) async fn moderate(
 }
 
 /// Logs in, for both the form and the API.
-pub(super) async fn open_session(
-    app: &App,
-    form: &Credentials,
-    device: &Device,
-) -> Result<Session, RequestError> {
-    let outcome = sessions::log_in(&app.site, app.now(), &form.username, &form.password, device).await;
+pub(super) async fn log_in(app: &App, form: &Credentials, device: &Device) -> Result<LogIn, RequestError> {
+    let Credentials { username, password, code } = form;
+    let typed = log_in::Credentials { username, password, code: code.as_deref() };
+    let outcome = log_in::log_in(&app.site, app.now(), &typed, device).await;
     for id in app.site.take_attacked() {
         tell_owner(app, id);
     }

@@ -16,6 +16,7 @@ pub mod sessions;
 pub mod sites;
 pub mod submitting;
 pub mod timelines;
+pub mod two_factor;
 
 use super::markdown::markdown;
 use super::pages::fragments::LinkTarget;

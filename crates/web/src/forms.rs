@@ -16,6 +16,7 @@ pub mod sites;
 pub mod submitting;
 pub mod timelines;
 pub mod topics;
+pub mod two_factor;
 
 use crate::error::RequestError;
 use crate::form::{Fields, FromFields};

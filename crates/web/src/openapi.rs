@@ -46,6 +46,9 @@ const JSON: &str = "application/json";
         api::accounts::log_out,
         api::sessions::list,
         api::sessions::end,
+        api::two_factor::begin,
+        api::two_factor::confirm,
+        api::two_factor::end,
         api::export::export,
         api::accounts::reset_password,
         api::accounts::reset_password_by_get,
@@ -177,6 +180,7 @@ const LONGEST_ARRAYS: &[(&str, &str, u64)] = &[
     ("Timeline", "tweets", limits::MAX_PAGE as u64),
     ("People", "users", limits::MAX_PAGE as u64),
     ("Inbox", "entries", limits::MAX_PAGE as u64),
+    ("RecoveryCodes", "recovery_codes", limits::RECOVERY_CODES as u64),
     ("Mutes", "mutes", limits::MAX_MUTES as u64 + limits::MAX_MUTED_TOPICS),
     ("Mutes", "blocks", limits::MAX_BLOCKS),
     ("SessionList", "sessions", limits::MAX_SESSIONS as u64 + 1),
@@ -291,7 +295,7 @@ fn limit_links(call: &mut Operation) {
 /// The tag of the calls of a module.
 fn tag(module: &str) -> &'static str {
     match module {
-        "api::accounts" | "api::sessions" | "api::export" => "Accounts",
+        "api::accounts" | "api::sessions" | "api::two_factor" | "api::export" => "Accounts",
         "api::news" | "api::submitting" => "News",
         "api::articles" => "Articles and topics",
         "api::comments" => "Comments",

@@ -160,7 +160,7 @@ pub async fn update_profile(
 
 /// Checks the password that was typed to confirm a change. A wrong one counts as a failed
 /// login. Returns the stored hash.
-async fn confirm_current_password(
+pub(crate) async fn confirm_current_password(
     site: &Site,
     owner: Owner<'_>,
     typed: &CurrentPassword,

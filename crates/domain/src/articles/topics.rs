@@ -98,9 +98,7 @@ pub async fn describe(
     topic: &Topic,
     sentence: Option<&TopicSentence>,
 ) -> Result<(), Error> {
-    if !viewer.flags.admin {
-        return Err(Refusal::AdministratorsOnly.into());
-    }
+    viewer.require_admin()?;
     let mut query = Query::new();
     let known = query.scores(keys::TOPICS, [topic.as_str()]);
     let sentences = query.hash(keys::TOPIC_SENTENCES);

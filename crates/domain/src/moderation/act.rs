@@ -4,7 +4,7 @@ use super::effect::{Case, effect_of};
 use super::log::{self, Line, UNDONE_BY};
 use super::rules;
 use crate::accounts::inbox::Message;
-use crate::accounts::users::{Role, User};
+use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -65,7 +65,7 @@ pub async fn undo(
 }
 
 pub(super) fn demand_moderator(viewer: &User) -> Result<(), Refusal> {
-    if viewer.role() >= Role::Moderator { Ok(()) } else { Err(Refusal::ModeratorsOnly) }
+    viewer.require_moderator()
 }
 
 /// The action that undoes the one of a line. What it takes, such as an earlier title, it finds

@@ -40,7 +40,7 @@ impl Case<'_> {
 
     /// Refuses everybody but administrators.
     pub(super) fn demand_administrator(&self) -> Result<(), Refusal> {
-        if self.moderator.role() == Role::Administrator { Ok(()) } else { Err(Refusal::AdministratorsOnly) }
+        self.moderator.require_admin()
     }
 
     /// That the kind of thing does not take the action.

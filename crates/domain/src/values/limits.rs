@@ -191,6 +191,25 @@ pub const OWNER_TOLD_SECONDS: u64 = 86_400;
 /// Owners to be told who wait in memory for the mail to be written. Further ones are logged
 /// only.
 pub const MAX_OWNERS_TO_TELL: usize = 64;
+/// Codes of an authenticator app that may be tried for one account in [`WRONG_CODES_SECONDS`],
+/// whatever addresses they come from.
+pub const MAX_WRONG_CODES: u32 = 20;
+/// Seconds for [`MAX_WRONG_CODES`].
+pub const WRONG_CODES_SECONDS: u32 = 3_600;
+/// Recovery codes of an account.
+pub const RECOVERY_CODES: usize = 10;
+/// Passkeys of one account.
+pub const MAX_PASSKEYS: usize = 10;
+/// The most characters of the name of a passkey.
+pub const MAX_PASSKEY_NAME: usize = 50;
+/// The most bytes of what an authenticator calls a passkey, as WebAuthn says.
+pub const MAX_CREDENTIAL_ID_BYTES: usize = 1_023;
+/// The most bytes of the public key of a passkey. That of an RSA key of 4,096 bits has about 530.
+pub const MAX_PUBLIC_KEY_BYTES: usize = 1_024;
+/// Seconds for the second step of a login, and for adding a passkey.
+pub const SECOND_STEP_SECONDS: u64 = 300;
+/// Seconds until a new authenticator app must have been confirmed with a code.
+pub const NEW_TOTP_SECONDS: u64 = 900;
 /// Sessions that one account has at the same time. One more login ends the oldest.
 pub const MAX_SESSIONS: usize = 20;
 /// Seconds without a visit after which a session ends: 60 days.

@@ -286,6 +286,8 @@ pub struct AccountRules {
     /// The site-wide salt of SHA-1 password hashes of the 2011 layout, which
     /// have no `salt` field.
     pub legacy_salt: String,
+    /// Whether moderators and administrators need a second factor for what their role lets them do.
+    pub staff_two_factor: bool,
     /// Who can sign up.
     pub signup: SignupMode,
     /// Invitations of each account of 30 days; moderators and administrators have any number.
@@ -302,6 +304,7 @@ impl Default for AccountRules {
     fn default() -> Self {
         Self {
             legacy_salt: String::new(),
+            staff_two_factor: false,
             signup: SignupMode::default(),
             invitations: 5,
             confirm_email: false,

@@ -52,6 +52,16 @@ values! {
     Password = text(limits::PASSWORD_MIN, limits::PASSWORD_MAX_BYTES);
     /// A new password; empty to keep the old one.
     PasswordOrNone = text(0, limits::PASSWORD_MAX_BYTES);
+    /// A code of an authenticator app.
+    TotpCode = pattern("^[0-9]{6}$".to_owned(), "123456");
+    /// A code of an authenticator app, or a recovery code.
+    LoginCode = text(6, 64);
+    /// The secret of an authenticator app, in base 32.
+    TotpSecret = pattern("^[A-Z2-7]{32}$".to_owned(), "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP");
+    /// The secret of an authenticator app as an address.
+    TotpAddress = text(1, 2_048);
+    /// A code that takes the place of one of an authenticator app, once.
+    RecoveryCode = pattern("^[a-km-z2-9]{4}(-[a-km-z2-9]{4}){3}$".to_owned(), "abcd-efgh-ijkm-npqr");
     /// An e-mail address; may be empty.
     Email = text(0, limits::MAX_EMAIL);
     /// Why somebody would like to join; may be empty.
