@@ -216,7 +216,7 @@ impl SettingsPage<'_> {
             p { "You can " a href="/settings/sessions" { "see where you are logged in" } ", and log out there." }
             h2 { "Your data" }
             p {
-                "You can " a href="/api/export" download { "export everything of your own" }
+                "You can " a href="/api/export" { "export everything of your own" }
                 ": a zip file with a page for you and the same data for programs."
             }
             h2 { "Leaving" }
