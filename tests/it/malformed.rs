@@ -26,9 +26,20 @@ pub const OPTIONAL: bool = true;
 const CALLS: &[Call] = &[
     Call {
         path: "/api/create_account",
-        fields: &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)],
+        fields: &[
+            ("username", "mallory", REQUIRED),
+            ("password", "a good password", REQUIRED),
+            ("email", "mallory@example.org", OPTIONAL),
+            ("application", "I read a lot.", OPTIONAL),
+        ],
         takes_get: false,
         signed: false,
+    },
+    Call {
+        path: "/api/invite",
+        fields: &[("email", "carol@example.org", OPTIONAL)],
+        takes_get: false,
+        signed: true,
     },
     Call {
         path: "/api/login",

@@ -17,7 +17,17 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 
 /// Every form of the pages with good values.
 const FORMS: &[Call] = &[
-    open("/register", &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)]),
+    open(
+        "/register",
+        &[
+            ("username", "mallory", REQUIRED),
+            ("password", "a good password", REQUIRED),
+            ("email", "mallory@example.org", OPTIONAL),
+            ("application", "I read a lot.", OPTIONAL),
+        ],
+    ),
+    signed("/settings/invitations", &[("email", "carol@example.org", OPTIONAL)]),
+    signed("/settings/confirm-email", &[]),
     open("/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)]),
     open("/reset-password", &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)]),
     signed("/logout", &[]),

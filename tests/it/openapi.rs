@@ -243,6 +243,19 @@ async fn ask_about_accounts(asker: &mut Asker, visitor: &Client) {
     asker.form(&carol, "/api/logout", &[], &[("apisecret", "wrong")]).await;
 }
 
+async fn ask_about_invitations(asker: &mut Asker, alice: &Client, visitor: &Client) {
+    let address = [("email", "dave@example.org")];
+    let made = asker.form(alice, "/api/invite", &address, &[("email", "no address")]).await;
+    let account = [
+        ("username", "dave"),
+        ("password", PASSWORD),
+        ("email", "dave@example.org"),
+        ("invitation", made["invitation"].as_str().unwrap()),
+        ("application", "I was invited."),
+    ];
+    asker.form(visitor, "/api/create_account", &account, &[("username", "erin"), ("password", "")]).await;
+}
+
 async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client, pages: &PageServer) {
     let link = [
         ("news_id", "-1"),
@@ -429,6 +442,7 @@ async fn every_answer_is_as_the_document_says() {
     let mut asker = Asker { document, answered: BTreeSet::new(), refused: BTreeSet::new() };
 
     ask_about_accounts(&mut asker, &visitor).await;
+    ask_about_invitations(&mut asker, &alice, &visitor).await;
     ask_about_news(&mut asker, &alice, &bob, &pages).await;
     ask_about_comments(&mut asker, &alice, &bob).await;
     ask_about_timelines(&mut asker, &alice, &bob).await;

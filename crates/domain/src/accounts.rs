@@ -4,9 +4,13 @@
 //! `session:<hash>`, `user:<id>:sessions`, `auth:<token>`, `password_reset:<token>`,
 //! `user:<id>:recent_votes`, `limit:create_user:<address>`, `limit:account_notices:<id>`, the
 //! `limit:failed_login:` keys, `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and
-//! `user:<id>:notified:<date>`, and those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
+//! `user:<id>:notified:<date>`, `limit:signups:<network>`, `limit:signup_burst`,
+//! `limit:signup_paused`, `review:queue` (applications), `confirm_email:<token>`, the
+//! `invites:` keys, and those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
 //!
-//! It hands out [`account`] (create an account, change the profile and the password),
+//! It hands out [`signup`] (create an account), [`invitations`] (who lets whom in),
+//! [`applications`] (accounts that wait for a moderator), [`confirmation`] (of e-mail
+//! addresses), [`staff`] (who looks after the site), [`account`] (change the profile and the password),
 //! [`login`] (who guesses is slowed down), [`sessions`] (log in and out, list and end
 //! sessions), [`session_store`] (sessions as they are stored), [`password_reset`],
 //! [`notices`] (who hears of a change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or unread),
@@ -16,8 +20,11 @@
 
 pub mod account;
 pub mod actor;
+pub mod applications;
+pub mod confirmation;
 pub mod harden;
 pub mod inbox;
+pub mod invitations;
 mod karma;
 pub mod login;
 pub(crate) mod mentioned;
@@ -30,5 +37,8 @@ pub(crate) mod presence;
 pub mod recent_votes;
 pub mod session_store;
 pub mod sessions;
+pub mod signup;
+mod signup_limits;
+pub mod staff;
 pub mod users;
 pub mod visit;

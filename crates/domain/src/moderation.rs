@@ -12,6 +12,7 @@
 //! (`effect.rs`), and how it is undone in `inverse` (`act.rs`).
 
 mod act;
+mod applications;
 mod effect;
 pub mod log;
 mod people;

@@ -133,6 +133,7 @@ pub async fn submit_news(
     author: &User,
     submission: &Submission,
 ) -> Result<Submitted, Error> {
+    author.demand_confirmed(site)?;
     let url_keys = posted_recently_keys(site, &submission.content);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
     let submitted = site.act(&home, || async {
@@ -302,6 +303,7 @@ pub async fn edit_news(
     submission: &Submission,
 ) -> Result<(), Error> {
     submission.check_edit()?;
+    viewer.demand_confirmed(site)?;
     let key = keys::news(id);
     let url = submission.content.stored_url();
     let new_keys = posted_recently_keys(site, &submission.content);

@@ -21,6 +21,7 @@
 //! - [`rules`]: what the operator can change, with the defaults
 //! - [`secrets`]: random tokens, their comparison, and secrets masked for pages
 //! - [`session_token`]: the token of a session, and its hash
+//! - [`signup`]: who can sign up, invitations and applications
 //! - [`size`]: how much room a text takes in a response
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
 //! - [`moderation`]: what moderators do, and to what
@@ -52,6 +53,7 @@ pub mod restriction;
 pub mod rules;
 pub mod secrets;
 pub mod session_token;
+pub mod signup;
 pub mod size;
 pub mod text;
 pub mod topic;

@@ -5,11 +5,14 @@ use super::App;
 use super::account_mail::{Notice, send_notices};
 use super::api::comments::CommentChange;
 use super::error::RequestError;
-use super::forms::accounts::{Credentials, EndedSession, ProfileForm, Registration, ResetRequest};
+use super::forms::accounts::{
+    Credentials, EndedSession, InviteForm, ProfileForm, Registration, ResetRequest,
+};
 use super::forms::comments::{CommentForm, CommentVoteForm};
 use super::forms::news::{NewsVoteForm, SubmissionForm};
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
+use super::signup_mail;
 use super::titles::{self, FetchPlace, TitleError};
 use super::viewer::SignedFields;
 use crate::limits::LONG_ACTION_WAIT;
@@ -18,22 +21,27 @@ use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::account::{self, Owner, ProfileChanged};
 use tidings_domain::accounts::actor::Actor;
+use tidings_domain::accounts::invitations;
 use tidings_domain::accounts::login;
 use tidings_domain::accounts::notices::Correspondent;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::sessions::{self, Session};
+use tidings_domain::accounts::signup::{self, SignUp, SignedUp};
 use tidings_domain::accounts::users::User;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::comments::comment;
+use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::sites;
 use tidings_domain::submissions::{self, Submission, preparing};
 use tidings_domain::timelines::follows;
 use tidings_domain::timelines::tweets;
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, TweetId, UserId};
+use tidings_domain::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, TweetId, UserId};
 use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
+use tidings_domain::values::moderation::{Deed, Thing};
+use tidings_domain::values::signup::InvitationCode;
 use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::topic::Topic;
 use tidings_domain::values::urls::NewsUrl;
@@ -45,8 +53,56 @@ pub(super) async fn open_account(
     app: &App,
     form: &Registration,
     device: &Device,
-) -> Result<Session, RequestError> {
-    Ok(account::create_account(&app.site, app.now(), &form.username, &form.password, device).await?)
+) -> Result<SignedUp, RequestError> {
+    let Registration { username, password, email, invitation, application } = form;
+    let sign_up = SignUp {
+        username,
+        password,
+        email: email.as_ref(),
+        invitation: invitation.as_ref(),
+        application: application.as_ref(),
+    };
+    let signed_up = signup::create_account(&app.site, app.now(), sign_up, device).await?;
+    if app.site.rules.accounts.confirm_email {
+        signup_mail::mail_first_link(app, signed_up.user_id);
+    }
+    if signed_up.has_paused {
+        signup_mail::tell_of_pause(app);
+    }
+    Ok(signed_up)
+}
+
+/// Makes an invitation, for both the form and the API, and mails it if there is an address and
+/// the site sends mail.
+pub(super) async fn invite(
+    app: &App,
+    user: &User,
+    form: &InviteForm,
+) -> Result<InvitationCode, RequestError> {
+    let email = form.email.as_ref();
+    let is_mailed = email.is_some() && app.mailer.is_some();
+    if is_mailed {
+        invitations::admit_mail(&app.site, app.now(), user).await?;
+    }
+    let code = invitations::invite(&app.site, app.now(), user, email).await?;
+    if let Some(email) = email.filter(|_| is_mailed) {
+        signup_mail::mail_invitation(app, &user.username, email.clone(), code.clone());
+    }
+    Ok(code)
+}
+
+/// Moderates, for both the form and the API. Whoever has applied for an account cannot look into
+/// an inbox, and is told of the answer by mail.
+pub(super) async fn moderate(
+    app: &App,
+    user: &User,
+    request: &ModerationRequest,
+) -> Result<ModerationId, RequestError> {
+    let id = moderation::moderate(&app.site, app.moment(), user, request).await?;
+    if let (Thing::Application(name), Deed::Approve | Deed::Reject) = (&request.thing, &request.deed) {
+        signup_mail::mail_answer(app, name, request.reason.as_str());
+    }
+    Ok(id)
 }
 
 /// Logs in, for both the form and the API.
@@ -161,6 +217,10 @@ pub(super) async fn save_profile(
         notices.push((to(user.email.clone()), Notice::PasswordChanged));
     }
     if let Some((before, after)) = email {
+        if user.must_confirm(&app.site) {
+            // The link that was sent before is of the other address.
+            signup_mail::mail_first_link(app, user.id);
+        }
         notices.extend([(to(before), Notice::EmailLeft), (to(after), Notice::EmailJoined)]);
     }
     send_notices(app, notices);

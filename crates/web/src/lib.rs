@@ -46,6 +46,7 @@ pub mod response_cache;
 pub mod router;
 pub mod server;
 pub mod settings;
+pub mod signup_mail;
 mod sitemap;
 pub mod titles;
 pub mod viewer;

@@ -40,6 +40,7 @@ const JSON: &str = "application/json";
     servers((url = "/")),
     paths(
         api::accounts::create_account,
+        api::accounts::invite,
         api::accounts::log_in,
         api::accounts::log_in_by_get,
         api::accounts::log_out,

@@ -46,14 +46,7 @@ pub async fn first_day(visit: &mut Visit) -> Result<Option<Day>, Error> {
     let mut query = Query::new();
     let first = query.sorted_range(keys::NEWS_CRON, Order::Ascending, 0, 1);
     let first = visit.run(query).await?.take(first);
-    Ok(first.first().map(|(_, posted)| Day::of(as_time(*posted))))
-}
-
-/// The time of a score of `news.cron`.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn as_time(score: f64) -> Timestamp {
-    // A cast saturates: negative numbers become 0.
-    Timestamp(score as u64)
+    Ok(first.first().map(|(_, posted)| Day::of(Timestamp::from_score(*posted))))
 }
 
 /// The member of a list for a story: in the order of its bytes, the newer one is greater.

@@ -31,6 +31,8 @@ pub const MAX_COMMENT: usize = 4096;
 pub const MAX_ABOUT: usize = 4096;
 /// The most characters in an e-mail address.
 pub const MAX_EMAIL: usize = 255;
+/// The most characters in an application for an account.
+pub const MAX_APPLICATION: usize = 2_000;
 /// The fewest characters in a username.
 pub const USERNAME_MIN: usize = 2;
 /// The most characters in a username.
@@ -176,6 +178,27 @@ pub const MAX_AGENT: usize = 256;
 /// The most mails a day that tell the owner of an account about changes of it, so that
 /// nobody floods an address by changing an account again and again.
 pub const MAX_DAILY_NOTICES: i64 = 20;
+/// The most mails with a link to confirm an address that one account has sent in 24 hours.
+pub const MAX_DAILY_CONFIRMATIONS: i64 = 5;
+/// Seconds until a link to confirm an address is no longer valid: 3 days.
+pub const CONFIRMATION_SECONDS: u64 = 3 * 86_400;
+/// Seconds until an invitation that nobody has used is no longer valid: 30 days.
+pub const INVITATION_SECONDS: u64 = 30 * 86_400;
+/// How old an account must be to invite people, in seconds: 30 days. Moderators and
+/// administrators may invite at once.
+pub const INVITER_AGE_SECONDS: u64 = 30 * 86_400;
+/// The most unused invitations of one account, moderators and administrators too.
+pub const MAX_OPEN_INVITATIONS: u64 = 200;
+/// The most invitations that one account has mailed in 24 hours.
+pub const MAX_DAILY_INVITATION_MAILS: i64 = 20;
+/// The most invitations that an operator may let each account have.
+pub const MAX_INVITATIONS: u64 = 1_000;
+/// Seconds for which the accounts created from one network are counted: a day.
+pub const NETWORK_SIGNUPS_SECONDS: u64 = 86_400;
+/// Seconds for which all sign-ups are counted, and for which sign-up is closed after too many.
+pub const SIGNUP_BURST_SECONDS: u64 = 3_600;
+/// The most administrators who are told of something about the site.
+pub const MAX_TOLD_ADMINISTRATORS: usize = 100;
 /// The most entries of the inbox that are mailed to one user in 24 hours. One more mail says
 /// that there is more.
 pub const MAX_DAILY_MAILS: u64 = 50;
@@ -274,6 +297,17 @@ pub const MAX_VOTER_VOTES: u64 = 1_000;
 /// Lines of the administrators' log that are shown.
 pub const AUDIT_LINES: u64 = 50;
 
+/// People on one page of those who have invited others, and of those whom somebody invited.
+pub const TREE_PAGE: u64 = 25;
+/// People whom a page shows below each of them.
+pub const TREE_BRANCHES: u64 = 20;
+/// Levels of people on one page of the tree of invitations.
+pub const TREE_LEVELS: usize = 4;
+/// The most people on one page of the tree.
+pub const TREE_PEOPLE: usize = 500;
+/// The most people in a list of those whom somebody invited.
+pub const MAX_LISTED_INVITED: u64 = 200;
+
 // What one answer costs.
 
 /// The most bytes of comments in a thread that is cached with its texts. Of a larger one only
@@ -370,6 +404,8 @@ pub const EXPORT_CHUNK: u64 = 250;
 pub const FOLDING_CHUNK: u64 = 500;
 /// The most such batches before a sign-up or a change of a full name.
 pub const FOLDING_CHUNKS_OF_ONE_ACTION: u64 = 4;
+/// Accounts that one round reads to find the administrators.
+pub const STAFF_CHUNK: u64 = 500;
 /// Accounts whose weak password hashes one batch wraps.
 pub const HARDEN_CHUNK: u64 = 50;
 
