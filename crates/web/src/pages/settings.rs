@@ -230,7 +230,7 @@ impl SettingsPage<'_> {
             p { "You can " a href="/settings/invitations" { "invite people" } " to this site." }
             h2 { "Your data" }
             p {
-                "You can " a href="/api/export" download { "export everything of your own" }
+                "You can " a href="/api/export" { "export everything of your own" }
                 ": a zip file with a page for you and the same data for programs."
             }
             h2 { "Leaving" }
