@@ -8,6 +8,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
 use tidings_domain::accounts::account;
 use tidings_domain::accounts::harden;
+use tidings_domain::accounts::signup;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::passwords::PasswordWorker;
@@ -72,7 +73,7 @@ impl UserCommand {
             Self::Add { name } => {
                 let username = Username::parse(&name)?;
                 let password = new_password(&name)?;
-                let id = account::add_account(site, now(), &username, Some(&password)).await?;
+                let id = signup::add_account(site, now(), &username, Some(&password)).await?;
                 println!("created the account {name} (user {id})");
             }
             Self::Promote { name } => {

@@ -12,7 +12,7 @@ use url::Url;
 
 use super::values::{HostName, MailTls, Relay, Secret, StoreUrl, ValueKind};
 use super::{Config, ConfigError, Layers};
-use tidings_domain::values::limits::{MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK};
+use tidings_domain::values::limits::{MAX_INVITATIONS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK};
 use tidings_domain::values::rules::{
     AccountRules, KarmaRules, LimitRules, RankingRules, RateRules, Rules, TimelineRules,
 };
@@ -165,6 +165,10 @@ settings! {
                 "Votes on one site from one network (IPv4 /24, IPv6 /48) in 24 hours; 0 = no limit.";
             site_score_networks: ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_SCORE_NETWORKS },
                 "Networks whose votes a site needs for a score, unless 5 accounts have voted; 0 = none.";
+            signups_per_network: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+                "New accounts from one network (IPv4 /24, IPv6 /48) in 24 hours; 0 = no limit.";
+            signup_burst: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+                "New accounts within an hour that close sign-up for an hour; 0 = no limit.";
         }
         rates: RateRules {
             comment_per_account: ValueKind::Rate, "Comments of one account; 0 = no limit.";
@@ -227,6 +231,16 @@ settings! {
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,
                 "The site-wide salt of SHA-1 passwords in a database from 2011, whose users have no salt field.";
+            signup: ValueKind::SignupMode,
+                "Who can sign up: open, invite (whom a member invites), apply (whom a moderator accepts) or closed.";
+            invitations: ValueKind::Whole { unit: " of invitations", least: 0, most: MAX_INVITATIONS },
+                "Invitations of each account of 30 days; moderators and administrators have any number.";
+            confirm_email: ValueKind::Switch,
+                "Whether new accounts can only read until their e-mail address is confirmed; needs mail.relay.";
+            new_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
+                "Days in which an account is new and may do less; 0 = its age does not matter.";
+            new_posts: ValueKind::Whole { unit: " of posts", least: 0, most: 1_000 },
+                "With fewer posts an account is new and may do less; 0 = their number does not matter.";
         }
     }
 }

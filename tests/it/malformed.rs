@@ -26,9 +26,20 @@ pub const OPTIONAL: bool = true;
 const CALLS: &[Call] = &[
     Call {
         path: "/api/create_account",
-        fields: &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)],
+        fields: &[
+            ("username", "mallory", REQUIRED),
+            ("password", "a good password", REQUIRED),
+            ("email", "mallory@example.org", OPTIONAL),
+            ("application", "I read a lot.", OPTIONAL),
+        ],
         takes_get: false,
         signed: false,
+    },
+    Call {
+        path: "/api/invite",
+        fields: &[("email", "carol@example.org", OPTIONAL)],
+        takes_get: false,
+        signed: true,
     },
     Call {
         path: "/api/login",
@@ -160,6 +171,23 @@ const CALLS: &[Call] = &[
         signed: true,
     },
     Call {
+        path: "/api/moderate/rule",
+        fields: &[
+            ("effect", "hold", REQUIRED),
+            ("pattern", "example.com", REQUIRED),
+            ("reason", "spam", REQUIRED),
+            ("what", "domain", REQUIRED),
+        ],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
+        path: "/api/moderate/unrule",
+        fields: &[("reason", "a mistake", REQUIRED), ("rule_id", "1", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
         path: "/api/moderate/undo",
         fields: &[("moderation_id", "1", REQUIRED), ("reason", "a mistake", REQUIRED)],
         takes_get: false,
@@ -188,6 +216,8 @@ impl Target {
         bob.comment(1, "text").await;
         let hold = [("action", "hold"), ("kind", "user"), ("id", "bob"), ("reason", "new")];
         ok(alice.api_post("/api/moderate", &hold).await);
+        let rule = [("what", "phrase"), ("pattern", "nonsense"), ("effect", "refuse"), ("reason", "new")];
+        ok(alice.api_post("/api/moderate/rule", &rule).await);
         Self { server, alice, _relay: relay }
     }
 

@@ -17,7 +17,17 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 
 /// Every form of the pages with good values.
 const FORMS: &[Call] = &[
-    open("/register", &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)]),
+    open(
+        "/register",
+        &[
+            ("username", "mallory", REQUIRED),
+            ("password", "a good password", REQUIRED),
+            ("email", "mallory@example.org", OPTIONAL),
+            ("application", "I read a lot.", OPTIONAL),
+        ],
+    ),
+    signed("/settings/invitations", &[("email", "carol@example.org", OPTIONAL)]),
+    signed("/settings/confirm-email", &[]),
     open("/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)]),
     open("/reset-password", &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)]),
     signed("/logout", &[]),
@@ -93,6 +103,16 @@ const FORMS: &[Call] = &[
     signed("/unfollow", &[("username", "bob", REQUIRED)]),
     signed("/subscribe", &[("news_id", "2", REQUIRED)]),
     signed("/unsubscribe", &[("news_id", "2", REQUIRED)]),
+    signed(
+        "/moderate/rules",
+        &[
+            ("effect", "hold", REQUIRED),
+            ("pattern", "example.com", REQUIRED),
+            ("reason", "spam", REQUIRED),
+            ("what", "domain", REQUIRED),
+        ],
+    ),
+    signed("/moderate/rules/lift", &[("reason", "a mistake", REQUIRED), ("rule_id", "1", REQUIRED)]),
     signed("/readinbox", &[("id", "reply:1-1", REQUIRED)]),
     signed("/inbox/feed", &[("feed", "new", REQUIRED)]),
     signed(

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tidings_domain::accounts::account::add_account;
+use tidings_domain::accounts::signup::add_account;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::background;
@@ -155,7 +155,8 @@ impl World {
             }
             Step::Tweet(author) if alive(&author) => {
                 let text = TweetText::parse("a tweet").unwrap();
-                let id = post_tweet(self.site(), now, actor(&self.user(author).await), &text).await.unwrap();
+                let id =
+                    post_tweet(self.site(), now, actor(&self.user(author).await), &text).await.unwrap().id;
                 self.tweets.insert(id.0, (author, self.now));
             }
             Step::Delete(number) if !self.tweets.is_empty() => {
@@ -326,12 +327,12 @@ async fn crowd(store: Store) {
                     0 => drop(follow(site, now, actor(me), &other).await),
                     1 => unfollow(site, now, actor(me), &other).await.unwrap(),
                     2 => {
-                        let id = post_tweet(site, now, actor(me), &text).await.unwrap();
+                        let id = post_tweet(site, now, actor(me), &text).await.unwrap().id;
                         if round % 5 == 0 {
                             delete_tweet(site, now, me, id).await.unwrap();
                         }
                     }
-                    _ => drop(post_tweet(site, now, actor(me), &text).await.unwrap()),
+                    _ => _ = post_tweet(site, now, actor(me), &text).await.unwrap(),
                 }
             }
         })

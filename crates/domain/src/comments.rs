@@ -3,11 +3,12 @@
 //! Keys: `thread:comment:<news id>` (the comments of a story, as JSON by comment id) and
 //! `user.comments:<id>`.
 //!
-//! It hands out [`comment`] (post, edit, delete), [`outline`] (a thread in reading order, and
+//! It hands out [`comment`] (post, edit, delete), [`held`] (comments that wait), [`outline`] (a thread in reading order, and
 //! its pages), [`orders`] (other orders), [`relatives`] (who replies to whom), [`threads`]
 //! (reading a thread) and [`lists`] (a user's comments).
 
 pub mod comment;
+pub(crate) mod held;
 pub mod lists;
 pub(crate) mod notify;
 pub mod orders;

@@ -3,6 +3,7 @@
 use crate::passwords::PasswordError;
 use crate::values::hostname::HostnameError;
 use crate::values::ids::ModerationId;
+use crate::values::post_rule::PatternError;
 use crate::values::rates::RatedAction;
 use crate::values::rules::KarmaRules;
 use crate::values::secrets::NoRandomness;
@@ -83,6 +84,76 @@ pub enum Refusal {
         /// Until the next may be created.
         seconds: u64,
     },
+    /// Too many accounts were created from this network.
+    #[error("too many accounts were created from your network in a day. Try again in {0}", wait(*.seconds))]
+    TooManySignupsFromNetwork {
+        /// Until the next may be created.
+        seconds: u64,
+    },
+    /// So many accounts were created that sign-up is closed for a while.
+    #[error("sign-up is closed for the moment, because too many accounts were created. Try again in {0}", wait(*.seconds))]
+    SignupPaused {
+        /// Until sign-up opens again.
+        seconds: u64,
+    },
+    /// Nobody can sign up.
+    #[error("sign-up is closed on this site")]
+    SignupClosed,
+    /// The invitation is unknown, used, withdrawn or expired.
+    #[error("this invitation is no longer valid. It was used or withdrawn, or it has expired")]
+    InvitationInvalid,
+    /// No unused invitation of the user has this code.
+    #[error("you have no such invitation. It was used or withdrawn, or it has expired")]
+    NoSuchInvitation,
+    /// The account is too new to invite people.
+    #[error("you can invite people when your account is 30 days old. Try again in {0}", wait(*.seconds))]
+    TooNewToInvite {
+        /// Until it is old enough.
+        seconds: u64,
+    },
+    /// The user has used all invitations.
+    #[error("you have used all of your {}", counted(*.limit, "invitation", "invitations"))]
+    NoInvitationsLeft {
+        /// Invitations of each account.
+        limit: u64,
+    },
+    /// Accounts have no invitations on this site.
+    #[error("only moderators and administrators can invite people to this site")]
+    InvitationsAreOff,
+    /// Too many invitations of the user wait to be used.
+    #[error("{} of your invitations have not been used, which is the limit. Withdraw some first", grouped(*.limit))]
+    TooManyOpenInvitations {
+        /// Unused invitations that one user may have.
+        limit: u64,
+    },
+    /// The user has had too many invitations mailed today.
+    #[error(
+        "too many invitations were mailed for you today. Make one without an address, and send the link yourself"
+    )]
+    TooManyInvitationMails,
+    /// The application for the account has not been answered.
+    #[error("your application has not been answered yet. You can log in once a moderator has accepted it")]
+    ApplicationWaits,
+    /// The application for the account was rejected.
+    #[error("your application was rejected: {reason}")]
+    ApplicationRejected {
+        /// Why.
+        reason: String,
+    },
+    /// No application of this name waits, or has been answered.
+    #[error("there is no such application. It may have been answered already")]
+    NoSuchApplication,
+    /// The user has not confirmed their e-mail address.
+    #[error(
+        "confirm your e-mail address first: open the link that we have mailed to you. Your settings can have it sent again"
+    )]
+    EmailNotConfirmed,
+    /// The link that confirms an address has expired, is of a former address, or never existed.
+    #[error("this link is no longer valid. Log in, and have another one sent from your settings")]
+    ConfirmationInvalid,
+    /// Too many links to confirm the address were mailed today.
+    #[error("we have mailed you enough links for today. Look into your spam folder, or try again tomorrow")]
+    TooManyConfirmations,
     /// Unknown user or wrong password. The message never says which.
     #[error("wrong username or password")]
     WrongCredentials,
@@ -364,6 +435,44 @@ pub enum Refusal {
     /// The action cannot be undone by itself.
     #[error("this action cannot be undone")]
     CannotBeUndone,
+    /// A rule of the moderators refuses the post.
+    #[error("this is not accepted here: {reason}")]
+    RefusedByRule {
+        /// Why.
+        reason: Box<str>,
+    },
+    /// An edit that would have to wait for a moderator.
+    #[error("this change needs the approval of a moderator: {reason}. Post it anew instead")]
+    EditNeedsApproval {
+        /// Why.
+        reason: Box<str>,
+    },
+    /// A new account may not create topics yet.
+    #[error(
+        "new accounts cannot create topics, and {topic} is not one yet. Choose one that exists, or ask a moderator"
+    )]
+    NewTopicByNew {
+        /// The name.
+        topic: String,
+    },
+    /// A comment of a new account has too many links.
+    #[error("a comment of a new account can have at most {limit} links")]
+    TooManyLinks {
+        /// The most.
+        limit: usize,
+    },
+    /// There are as many rules as possible.
+    #[error("there are {limit} rules already. Lift one that is no longer needed")]
+    TooManyRules {
+        /// The most.
+        limit: usize,
+    },
+    /// No rule has this number.
+    #[error("there is no such rule")]
+    NoSuchRule,
+    /// The pattern of a rule is refused.
+    #[error(transparent)]
+    Pattern(PatternError),
     /// The thread of the story is locked.
     #[error("this thread is locked: {reason}")]
     ThreadLocked {
@@ -390,6 +499,8 @@ impl Refusal {
     pub const fn retry_after(&self) -> Option<u64> {
         match self {
             Self::AccountCreatedRecently { seconds }
+            | Self::TooManySignupsFromNetwork { seconds }
+            | Self::SignupPaused { seconds }
             | Self::TooManyFailedLogins { seconds }
             | Self::TooManyAtOnce { seconds }
             | Self::TooManyRequests { seconds, .. }

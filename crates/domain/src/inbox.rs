@@ -70,10 +70,8 @@ pub struct InboxEntry {
 impl InboxEntry {
     /// The second in which it happened.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn time(&self) -> Timestamp {
-        // The cast saturates.
-        Timestamp(self.place.time as u64)
+        Timestamp::from_score(self.place.time)
     }
 
     /// The text of the comment, tweet or message; `None` for a follow.

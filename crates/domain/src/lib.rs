@@ -7,14 +7,15 @@
 //!
 //! - [`background`]: the list of all kinds of background jobs
 //! - [`moderation`]: what moderators do, each action with its line in the log
-//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`digests`], [`inbox`],
-//!   [`statistics`], [`administration`]: actions and pages across wings
+//! - [`submissions`], [`votes`], [`imports`], [`exports`], [`deactivation`], [`digests`],
+//!   [`inbox`], [`statistics`], [`vote_rings`], [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`], [`rates`],
-//!   [`report`], [`review`], [`identity`], [`error`]: the ground: what all actions use
+//! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`],
+//!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], [`error`]: the ground:
+//!   what all actions use
 //! - [`keys`], [`values`]
 
 pub mod background;
@@ -24,10 +25,12 @@ pub mod moderation;
 pub mod administration;
 pub mod deactivation;
 pub mod digests;
+pub mod exports;
 pub mod imports;
 pub mod inbox;
 pub mod statistics;
 pub mod submissions;
+pub mod vote_rings;
 pub mod votes;
 
 pub mod articles;
@@ -48,6 +51,7 @@ pub mod identity;
 pub mod jobs;
 pub mod marks;
 pub mod passwords;
+pub mod post_rules;
 pub mod rates;
 pub mod report;
 pub mod review;

@@ -12,9 +12,12 @@
 //! (`effect.rs`), and how it is undone in `inverse` (`act.rs`).
 
 mod act;
+mod applications;
 mod effect;
+mod held;
 pub mod log;
 mod people;
+pub mod rules;
 mod threads;
 
 pub use act::{ModerationRequest, moderate, undo};

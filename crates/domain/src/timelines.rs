@@ -11,6 +11,7 @@
 pub mod blocks;
 pub mod check;
 pub mod follows;
+pub(crate) mod held;
 pub(crate) mod home_jobs;
 mod homes;
 pub mod lines;

@@ -22,10 +22,12 @@
 //! - [`rules`]: what the operator can change, with the defaults
 //! - [`secrets`]: random tokens, their comparison, and secrets masked for pages
 //! - [`session_token`]: the token of a session, and its hash
+//! - [`signup`]: who can sign up, invitations and applications
 //! - [`size`]: how much room a text takes in a response
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
 //! - [`moderation`]: what moderators do, and to what
 //! - [`restriction`]: what a moderator has forbidden a person, and until when
+//! - [`post_rule`]: what new posts are checked with
 //! - [`topic`]: topics, and choices of several
 //! - [`urls`]: the URL of a story, and when two are the same
 //! - [`voter_id`]: who votes on sites
@@ -47,6 +49,7 @@ pub mod moderation;
 pub mod mutes;
 pub mod network;
 pub mod period;
+pub mod post_rule;
 pub mod preferences;
 pub mod ranking;
 pub mod rates;
@@ -54,6 +57,7 @@ pub mod restriction;
 pub mod rules;
 pub mod secrets;
 pub mod session_token;
+pub mod signup;
 pub mod size;
 pub mod text;
 pub mod topic;

@@ -5,12 +5,15 @@ use super::App;
 use super::account_mail::{Notice, send_notices};
 use super::api::comments::CommentChange;
 use super::error::RequestError;
-use super::forms::accounts::{Credentials, EndedSession, ProfileForm, Registration, ResetRequest};
+use super::forms::accounts::{
+    Credentials, EndedSession, InviteForm, ProfileForm, Registration, ResetRequest,
+};
 use super::forms::comments::{CommentForm, CommentVoteForm};
 use super::forms::mutes::MuteTarget;
 use super::forms::news::{NewsVoteForm, SubmissionForm};
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
+use super::signup_mail;
 use super::titles::{self, FetchPlace, TitleError};
 use super::viewer::SignedFields;
 use crate::limits::LONG_ACTION_WAIT;
@@ -19,24 +22,29 @@ use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::account::{self, Owner, ProfileChanged};
 use tidings_domain::accounts::actor::Actor;
+use tidings_domain::accounts::invitations;
 use tidings_domain::accounts::login;
 use tidings_domain::accounts::mutes;
 use tidings_domain::accounts::notices::Correspondent;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::sessions::{self, Session};
+use tidings_domain::accounts::signup::{self, SignUp, SignedUp};
 use tidings_domain::accounts::users::User;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::comments::comment;
+use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::sites;
-use tidings_domain::submissions::{self, Submission, preparing};
+use tidings_domain::submissions::{self, Submission, Submitted, preparing};
 use tidings_domain::timelines::blocks;
 use tidings_domain::timelines::follows;
-use tidings_domain::timelines::tweets;
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, TweetId, UserId};
+use tidings_domain::timelines::tweets::{self, PostedTweet};
+use tidings_domain::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, UserId};
 use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
+use tidings_domain::values::moderation::{Deed, Thing};
+use tidings_domain::values::signup::InvitationCode;
 use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::topic::Topic;
 use tidings_domain::values::urls::NewsUrl;
@@ -48,8 +56,56 @@ pub(super) async fn open_account(
     app: &App,
     form: &Registration,
     device: &Device,
-) -> Result<Session, RequestError> {
-    Ok(account::create_account(&app.site, app.now(), &form.username, &form.password, device).await?)
+) -> Result<SignedUp, RequestError> {
+    let Registration { username, password, email, invitation, application } = form;
+    let sign_up = SignUp {
+        username,
+        password,
+        email: email.as_ref(),
+        invitation: invitation.as_ref(),
+        application: application.as_ref(),
+    };
+    let signed_up = signup::create_account(&app.site, app.now(), sign_up, device).await?;
+    if app.site.rules.accounts.confirm_email {
+        signup_mail::mail_first_link(app, signed_up.user_id);
+    }
+    if signed_up.has_paused {
+        signup_mail::tell_of_pause(app);
+    }
+    Ok(signed_up)
+}
+
+/// Makes an invitation, for both the form and the API, and mails it if there is an address and
+/// the site sends mail.
+pub(super) async fn invite(
+    app: &App,
+    user: &User,
+    form: &InviteForm,
+) -> Result<InvitationCode, RequestError> {
+    let email = form.email.as_ref();
+    let is_mailed = email.is_some() && app.mailer.is_some();
+    if is_mailed {
+        invitations::admit_mail(&app.site, app.now(), user).await?;
+    }
+    let code = invitations::invite(&app.site, app.now(), user, email).await?;
+    if let Some(email) = email.filter(|_| is_mailed) {
+        signup_mail::mail_invitation(app, &user.username, email.clone(), code.clone());
+    }
+    Ok(code)
+}
+
+/// Moderates, for both the form and the API. Whoever has applied for an account cannot look into
+/// an inbox, and is told of the answer by mail.
+pub(super) async fn moderate(
+    app: &App,
+    user: &User,
+    request: &ModerationRequest,
+) -> Result<ModerationId, RequestError> {
+    let id = moderation::moderate(&app.site, app.moment(), user, request).await?;
+    if let (Thing::Application(name), Deed::Approve | Deed::Reject) = (&request.thing, &request.deed) {
+        signup_mail::mail_answer(app, name, request.reason.as_str());
+    }
+    Ok(id)
 }
 
 /// Logs in, for both the form and the API.
@@ -164,6 +220,10 @@ pub(super) async fn save_profile(
         notices.push((to(user.email.clone()), Notice::PasswordChanged));
     }
     if let Some((before, after)) = email {
+        if user.must_confirm(&app.site) {
+            // The link that was sent before is of the other address.
+            signup_mail::mail_first_link(app, user.id);
+        }
         notices.extend([(to(before), Notice::EmailLeft), (to(after), Notice::EmailJoined)]);
     }
     send_notices(app, notices);
@@ -180,19 +240,30 @@ pub(super) async fn end_session(app: &App, form: &SignedFields) -> Result<(), Re
     Ok(())
 }
 
+/// A story that was submitted or edited.
+pub(super) struct Sent {
+    /// The story.
+    pub id: NewsId,
+    /// Whether it waits for a moderator.
+    pub waits: bool,
+}
+
 /// Submits or edits a story, for both the form and the API.
 pub(super) async fn submit_or_edit(
     app: &App,
     user: &User,
     form: SubmissionForm,
-) -> Result<NewsId, RequestError> {
+) -> Result<Sent, RequestError> {
     let parsed = Submission::parse(&form.title, &form.url, &form.text)?;
     let submission = Submission { topics: form.topics, ..parsed };
     match form.news_id {
-        None => Ok(submissions::submit_news(&app.site, app.moment(), user, &submission).await?.id()),
+        None => {
+            let submitted = submissions::submit_news(&app.site, app.moment(), user, &submission).await?;
+            Ok(Sent { id: submitted.id(), waits: matches!(submitted, Submitted::Held(_)) })
+        }
         Some(id) => {
             submissions::edit_news(&app.site, app.now(), user, id, &submission).await?;
-            Ok(id)
+            Ok(Sent { id, waits: false })
         }
     }
 }
@@ -292,6 +363,8 @@ pub(super) struct Posted {
     pub address: CommentAddress,
     /// The comment that it replies to.
     pub parent: Option<CommentId>,
+    /// Whether it waits for a moderator.
+    pub waits: bool,
 }
 
 /// Writes a comment, edits it, or deletes it if the text is empty, for both the form
@@ -304,17 +377,18 @@ pub(super) async fn post_or_edit(
     let (site, now, news) = (&app.site, app.now(), form.news_id);
     let Some(comment) = form.comment_id else {
         let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
-        let address = comment::post_comment(site, now, actor, news, form.parent_id, &body).await?;
-        return Ok(Posted { op: CommentChange::Insert, address, parent: form.parent_id });
+        let comment::Posted { address, waits } =
+            comment::post_comment(site, now, actor, news, form.parent_id, &body).await?;
+        return Ok(Posted { op: CommentChange::Insert, address, parent: form.parent_id, waits });
     };
     let address = CommentAddress { news, comment };
     if form.comment.trim().is_empty() {
         let deleted = comment::delete_comment(site, now, actor.user, address).await?;
-        return Ok(Posted { op: CommentChange::Delete, address, parent: deleted.parent_id });
+        return Ok(Posted { op: CommentChange::Delete, address, parent: deleted.parent_id, waits: false });
     }
     let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
     let changed = comment::edit_comment(site, now, actor, address, &body).await?;
-    Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id })
+    Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id, waits: false })
 }
 
 /// Votes or takes the vote back, for both the form and the API.
@@ -336,7 +410,7 @@ pub(super) async fn post_tweet(
     app: &App,
     actor: Actor<'_>,
     form: &TweetForm,
-) -> Result<TweetId, RequestError> {
+) -> Result<PostedTweet, RequestError> {
     Ok(tweets::post_tweet(&app.site, app.moment(), actor, &form.text).await?)
 }
 

@@ -128,15 +128,19 @@ pub fn wrong_fields(failure: &RequestError) -> Vec<&'static str> {
 const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
     match refusal {
         Refusal::UsernameTaken | Refusal::UsernameConfusable => &["username"],
+        Refusal::InvitationInvalid => &["invitation"],
+        Refusal::TooManyInvitationMails => &["email"],
         Refusal::FullNameConfusable => &["fullname"],
         Refusal::CurrentPasswordNeeded | Refusal::CurrentPasswordWrong => &["current_password"],
         // It stands below both fields, and the password has to be typed again anyway.
         Refusal::WrongCredentials => &["password"],
         Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::UrlPostedRecently => &["url"],
-        Refusal::NewTopicNeedsKarma { .. } => &["topics"],
+        Refusal::NewTopicNeedsKarma { .. } | Refusal::NewTopicByNew { .. } => &["topics"],
+        Refusal::TooManyLinks { .. } => &["comment"],
         Refusal::NoSuchTopic(_) | Refusal::SameTopic => &["into", "name"],
         Refusal::TopicExists(_) => &["name"],
         Refusal::NoSuchVoter => &["voter"],
+        Refusal::Pattern(_) => &["pattern"],
         _ => &[],
     }
 }
@@ -314,9 +318,17 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchVoter
         | Refusal::NoSuchTopic(_)
         | Refusal::NoSuchSession
+        | Refusal::NoSuchInvitation
+        | Refusal::NoSuchApplication
+        | Refusal::ConfirmationInvalid
         | Refusal::NoSuchModeration
+        | Refusal::NoSuchRule
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
+        | Refusal::TooManySignupsFromNetwork { .. }
+        | Refusal::SignupPaused { .. }
+        | Refusal::TooManyInvitationMails
+        | Refusal::TooManyConfirmations
         | Refusal::TooManyFailedLogins { .. }
         | Refusal::TooManyAtOnce { .. }
         | Refusal::TooManyRequests { .. }
@@ -335,10 +347,20 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::UrlAndText
         | Refusal::SameTopic
         | Refusal::FullNameConfusable
+        | Refusal::Pattern(_)
         | Refusal::WrongCredentials
+        | Refusal::InvitationInvalid
         | Refusal::CurrentPasswordNeeded
         | Refusal::CurrentPasswordWrong => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::SessionEnded
+        | Refusal::SignupClosed
+        | Refusal::TooNewToInvite { .. }
+        | Refusal::NoInvitationsLeft { .. }
+        | Refusal::InvitationsAreOff
+        | Refusal::TooManyOpenInvitations { .. }
+        | Refusal::ApplicationWaits
+        | Refusal::ApplicationRejected { .. }
+        | Refusal::EmailNotConfirmed
         | Refusal::MailIsOff
         | Refusal::NewsDeleted
         | Refusal::NewsRemoved
@@ -378,6 +400,11 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::ActionDoesNotApply { .. }
         | Refusal::CannotBeUndone
         | Refusal::ThreadLocked { .. }
+        | Refusal::RefusedByRule { .. }
+        | Refusal::EditNeedsApproval { .. }
+        | Refusal::TooManyRules { .. }
+        | Refusal::NewTopicByNew { .. }
+        | Refusal::TooManyLinks { .. }
         | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
     }
 }

@@ -11,6 +11,7 @@ pub mod inbox;
 pub mod moderation;
 pub mod mutes;
 pub mod news;
+pub mod rules;
 pub mod sites;
 pub mod submitting;
 pub mod timelines;

@@ -40,11 +40,13 @@ const JSON: &str = "application/json";
     servers((url = "/")),
     paths(
         api::accounts::create_account,
+        api::accounts::invite,
         api::accounts::log_in,
         api::accounts::log_in_by_get,
         api::accounts::log_out,
         api::sessions::list,
         api::sessions::end,
+        api::export::export,
         api::accounts::reset_password,
         api::accounts::reset_password_by_get,
         api::accounts::update_profile,
@@ -94,6 +96,8 @@ const JSON: &str = "application/json";
         api::moderation::moderate,
         api::moderation::undo,
         api::moderation::log,
+        api::rules::add,
+        api::rules::lift,
         api::sites::vote,
         api::sites::own,
         api::sites::history,
@@ -287,13 +291,13 @@ fn limit_links(call: &mut Operation) {
 /// The tag of the calls of a module.
 fn tag(module: &str) -> &'static str {
     match module {
-        "api::accounts" | "api::sessions" => "Accounts",
+        "api::accounts" | "api::sessions" | "api::export" => "Accounts",
         "api::news" | "api::submitting" => "News",
         "api::articles" => "Articles and topics",
         "api::comments" => "Comments",
         "api::timelines" => "Tweets and timelines",
         "api::inbox" => "Inbox",
-        "api::moderation" => "Moderation",
+        "api::moderation" | "api::rules" => "Moderation",
         "api::mutes" => "Muting and blocking",
         "api::sites" => "Sites",
         "reputation" => "Browser extensions",
@@ -308,14 +312,20 @@ fn describe_success(done: &mut Response, failures: FailureFormat) {
         done.description =
             if may_be_refusal { "Success, or a refusal by a rule of the site" } else { "Success" }.to_owned();
     }
-    for content in done.content.values_mut().filter(|_| may_be_refusal) {
+    if !may_be_refusal {
+        return;
+    }
+    let refusal = Ref::from_schema_name(failures.schema());
+    for (kind, content) in &mut done.content {
         if let RefOr::T(content) = content
+            && kind == JSON
             && let Some(schema) = content.schema.take()
         {
-            let refusal = Ref::from_schema_name(failures.schema());
-            content.schema = Some(OneOf::builder().item(schema).item(refusal).into());
+            content.schema = Some(OneOf::builder().item(schema).item(refusal.clone()).into());
         }
     }
+    // A file, or a refusal in JSON.
+    done.content.entry(JSON.to_owned()).or_insert_with(|| Content::new(Some(refusal)).into());
 }
 
 /// Adds the secret of the session to the form of a call.

@@ -39,8 +39,8 @@ fn shared_routes() -> Router<App> {
 /// The public pages.
 fn shared_pages() -> Router<App> {
     use pages::{
-        about, articles, comments, formatting, front, home, moderations, past, people, profile, sites,
-        thread, topics, tweets,
+        about, articles, comments, formatting, front, home, moderations, past, people, people_tree, profile,
+        sites, thread, topics, tweets,
     };
     Router::new()
         .route("/", get(front::top))
@@ -63,6 +63,13 @@ fn shared_pages() -> Router<App> {
         .route("/{at_name}", get(profile::at).fallback(profile::other_method))
         .route("/{at_name}/followers", get(people::followers).fallback(profile::other_method))
         .route("/{at_name}/followings", get(people::followings).fallback(profile::other_method))
+        .route("/{at_name}/invited", get(people_tree::branch).fallback(profile::other_method))
+        .route(
+            "/{at_name}/invited/{start}",
+            get(people_tree::branch_from_start).fallback(people_tree::other_method),
+        )
+        .route("/people/tree", get(people_tree::tree))
+        .route("/people/tree/{start}", get(people_tree::tree_from_start))
         .route("/user/{name}", get(profile::profile))
         .route("/usernews/{name}/{start}", get(front::of_user))
         .route("/usercomments/{name}/{start}", get(comments::of_user))
@@ -113,9 +120,9 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, articles, comments, front, home, inbox, marks, mutes, news_forms,
-        open_sessions, password_reset, people, profile, sessions, settings, sites, topics, tweets,
-        unsubscribe, votes, welcome,
+        admin, admin_site, admin_sites, articles, comments, confirm_email, front, home, inbox, invitations,
+        marks, mutes, news_forms, open_sessions, password_reset, people, profile, register, rules, sessions,
+        settings, sites, topics, tweets, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -159,6 +166,10 @@ fn page_routes() -> Router<App> {
         .route("/profile", post(profile::change))
         .route("/settings", get(settings::settings).post(settings::change))
         .route("/settings/sessions", get(open_sessions::page).post(open_sessions::end))
+        .route("/settings/invitations", get(invitations::page).post(invitations::invite))
+        .route("/settings/invitations/withdraw", post(invitations::withdraw))
+        .route("/settings/confirm-email", post(confirm_email::send_again))
+        .route("/confirm-email/{token}", get(confirm_email::form).post(confirm_email::confirm))
         .route("/settings/mutes", get(mutes::page))
         .route("/mute", post(mutes::mute))
         .route("/unmute", post(mutes::unmute))
@@ -166,7 +177,7 @@ fn page_routes() -> Router<App> {
         .route("/unblock", post(mutes::unblock))
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
-        .route("/register", get(sessions::register_form).post(sessions::register))
+        .route("/register", get(register::form).post(register::register))
         .route("/welcome", get(welcome::welcome))
         .route("/logout", get(sessions::logout_form).post(sessions::log_out))
         .route("/reset-password", get(password_reset::request_form).post(password_reset::request))
@@ -180,6 +191,8 @@ fn page_routes() -> Router<App> {
         .route("/admin/site", get(admin_site::page).post(admin_site::change))
         .route("/admin/site/logo", post(admin_site::change_logo))
         .route("/admin/site/removelogo", post(admin_site::remove_logo))
+        .route("/moderate/rules", get(rules::page).post(rules::change))
+        .route("/moderate/rules/lift", post(rules::lift))
         .route("/votesite", post(sites::vote))
         .route("/admin/sites", get(admin_sites::page))
         .route("/admin/sites/ban", post(admin_sites::ban))
@@ -202,9 +215,11 @@ fn file_routes() -> Router<App> {
 fn api_routes() -> Router<App> {
     Router::new()
         .route("/api/create_account", post(api::accounts::create_account))
+        .route("/api/invite", post(api::accounts::invite))
         .route("/api/login", get(api::accounts::log_in_by_get).post(api::accounts::log_in))
         .route("/api/logout", post(api::accounts::log_out))
         .route("/api/sessions", get(api::sessions::list))
+        .route("/api/export", get(api::export::export))
         .route("/api/endsession", post(api::sessions::end))
         .route(
             "/api/reset-password",
@@ -246,6 +261,8 @@ fn api_routes() -> Router<App> {
         .route("/api/unsubscribe", post(api::inbox::unsubscribe))
         .route("/api/moderate", post(api::moderation::moderate))
         .route("/api/moderate/undo", post(api::moderation::undo))
+        .route("/api/moderate/rule", post(api::rules::add))
+        .route("/api/moderate/unrule", post(api::rules::lift))
         .route("/api/sites/vote", post(api::sites::vote))
         .route("/api/sites/own", post(api::sites::own))
         .route("/api/sites/admin/voter/{uuid}", get(api::sites::voter))

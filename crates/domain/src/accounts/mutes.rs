@@ -159,7 +159,7 @@ pub async fn avoided(visit: &mut Visit, user: UserId) -> Result<Avoided, Error> 
     mutes.extend(topics.into_iter().map(|(value, since)| Mute {
         kind: MuteKind::Topic,
         value,
-        since: Timestamp::of_score(since),
+        since: Timestamp::from_score(since),
     }));
     let block =
         |(id, since): (UserId, Timestamp)| Some(Block { username: names.get(id)?.to_string(), since });

@@ -4,6 +4,7 @@
 //! them, and one secret (`apisecret`) that all its forms carry. Logging out ends one
 //! session. A change of the password ends all of them and replaces the secret.
 
+use crate::accounts::applications;
 use crate::accounts::login::{self, Attempt, TRIMMED};
 use crate::accounts::session_store::{
     self, AllSessions, Device, EARLIER_ID, OpenSession, Opening, SessionKey, VisitSession,
@@ -56,7 +57,8 @@ impl std::fmt::Debug for Session {
 /// # Errors
 /// Those of `login::verify`: [`Refusal::WrongCredentials`] for an unknown user or a wrong
 /// password, after the same time; [`Refusal::TooManyFailedLogins`], even for the right
-/// password; or the store's.
+/// password; [`Refusal::ApplicationWaits`] and [`Refusal::ApplicationRejected`], to who knows the
+/// password only; or the store's.
 pub async fn log_in(
     site: &Site,
     now: Timestamp,
@@ -105,6 +107,7 @@ async fn open_session(
 ) -> Result<Decision<Session>, Error> {
     let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
     let id = id.ok_or(Refusal::WrongCredentials)?;
+    applications::admit_login(user)?;
     let key = keys::user(id);
     let mut query = Query::new();
     let newest = query.sorted_range(keys::user_sessions(id), Order::Descending, 0, 1);

@@ -1,6 +1,6 @@
 //! What an action does, before it is committed with its line in the log.
 
-use super::{people, threads};
+use super::{applications, held, people, rules, threads};
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::moderation::log::Line;
@@ -90,6 +90,18 @@ pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
         (Deed::MakeModerator, Thing::User(name)) => people::set_moderator(case, name, true).await,
         (Deed::UnmakeModerator, Thing::User(name)) => people::set_moderator(case, name, false).await,
         (Deed::Unhold, Thing::User(name)) => people::lift(case, name, RestrictionKind::Hold).await,
+        (Deed::Approve, Thing::Story(id)) => held::approve_story(case, *id).await,
+        (Deed::Approve, Thing::Comment(address)) => held::approve_comment(case, *address).await,
+        (Deed::Approve, Thing::Tweet(id)) => held::approve_tweet(case, *id).await,
+        (Deed::Reject, Thing::Story(id)) => held::reject_story(case, *id).await,
+        (Deed::Reject, Thing::Comment(address)) => held::reject_comment(case, *address).await,
+        (Deed::Reject, Thing::Tweet(id)) => held::reject_tweet(case, *id).await,
+        (Deed::Reopen, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => held::reopen(case).await,
+        (Deed::Rule(pattern, effect), Thing::Rule(id)) => rules::add(case, *id, (pattern, *effect)).await,
+        (Deed::Unrule, Thing::Rule(id)) => rules::lift(case, *id).await,
+        (Deed::Approve, Thing::Application(name)) => applications::approve(case, name).await,
+        (Deed::Reject, Thing::Application(name)) => applications::reject(case, name).await,
+        (Deed::Reopen, Thing::Application(name)) => applications::reopen(case, name).await,
         _ => Err(case.does_not_apply().into()),
     }
 }

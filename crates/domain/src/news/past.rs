@@ -47,7 +47,7 @@ pub async fn first_day(visit: &mut Visit) -> Result<Option<Day>, Error> {
     let mut query = Query::new();
     let first = query.sorted_range(keys::NEWS_CRON, Order::Ascending, 0, 1);
     let first = visit.run(query).await?.take(first);
-    Ok(first.first().map(|(_, posted)| Day::of(Timestamp::of_score(*posted))))
+    Ok(first.first().map(|(_, posted)| Day::of(Timestamp::from_score(*posted))))
 }
 
 /// The member of a list for a story: in the order of its bytes, the newer one is greater.

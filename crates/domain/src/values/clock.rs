@@ -33,11 +33,11 @@ impl Timestamp {
         self.0 as f64
     }
 
-    /// The time of the score of a sorted set; 0 for a negative one.
+    /// The second that a score of a sorted set is in.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub const fn of_score(score: f64) -> Self {
-        // A cast saturates: negative numbers become 0.
+    pub const fn from_score(score: f64) -> Self {
+        // The cast saturates, and what is not a number becomes 0.
         Self(score as u64)
     }
 }

@@ -127,6 +127,8 @@ fn called(field: &str) -> String {
 fn asked_for(field: &str) -> &'static str {
     match field {
         "title" => "enter a title",
+        "application" => "write why you would like to join",
+        "invitation" => "enter your invitation. Only people whom a member invites can sign up here",
         "comment" => "write a comment",
         "tweet" => "write a tweet",
         "username" => "enter a username",

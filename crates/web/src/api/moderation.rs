@@ -1,12 +1,12 @@
 //! Moderation: acting, undoing, and the public log.
 
 use super::Status;
-use crate::App;
 use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::moderation::{LogQuery, ModerationForm, UndoForm};
 use crate::openapi::{FORM, values};
 use crate::viewer::SignedForm;
+use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
@@ -124,7 +124,7 @@ pub async fn moderate(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<ModerationForm>,
 ) -> Result<Json<ModeratedResponse>, RequestError> {
-    let id = moderation::moderate(&app.site, app.moment(), &user, &form.try_into()?).await?;
+    let id = actions::moderate(&app, &user, &form.try_into()?).await?;
     Ok(Json(id.into()))
 }
 

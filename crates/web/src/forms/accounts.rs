@@ -3,10 +3,11 @@
 use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
-use tidings_domain::Error;
 use tidings_domain::accounts::account::{CurrentPassword, ProfileChange};
 use tidings_domain::values::preferences::{Choice, CommentOrder, Digest, PreferencesChange, Shortcuts};
+use tidings_domain::values::signup::{ApplicationText, InvitationCode};
 use tidings_domain::values::text::{About, Email, FullName, NewPassword, Username};
+use tidings_domain::{Error, Refusal};
 use utoipa::{IntoParams, ToSchema};
 
 /// A new account.
@@ -18,14 +19,62 @@ pub struct Registration {
     /// The password.
     #[schema(value_type = values::Password)]
     pub password: NewPassword,
+    /// The e-mail address; required where addresses are confirmed.
+    #[schema(value_type = values::Email, required = false)]
+    pub email: Option<Email>,
+    /// An invitation; required where only invited people can sign up.
+    #[schema(value_type = values::InvitationOrNone, required = false)]
+    pub invitation: Option<InvitationCode>,
+    /// Why the person would like to join; required where moderators decide who may, unless
+    /// there is an invitation.
+    #[schema(value_type = values::ApplicationText, required = false)]
+    pub application: Option<ApplicationText>,
 }
 
 impl FromFields for Registration {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let application = fields.text("application");
         Ok(Self {
             username: Username::parse(fields.required("username")?).map_err(Error::from)?,
             password: NewPassword::parse(fields.required("password")?).map_err(Error::from)?,
+            email: Email::parse_optional(fields.text("email")).map_err(Error::from)?,
+            invitation: match fields.text("invitation").trim() {
+                "" => None,
+                typed => Some(InvitationCode::parse(typed).ok_or(Refusal::InvitationInvalid)?),
+            },
+            application: if application.trim().is_empty() {
+                None
+            } else {
+                Some(ApplicationText::parse(application).map_err(Error::from)?)
+            },
         })
+    }
+}
+
+/// An invitation to be made.
+#[derive(ToSchema)]
+pub struct InviteForm {
+    /// Where to mail it; empty or missing to send the link oneself.
+    #[schema(value_type = values::Email, required = false)]
+    pub email: Option<Email>,
+}
+
+impl FromFields for InviteForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { email: Email::parse_optional(fields.text("email")).map_err(Error::from)? })
+    }
+}
+
+/// An invitation to be withdrawn. Only pages send it.
+pub struct WithdrawForm {
+    /// Its code.
+    pub invitation: InvitationCode,
+}
+
+impl FromFields for WithdrawForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let typed = fields.required("invitation")?;
+        Ok(Self { invitation: InvitationCode::parse(typed).ok_or(Refusal::NoSuchInvitation)? })
     }
 }
 

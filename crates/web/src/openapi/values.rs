@@ -7,8 +7,10 @@ use tidings_domain::sites::{Board, Score, Span};
 use tidings_domain::values::limits;
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::mutes;
+use tidings_domain::values::post_rule;
 use tidings_domain::values::preferences::{self, Choice};
 use tidings_domain::values::secrets::MASKED_DIGITS;
+use tidings_domain::values::signup::INVITATION_DIGITS;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Components, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -52,6 +54,17 @@ values! {
     PasswordOrNone = text(0, limits::PASSWORD_MAX_BYTES);
     /// An e-mail address; may be empty.
     Email = text(0, limits::MAX_EMAIL);
+    /// Why somebody would like to join; may be empty.
+    ApplicationText = text(0, limits::MAX_APPLICATION);
+    /// The code of an invitation.
+    Invitation = pattern(
+        format!("^[0-9a-f]{{{INVITATION_DIGITS}}}$"),
+        "5f0c1b7a9d3e2486f0c1b7a9d3e24865f0c1b7a9",
+    );
+    /// The code of an invitation, or the link with it; may be empty.
+    InvitationOrNone = text(0, INVITATION_LINK);
+    /// A full address on the site.
+    Address = text(1, INVITATION_LINK);
     /// The text about a user.
     About = text(0, limits::MAX_ABOUT);
     /// A user's full name; may be empty.
@@ -161,6 +174,12 @@ values! {
     ModerationAction = string().enum_values(Some(Action::ALL.iter().map(|action| action.name())));
     /// Why a moderator did something; may be empty.
     Reason = text(0, limits::MAX_REASON);
+    /// What a rule for posts looks for.
+    RuleKind = choice(post_rule::RuleKind::ALL.map(|(_, name)| name));
+    /// The pattern of a rule for posts.
+    Pattern = text(1, limits::MAX_PATTERN);
+    /// What happens to a post that a rule matches.
+    RuleEffect = choice(post_rule::RuleEffect::ALL.map(|(_, name)| name));
     /// A number of hours; 0 for ever.
     Hours = whole(0, limits::MAX_HOURS);
     /// A number of days.
@@ -197,6 +216,8 @@ values! {
     Message = text(1, MESSAGE);
 }
 
+/// The most characters in the link of an invitation.
+const INVITATION_LINK: usize = 2_048;
 /// The most characters in the title of a story, which an older site may have
 /// allowed to be longer than [`limits::MAX_TITLE`].
 const STORED_TITLE: usize = 300;

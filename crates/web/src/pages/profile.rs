@@ -4,7 +4,7 @@ use super::fields::{RefusedForm, summary};
 use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
 use super::mutes::person_forms;
-use super::parts::{age, empty_but, number};
+use super::parts::{age, counted, empty_but, number};
 use super::people::follow_button;
 use super::settings::{PROFILE_FIELDS, ProfileEditor, save};
 use super::tweets::{rest_of_timeline, tweet_list};
@@ -109,7 +109,7 @@ impl ProfilePage<'_> {
     }
 
     fn facts(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
-        let ProfileFacts { user, posted, comments, followers, followings, tweets } = &**self.profile;
+        let ProfileFacts { user, posted, comments, followers, followings, tweets, .. } = &**self.profile;
         let counts = [
             ("tweets", tweets, profile_address(&user.username, "")),
             ("followers", followers, profile_address(&user.username, "/followers")),
@@ -136,7 +136,26 @@ impl ProfilePage<'_> {
                         dd { a href="/saved/0" { "saved stories" } ", " a href="/hidden/0" { "hidden stories" } }
                     }
                 }
+                (self.invitations())
                 @if user.flags.admin { div { dt { "role" } dd { "administrator" } } }
+            }
+        }
+    }
+}
+
+impl ProfilePage<'_> {
+    /// Who invited the user, and whom the user invited.
+    fn invitations(&self) -> Markup {
+        let ProfileFacts { user, inviter, invited, .. } = &**self.profile;
+        html! {
+            @if let Some(inviter) = inviter {
+                div { dt { "invited by" } dd { a href=(profile_address(inviter, "")) { (inviter) } } }
+            }
+            @if *invited > 0 {
+                div {
+                    dt { "invited" }
+                    dd { a href=(profile_address(&user.username, "/invited")) { (counted(*invited, "person", "people")) } }
+                }
             }
         }
     }
@@ -252,6 +271,8 @@ mod tests {
         owner.email = "alice@secret.example".to_owned();
         let profile = ProfileFacts {
             user: owner.into(),
+            inviter: Some("in<viter".to_owned()),
+            invited: 2,
             posted: 1,
             comments: 2,
             followers: 4_711,
@@ -288,6 +309,8 @@ mod tests {
                 r#"<a href="/@al%3Cice/followings">815</a>"#,
                 r#"<link rel="canonical" href="/@al%3Cice">"#,
                 r#"href="/@al%3Cice/feed""#,
+                "in&lt;viter",
+                r#"<a href="/@al%3Cice/invited">2 people</a>"#,
                 "gravatar.com",
             ] {
                 assert!(html.contains(part), "{part} in {html}");

@@ -1,5 +1,6 @@
 //! Changing the settings of an account, and deactivating it.
 
+use super::confirm_email::{LinkSent, reminder};
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::mutes::MUTES;
@@ -204,6 +205,8 @@ struct SettingsPage<'a> {
     username: &'a str,
     refused: Option<&'a RefusedForm>,
     saved: bool,
+    /// Whether the link that confirms the address has just been sent again.
+    sent: bool,
 }
 
 impl SettingsPage<'_> {
@@ -212,6 +215,7 @@ impl SettingsPage<'_> {
             h1 { "Settings" }
             (summary(self.refused))
             @if self.saved { p.notice role="status" { "Your settings have been saved." } }
+            (reminder(frame, self.sent))
             (self.form.render(frame, self.refused))
             p { a.action href=(profile_address(self.username, "")) { "Your profile" } }
             h2 { "Muted and blocked" }
@@ -220,6 +224,13 @@ impl SettingsPage<'_> {
             }
             h2 { "Sessions" }
             p { "You can " a href="/settings/sessions" { "see where you are logged in" } ", and log out there." }
+            h2 { "Invitations" }
+            p { "You can " a href="/settings/invitations" { "invite people" } " to this site." }
+            h2 { "Your data" }
+            p {
+                "You can " a href="/api/export" download { "export everything of your own" }
+                ": a zip file with a page for you and the same data for programs."
+            }
             h2 { "Leaving" }
             p { "You can " a href="/settings/deactivate" { "deactivate your account" } "." }
         };
@@ -227,15 +238,15 @@ impl SettingsPage<'_> {
     }
 }
 
-/// GET /settings.
+/// GET /settings: saved, sent.
 pub async fn settings(
     State(app): State<App>,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
-    Form(Saved { saved }): Form<Saved>,
+    Form((Saved { saved }, LinkSent(sent))): Form<(Saved, LinkSent)>,
 ) -> Result<Markup, RequestError> {
     let form = ProfileEditor::of(&app, &user);
-    let page = SettingsPage { form, username: &user.username, refused: None, saved };
+    let page = SettingsPage { form, username: &user.username, refused: None, saved, sent };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -275,6 +286,7 @@ pub async fn change(
                 username: &form.user.username,
                 refused: Some(&refused),
                 saved: false,
+                sent: false,
             };
             Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
         }
@@ -356,7 +368,8 @@ mod tests {
         };
         let form = ProfileEditor { about: "</textarea>", email: "typed email", more: Some(more) };
         let refused = refused("no", Some("fullname"));
-        let page = SettingsPage { form, username: "alice", refused: Some(&refused), saved: false };
+        let page =
+            SettingsPage { form, username: "alice", refused: Some(&refused), saved: false, sent: false };
         let html = framed(Some(&alice), |frame| page.render(frame)).into_string();
         for part in [
             r#"name="fullname" value="&quot;&gt;&lt;b&gt;""#,
