@@ -1,7 +1,7 @@
 //! What an action does, before it is committed with its line in the log.
 
 use super::{applications, held, people, rules, threads};
-use crate::accounts::users::{Role, User};
+use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::moderation::log::Line;
 use crate::site::Site;
