@@ -62,6 +62,7 @@ mod pages;
 mod password_reset;
 mod program;
 mod rates;
+mod removals;
 mod rounds;
 mod sessions;
 mod site_identity;

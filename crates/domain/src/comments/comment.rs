@@ -7,6 +7,7 @@ use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
+use crate::comments::withdrawal;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -286,8 +287,8 @@ pub(crate) struct Stored {
     pub(crate) comment: Comment,
     pub(crate) json: String,
     pub(crate) news_deleted: bool,
-    news_comments: u64,
-    news_author: UserId,
+    pub(super) news_comments: u64,
+    pub(super) news_author: UserId,
 }
 
 /// Pending reads of one comment and the state of its item.
@@ -329,11 +330,16 @@ pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<
 
 /// A batch that replaces a comment, unless it has changed since it was `read`.
 pub(crate) fn replacement(address: CommentAddress, read: &str, comment: &Comment) -> Batch {
-    let (thread, field) = (keys::thread(address.news), address.comment.to_string());
     let mut batch = Batch::new();
+    replace(&mut batch, address, read, comment);
+    batch
+}
+
+/// Adds to a batch that a comment is replaced, unless it has changed since it was `read`.
+pub(super) fn replace(batch: &mut Batch, address: CommentAddress, read: &str, comment: &Comment) {
+    let (thread, field) = (keys::thread(address.news), address.comment.to_string());
     batch.field_equals(&thread, &field, read);
     batch.set_field(thread, field, comment.to_json());
-    batch
 }
 
 /// Adds a new comment to a batch, and to its author's list.
@@ -488,6 +494,7 @@ pub async fn delete_comment(
             batch.increment_field(keys::news(address.news), "comments", -1);
         }
         retraction.write(&mut batch);
+        withdrawal::forget(&mut batch, address);
         Ok(Decision::commit(batch, (stored.comment, Some(retraction))))
     });
     let (comment, retraction) = deleted.await?;

@@ -1,6 +1,6 @@
 //! What an action does, before it is committed with its line in the log.
 
-use super::{people, threads};
+use super::{people, posts, profiles, remove_all, threads};
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::moderation::log::Line;
@@ -69,6 +69,8 @@ pub(super) struct Effect {
     pub(super) until: Option<Timestamp>,
     /// How many posts it is about.
     pub(super) count: Option<u64>,
+    /// Whether a job does the rest of it: the line says so until the job deletes [`super::log::IN_PROGRESS`].
+    pub(super) in_progress: bool,
     /// What undoing it needs.
     pub(super) before: Option<String>,
     /// What is done afterwards.
@@ -78,6 +80,13 @@ pub(super) struct Effect {
 /// Decides what an action does.
 pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
     match (case.deed, case.thing) {
+        (Deed::Remove, Thing::Comment(address)) => posts::remove_comment(case, *address).await,
+        (Deed::Restore, Thing::Comment(address)) => posts::restore_comment(case, *address).await,
+        (Deed::Remove, Thing::Tweet(id)) => posts::remove_tweet(case, *id).await,
+        (Deed::Restore, Thing::Tweet(id)) => posts::restore_tweet(case, *id).await,
+        (Deed::Remove, Thing::User(name)) => profiles::remove(case, name).await,
+        (Deed::Restore, Thing::User(name)) => profiles::restore(case, name).await,
+        (Deed::RemoveAll(days), Thing::User(name)) => remove_all::remove(case, name, *days).await,
         (Deed::Lock, Thing::Story(id)) => threads::lock(case, *id).await,
         (Deed::Unlock, Thing::Story(id)) => threads::unlock(case, *id).await,
         (Deed::Silence(hours), Thing::User(name)) => {

@@ -138,6 +138,8 @@ pub const MAX_REASON: usize = 500;
 pub const MAX_HOURS: u64 = 87_660;
 /// The most days whose posts are removed at once.
 pub const MAX_REMOVED_DAYS: u64 = 3_650;
+/// The most removals of all posts of one person that are in force at once.
+pub const MAX_REMOVALS_OF_ALL: usize = 20;
 /// Lines of the moderation log that one answer looks through for those that are asked for.
 pub const LOG_LINES_SCANNED: u64 = 1_000;
 /// The most characters in the sentence that describes a topic.
