@@ -63,6 +63,8 @@ mod password_reset;
 mod program;
 mod rates;
 mod removals;
+mod removals_of_all;
+mod removals_undone;
 mod rounds;
 mod sessions;
 mod site_identity;

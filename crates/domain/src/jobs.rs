@@ -113,12 +113,9 @@ pub(crate) struct Step<'a> {
     pub(crate) now: Moment,
     job: &'a Job,
     hash: Hash,
-    /// What is done after the batch is applied.
-    then: &'a Mutex<Vec<Then>>,
+    /// The jobs that its batch adds.
+    added: &'a Mutex<Vec<Job>>,
 }
-
-/// What is done after the batch of a step is applied.
-type Then = Box<dyn FnOnce(&Site) + Send>;
 
 impl Step<'_> {
     /// What the job is about; `None` if it cannot be parsed.
@@ -145,9 +142,9 @@ impl Step<'_> {
         batch
     }
 
-    /// Does something after the batch of this step is applied, such as starting another job.
-    pub(crate) fn then(&self, then: impl FnOnce(&Site) + Send + 'static) {
-        self.then.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(then));
+    /// Starts jobs that the batch of this step adds, once it is applied.
+    pub(crate) fn starts(&self, jobs: impl IntoIterator<Item = Job>) {
+        self.added.lock().unwrap_or_else(PoisonError::into_inner).extend(jobs);
     }
 
     /// Ends the job with a batch.
@@ -281,8 +278,8 @@ async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> R
 
 /// Does the next step of a job.
 async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<Outcome, Error> {
-    let then = Mutex::new(Vec::new());
-    let taken = || std::mem::take(&mut *then.lock().unwrap_or_else(PoisonError::into_inner));
+    let added = Mutex::new(Vec::new());
+    let taken = || std::mem::take(&mut *added.lock().unwrap_or_else(PoisonError::into_inner));
     let done = site.act_without_turns(STEP_ATTEMPTS, || async {
         // What an attempt that failed has left behind is void.
         drop(taken());
@@ -296,11 +293,11 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
         if hash.is_empty() || is_leased {
             return Ok(Decision::Done(Outcome::NotOurs));
         }
-        (kind.step)(&Step { site, now, job, hash, then: &then }).await
+        (kind.step)(&Step { site, now, job, hash, added: &added }).await
     });
     let outcome = done.await?;
-    for then in taken() {
-        then(site);
+    for job in taken() {
+        site.jobs.start_soon(job, now);
     }
     Ok(outcome)
 }

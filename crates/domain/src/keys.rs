@@ -355,6 +355,12 @@ pub fn group(topic: &Topic) -> String {
     format!("group:{topic}")
 }
 
+/// Set: the articles that would be in a topic, if their stories were not withheld.
+#[must_use]
+pub fn withheld_group(topic: &Topic) -> String {
+    format!("group.withheld:{topic}")
+}
+
 /// Sorted set, expires: the articles of a topic by score.
 #[must_use]
 pub fn articles_of_topic_by_score(topic: &Topic) -> String {

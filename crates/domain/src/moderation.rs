@@ -14,10 +14,13 @@
 mod act;
 mod effect;
 pub mod log;
+mod merging;
 mod people;
 mod posts;
 mod profiles;
 pub(crate) mod remove_all;
+mod stories;
+mod story_edits;
 mod threads;
 
 pub use act::{ModerationRequest, moderate, undo};

@@ -330,6 +330,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::TopicExists(_)
         | Refusal::TopicMoving { .. }
         | Refusal::NothingToModerate(_)
+        | Refusal::EditedSince
         | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
         Refusal::NothingSubmitted
         | Refusal::UrlAndText
@@ -341,6 +342,12 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         Refusal::SessionEnded
         | Refusal::MailIsOff
         | Refusal::NewsDeleted
+        | Refusal::NewsRemoved
+        | Refusal::NewsHeld
+        | Refusal::NewsMerged(_)
+        | Refusal::TextHasNoUrl
+        | Refusal::HasMergedStories
+        | Refusal::TooManyMerged { .. }
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }
         | Refusal::OwnFirstVote

@@ -113,11 +113,9 @@ impl Withdrawal {
         }
     }
 
-    /// Starts the job for the subscribers, once the batch is applied.
-    pub(crate) fn begin(&self, site: &Site, now: Moment) {
-        if self.is_large {
-            site.jobs.start_soon(Job::new(WITHDRAW.name, self.address), now);
-        }
+    /// The job to start once the batch is applied.
+    pub(crate) fn job(&self) -> Option<Job> {
+        self.is_large.then(|| Job::new(WITHDRAW.name, self.address))
     }
 }
 
@@ -182,14 +180,12 @@ impl Return {
         }
     }
 
-    /// Starts the jobs for the subscribers, once the batch is applied.
-    pub(crate) fn begin(&self, site: &Site, now: Moment) {
+    /// The jobs to start once the batch is applied.
+    pub(crate) fn jobs(&self) -> impl Iterator<Item = Job> {
         let notifies = self.record.as_ref().and_then(|record| record.rest::<String>(NOTIFYING)).is_some();
-        for (is_there, kind) in [(self.has(LARGE), RETURN), (notifies, NOTIFY)] {
-            if is_there {
-                site.jobs.start_soon(Job::new(kind.name, self.address), now);
-            }
-        }
+        let kinds = [(self.has(LARGE), RETURN.name), (notifies, NOTIFY.name)];
+        let address = self.address;
+        kinds.into_iter().filter_map(move |(is_there, name)| is_there.then(|| Job::new(name, address)))
     }
 }
 

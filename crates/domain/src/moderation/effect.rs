@@ -1,8 +1,9 @@
 //! What an action does, before it is committed with its line in the log.
 
-use super::{people, posts, profiles, remove_all, threads};
+use super::{merging, people, posts, profiles, remove_all, stories, story_edits, threads};
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
+use crate::jobs::Job;
 use crate::moderation::log::Line;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -77,6 +78,15 @@ pub(super) struct Effect {
     pub(super) then: Vec<Then>,
 }
 
+impl Effect {
+    /// Starts a job afterwards.
+    pub(super) fn starts(&mut self, job: Option<Job>, now: Moment) {
+        if let Some(job) = job {
+            self.then.push(Box::new(move |site| site.jobs.start_soon(job, now)));
+        }
+    }
+}
+
 /// Decides what an action does.
 pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
     match (case.deed, case.thing) {
@@ -87,6 +97,14 @@ pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
         (Deed::Remove, Thing::User(name)) => profiles::remove(case, name).await,
         (Deed::Restore, Thing::User(name)) => profiles::restore(case, name).await,
         (Deed::RemoveAll(days), Thing::User(name)) => remove_all::remove(case, name, *days).await,
+        (Deed::Remove, Thing::Story(id)) => stories::remove(case, *id).await,
+        (Deed::Restore, Thing::Story(id)) => stories::restore(case, *id).await,
+        (Deed::Edit { title, topics, url }, Thing::Story(id)) => {
+            let edit = (title.as_ref(), topics.as_ref(), url.as_ref());
+            story_edits::edit(case, *id, edit).await
+        }
+        (Deed::Merge(into), Thing::Story(id)) => merging::merge(case, *id, *into).await,
+        (Deed::Split, Thing::Story(id)) => merging::split(case, *id).await,
         (Deed::Lock, Thing::Story(id)) => threads::lock(case, *id).await,
         (Deed::Unlock, Thing::Story(id)) => threads::unlock(case, *id).await,
         (Deed::Silence(hours), Thing::User(name)) => {

@@ -6,8 +6,9 @@ use crate::accounts::users::User;
 use crate::comments::withdrawal as comments;
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::news::item::News;
 use crate::timelines::withdrawal as tweets;
-use crate::values::ids::{CommentAddress, ModerationId, TweetId, UserId};
+use crate::values::ids::{CommentAddress, ModerationId, NewsId, TweetId, UserId};
 use crate::values::moderation::Deed;
 use crate::values::withheld::Withheld;
 use tidings_keyspace::Query;
@@ -19,9 +20,8 @@ const EXCERPT: usize = 60;
 pub(super) async fn remove_comment(case: &Case<'_>, address: CommentAddress) -> Result<Effect, Error> {
     let withdrawal = comments::Withdrawal::read(case.site, address, removed(case)).await?;
     let mut effect = told(case, withdrawal.comment.user_id, "comment", &withdrawal.comment.body).await?;
-    let now = case.now;
-    withdrawal.write(&mut effect.batch, now, case.id);
-    effect.then.push(Box::new(move |site| withdrawal.begin(site, now)));
+    withdrawal.write(&mut effect.batch, case.now, case.id);
+    effect.starts(withdrawal.job(), case.now);
     Ok(effect)
 }
 
@@ -30,9 +30,10 @@ pub(super) async fn restore_comment(case: &Case<'_>, address: CommentAddress) ->
     let back = comments::Return::read(case.site, address).await?;
     let mut effect = told(case, back.comment.user_id, "comment", &back.comment.body).await?;
     effect.ends = ended_by(case, back.line()).await?;
-    let now = case.now;
-    back.write(&mut effect.batch, now);
-    effect.then.push(Box::new(move |site| back.begin(site, now)));
+    back.write(&mut effect.batch, case.now);
+    for job in back.jobs() {
+        effect.starts(Some(job), case.now);
+    }
     Ok(effect)
 }
 
@@ -40,9 +41,8 @@ pub(super) async fn restore_comment(case: &Case<'_>, address: CommentAddress) ->
 pub(super) async fn remove_tweet(case: &Case<'_>, id: TweetId) -> Result<Effect, Error> {
     let withdrawal = tweets::Withdrawal::read(case.site, id, removed(case)).await?;
     let mut effect = told(case, withdrawal.tweet.user_id, "tweet", &withdrawal.tweet.text).await?;
-    let now = case.now;
-    withdrawal.write(&mut effect.batch, now, case.id);
-    effect.then.push(Box::new(move |site| withdrawal.begin(site, now)));
+    withdrawal.write(&mut effect.batch, case.now, case.id);
+    effect.starts(withdrawal.job(), case.now);
     Ok(effect)
 }
 
@@ -50,11 +50,25 @@ pub(super) async fn remove_tweet(case: &Case<'_>, id: TweetId) -> Result<Effect,
 pub(super) async fn restore_tweet(case: &Case<'_>, id: TweetId) -> Result<Effect, Error> {
     let back = tweets::Return::read(case.site, id).await?;
     let mut effect = told(case, back.tweet.user_id, "tweet", &back.tweet.text).await?;
+    if let Some(news) = back.tweet.news_id {
+        refuse_without_story(case, news).await?;
+    }
     effect.ends = ended_by(case, back.line()).await?;
-    let now = case.now;
-    back.write(&mut effect.batch, case.site, now);
-    effect.then.push(Box::new(move |site| back.begin(site, now)));
+    back.write(&mut effect.batch, case.site, case.now);
+    effect.starts(back.job(case.site), case.now);
     Ok(effect)
+}
+
+/// Refuses to put back a tweet that announces a story that is removed itself: it comes back with
+/// the story. Rounds: 1.
+async fn refuse_without_story(case: &Case<'_>, id: NewsId) -> Result<(), Error> {
+    let mut query = Query::new();
+    let fields = query.hash_fields(keys::news(id), News::FIELDS);
+    let news = News::from_fields(case.site.store.query(query).await?.take(fields));
+    match news {
+        Some(news) => Ok(news.refuse_if_gone()?),
+        None => Ok(()),
+    }
 }
 
 /// The state of what is removed.

@@ -13,6 +13,8 @@ use crate::comments::withdrawal as comments;
 use crate::error::{Error, Refusal};
 use crate::jobs::{self, Job, JobKind, Outcome, Step, members};
 use crate::keys;
+use crate::news::item::News;
+use crate::submissions::withdrawal as stories;
 use crate::timelines::withdrawal as tweets;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_REMOVALS_OF_ALL;
@@ -43,15 +45,17 @@ const ORIGIN: &str = "origin";
 /// tweets that announce them go with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
+    Stories,
     Comments,
     Tweets,
 }
 
 impl Phase {
-    const ALL: [Self; 2] = [Self::Comments, Self::Tweets];
+    const ALL: [Self; 3] = [Self::Stories, Self::Comments, Self::Tweets];
 
     const fn name(self) -> &'static str {
         match self {
+            Self::Stories => "stories",
             Self::Comments => "comments",
             Self::Tweets => "tweets",
         }
@@ -65,6 +69,7 @@ impl Phase {
     /// The list of a person's posts of this kind, by time.
     fn list(self, author: UserId) -> String {
         match self {
+            Self::Stories => keys::user_posted(author),
             Self::Comments => keys::user_comments(author),
             Self::Tweets => keys::user_timeline(author),
         }
@@ -73,6 +78,7 @@ impl Phase {
     /// A member of that list.
     fn thing(self, member: &str) -> Option<Thing> {
         match self {
+            Self::Stories => member.parse().ok().map(Thing::Story),
             Self::Comments => member.parse().ok().map(Thing::Comment),
             Self::Tweets => member.parse().ok().map(Thing::Tweet),
         }
@@ -126,7 +132,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
         (UNTIL, format!("{until:?}")),
     ];
     jobs::add_fields(&mut effect.batch, &job, fields.into_iter().chain(members::before(since)));
-    effect.then.push(Box::new(move |site| site.jobs.start_soon(job, now)));
+    effect.starts(Some(job), now);
     let days = if days == 1 { "day".to_owned() } else { format!("{days} days") };
     effect.message =
         Some(format!("A moderator has removed what you posted in the last {days}: {}", case.reason));
@@ -151,7 +157,7 @@ pub(super) fn restore(case: &Case<'_>, person: &Person, origin: ModerationId) ->
     let (job, now) = (Job::new(RESTORE.name, case.id), case.now);
     jobs::add(&mut effect.batch, &job, now, person.user.id);
     jobs::add_fields(&mut effect.batch, &job, [(ORIGIN, origin.to_string())]);
-    effect.then.push(Box::new(move |site| site.jobs.start_soon(job, now)));
+    effect.starts(Some(job), now);
     effect.message = Some(format!("What was removed of your posts comes back: {}", case.reason));
     Ok(effect)
 }
@@ -206,6 +212,16 @@ async fn remove_post(
 ) -> Result<bool, Error> {
     let (site, now, state) = (current.site, current.now, Withheld::Removed(reason.into()));
     match thing {
+        Thing::Story(id) => {
+            let mut query = Query::new();
+            let fields = query.hash_fields(keys::news(*id), News::FIELDS);
+            let news = News::from_fields(site.store.query(query).await?.take(fields));
+            let is_there = |news: &News| news.user_id == author && !news.deleted && !is_away(news);
+            let Some(news) = news.filter(is_there) else { return Ok(false) };
+            let post = stories::Withdrawal::read(site, now, news, state).await?;
+            post.write(batch, now, line);
+            current.starts(post.job());
+        }
         Thing::Comment(address) => {
             let Some(post) = unless_refused(comments::Withdrawal::read(site, *address, state).await)?
                 .filter(|post| post.comment.user_id == author)
@@ -213,7 +229,7 @@ async fn remove_post(
                 return Ok(false);
             };
             post.write(batch, now, line);
-            current.then(move |site| post.begin(site, now));
+            current.starts(post.job());
         }
         Thing::Tweet(id) => {
             let Some(post) = unless_refused(tweets::Withdrawal::read(site, *id, state).await)?
@@ -222,7 +238,7 @@ async fn remove_post(
                 return Ok(false);
             };
             post.write(batch, now, line);
-            current.then(move |site| post.begin(site, now));
+            current.starts(post.job());
         }
         _ => return Ok(false),
     }
@@ -264,6 +280,15 @@ async fn restore_post(
 ) -> Result<bool, Error> {
     let (site, now) = (current.site, current.now);
     match thing {
+        Thing::Story(id) => {
+            let Some(post) = unless_refused(stories::Return::read(site, now, *id).await)?
+                .filter(|post| post.line() == origin)
+            else {
+                return Ok(false);
+            };
+            post.write(batch, site, now);
+            current.starts(post.job(site));
+        }
         Thing::Comment(address) => {
             let Some(post) = unless_refused(comments::Return::read(site, *address).await)?
                 .filter(|post| post.line() == Some(origin))
@@ -271,7 +296,7 @@ async fn restore_post(
                 return Ok(false);
             };
             post.write(batch, now);
-            current.then(move |site| post.begin(site, now));
+            current.starts(post.jobs());
         }
         Thing::Tweet(id) => {
             let Some(post) = unless_refused(tweets::Return::read(site, *id).await)?
@@ -280,11 +305,16 @@ async fn restore_post(
                 return Ok(false);
             };
             post.write(batch, site, now);
-            current.then(move |site| post.begin(site, now));
+            current.starts(post.job(site));
         }
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// Whether a story is removed already, or merged into another.
+const fn is_away(news: &News) -> bool {
+    matches!(news.withheld, Some(Withheld::Removed(_) | Withheld::Merged(_)))
 }
 
 /// What was read, unless the domain refuses it.

@@ -1,14 +1,16 @@
 //! Tweets that a moderator removes: they leave all timelines, mentions and inboxes, and can be put
 //! back exactly. The hash stays, with the field `withheld`.
 //!
-//! The tweet that announces a removed story goes and comes back with the story, not by this.
+//! A removed story takes the tweet that announces it along, with the functions here: the record
+//! says by which line of the log a tweet was removed, so a story brings back only the tweet that
+//! went with it.
 
 use crate::accounts::inbox::{self, EntryId, Replacement, Withdrawn};
 use crate::accounts::mentioned::ids_by_name;
 use crate::accounts::users::DEACTIVATED;
 use crate::error::{Error, Refusal};
 use crate::fields;
-use crate::jobs;
+use crate::jobs::{self, Job};
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::home_jobs::{deliver, sweep};
@@ -114,11 +116,9 @@ impl Withdrawal {
         }
     }
 
-    /// Starts the job for the followers' timelines, once the batch is applied.
-    pub(crate) fn begin(&self, site: &Site, now: Moment) {
-        if self.has_followers && self.was_listed() {
-            site.jobs.start_soon(sweep::job(self.tweet.id), now);
-        }
+    /// The job to start once the batch is applied.
+    pub(crate) fn job(&self) -> Option<Job> {
+        (self.has_followers && self.was_listed()).then(|| sweep::job(self.tweet.id))
     }
 }
 
@@ -152,14 +152,22 @@ impl Return {
             return Err(Refusal::NoSuchTweet.into());
         }
         let (record, followers) = (record.take(&mut answers), answers.take(followers));
-        if record.is_none() && tweet.news_id.is_some() {
-            let why = "the tweet was removed with the story that it announces. Restore that";
-            return Err(Refusal::NothingToModerate(why).into());
-        }
         let mentions = record.as_ref().and_then(|record| record.rest(MENTIONS)).unwrap_or_default();
         let taken = record.as_ref().map(|record| record.entries.clone()).unwrap_or_default();
         let entries = Replacement::read(site, taken).await?;
         Ok(Self { tweet, record, mentions, entries, followers })
+    }
+
+    /// The same for a tweet that may have been removed by a line of the log: `None` if it was not.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn of_line(site: &Site, id: TweetId, line: ModerationId) -> Result<Option<Self>, Error> {
+        match Self::read(site, id).await {
+            Ok(found) => Ok((found.line() == Some(line)).then_some(found)),
+            Err(Error::Refused(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The line of the log that says who removed it.
@@ -208,11 +216,10 @@ impl Return {
         }
     }
 
-    /// Starts the delivery, once the batch is applied.
-    pub(crate) fn begin(&self, site: &Site, now: Moment) {
-        if self.followers > 0 && self.is_delivered(site) && !is_unlisted(self.earlier()) {
-            site.jobs.start_soon(deliver::job(self.tweet.id), now);
-        }
+    /// The job to start once the batch is applied.
+    pub(crate) fn job(&self, site: &Site) -> Option<Job> {
+        let delivers = self.followers > 0 && self.is_delivered(site) && !is_unlisted(self.earlier());
+        delivers.then(|| deliver::job(self.tweet.id))
     }
 
     const fn is_delivered(&self, site: &Site) -> bool {

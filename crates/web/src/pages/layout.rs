@@ -2,6 +2,7 @@
 
 use super::fragments::LinkTarget;
 use super::head::{PageHead, icons};
+use super::moderating::done_line;
 use super::parts::{OUTSIDE, number};
 use super::vote_buttons::VoteButtons;
 use super::{login_address, profile_address};
@@ -161,7 +162,8 @@ impl<'a> Frame<'a> {
         let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
         let head = head(&self.brand, title, page_head, self.viewer.is_none());
         let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
-        document(&self.brand, &head, &navigation, content, &footer)
+        let done = done_line(self);
+        document(&self.brand, &head, &navigation, &html! { (done) (content) }, &footer)
     }
 
     fn places(&self) -> Markup {

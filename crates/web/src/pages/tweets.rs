@@ -3,6 +3,7 @@
 use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
+use super::post_tools::tweet_tools;
 use super::parts::{OUTSIDE, age_as, ago, news_address, number, title_link};
 use super::profile_address;
 use crate::App;
@@ -190,6 +191,7 @@ pub async fn show(
     let content = html! {
         h1.hidden { (heading) }
         article.tweet.alone { (tweet(&frame, &line)) }
+        (tweet_tools(&frame, &line.tweet))
         p { a.action href=(profile_address(&line.username, "")) { "More tweets by " (line.username) } }
     };
     let head = PageHead::of(tweet_address(id)).about(PageKind::Article, shortened(&line.tweet.text));
