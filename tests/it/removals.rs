@@ -340,7 +340,9 @@ async fn a_removed_profile_is_blank_and_comes_back() {
         let [alice, bob, ..] = people(&server).await;
         let user = ("user", "bob");
         assert!(refused(try_act(&alice, "remove", user).await).contains("no text"));
-        ok(bob.api_post("/api/updateprofile", &[("about", "Buy!"), ("email", ""), ("fullname", "Bob Buy")]).await);
+        ok(bob
+            .api_post("/api/updateprofile", &[("about", "Buy!"), ("email", ""), ("fullname", "Bob Buy")])
+            .await);
         let before = state(&server).await;
         let line = act(&alice, "remove", user).await;
         let key = format!("user:{}", bob.user_id);

@@ -185,7 +185,7 @@ impl Return {
         let notifies = self.record.as_ref().and_then(|record| record.rest::<String>(NOTIFYING)).is_some();
         let kinds = [(self.has(LARGE), RETURN.name), (notifies, NOTIFY.name)];
         let address = self.address;
-        kinds.into_iter().filter_map(move |(is_there, name)| is_there.then(|| Job::new(name, address)))
+        kinds.into_iter().filter(|(is_there, _)| *is_there).map(move |(_, name)| Job::new(name, address))
     }
 }
 

@@ -3,8 +3,8 @@
 use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
-use super::post_tools::tweet_tools;
 use super::parts::{OUTSIDE, age_as, ago, news_address, number, title_link};
+use super::post_tools::tweet_tools;
 use super::profile_address;
 use crate::App;
 use crate::error::RequestError;
