@@ -359,7 +359,7 @@ async fn a_removed_profile_is_blank_and_comes_back() {
         act(&alice, "restore", user).await;
         assert_eq!(server.field(&key, "about").await.as_deref(), Some("Hello"));
         assert_eq!(server.field(&key, "fullname").await.as_deref(), Some("Bob Buy"));
-        assert!(refused(try_act(&alice, "restore", user).await).contains("nothing to do"));
+        assert!(refused(try_act(&alice, "restore", user).await).contains("is removed as a whole"));
     })
     .await;
 }
