@@ -332,12 +332,12 @@ pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<
 /// A batch that replaces a comment, unless it has changed since it was `read`.
 pub(crate) fn replacement(address: CommentAddress, read: &str, comment: &Comment) -> Batch {
     let mut batch = Batch::new();
-    replace(&mut batch, address, read, comment);
+    write_change(&mut batch, address, read, comment);
     batch
 }
 
-/// Adds to a batch that a comment is replaced, unless it has changed since it was `read`.
-pub(super) fn replace(batch: &mut Batch, address: CommentAddress, read: &str, comment: &Comment) {
+/// Adds a changed comment to a batch, which fails if it has changed since it was `read`.
+pub(super) fn write_change(batch: &mut Batch, address: CommentAddress, read: &str, comment: &Comment) {
     let (thread, field) = (keys::thread(address.news), address.comment.to_string());
     batch.field_equals(&thread, &field, read);
     batch.set_field(thread, field, comment.to_json());

@@ -90,7 +90,7 @@ impl Withdrawal {
     /// Adds the removal to a batch, as the action of a line of the log.
     pub(crate) fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
         let (address, news) = (self.address, keys::news(self.address.news));
-        comment::replace(batch, address, &self.json, &self.comment);
+        comment::write_change(batch, address, &self.json, &self.comment);
         let rest = [
             self.is_counted.then(|| (COUNTED, "1".to_owned())),
             self.is_large.then(|| (LARGE, "1".to_owned())),
@@ -164,7 +164,7 @@ impl Return {
     /// Adds to a batch that the comment is as it was before.
     pub(crate) fn write(&self, batch: &mut Batch, now: Moment) {
         let address = self.address;
-        comment::replace(batch, address, &self.json, &self.comment);
+        comment::write_change(batch, address, &self.json, &self.comment);
         let Some(record) = &self.record else { return };
         record.forget(batch);
         if self.has(COUNTED) {

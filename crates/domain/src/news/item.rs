@@ -9,7 +9,7 @@ use crate::values::hostname::Hostname;
 use crate::values::ids::{ModerationId, NewsId, NotAnId, TweetId, UserId};
 use crate::values::ranking;
 use crate::values::rules::RankingRules;
-use crate::values::text::printable;
+use crate::values::text::{one_line, printable};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::{WITHHELD, Withheld};
@@ -60,7 +60,7 @@ pub struct Lock {
 
 impl fmt::Display for Lock {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.moderation, self.reason)
+        write!(formatter, "{}:{}", self.moderation, one_line(&self.reason))
     }
 }
 
@@ -86,7 +86,7 @@ pub struct EditNote {
 
 impl fmt::Display for EditNote {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}:{}", self.moderation, self.what, self.reason)
+        write!(formatter, "{}:{}:{}", self.moderation, self.what, one_line(&self.reason))
     }
 }
 

@@ -5,7 +5,7 @@
 //! field away puts everything back exactly.
 
 use crate::values::ids::NewsId;
-use crate::values::text::printable;
+use crate::values::text::{one_line, printable};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
@@ -67,8 +67,8 @@ impl<'de> Deserialize<'de> for Withheld {
 impl fmt::Display for Withheld {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Removed(reason) => write!(formatter, "removed:{reason}"),
-            Self::Held(reason) => write!(formatter, "held:{reason}"),
+            Self::Removed(reason) => write!(formatter, "removed:{}", one_line(reason)),
+            Self::Held(reason) => write!(formatter, "held:{}", one_line(reason)),
             Self::Flagged => formatter.write_str("flagged:"),
             Self::Merged(into) => write!(formatter, "merged:{into}"),
         }
@@ -116,6 +116,13 @@ mod tests {
         for stored in ["", "removed", "gone:spam", ":", "Removed:spam", "merged:", "merged:x"] {
             assert_eq!(stored.parse::<Withheld>(), Err(NotWithheld), "{stored}");
         }
+    }
+
+    #[test]
+    fn a_reason_of_several_lines_is_stored_as_one_and_read_back() {
+        let stored = Withheld::Removed("a\nb".into()).to_string();
+        assert_eq!(stored, "removed:a b");
+        assert_eq!(stored.parse::<Withheld>().unwrap().to_string(), stored);
     }
 
     #[test]
