@@ -84,6 +84,16 @@ const FORMS: &[Call] = &[
     signed("/admin/site/removelogo", &[]),
     signed("/renametopic", &[("topic", "rust", REQUIRED), ("name", "crab", REQUIRED)]),
     signed("/mergetopic", &[("topic", "rust", REQUIRED), ("into", "go", REQUIRED)]),
+    signed(
+        "/moderate",
+        &[
+            ("action", "silence", REQUIRED),
+            ("kind", "user", REQUIRED),
+            ("id", "bob", REQUIRED),
+            ("reason", "spam", REQUIRED),
+        ],
+    ),
+    signed("/moderate/undo", &[("moderation_id", "1", REQUIRED), ("reason", "a mistake", REQUIRED)]),
     signed("/hide", &[("news_id", "2", REQUIRED)]),
     signed("/unhide", &[("news_id", "2", REQUIRED)]),
     signed("/save", &[("news_id", "2", REQUIRED)]),

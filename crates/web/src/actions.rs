@@ -261,7 +261,7 @@ pub(super) async fn submit_or_edit(
             Ok(Sent { id: submitted.id(), waits: matches!(submitted, Submitted::Held(_)) })
         }
         Some(id) => {
-            submissions::edit_news(&app.site, app.now(), user, id, &submission).await?;
+            submissions::edit_news(&app.site, app.moment(), user, id, &submission).await?;
             Ok(Sent { id, waits: false })
         }
     }

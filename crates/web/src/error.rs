@@ -354,6 +354,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::PasskeyKnown
         | Refusal::TopicMoving { .. }
         | Refusal::NothingToModerate(_)
+        | Refusal::EditedSince
         | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
         Refusal::CodeRequired => StatusCode::UNAUTHORIZED,
         Refusal::NothingSubmitted
@@ -385,6 +386,10 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NewsDeleted
         | Refusal::NewsRemoved
         | Refusal::NewsHeld
+        | Refusal::NewsMerged(_)
+        | Refusal::TextHasNoUrl
+        | Refusal::HasMergedStories
+        | Refusal::TooManyMerged { .. }
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }
         | Refusal::OwnFirstVote

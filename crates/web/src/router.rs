@@ -120,7 +120,7 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, articles, comments, confirm_email, front, home, inbox, invitations, marks, mutes, news_forms, open_sessions, passkeys, password_reset, people, profile, register, rules, second_step, sessions, settings, sites, topics, tweets, two_factor, unsubscribe, votes, welcome,
+        admin, admin_site, admin_sites, articles, comments, confirm_email, front, home, inbox, invitations, marks, moderating, mutes, news_forms, open_sessions, passkeys, password_reset, people, profile, register, rules, second_step, sessions, settings, sites, topics, tweets, two_factor, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -129,6 +129,8 @@ fn page_routes() -> Router<App> {
         .route("/unhide", post(marks::unhide))
         .route("/save", post(marks::save))
         .route("/unsave", post(marks::unsave))
+        .route("/moderate", post(moderating::moderate))
+        .route("/moderate/undo", post(moderating::undo))
         .route("/random", get(front::random))
         .route("/topics/followed", get(articles::best_of_followed))
         .route("/topics/followed/new", get(articles::newest_of_followed))

@@ -10,6 +10,7 @@ use crate::accounts::{admission, newness};
 use crate::action::Decision;
 use crate::comments::held;
 use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
+use crate::comments::withdrawal;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -320,9 +321,10 @@ impl CommentRead {
 pub(crate) struct Stored {
     pub(crate) comment: Comment,
     pub(crate) json: String,
-    pub(crate) news_deleted: bool,
-    news_comments: u64,
-    news_author: UserId,
+    /// Why nothing can be done in its thread, if so.
+    pub(crate) news_gone: Option<Refusal>,
+    pub(super) news_comments: u64,
+    pub(super) news_author: UserId,
 }
 
 /// Pending reads of one comment and the state of its item.
@@ -348,7 +350,7 @@ impl StoredRead {
         Ok(Stored {
             comment,
             json,
-            news_deleted: item.deleted,
+            news_gone: item.refuse_if_gone().err(),
             news_comments: item.comments,
             news_author: item.user_id,
         })
@@ -513,8 +515,8 @@ pub async fn edit_comment(
     let has_spent = AtomicBool::new(false);
     site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;
-        if stored.news_deleted {
-            return Err(Refusal::NewsDeleted.into());
+        if let Some(refusal) = stored.news_gone {
+            return Err(refusal.into());
         }
         stored.comment.may_edit(&viewer, now, site.rules.limits.comment_edit_seconds)?;
         let is_held = matches!(stored.comment.withheld, Some(Withheld::Held(_)));
@@ -565,6 +567,7 @@ pub async fn delete_comment(
             // It is in no count and no inbox.
             let mut batch = replacement(address, &stored.json, &stored.comment);
             review::settle(&mut batch, &Thing::Comment(address));
+            withdrawal::forget(&mut batch, address);
             return Ok(Decision::commit(batch, (stored.comment, None)));
         }
         let (moment, deleted) = (Moment::from_timestamp(now), (address, &stored.comment));
@@ -576,6 +579,7 @@ pub async fn delete_comment(
         }
         retraction.write(&mut batch);
         review::settle(&mut batch, &Thing::Comment(address));
+        withdrawal::forget(&mut batch, address);
         Ok(Decision::commit(batch, (stored.comment, Some(retraction))))
     });
     let (comment, retraction) = deleted.await?;

@@ -141,6 +141,7 @@ async fn act(
             undone_by: None,
             until: effect.until,
             count: effect.count,
+            in_progress: effect.in_progress,
             concerns: effect.concerns,
             before: effect.before,
         };

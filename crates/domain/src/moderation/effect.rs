@@ -1,8 +1,9 @@
 //! What an action does, before it is committed with its line in the log.
 
-use super::{applications, held, people, rules, threads};
-use crate::accounts::users::User;
+use super::{applications, held, merging, people, posts, profiles, remove_all, rules, stories, story_edits, threads};
+use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
+use crate::jobs::Job;
 use crate::moderation::log::Line;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -69,15 +70,41 @@ pub(super) struct Effect {
     pub(super) until: Option<Timestamp>,
     /// How many posts it is about.
     pub(super) count: Option<u64>,
+    /// Whether a job does the rest of it: the line says so until the job deletes [`super::log::IN_PROGRESS`].
+    pub(super) in_progress: bool,
     /// What undoing it needs.
     pub(super) before: Option<String>,
     /// What is done afterwards.
     pub(super) then: Vec<Then>,
 }
 
+impl Effect {
+    /// Starts a job afterwards.
+    pub(super) fn starts(&mut self, job: Option<Job>, now: Moment) {
+        if let Some(job) = job {
+            self.then.push(Box::new(move |site| site.jobs.start_soon(job, now)));
+        }
+    }
+}
+
 /// Decides what an action does.
 pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
     match (case.deed, case.thing) {
+        (Deed::Remove, Thing::Comment(address)) => posts::remove_comment(case, *address).await,
+        (Deed::Restore, Thing::Comment(address)) => posts::restore_comment(case, *address).await,
+        (Deed::Remove, Thing::Tweet(id)) => posts::remove_tweet(case, *id).await,
+        (Deed::Restore, Thing::Tweet(id)) => posts::restore_tweet(case, *id).await,
+        (Deed::Remove, Thing::User(name)) => profiles::remove(case, name).await,
+        (Deed::Restore, Thing::User(name)) => profiles::restore(case, name).await,
+        (Deed::RemoveAll(days), Thing::User(name)) => remove_all::remove(case, name, *days).await,
+        (Deed::Remove, Thing::Story(id)) => stories::remove(case, *id).await,
+        (Deed::Restore, Thing::Story(id)) => stories::restore(case, *id).await,
+        (Deed::Edit { title, topics, url }, Thing::Story(id)) => {
+            let edit = (title.as_ref(), topics.as_ref(), url.as_ref());
+            story_edits::edit(case, *id, edit).await
+        }
+        (Deed::Merge(into), Thing::Story(id)) => merging::merge(case, *id, *into).await,
+        (Deed::Split, Thing::Story(id)) => merging::split(case, *id).await,
         (Deed::Lock, Thing::Story(id)) => threads::lock(case, *id).await,
         (Deed::Unlock, Thing::Story(id)) => threads::unlock(case, *id).await,
         (Deed::Silence(hours), Thing::User(name)) => {

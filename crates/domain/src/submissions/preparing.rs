@@ -1,7 +1,7 @@
 //! What helps somebody who is writing a submission: an earlier story with the same URL, and
 //! the permission to fetch the title of the page.
 
-use super::posted_recently_keys_of;
+use super::url_guards;
 use crate::accounts::actor::Actor;
 use crate::accounts::newness;
 use crate::error::Error;
@@ -22,7 +22,7 @@ use tidings_keyspace::Query;
 /// # Errors
 /// When the store fails.
 pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, Error> {
-    let url_keys = posted_recently_keys_of(site, url);
+    let url_keys = url_guards::keys_of(site, url);
     let mut query = Query::new();
     let reads: Vec<_> = url_keys.iter().map(|key| (key, query.string(key))).collect();
     let mut answers = site.store.query(query).await?;

@@ -23,7 +23,7 @@ use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
 use crate::values::rates::RatedAction;
-use crate::values::text::{Title, TweetText};
+use crate::values::text::TweetText;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::str::FromStr;
 use tidings_keyspace::{Batch, CheckId, Handle, Hash, Query};
@@ -300,7 +300,8 @@ pub(crate) async fn forget_mentions(site: &Site, batch: &mut Batch, tweets: &[Tw
 /// the background.
 ///
 /// # Errors
-/// [`Refusal::NoSuchTweet`], [`Refusal::NotYourTweet`], or the store's.
+/// [`Refusal::NoSuchTweet`], also for one that a moderator has removed, [`Refusal::NotYourTweet`], or
+/// the store's.
 pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) -> Result<(), Error> {
     let key = keys::tweet(id);
     let deleted = site.act(&key, || async {
@@ -308,6 +309,10 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
         let read = TweetRead::ask(&mut query, id);
         let tweet = read.take(&mut site.store.query(query).await?).ok_or(Refusal::NoSuchTweet)?;
         tweet.may_delete(viewer)?;
+        if matches!(tweet.withheld, Some(Withheld::Removed(_))) {
+            // It is gone for its author, and kept for moderators.
+            return Err(Refusal::NoSuchTweet.into());
+        }
         let removal = Removal::read(site, tweet).await?;
         let mut batch = Batch::new();
         removal.write(&mut batch, now);
@@ -384,7 +389,7 @@ impl Removal {
 }
 
 /// Adds the new title of an announced item to the batch that edits the item.
-pub(crate) fn rename_announcement(batch: &mut Batch, tweet: &Tweet, title: &Title) {
+pub(crate) fn rename_announcement(batch: &mut Batch, tweet: &Tweet, title: &str) {
     batch.key_present(keys::tweet(tweet.id));
-    batch.set_field(keys::tweet(tweet.id), "text", title.as_str());
+    batch.set_field(keys::tweet(tweet.id), "text", title);
 }

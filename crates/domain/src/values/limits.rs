@@ -156,6 +156,10 @@ pub const DRY_RUN_DAYS: u64 = 30;
 pub const DRY_RUN_MATCHES: usize = 100;
 /// The most days whose posts are removed at once.
 pub const MAX_REMOVED_DAYS: u64 = 3_650;
+/// The most removals of all posts of one person that are in force at once.
+pub const MAX_REMOVALS_OF_ALL: usize = 20;
+/// The most stories that can be merged into one.
+pub const MAX_MERGED_STORIES: usize = 10;
 /// Lines of the moderation log that one answer looks through for those that are asked for.
 pub const LOG_LINES_SCANNED: u64 = 1_000;
 /// The most people, sites and words, taken together, that one user mutes.

@@ -2,6 +2,7 @@
 
 use super::fragments::LinkTarget;
 use super::head::{PageHead, icons};
+use super::moderating::done_line;
 use super::parts::{OUTSIDE, number};
 use super::vote_buttons::VoteButtons;
 use super::{login_address, profile_address};
@@ -166,6 +167,7 @@ impl<'a> Frame<'a> {
         let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
         let content = html! {
             (self.role_notice())
+            (done_line(self))
             (content)
         };
         document(&self.brand, &head, &navigation, &content, &footer)
