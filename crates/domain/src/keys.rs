@@ -154,6 +154,8 @@ pub fn confirmation_mails(id: UserId) -> String {
 #[must_use]
 pub fn email_confirmation(token: &str) -> String {
     format!("confirm_email:{token}")
+}
+
 /// Sorted set: the posts that an action of moderation has removed together, as `<kind>:<id>`, by
 /// the time of posting.
 #[must_use]

@@ -17,7 +17,6 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::ranking;
 use crate::values::rates::RatedAction;
-use crate::values::withheld::WITHHELD;
 use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 
 /// Votes on an item. A vote up also saves the item, costs the voter karma, gives some to the

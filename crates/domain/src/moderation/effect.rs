@@ -1,7 +1,7 @@
 //! What an action does, before it is committed with its line in the log.
 
 use super::{applications, held, merging, people, posts, profiles, remove_all, rules, stories, story_edits, threads};
-use crate::accounts::users::{Role, User};
+use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::jobs::Job;
 use crate::moderation::log::Line;
