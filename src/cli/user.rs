@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tidings_domain::accounts::account;
 use tidings_domain::accounts::harden;
 use tidings_domain::accounts::signup;
+use tidings_domain::accounts::two_factor::setup;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::passwords::PasswordWorker;
@@ -43,6 +44,14 @@ pub enum UserCommand {
     /// more. On Redis the site may run meanwhile; on the embedded store, stop it first. The
     /// command can be interrupted: the next run does what is left.
     Harden,
+    /// Remove the second factors of a user who has lost them.
+    ///
+    /// Removes the authenticator app, the passkeys and the recovery codes. From then on the
+    /// password alone logs in. Make sure that it is the owner who asks.
+    RemoveTwoFactor {
+        /// The username.
+        name: String,
+    },
     /// Set a user's password and log the user out everywhere.
     Password {
         /// The username.
@@ -58,7 +67,7 @@ impl UserCommand {
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let store = match &self {
             Self::Add { .. } => open_store(config).await?,
-            Self::Promote { .. } | Self::Password { .. } | Self::Harden => {
+            Self::Promote { .. } | Self::Password { .. } | Self::RemoveTwoFactor { .. } | Self::Harden => {
                 open_existing_store(config.server.store.as_str(), config).await?
             }
         };
@@ -81,6 +90,13 @@ impl UserCommand {
                 println!("{name} is now an administrator");
             }
             Self::Harden => harden_all(site).await?,
+            Self::RemoveTwoFactor { name } => {
+                let had_any = setup::remove_all(site, find(site, &name).await?).await?;
+                match had_any {
+                    true => println!("{name} has no second factor any more"),
+                    false => println!("{name} had no second factor"),
+                }
+            }
             Self::Password { name } => {
                 let id = find(site, &name).await?;
                 account::set_password(site, now(), id, &new_password(&name)?).await?;

@@ -231,12 +231,18 @@ settings! {
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,
                 "The site-wide salt of SHA-1 passwords in a database from 2011, whose users have no salt field.";
+            staff_two_factor: ValueKind::Switch,
+                "Whether moderators and administrators need two-step login to use their role.";
             signup: ValueKind::SignupMode,
                 "Who can sign up: open, invite (whom a member invites), apply (whom a moderator accepts) or closed.";
             invitations: ValueKind::Whole { unit: " of invitations", least: 0, most: MAX_INVITATIONS },
                 "Invitations of each account of 30 days; moderators and administrators have any number.";
             confirm_email: ValueKind::Switch,
                 "Whether new accounts can only read until their e-mail address is confirmed; needs mail.relay.";
+            new_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
+                "Days in which an account is new and may do less; 0 = its age does not matter.";
+            new_posts: ValueKind::Whole { unit: " of posts", least: 0, most: 1_000 },
+                "With fewer posts an account is new and may do less; 0 = their number does not matter.";
         }
     }
 }

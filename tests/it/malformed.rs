@@ -49,6 +49,12 @@ const CALLS: &[Call] = &[
     },
     Call { path: "/api/logout", fields: &[], takes_get: false, signed: true },
     Call {
+        path: "/api/totp/begin",
+        fields: &[("current_password", PASSWORD, REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
         path: "/api/reset-password",
         fields: &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)],
         takes_get: true,
@@ -171,6 +177,23 @@ const CALLS: &[Call] = &[
         signed: true,
     },
     Call {
+        path: "/api/moderate/rule",
+        fields: &[
+            ("effect", "hold", REQUIRED),
+            ("pattern", "example.com", REQUIRED),
+            ("reason", "spam", REQUIRED),
+            ("what", "domain", REQUIRED),
+        ],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
+        path: "/api/moderate/unrule",
+        fields: &[("reason", "a mistake", REQUIRED), ("rule_id", "1", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
         path: "/api/moderate/undo",
         fields: &[("moderation_id", "1", REQUIRED), ("reason", "a mistake", REQUIRED)],
         takes_get: false,
@@ -199,6 +222,8 @@ impl Target {
         bob.comment(1, "text").await;
         let hold = [("action", "hold"), ("kind", "user"), ("id", "bob"), ("reason", "new")];
         ok(alice.api_post("/api/moderate", &hold).await);
+        let rule = [("what", "phrase"), ("pattern", "nonsense"), ("effect", "refuse"), ("reason", "new")];
+        ok(alice.api_post("/api/moderate/rule", &rule).await);
         Self { server, alice, _relay: relay }
     }
 

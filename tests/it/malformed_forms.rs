@@ -113,6 +113,16 @@ const FORMS: &[Call] = &[
     signed("/unfollow", &[("username", "bob", REQUIRED)]),
     signed("/subscribe", &[("news_id", "2", REQUIRED)]),
     signed("/unsubscribe", &[("news_id", "2", REQUIRED)]),
+    signed(
+        "/moderate/rules",
+        &[
+            ("effect", "hold", REQUIRED),
+            ("pattern", "example.com", REQUIRED),
+            ("reason", "spam", REQUIRED),
+            ("what", "domain", REQUIRED),
+        ],
+    ),
+    signed("/moderate/rules/lift", &[("reason", "a mistake", REQUIRED), ("rule_id", "1", REQUIRED)]),
     signed("/readinbox", &[("id", "reply:1-1", REQUIRED)]),
     signed("/inbox/feed", &[("feed", "new", REQUIRED)]),
     signed(
@@ -133,6 +143,7 @@ const FORMS: &[Call] = &[
         ],
     ),
     signed("/settings/deactivate", &[("password", PASSWORD, REQUIRED)]),
+    signed("/settings/two-factor/app", &[("current_password", PASSWORD, REQUIRED)]),
 ];
 
 /// The answer must be a page that says what was wrong, with one of these statuses.
@@ -148,8 +159,9 @@ async fn good_forms_are_accepted_so_that_the_others_could_be() {
     for form in FORMS {
         let target = Target::new().await;
         for answer in target.send(form, &target.form_without(form, "")).await {
-            let expected =
-                if form.path == "/reset-password" { StatusCode::OK } else { StatusCode::SEE_OTHER };
+            let is_one_of_two = form.path.starts_with("/settings/two-factor/");
+            let stays = form.path == "/reset-password" || is_one_of_two;
+            let expected = if stays { StatusCode::OK } else { StatusCode::SEE_OTHER };
             assert_eq!(answer.status, expected, "{}", form.path);
         }
     }

@@ -5,9 +5,11 @@
 //! done in steps. It hands out [`run`] for a server and [`finish_waiting`] for commands.
 
 use crate::comments::notify::{NOTIFY, RETRACT};
+use crate::comments::withdrawal::{RETURN, WITHDRAW};
 use crate::deactivation::leave;
 use crate::error::Error;
 use crate::jobs::{self, JobKind};
+use crate::moderation::remove_all;
 use crate::news::visits;
 use crate::site::Site;
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
@@ -16,8 +18,19 @@ use std::sync::Arc;
 use tidings_keyspace::EngineClock;
 
 /// All kinds of jobs.
-static KINDS: [JobKind; 7] =
-    [deliver::KIND, sweep::KIND, clear::KIND, rebuild::KIND, NOTIFY, RETRACT, leave::KIND];
+static KINDS: [JobKind; 11] = [
+    deliver::KIND,
+    sweep::KIND,
+    clear::KIND,
+    rebuild::KIND,
+    NOTIFY,
+    RETRACT,
+    WITHDRAW,
+    RETURN,
+    leave::KIND,
+    remove_all::KIND,
+    remove_all::RESTORE,
+];
 
 /// Runs the worker of a site until the future is dropped, and stores visits of threads
 /// meanwhile. A second call for the same site runs no second worker. Rounds: 2 every two
@@ -49,7 +62,19 @@ mod tests {
         let names: HashSet<&str> = KINDS.iter().map(|kind| kind.name).collect();
         assert_eq!(
             names,
-            HashSet::from(["deliver", "sweep", "clear", "rebuild", "notify", "retract", "leave"])
+            HashSet::from([
+                "deliver",
+                "sweep",
+                "clear",
+                "rebuild",
+                "notify",
+                "retract",
+                "withdraw",
+                "return",
+                "leave",
+                "remove_all",
+                "restore_all",
+            ])
         );
         assert_eq!(names.len(), KINDS.len());
     }

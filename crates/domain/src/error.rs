@@ -3,6 +3,7 @@
 use crate::passwords::PasswordError;
 use crate::values::hostname::HostnameError;
 use crate::values::ids::{ModerationId, NewsId};
+use crate::values::post_rule::PatternError;
 use crate::values::rates::RatedAction;
 use crate::values::rules::KarmaRules;
 use crate::values::secrets::NoRandomness;
@@ -162,6 +163,48 @@ pub enum Refusal {
         /// Until the next try.
         seconds: u64,
     },
+    /// The password was right, and the account has a second factor.
+    #[error("this account needs a code of its authenticator app, or a recovery code (code)")]
+    CodeRequired,
+    /// A code that is wrong, or was used before.
+    #[error("this code is wrong, or has been used. Wait for the next one")]
+    WrongCode,
+    /// The first step of a login was too long ago, or elsewhere.
+    #[error("your login took too long. Log in again")]
+    LoginExpired,
+    /// What was set up was not confirmed in time, or never begun.
+    #[error("this was not finished in time. Start again")]
+    SetupExpired,
+    /// The authenticator app is there already.
+    #[error("your account has an authenticator app already. Remove it first")]
+    TotpOn,
+    /// There is no authenticator app to remove.
+    #[error("your account has no authenticator app")]
+    TotpOff,
+    /// There is nothing that recovery codes could replace.
+    #[error("your account has no second factor. Recovery codes come with one")]
+    NoSecondFactor,
+    /// The browser or the authenticator has sent what is not right.
+    #[error("this passkey was not accepted. Try again, or use another way to log in")]
+    PasskeyRefused,
+    /// The authenticator has a passkey of the account already.
+    #[error("your account has this passkey already")]
+    PasskeyKnown,
+    /// No passkey of the user has this id.
+    #[error("there is no such passkey. It may have been removed already")]
+    NoSuchPasskey,
+    /// A user can have only so many passkeys.
+    #[error("you have {0} passkeys, which is the limit. Remove one first", grouped(*.limit))]
+    TooManyPasskeys {
+        /// Passkeys that one user may have.
+        limit: u64,
+    },
+    /// The address of the site has no name, only a number.
+    #[error("passkeys need a site with a host name, not a network address")]
+    PasskeysUnavailable,
+    /// The site wants a second factor of everybody with a role.
+    #[error("your role needs a second factor. Set one up in your settings (/settings/two-factor) first")]
+    RoleNeedsTwoFactor,
     /// Too many logins or sign-ups from one address, or changes of one account, wait already.
     #[error("too many requests with passwords from you are waiting already. Try again in {0}", wait(*.seconds))]
     TooManyAtOnce {
@@ -437,6 +480,44 @@ pub enum Refusal {
     /// The action cannot be undone by itself.
     #[error("this action cannot be undone")]
     CannotBeUndone,
+    /// A rule of the moderators refuses the post.
+    #[error("this is not accepted here: {reason}")]
+    RefusedByRule {
+        /// Why.
+        reason: Box<str>,
+    },
+    /// An edit that would have to wait for a moderator.
+    #[error("this change needs the approval of a moderator: {reason}. Post it anew instead")]
+    EditNeedsApproval {
+        /// Why.
+        reason: Box<str>,
+    },
+    /// A new account may not create topics yet.
+    #[error(
+        "new accounts cannot create topics, and {topic} is not one yet. Choose one that exists, or ask a moderator"
+    )]
+    NewTopicByNew {
+        /// The name.
+        topic: String,
+    },
+    /// A comment of a new account has too many links.
+    #[error("a comment of a new account can have at most {limit} links")]
+    TooManyLinks {
+        /// The most.
+        limit: usize,
+    },
+    /// There are as many rules as possible.
+    #[error("there are {limit} rules already. Lift one that is no longer needed")]
+    TooManyRules {
+        /// The most.
+        limit: usize,
+    },
+    /// No rule has this number.
+    #[error("there is no such rule")]
+    NoSuchRule,
+    /// The pattern of a rule is refused.
+    #[error(transparent)]
+    Pattern(PatternError),
     /// The story has been edited since the action that is to be undone.
     #[error("this story has been edited since. Edit it again instead")]
     EditedSince,

@@ -75,6 +75,8 @@ pub const IMPORTED_VOTERS: &str = "import:voters";
 pub const SETTINGS: &str = "settings";
 /// Hash: how the site presents itself, as far as administrators have changed it.
 pub const SITE: &str = "site";
+/// String: the key with which the site signs what browsers carry between two steps.
+pub const SIGNING_KEY: &str = "signing.key";
 /// String: the logo of the site, in base64.
 pub const SITE_LOGO: &str = "site.logo";
 /// Sorted set: hosts by the sum of their votes, of all time.
@@ -91,6 +93,10 @@ pub const MODERATION_LOG: &str = "moderation:log";
 /// String: the number of the last line of the moderation log.
 pub const MODERATION_COUNT: &str = "moderation:count";
 
+/// Hash: the rules that new posts are checked with, as JSON by their numbers.
+pub const RULES: &str = "rules:all";
+/// String: the number of the last rule.
+pub const RULES_COUNT: &str = "rules:count";
 /// Sorted set: what waits for a moderator, the worst with the highest score.
 pub const REVIEW_QUEUE: &str = "review:queue";
 
@@ -98,26 +104,6 @@ pub const REVIEW_QUEUE: &str = "review:queue";
 #[must_use]
 pub fn moderation(id: ModerationId) -> String {
     format!("moderation:{id}")
-}
-
-/// Sorted set: the posts that an action of moderation has removed together, as `<kind>:<id>`, by
-/// the time of posting.
-#[must_use]
-pub fn moderation_posts(id: ModerationId) -> String {
-    format!("moderation:{id}:posts")
-}
-
-/// Hash: what was taken away with something that a moderator has removed.
-#[must_use]
-pub fn withdrawn(thing: &Thing) -> String {
-    format!("withdrawn:{thing}")
-}
-
-/// Sorted set: the entries about a removed comment that were taken away from the inboxes of
-/// subscribers, by the number of the subscriber.
-#[must_use]
-pub fn withdrawn_from_subscribers(comment: CommentAddress) -> String {
-    format!("withdrawn:comment:{comment}:subscribers")
 }
 
 /// Sorted set: people who have invited somebody and were not invited themselves, by when they
@@ -170,6 +156,26 @@ pub fn email_confirmation(token: &str) -> String {
     format!("confirm_email:{token}")
 }
 
+/// Sorted set: the posts that an action of moderation has removed together, as `<kind>:<id>`, by
+/// the time of posting.
+#[must_use]
+pub fn moderation_posts(id: ModerationId) -> String {
+    format!("moderation:{id}:posts")
+}
+
+/// Hash: what was taken away with something that a moderator has removed.
+#[must_use]
+pub fn withdrawn(thing: &Thing) -> String {
+    format!("withdrawn:{thing}")
+}
+
+/// Sorted set: the entries about a removed comment that were taken away from the inboxes of
+/// subscribers, by the number of the subscriber.
+#[must_use]
+pub fn withdrawn_from_subscribers(comment: CommentAddress) -> String {
+    format!("withdrawn:comment:{comment}:subscribers")
+}
+
 /// Hash: a user.
 #[must_use]
 pub fn user(id: UserId) -> String {
@@ -198,6 +204,30 @@ pub fn session(hash: &SessionHash) -> String {
 #[must_use]
 pub fn user_sessions(id: UserId) -> String {
     format!("user:{id}:sessions")
+}
+
+/// Hash: the second factors of a user: the authenticator app, passkeys and recovery codes.
+#[must_use]
+pub fn user_two_factor(id: UserId) -> String {
+    format!("user:{id}:two_factor")
+}
+
+/// String, expires: the secret for an authenticator app that waits for a code.
+#[must_use]
+pub fn user_new_totp(id: UserId) -> String {
+    format!("user:{id}:new_totp")
+}
+
+/// String, expires: how many codes were tried for a user's login.
+#[must_use]
+pub fn wrong_codes(id: UserId) -> String {
+    format!("limit:wrong_codes:{id}")
+}
+
+/// String, expires: the user who has used a challenge for a passkey, which holds once.
+#[must_use]
+pub fn used_challenge(challenge: &[u8]) -> String {
+    format!("passkey:used:{}", hex::encode(challenge))
 }
 
 /// String, expires: how many mails have told the owner of an account about changes.

@@ -5,7 +5,7 @@
 //! `Effect`) and its line in the log. So there is no action without a line, and no line without
 //! its action. The lines are numbered without gaps, which shows that none is missing.
 //!
-//! Keys: `moderation:log`, `moderation:count` and `moderation:<id>`. The effects write the keys
+//! Keys: `moderation:log`, `moderation:count`, `moderation:<id>` and `moderation:<id>:posts`. The effects write the keys
 //! of what they change with functions of the wings that own them.
 //!
 //! To add an action: a variant of `Deed` (`values/moderation.rs`), an arm in `effect_of`
@@ -14,9 +14,14 @@
 mod act;
 mod applications;
 mod effect;
+mod held;
 pub mod log;
 mod merging;
 mod people;
+pub mod rules;
+mod posts;
+mod profiles;
+pub(crate) mod remove_all;
 mod stories;
 mod story_edits;
 mod threads;

@@ -12,10 +12,11 @@ use crate::report::{BackgroundCheck, VoteRingReport};
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_OWNERS_TO_TELL;
 use crate::values::rules::Rules;
+use crate::values::signing::SigningKey;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, Store};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 /// The default of the setting `site.url`.
 const DEFAULT_ADDRESS: &str = "http://localhost:8080";
@@ -56,6 +57,8 @@ pub struct Site {
     attacked: std::sync::Mutex<Vec<UserId>>,
     /// The rates of what this server has seen.
     pub(crate) buckets: Buckets,
+    /// The key of the site's signatures, once it is known.
+    pub(crate) signing_key: OnceCell<SigningKey>,
     /// The identity that was read last.
     last_identity: std::sync::Mutex<Shared<Identity>>,
 }
@@ -89,6 +92,7 @@ impl Site {
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),
             buckets: Buckets::default(),
+            signing_key: OnceCell::new(),
             last_identity: std::sync::Mutex::new(Identity::default().into()),
         }
     }

@@ -1,6 +1,7 @@
 //! Submitting, editing and deleting news.
 
 mod editing;
+pub(crate) mod held;
 pub mod preparing;
 pub(crate) mod url_guards;
 pub(crate) mod withdrawal;
@@ -10,6 +11,7 @@ pub use editing::{delete_news, edit_news};
 
 use crate::accounts::account::seconds_left;
 use crate::accounts::users::User;
+use crate::accounts::{admission, newness};
 use crate::action::Decision;
 use crate::articles::article::{self, Article};
 use crate::articles::ids::{self, DrawnIds};
@@ -19,11 +21,13 @@ use crate::comments::notify::Announcement;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::news::item::{TEXT_SCHEME, linked_site};
+use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
+use crate::post_rules::CheckedPost;
 use crate::site::Site;
 use crate::timelines::tweets::TweetDraft;
 use crate::values::clock::{Moment, Timestamp};
+use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use crate::values::ranking;
 use crate::values::text::{Body, Title};
@@ -66,6 +70,17 @@ impl Submission {
             (false, false) => SubmissionContent::Link(NewsUrl::parse(url)?, Some(Body::parse_comment(text)?)),
         };
         Ok(Self { title, content, topics: None })
+    }
+
+    /// What the rules for posts are matched with.
+    fn checked(&self) -> CheckedPost<'_> {
+        let (url, text) = match &self.content {
+            SubmissionContent::Link(url, text) => {
+                (Some(url.as_str()), text.as_ref().map_or("", Body::as_str))
+            }
+            SubmissionContent::Text(text) => (None, text.as_str()),
+        };
+        CheckedPost { texts: [self.title.as_str(), text], url }
     }
 
     /// The comment that the text of a link becomes.
@@ -113,6 +128,8 @@ impl SubmissionContent {
 pub enum Submitted {
     /// A new item.
     New(NewsId),
+    /// A new item that waits for a moderator.
+    Held(NewsId),
     /// The same URL was posted recently: this earlier item.
     Earlier(NewsId),
 }
@@ -122,7 +139,7 @@ impl Submitted {
     #[must_use]
     pub const fn id(self) -> NewsId {
         match self {
-            Self::New(id) | Self::Earlier(id) => id,
+            Self::New(id) | Self::Held(id) | Self::Earlier(id) => id,
         }
     }
 }
@@ -131,7 +148,8 @@ impl Submitted {
 /// followers, unless the author has turned that off.
 ///
 /// # Errors
-/// [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], or the store's.
+/// [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], [`Refusal::RefusedByRule`],
+/// or the store's.
 pub async fn submit_news(
     site: &Site,
     now: Moment,
@@ -139,28 +157,39 @@ pub async fn submit_news(
     submission: &Submission,
 ) -> Result<Submitted, Error> {
     author.demand_confirmed(site)?;
+    let waits = admission::admit(site, now.timestamp(), author, submission.checked()).await?;
     let url_keys = submission.content.guard_keys(site);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
     let submitted = site.act(&home, || async {
         let mut batch = Batch::new();
         let topics = submission.topics.clone().unwrap_or_default();
-        let found = find_earlier_or_followers(site, author, &url_keys, &topics, &mut batch).await?;
+        let is_new = !topics.is_empty() && newness::is_new(site, now.timestamp(), author).await?;
+        let author_is = (author, is_new);
+        let found = find_earlier_or_followers(site, author_is, &url_keys, &topics, &mut batch).await?;
         let followers = match found {
             RepostCheck::Earlier(earlier) => return Ok(Decision::Done((Submitted::Earlier(earlier), None))),
             RepostCheck::New { followers } => followers,
         };
-        let DrawnIds { first: id, tweet } = ids::draw(site, 1, author.tweet_news).await?;
+        let is_announced = author.tweet_news && waits.is_none();
+        let DrawnIds { first: id, tweet } = ids::draw(site, 1, is_announced).await?;
         let unused = batch.key_absent(keys::news(id));
         // Another program may have written it without drawing its number.
         let article_unused = batch.key_absent(keys::article(id));
-        insert(&mut batch, site, now.timestamp(), author, id, submission, &url_keys);
+        guard_against_reposts(&mut batch, site, author, id, &url_keys);
+        if let Some(reason) = &waits {
+            held::write(&mut batch, now.timestamp(), (author, id), submission, reason);
+            return Ok(Decision::commit(batch, (Submitted::Held(id), None))
+                .draws_unused(unused, keys::NEWS_COUNT, id)
+                .draws_unused(article_unused, keys::ARTICLE_COUNT, id));
+        }
+        insert(&mut batch, site, now.timestamp(), author, id, submission);
         let article = new_article(site, now.timestamp(), author, id, submission);
         article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
         if let Some(comment) = submission.first_comment(now.timestamp(), author.id) {
             let address = CommentAddress { news: id, comment: comment.id };
             Announcement::of_first_comment(site, now, address, &comment).await?.write(&mut batch);
         }
-        let tweet = tweet.map(|id| TweetDraft { id, now, author: author.id, followers });
+        let tweet = tweet.map(|id| TweetDraft { id, now, author: author.id, followers, is_stored: false });
         let mut account_there = None;
         if let Some(tweet) = &tweet {
             account_there = Some(tweet.write(&mut batch, site, submission.title.as_str(), Some(id)));
@@ -190,7 +219,7 @@ enum RepostCheck {
 /// create a topic. Rounds: 1.
 async fn find_earlier_or_followers(
     site: &Site,
-    author: &User,
+    (author, is_new): (&User, bool),
     url_keys: &[String],
     topics: &Topics,
     batch: &mut Batch,
@@ -212,7 +241,7 @@ async fn find_earlier_or_followers(
     if is_limited(site, author) && recent != Expiry::Absent {
         return Err(Refusal::SubmittedRecently { seconds: seconds_left(recent) }.into());
     }
-    known.demand(&mut answers, topics, site, author, batch)?;
+    known.demand(&mut answers, topics, site, (author, is_new), batch)?;
     Ok(RepostCheck::New { followers: answers.take(followers) })
 }
 
@@ -227,21 +256,18 @@ fn new_article(site: &Site, now: Timestamp, author: &User, id: NewsId, submissio
     }
 }
 
+/// The article of a held item that is published, with its author's vote.
+fn new_article_of(site: &Site, now: Timestamp, news: &News) -> Article {
+    Article { time: now, ..Article::of(site, news, 1) }
+}
+
 const fn is_limited(site: &Site, author: &User) -> bool {
     site.rules.limits.submission_seconds > 0 && !author.flags.admin
 }
 
-/// Adds a whole new item to a batch: the hash, the lists, the author's vote, the limits, and
-/// the first comment.
-fn insert(
-    batch: &mut Batch,
-    site: &Site,
-    now: Timestamp,
-    author: &User,
-    id: NewsId,
-    submission: &Submission,
-    url_keys: &[String],
-) {
+/// Adds to a batch what keeps an author from submitting again too soon, and others from
+/// submitting the same URL.
+fn guard_against_reposts(batch: &mut Batch, site: &Site, author: &User, id: NewsId, url_keys: &[String]) {
     let limits = &site.rules.limits;
     for key in url_keys {
         batch.key_absent(key);
@@ -254,31 +280,62 @@ fn insert(
     if let Some(key) = url_keys.first() {
         batch.set_expiring(key, id.to_string(), Duration::from_secs(limits.repost_seconds));
     }
-    let first_comment = submission.first_comment(now, author.id);
-    batch.set_fields(
-        keys::news(id),
-        [
-            ("id", id.to_string()),
-            ("title", submission.title.as_str().to_owned()),
-            ("url", submission.content.stored_url()),
-            ("user_id", author.id.to_string()),
-            ("ctime", now.to_string()),
-            ("up", "1".to_owned()),
-            ("down", "0".to_owned()),
-            ("comments", if first_comment.is_some() { "1" } else { "0" }.to_owned()),
-        ],
-    );
+}
+
+/// The fields of a new item, with its author's vote and without comments.
+fn story_fields(
+    now: Timestamp,
+    author: UserId,
+    id: NewsId,
+    submission: &Submission,
+) -> [(&'static str, String); 8] {
+    [
+        ("id", id.to_string()),
+        ("title", submission.title.as_str().to_owned()),
+        ("url", submission.content.stored_url()),
+        ("user_id", author.to_string()),
+        ("ctime", now.to_string()),
+        ("up", "1".to_owned()),
+        ("down", "0".to_owned()),
+        ("comments", "0".to_owned()),
+    ]
+}
+
+/// Adds a whole new item to a batch: the hash, the lists, the author's vote, and the first
+/// comment.
+fn insert(
+    batch: &mut Batch,
+    site: &Site,
+    now: Timestamp,
+    author: &User,
+    id: NewsId,
+    submission: &Submission,
+) {
+    batch.set_fields(keys::news(id), story_fields(now, author.id, id, submission));
+    let host = linked_site(&submission.content.stored_url());
+    enter_lists(batch, site, now, (id, author.id), host.as_ref());
+    if let Some(comment) = submission.first_comment(now, author.id) {
+        batch.set_field(keys::news(id), "comments", "1");
+        batch.set_field(keys::thread(id), comment::NEXT_ID, comment.id.to_string());
+        comment::write_new(batch, id, &comment);
+    }
+}
+
+/// Adds a new item to all lists of news, with its author's vote.
+fn enter_lists(
+    batch: &mut Batch,
+    site: &Site,
+    now: Timestamp,
+    (id, author): (NewsId, UserId),
+    host: Option<&Hostname>,
+) {
     let score = ranking::score(1, 0, &site.rules.ranking);
     write_rank(batch, (id, now), score, ranking::rank(score, now, now, &site.rules.ranking));
     batch.sorted_add(keys::NEWS_CRON, id.to_string(), now.as_score());
-    batch.sorted_add(keys::news_up(id), author.id.to_string(), now.as_score());
-    batch.sorted_add(keys::user_saved(author.id), id.to_string(), now.as_score());
-    batch.sorted_add(keys::user_posted(author.id), id.to_string(), now.as_score());
-    if let Some(host) = linked_site(&submission.content.stored_url()) {
-        batch.sorted_add(keys::host_news(&host), id.to_string(), now.as_score());
-    }
-    if let Some(comment) = first_comment {
-        batch.set_field(keys::thread(id), comment::NEXT_ID, comment.id.to_string());
-        comment::write_new(batch, id, &comment);
+    batch.sorted_add(keys::news_up(id), author.to_string(), now.as_score());
+    batch.sorted_add(keys::user_saved(author), id.to_string(), now.as_score());
+    batch.sorted_add(keys::user_posted(author), id.to_string(), now.as_score());
+    if let Some(host) = host {
+        batch.sorted_add(keys::host_news(host), id.to_string(), now.as_score());
     }
 }

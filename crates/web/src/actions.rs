@@ -23,6 +23,7 @@ use tidings_domain::Refusal;
 use tidings_domain::accounts::account::{self, Owner, ProfileChanged};
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::invitations;
+use tidings_domain::accounts::log_in::{self, LogIn};
 use tidings_domain::accounts::login;
 use tidings_domain::accounts::mutes;
 use tidings_domain::accounts::notices::Correspondent;
@@ -37,11 +38,11 @@ use tidings_domain::comments::comment;
 use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::sites;
-use tidings_domain::submissions::{self, Submission, preparing};
+use tidings_domain::submissions::{self, Submission, Submitted, preparing};
 use tidings_domain::timelines::blocks;
 use tidings_domain::timelines::follows;
-use tidings_domain::timelines::tweets;
-use tidings_domain::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, TweetId, UserId};
+use tidings_domain::timelines::tweets::{self, PostedTweet};
+use tidings_domain::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, UserId};
 use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
 use tidings_domain::values::moderation::{Deed, Thing};
 use tidings_domain::values::signup::InvitationCode;
@@ -109,12 +110,10 @@ pub(super) async fn moderate(
 }
 
 /// Logs in, for both the form and the API.
-pub(super) async fn open_session(
-    app: &App,
-    form: &Credentials,
-    device: &Device,
-) -> Result<Session, RequestError> {
-    let outcome = sessions::log_in(&app.site, app.now(), &form.username, &form.password, device).await;
+pub(super) async fn log_in(app: &App, form: &Credentials, device: &Device) -> Result<LogIn, RequestError> {
+    let Credentials { username, password, code } = form;
+    let typed = log_in::Credentials { username, password, code: code.as_deref() };
+    let outcome = log_in::log_in(&app.site, app.now(), &typed, device).await;
     for id in app.site.take_attacked() {
         tell_owner(app, id);
     }
@@ -240,19 +239,30 @@ pub(super) async fn end_session(app: &App, form: &SignedFields) -> Result<(), Re
     Ok(())
 }
 
+/// A story that was submitted or edited.
+pub(super) struct Sent {
+    /// The story.
+    pub id: NewsId,
+    /// Whether it waits for a moderator.
+    pub waits: bool,
+}
+
 /// Submits or edits a story, for both the form and the API.
 pub(super) async fn submit_or_edit(
     app: &App,
     user: &User,
     form: SubmissionForm,
-) -> Result<NewsId, RequestError> {
+) -> Result<Sent, RequestError> {
     let parsed = Submission::parse(&form.title, &form.url, &form.text)?;
     let submission = Submission { topics: form.topics, ..parsed };
     match form.news_id {
-        None => Ok(submissions::submit_news(&app.site, app.moment(), user, &submission).await?.id()),
+        None => {
+            let submitted = submissions::submit_news(&app.site, app.moment(), user, &submission).await?;
+            Ok(Sent { id: submitted.id(), waits: matches!(submitted, Submitted::Held(_)) })
+        }
         Some(id) => {
             submissions::edit_news(&app.site, app.moment(), user, id, &submission).await?;
-            Ok(id)
+            Ok(Sent { id, waits: false })
         }
     }
 }
@@ -352,6 +362,8 @@ pub(super) struct Posted {
     pub address: CommentAddress,
     /// The comment that it replies to.
     pub parent: Option<CommentId>,
+    /// Whether it waits for a moderator.
+    pub waits: bool,
 }
 
 /// Writes a comment, edits it, or deletes it if the text is empty, for both the form
@@ -364,17 +376,18 @@ pub(super) async fn post_or_edit(
     let (site, now, news) = (&app.site, app.now(), form.news_id);
     let Some(comment) = form.comment_id else {
         let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
-        let address = comment::post_comment(site, now, actor, news, form.parent_id, &body).await?;
-        return Ok(Posted { op: CommentChange::Insert, address, parent: form.parent_id });
+        let comment::Posted { address, waits } =
+            comment::post_comment(site, now, actor, news, form.parent_id, &body).await?;
+        return Ok(Posted { op: CommentChange::Insert, address, parent: form.parent_id, waits });
     };
     let address = CommentAddress { news, comment };
     if form.comment.trim().is_empty() {
         let deleted = comment::delete_comment(site, now, actor.user, address).await?;
-        return Ok(Posted { op: CommentChange::Delete, address, parent: deleted.parent_id });
+        return Ok(Posted { op: CommentChange::Delete, address, parent: deleted.parent_id, waits: false });
     }
     let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
     let changed = comment::edit_comment(site, now, actor, address, &body).await?;
-    Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id })
+    Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id, waits: false })
 }
 
 /// Votes or takes the vote back, for both the form and the API.
@@ -396,7 +409,7 @@ pub(super) async fn post_tweet(
     app: &App,
     actor: Actor<'_>,
     form: &TweetForm,
-) -> Result<TweetId, RequestError> {
+) -> Result<PostedTweet, RequestError> {
     Ok(tweets::post_tweet(&app.site, app.moment(), actor, &form.text).await?)
 }
 

@@ -134,11 +134,14 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
         Refusal::CurrentPasswordNeeded | Refusal::CurrentPasswordWrong => &["current_password"],
         // It stands below both fields, and the password has to be typed again anyway.
         Refusal::WrongCredentials => &["password"],
+        Refusal::WrongCode => &["code"],
         Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::UrlPostedRecently => &["url"],
-        Refusal::NewTopicNeedsKarma { .. } => &["topics"],
+        Refusal::NewTopicNeedsKarma { .. } | Refusal::NewTopicByNew { .. } => &["topics"],
+        Refusal::TooManyLinks { .. } => &["comment"],
         Refusal::NoSuchTopic(_) | Refusal::SameTopic => &["into", "name"],
         Refusal::TopicExists(_) => &["name"],
         Refusal::NoSuchVoter => &["voter"],
+        Refusal::Pattern(_) => &["pattern"],
         _ => &[],
     }
 }
@@ -205,6 +208,11 @@ impl RequestError {
         }
     }
 
+    /// Whether a login needs a code besides the password.
+    fn needs_code(&self) -> bool {
+        matches!(self, Self::Domain(error) if matches!(**error, Error::Refused(Refusal::CodeRequired)))
+    }
+
     /// The status of the response for a program. A refusal by a rule is a normal
     /// response there, HTTP 200, as the clients expect.
     fn api_status(&self) -> StatusCode {
@@ -213,6 +221,7 @@ impl RequestError {
             Self::Domain(error) if matches!(**error, Error::Refused(Refusal::NoSuchTopic(_))) => {
                 self.status()
             }
+            Self::Domain(_) if self.needs_code() => self.status(),
             Self::Domain(error) if is_slowed_down(error) => self.status(),
             Self::Domain(error) if is_for_the_user(error) => StatusCode::OK,
             Self::Field { .. } | Self::Title(_) | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
@@ -316,10 +325,12 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchVoter
         | Refusal::NoSuchTopic(_)
         | Refusal::NoSuchSession
+        | Refusal::NoSuchPasskey
         | Refusal::NoSuchInvitation
         | Refusal::NoSuchApplication
         | Refusal::ConfirmationInvalid
         | Refusal::NoSuchModeration
+        | Refusal::NoSuchRule
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManySignupsFromNetwork { .. }
@@ -337,19 +348,32 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::VotedAlready
         | Refusal::NoVoteToTakeBack
         | Refusal::TopicExists(_)
+        | Refusal::TotpOn
+        | Refusal::TotpOff
+        | Refusal::NoSecondFactor
+        | Refusal::PasskeyKnown
         | Refusal::TopicMoving { .. }
         | Refusal::NothingToModerate(_)
         | Refusal::EditedSince
         | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
+        Refusal::CodeRequired => StatusCode::UNAUTHORIZED,
         Refusal::NothingSubmitted
         | Refusal::UrlAndText
         | Refusal::SameTopic
         | Refusal::FullNameConfusable
+        | Refusal::Pattern(_)
         | Refusal::WrongCredentials
+        | Refusal::WrongCode
+        | Refusal::LoginExpired
+        | Refusal::SetupExpired
+        | Refusal::PasskeyRefused
         | Refusal::InvitationInvalid
         | Refusal::CurrentPasswordNeeded
         | Refusal::CurrentPasswordWrong => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::SessionEnded
+        | Refusal::TooManyPasskeys { .. }
+        | Refusal::PasskeysUnavailable
+        | Refusal::RoleNeedsTwoFactor
         | Refusal::SignupClosed
         | Refusal::TooNewToInvite { .. }
         | Refusal::NoInvitationsLeft { .. }
@@ -401,6 +425,11 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::ActionDoesNotApply { .. }
         | Refusal::CannotBeUndone
         | Refusal::ThreadLocked { .. }
+        | Refusal::RefusedByRule { .. }
+        | Refusal::EditNeedsApproval { .. }
+        | Refusal::TooManyRules { .. }
+        | Refusal::NewTopicByNew { .. }
+        | Refusal::TooManyLinks { .. }
         | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
     }
 }

@@ -1,5 +1,6 @@
 //! What the owners of accounts may change.
 
+use crate::accounts::admission;
 use crate::accounts::names;
 use crate::accounts::outbox;
 use crate::accounts::session_store::{Device, VisitSession};
@@ -8,6 +9,7 @@ use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::passwords::Source;
+use crate::post_rules::CheckedPost;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -96,6 +98,8 @@ pub async fn update_profile(
     if change.about.as_str() != user.about || fullname != user.fullname {
         // Everyone sees these; the rest is the owner's business.
         user.demand_confirmed(site)?;
+        let post = CheckedPost { texts: [change.about.as_str(), fullname], url: None };
+        admission::admit_edit(site, now, user, (post, false)).await?;
     }
     let email = change.email.as_ref().map_or("", Email::as_str);
     let has_new_email = email != user.email;
@@ -156,7 +160,7 @@ pub async fn update_profile(
 
 /// Checks the password that was typed to confirm a change. A wrong one counts as a failed
 /// login. Returns the stored hash.
-async fn confirm_current_password(
+pub(crate) async fn confirm_current_password(
     site: &Site,
     owner: Owner<'_>,
     typed: &CurrentPassword,

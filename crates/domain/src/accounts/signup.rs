@@ -8,7 +8,7 @@ use crate::accounts::applications::{self, NameHolders};
 use crate::accounts::confirmation::UNCONFIRMED;
 use crate::accounts::invitations::Invitation;
 use crate::accounts::names;
-use crate::accounts::session_store::{self, Device, Opening};
+use crate::accounts::session_store::{self, Device, LoginMethod, Opening};
 use crate::accounts::sessions::Session;
 use crate::accounts::signup_limits::{SignupLimits, SignupLimitsRead};
 use crate::accounts::visit::Visit;
@@ -223,7 +223,8 @@ impl<'a> Gate<'a> {
         if let Some(text) = self.application(site) {
             applications::write_application(batch, now, (id, self.applicant.username()), text);
         } else if let Some((_, device)) = self.applicant.visitor() {
-            session_store::write_new(batch, now, session, &Opening { device, newest: None });
+            let opened = Opening { device, newest: None, method: LoginMethod::Password };
+            session_store::write_new(batch, now, session, &opened);
             signed_up.session = Some(session.clone());
         }
         Ok(signed_up)

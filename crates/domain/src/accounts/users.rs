@@ -3,7 +3,9 @@
 use crate::accounts::confirmation::UNCONFIRMED;
 use crate::accounts::inbox::feed::FEED;
 use crate::accounts::invitations::{INVITED_BY, tree};
+use crate::accounts::newness::ESTABLISHED;
 use crate::accounts::recent_votes::RecentVotes;
+use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::action::Decision;
 use crate::cache::{MEBIBYTE, Shared};
@@ -82,6 +84,8 @@ pub struct User {
     pub tweet_news: bool,
     /// Whether the user wants the picture from gravatar.com, on sites that show them.
     pub gravatar: bool,
+    /// Whether the account is known to be no longer new; see `newness.rs`.
+    pub is_established: bool,
     /// What moderators have forbidden the user.
     pub restrictions: Restrictions,
     /// What the user has chosen on the settings page.
@@ -97,6 +101,11 @@ pub struct User {
     /// The votes that a viewer may still take back. They are stored apart from the user, and
     /// empty unless the user is the viewer of a page.
     pub recent_votes: RecentVotes,
+    /// The kinds of second factors that the account has.
+    pub second_factors: SecondFactors,
+    /// Whether the user has a role that needs a second factor on this site, and has none. The
+    /// role then does not count. Only for the viewer of a page.
+    pub role_suspended: bool,
     /// The session of Lamer News or of an earlier version.
     pub(crate) earlier_session: EarlierSession,
 }
@@ -252,6 +261,7 @@ impl User {
             fullname: size::shown_name(&text("fullname")).to_owned(),
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),
+            is_established: fields.text(ESTABLISHED) == Some("1"),
             restrictions: Restrictions::read(|field| fields.read(field)),
             preferences: Preferences::read(|field| fields.text(field)),
             seen_time: fields.read("seen_time").map(Timestamp),
@@ -259,6 +269,8 @@ impl User {
             unconfirmed: fields.text(UNCONFIRMED).is_some(),
             voter: fields.read("voter"),
             recent_votes: RecentVotes::default(),
+            second_factors: SecondFactors::read(fields.text(TWO_FACTOR)),
+            role_suspended: false,
             earlier_session: EarlierSession::of(fields.text("auth")),
         })
     }

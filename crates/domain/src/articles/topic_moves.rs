@@ -41,9 +41,7 @@ pub async fn move_topic(
     from: &Topic,
     to: &Topic,
 ) -> Result<u64, Error> {
-    if !viewer.flags.admin {
-        return Err(Refusal::AdministratorsOnly.into());
-    }
+    viewer.require_admin()?;
     if from == to {
         return Err(Refusal::SameTopic.into());
     }

@@ -98,9 +98,7 @@ pub async fn describe(
     topic: &Topic,
     sentence: Option<&TopicSentence>,
 ) -> Result<(), Error> {
-    if !viewer.flags.admin {
-        return Err(Refusal::AdministratorsOnly.into());
-    }
+    viewer.require_admin()?;
     let mut query = Query::new();
     let known = query.scores(keys::TOPICS, [topic.as_str()]);
     let sentences = query.hash(keys::TOPIC_SENTENCES);
@@ -183,17 +181,23 @@ impl TopicsRead {
         Self(query.scores(keys::TOPICS, topics.iter().map(Topic::as_str)))
     }
 
+    /// Those of the topics that exist.
+    pub(crate) fn existing(self, answers: &mut tidings_keyspace::Answers, topics: &Topics) -> Vec<Topic> {
+        let known = topics.iter().zip(answers.take(self.0)).filter(|(_, articles)| articles.is_some());
+        known.map(|(topic, _)| topic.clone()).collect()
+    }
+
     /// Refuses new topics if the user may not create any, and adds checks that the others
     /// still exist when the batch is applied.
     ///
     /// # Errors
-    /// [`Refusal::NewTopicNeedsKarma`].
+    /// [`Refusal::NewTopicNeedsKarma`], [`Refusal::NewTopicByNew`].
     pub(crate) fn demand(
         self,
         answers: &mut tidings_keyspace::Answers,
         topics: &Topics,
         site: &Site,
-        user: &User,
+        (user, is_new): (&User, bool),
         batch: &mut Batch,
     ) -> Result<(), Refusal> {
         let needed = site.rules.karma.new_topic_minimum;
@@ -202,6 +206,8 @@ impl TopicsRead {
                 batch.sorted_member_present(keys::TOPICS, topic.as_str());
             } else if user.karma < needed && !user.flags.admin {
                 return Err(Refusal::NewTopicNeedsKarma { topic: topic.to_string(), needed });
+            } else if is_new {
+                return Err(Refusal::NewTopicByNew { topic: topic.to_string() });
             }
         }
         Ok(())

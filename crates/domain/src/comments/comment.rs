@@ -6,16 +6,22 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::User;
+use crate::accounts::{admission, newness};
 use crate::action::Decision;
+use crate::comments::held;
 use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
+use crate::comments::withdrawal;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::news::item::{Direction, LOCKED, News};
+use crate::post_rules::CheckedPost;
+use crate::review;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use crate::values::limits;
+use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
 use crate::values::text::Body;
 use crate::values::withheld::{WITHHELD, Withheld};
@@ -182,7 +188,7 @@ impl Comment {
     }
 
     /// The comment as it is stored.
-    fn to_json(&self) -> String {
+    pub(super) fn to_json(&self) -> String {
         let mut stored = Map::new();
         let mut put = |name: &str, value: Value| stored.insert(name.to_owned(), value);
         put("body", self.body.as_str().into());
@@ -224,6 +230,7 @@ impl Comment {
             _ if self.deleted => Err(Refusal::CommentDeleted),
             Some(Withheld::Removed(_)) => Err(Refusal::CommentRemoved),
             Some(Withheld::Held(_)) => Err(Refusal::CommentHeld),
+            // Comments are not merged.
             Some(Withheld::Flagged | Withheld::Merged(_)) | None => Ok(()),
         }
     }
@@ -317,8 +324,8 @@ pub(crate) struct Stored {
     pub(crate) json: String,
     /// Why nothing can be done in its thread, if so.
     pub(crate) news_gone: Option<Refusal>,
-    news_comments: u64,
-    news_author: UserId,
+    pub(super) news_comments: u64,
+    pub(super) news_author: UserId,
 }
 
 /// Pending reads of one comment and the state of its item.
@@ -360,11 +367,16 @@ pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<
 
 /// A batch that replaces a comment, unless it has changed since it was `read`.
 pub(crate) fn replacement(address: CommentAddress, read: &str, comment: &Comment) -> Batch {
-    let (thread, field) = (keys::thread(address.news), address.comment.to_string());
     let mut batch = Batch::new();
+    write_change(&mut batch, address, read, comment);
+    batch
+}
+
+/// Adds a changed comment to a batch, which fails if it has changed since it was `read`.
+pub(super) fn write_change(batch: &mut Batch, address: CommentAddress, read: &str, comment: &Comment) {
+    let (thread, field) = (keys::thread(address.news), address.comment.to_string());
     batch.field_equals(&thread, &field, read);
     batch.set_field(thread, field, comment.to_json());
-    batch
 }
 
 /// Adds a new comment to a batch, and to its author's list.
@@ -381,7 +393,7 @@ pub(crate) fn write_new(batch: &mut Batch, news: NewsId, comment: &Comment) {
 /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NoSuchParent`],
 /// [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::BlockedBy`],
 /// [`Refusal::ThreadFull`], the refusals of a story or parent that is removed or held,
-/// [`Refusal::TooManyRequests`], or the store's.
+/// [`Refusal::TooManyRequests`], [`Refusal::RefusedByRule`], or the store's.
 pub async fn post_comment(
     site: &Site,
     now: Timestamp,
@@ -389,11 +401,13 @@ pub async fn post_comment(
     news: NewsId,
     parent: Option<CommentId>,
     body: &Body,
-) -> Result<CommentAddress, Error> {
+) -> Result<Posted, Error> {
     let moment = Moment::from_timestamp(now);
     author.spend(site, moment, RatedAction::Comment).await?;
+    newness::refuse_many_links(site, now, author.user, body.as_str()).await?;
+    let waits = admission::admit(site, now, author.user, checked(body)).await?;
     let thread = keys::thread(news);
-    let audience = refuse_or_find_audience(site, news, parent).await?;
+    let audience = find_audience(site, news, parent).await?;
     let replied_to = audience.replied_to();
     let id = site.store.next_id_in(&thread, NEXT_ID).await?;
     let id =
@@ -402,9 +416,16 @@ pub async fn post_comment(
     if id.0 > limits::MAX_COMMENTS_PER_THREAD {
         return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
     }
-    let comment = Comment::new(id, author.id, parent, body, now);
+    let mut comment = Comment::new(id, author.id, parent, body, now);
+    comment.withheld = waits.map(Withheld::Held);
     let address = CommentAddress { news, comment: id };
     let posted = site.act(&thread, || async {
+        if comment.withheld.is_some() {
+            let mut batch = Batch::new();
+            let unused = batch.field_absent(&thread, id.to_string());
+            held::write(&mut batch, address, &comment);
+            return Ok(Decision::commit(batch, None).if_rejected_by(unused, Err(Error::Busy)));
+        }
         let announcement = Announcement::read(site, moment, (address, &comment), &audience).await?;
         if replied_to.is_some_and(|user| announcement.is_blocked_by(user)) {
             return Err(Refusal::BlockedBy.into());
@@ -421,19 +442,35 @@ pub async fn post_comment(
             // If this fails, the next attempt refuses.
             batch.field_absent(keys::user_blocks(user), author.id.to_string());
         }
-        Ok(Decision::commit(batch, announcement)
+        Ok(Decision::commit(batch, Some(announcement))
             .if_rejected_by(news_there, Err(Refusal::NewsDeleted.into()))
             .if_rejected_by(news_not_deleted, Err(Refusal::NewsDeleted.into()))
             .if_rejected_by(not_locked, Err(Error::Busy))
             .if_rejected_by(unused, Err(Error::Busy)))
     });
-    posted.await?.begin(site);
+    if let Some(announcement) = posted.await? {
+        announcement.begin(site);
+    }
     site.marks.note_own(now, author.id, news);
-    Ok(address)
+    Ok(Posted { address, waits: comment.withheld.is_some() })
 }
 
-/// Refuses a comment where none is allowed. Returns whom it concerns.
-async fn refuse_or_find_audience(
+/// A comment that was posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Posted {
+    /// Where it is.
+    pub address: CommentAddress,
+    /// Whether it waits for a moderator.
+    pub waits: bool,
+}
+
+/// What the rules for posts are matched with.
+fn checked(body: &Body) -> CheckedPost<'_> {
+    CheckedPost { texts: [body.as_str(), ""], url: None }
+}
+
+/// Whom a comment concerns. Refuses one where none is allowed.
+pub(super) async fn find_audience(
     site: &Site,
     news: NewsId,
     parent: Option<CommentId>,
@@ -483,11 +520,20 @@ pub async fn edit_comment(
             return Err(refusal.into());
         }
         stored.comment.may_edit(&viewer, now, site.rules.limits.comment_edit_seconds)?;
+        let is_held = matches!(stored.comment.withheld, Some(Withheld::Held(_)));
+        newness::refuse_many_links(site, now, viewer.user, body.as_str()).await?;
+        admission::admit_edit(site, now, viewer.user, (checked(body), is_held)).await?;
         let texts = [stored.comment.body.as_str(), body.as_str()];
         if notify::mentions_more(texts) && !has_spent.swap(true, Ordering::Relaxed) {
             viewer.spend(site, Moment::from_timestamp(now), RatedAction::Comment).await?;
         }
         let place = (address, stored.comment.user_id);
+        if is_held {
+            // Nobody was told of it yet.
+            body.as_str().clone_into(&mut stored.comment.body);
+            let batch = replacement(address, &stored.json, &stored.comment);
+            return Ok(Decision::commit(batch, stored.comment));
+        }
         let announced = Reannouncement::read(site, Moment::from_timestamp(now), place, texts).await?;
         body.as_str().clone_into(&mut stored.comment.body);
         let mut batch = replacement(address, &stored.json, &stored.comment);
@@ -518,6 +564,13 @@ pub async fn delete_comment(
         // What is removed or held is not counted.
         let is_counted = stored.news_comments > 0 && !stored.comment.is_gone();
         stored.comment.deleted = true;
+        if stored.comment.withheld.as_ref().is_some_and(Withheld::is_unlisted) {
+            // It is in no count and no inbox.
+            let mut batch = replacement(address, &stored.json, &stored.comment);
+            review::settle(&mut batch, &Thing::Comment(address));
+            withdrawal::forget(&mut batch, address);
+            return Ok(Decision::commit(batch, (stored.comment, None)));
+        }
         let (moment, deleted) = (Moment::from_timestamp(now), (address, &stored.comment));
         let retraction = Retraction::read(site, moment, deleted, stored.news_author).await?;
         let mut batch = replacement(address, &stored.json, &stored.comment);
@@ -526,6 +579,8 @@ pub async fn delete_comment(
             batch.increment_field(keys::news(address.news), "comments", -1);
         }
         retraction.write(&mut batch);
+        review::settle(&mut batch, &Thing::Comment(address));
+        withdrawal::forget(&mut batch, address);
         Ok(Decision::commit(batch, (stored.comment, Some(retraction))))
     });
     let (comment, retraction) = deleted.await?;

@@ -10,6 +10,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentId, NewsId, UserId};
 use crate::values::limits::{THREAD_LEVELS, WHOLE_THREAD_BYTES};
 use crate::values::size;
+use crate::values::withheld::Withheld;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -49,6 +50,7 @@ pub struct ThreadPlace {
 impl ThreadPlace {
     fn new(depth: usize, comment: &Comment) -> Self {
         let text = if comment.deleted { "" } else { size::shown(&comment.body) };
+        let reason = comment.withheld.as_ref().and_then(Withheld::reason).unwrap_or_default();
         Self {
             id: comment.id,
             parent: comment.parent_id.filter(|_| depth > 0),
@@ -58,8 +60,8 @@ impl ThreadPlace {
             user_id: comment.user_id,
             score: comment.score(),
             ctime: comment.ctime,
-            page_bytes: size::marked_bytes(text),
-            json_bytes: size::json_bytes(text) + size::marked_bytes(text),
+            page_bytes: size::marked_bytes(text) + size::escaped_bytes(reason),
+            json_bytes: size::json_bytes(text) + size::marked_bytes(text) + size::json_bytes(reason),
         }
     }
 }

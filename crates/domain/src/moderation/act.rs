@@ -2,8 +2,9 @@
 
 use super::effect::{Case, effect_of};
 use super::log::{self, Line, UNDONE_BY};
+use super::rules;
 use crate::accounts::inbox::Message;
-use crate::accounts::users::{Role, User};
+use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -63,13 +64,13 @@ pub async fn undo(
     act(site, now, moderator, &request, Some(&line)).await
 }
 
-fn demand_moderator(viewer: &User) -> Result<(), Refusal> {
-    if viewer.role() >= Role::Moderator { Ok(()) } else { Err(Refusal::ModeratorsOnly) }
+pub(super) fn demand_moderator(viewer: &User) -> Result<(), Refusal> {
+    viewer.require_moderator()
 }
 
 /// The action that undoes the one of a line. What it takes, such as an earlier title, it finds
 /// in the line.
-const fn inverse(line: &Line) -> Option<Deed> {
+fn inverse(line: &Line) -> Option<Deed> {
     match line.action {
         Action::Remove | Action::RemoveAll => Some(Deed::Restore),
         Action::Restore => Some(Deed::Remove),
@@ -83,15 +84,20 @@ const fn inverse(line: &Line) -> Option<Deed> {
         Action::Unsilence => Some(Deed::Silence(None)),
         Action::Ban => Some(Deed::Unban),
         Action::Unban => Some(Deed::Ban(None)),
-        Action::Keep | Action::Approve | Action::Reject => Some(Deed::Reopen),
+        Action::Keep | Action::Reject => Some(Deed::Reopen),
+        // What was approved is published as of then; removing it hides it again.
+        Action::Approve => Some(Deed::Remove),
         Action::Note => Some(Deed::Unnote),
         Action::Discount => Some(Deed::Recount),
         Action::Recount => Some(Deed::Discount(None)),
         Action::MakeModerator => Some(Deed::UnmakeModerator),
         Action::UnmakeModerator => Some(Deed::MakeModerator),
-        Action::Split | Action::Warn | Action::Rule | Action::Unrule | Action::Unnote | Action::Reopen => {
-            None
-        }
+        Action::Rule => Some(Deed::Unrule),
+        Action::Unrule => match line.thing {
+            Thing::Rule(id) => rules::added_again(id, line.before.as_deref()),
+            _ => None,
+        },
+        Action::Split | Action::Warn | Action::Unnote | Action::Reopen => None,
     }
 }
 
@@ -135,6 +141,7 @@ async fn act(
             undone_by: None,
             until: effect.until,
             count: effect.count,
+            in_progress: effect.in_progress,
             concerns: effect.concerns,
             before: effect.before,
         };

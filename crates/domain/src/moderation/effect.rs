@@ -1,7 +1,7 @@
 //! What an action does, before it is committed with its line in the log.
 
-use super::{applications, merging, people, stories, story_edits, threads};
-use crate::accounts::users::{Role, User};
+use super::{applications, held, merging, people, posts, profiles, remove_all, rules, stories, story_edits, threads};
+use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::jobs::Job;
 use crate::moderation::log::Line;
@@ -41,7 +41,7 @@ impl Case<'_> {
 
     /// Refuses everybody but administrators.
     pub(super) fn demand_administrator(&self) -> Result<(), Refusal> {
-        if self.moderator.role() == Role::Administrator { Ok(()) } else { Err(Refusal::AdministratorsOnly) }
+        self.moderator.require_admin()
     }
 
     /// That the kind of thing does not take the action.
@@ -70,6 +70,8 @@ pub(super) struct Effect {
     pub(super) until: Option<Timestamp>,
     /// How many posts it is about.
     pub(super) count: Option<u64>,
+    /// Whether a job does the rest of it: the line says so until the job deletes [`super::log::IN_PROGRESS`].
+    pub(super) in_progress: bool,
     /// What undoing it needs.
     pub(super) before: Option<String>,
     /// What is done afterwards.
@@ -88,6 +90,13 @@ impl Effect {
 /// Decides what an action does.
 pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
     match (case.deed, case.thing) {
+        (Deed::Remove, Thing::Comment(address)) => posts::remove_comment(case, *address).await,
+        (Deed::Restore, Thing::Comment(address)) => posts::restore_comment(case, *address).await,
+        (Deed::Remove, Thing::Tweet(id)) => posts::remove_tweet(case, *id).await,
+        (Deed::Restore, Thing::Tweet(id)) => posts::restore_tweet(case, *id).await,
+        (Deed::Remove, Thing::User(name)) => profiles::remove(case, name).await,
+        (Deed::Restore, Thing::User(name)) => profiles::restore(case, name).await,
+        (Deed::RemoveAll(days), Thing::User(name)) => remove_all::remove(case, name, *days).await,
         (Deed::Remove, Thing::Story(id)) => stories::remove(case, *id).await,
         (Deed::Restore, Thing::Story(id)) => stories::restore(case, *id).await,
         (Deed::Edit { title, topics, url }, Thing::Story(id)) => {
@@ -108,6 +117,15 @@ pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
         (Deed::MakeModerator, Thing::User(name)) => people::set_moderator(case, name, true).await,
         (Deed::UnmakeModerator, Thing::User(name)) => people::set_moderator(case, name, false).await,
         (Deed::Unhold, Thing::User(name)) => people::lift(case, name, RestrictionKind::Hold).await,
+        (Deed::Approve, Thing::Story(id)) => held::approve_story(case, *id).await,
+        (Deed::Approve, Thing::Comment(address)) => held::approve_comment(case, *address).await,
+        (Deed::Approve, Thing::Tweet(id)) => held::approve_tweet(case, *id).await,
+        (Deed::Reject, Thing::Story(id)) => held::reject_story(case, *id).await,
+        (Deed::Reject, Thing::Comment(address)) => held::reject_comment(case, *address).await,
+        (Deed::Reject, Thing::Tweet(id)) => held::reject_tweet(case, *id).await,
+        (Deed::Reopen, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => held::reopen(case).await,
+        (Deed::Rule(pattern, effect), Thing::Rule(id)) => rules::add(case, *id, (pattern, *effect)).await,
+        (Deed::Unrule, Thing::Rule(id)) => rules::lift(case, *id).await,
         (Deed::Approve, Thing::Application(name)) => applications::approve(case, name).await,
         (Deed::Reject, Thing::Application(name)) => applications::reject(case, name).await,
         (Deed::Reopen, Thing::Application(name)) => applications::reopen(case, name).await,

@@ -12,9 +12,9 @@ use crate::values::restriction::{Restriction, RestrictionKind};
 use tidings_keyspace::{Hash, Query};
 
 /// A person as stored.
-struct Person {
-    user: User,
-    hash: Hash,
+pub(super) struct Person {
+    pub(super) user: User,
+    pub(super) hash: Hash,
 }
 
 impl Person {
@@ -25,7 +25,7 @@ impl Person {
 }
 
 /// The person with a name, whom the moderator may moderate. Rounds: 2.
-async fn read_person(case: &Case<'_>, name: &str) -> Result<Person, Error> {
+pub(super) async fn read_person(case: &Case<'_>, name: &str) -> Result<Person, Error> {
     let mut query = Query::new();
     let id = query.string(keys::username_to_id(name));
     let id = case.site.store.query(query).await?.take(id);

@@ -1,7 +1,7 @@
 //! Stored ranks: refreshed by readers, set by writers, recomputed by administrators.
 
 use crate::accounts::users;
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::keys;
 use crate::news::item::News;
 use crate::news::past;
@@ -164,9 +164,7 @@ pub(crate) fn write_rank(batch: &mut Batch, (id, posted): (NewsId, Timestamp), s
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.
 pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) -> Result<u64, Error> {
-    if !viewer.flags.admin {
-        return Err(Refusal::AdministratorsOnly.into());
-    }
+    viewer.require_admin()?;
     let mut stored = 0;
     let mut start = 0;
     loop {

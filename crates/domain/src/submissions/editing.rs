@@ -3,6 +3,7 @@
 use super::url_guards::{self, UrlGuards};
 use super::{Submission, SubmissionContent};
 use crate::accounts::users::User;
+use crate::accounts::{admission, newness};
 use crate::action::Decision;
 use crate::articles::article::{self, ArticleChange, PlaceRead};
 use crate::articles::topics::TopicsRead;
@@ -10,13 +11,15 @@ use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::{News, linked_site};
 use crate::news::past;
+use crate::review;
 use crate::site::Site;
 use crate::timelines::tweets::{self, Removal, Tweet, TweetRead};
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
+use crate::values::moderation::Thing;
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
-use crate::values::withheld::WITHHELD;
+use crate::values::withheld::{WITHHELD, Withheld};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Query};
 
@@ -25,7 +28,8 @@ use tidings_keyspace::{Batch, Query};
 /// # Errors
 /// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`],
 /// [`Refusal::UrlAndText`], [`Refusal::UrlPostedRecently`],
-/// [`Refusal::NewTopicNeedsKarma`], or the store's.
+/// [`Refusal::NewTopicNeedsKarma`], [`Refusal::RefusedByRule`],
+/// [`Refusal::EditNeedsApproval`], or the store's.
 pub async fn edit_news(
     site: &Site,
     now: Moment,
@@ -38,6 +42,8 @@ pub async fn edit_news(
     let url = submission.content.stored_url();
     site.act(&keys::news(id), || async {
         let (news, article) = read_changeable(site, now, viewer, id).await?;
+        let is_held = matches!(news.withheld, Some(Withheld::Held(_)));
+        admission::admit_edit(site, now.timestamp(), viewer, (submission.checked(), is_held)).await?;
         let topics = submission.topics.as_ref().unwrap_or(&news.topics);
         let to = StoryText { title: submission.title.as_str(), url: &url, topics };
         let change = StoryChange::read(site, now, &news, article).await?;
@@ -102,11 +108,13 @@ impl<'a> StoryChange<'a> {
         if let Some(host) = news.site() {
             batch.sorted_remove(keys::host_news(host), news.id.to_string());
         }
-        if let Some(host) = linked_site(to.url) {
+        if let Some(host) = linked_site(to.url).filter(|_| !news.is_unlisted()) {
             batch.sorted_add(keys::host_news(&host), news.id.to_string(), news.ctime.as_score());
         }
         batch.set_fields(&key, [("title", to.title), ("url", to.url)]);
-        change_topics(site, viewer, news, to.topics, batch).await?;
+        let is_new =
+            *to.topics != news.topics && newness::is_new(site, self.now.timestamp(), viewer).await?;
+        change_topics(site, (viewer, is_new), news, to.topics, batch).await?;
         let link = article::link(site, news.id, NewsUrl::parse_imported(to.url).ok().as_ref());
         self.article.edit(batch, to.title, &link, &news.topics, to.topics);
         if let Some(tweet) = &self.announcement {
@@ -162,6 +170,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         batch.delete_field(&key, "topics");
         article.delete(&mut batch, &news.topics);
         leave_lists(&mut batch, &news);
+        review::settle(&mut batch, &Thing::Story(id));
         Ok(Decision::commit(batch, removal))
     });
     if let Some(removal) = deleted.await? {
@@ -195,7 +204,7 @@ pub(crate) async fn read_announcement(site: &Site, news: &News) -> Result<Option
 /// Changes the topics of an item, if the viewer may use those that are new to it.
 async fn change_topics(
     site: &Site,
-    viewer: &User,
+    viewer: (&User, bool),
     news: &News,
     topics: &Topics,
     batch: &mut Batch,

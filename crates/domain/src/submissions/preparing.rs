@@ -3,6 +3,7 @@
 
 use super::url_guards;
 use crate::accounts::actor::Actor;
+use crate::accounts::newness;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -43,6 +44,7 @@ pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, 
 /// # Errors
 /// [`Refusal::TooManyRequests`](crate::Refusal::TooManyRequests), or the store's.
 pub async fn admit_title_fetch(site: &Site, now: Moment, actor: Actor<'_>) -> Result<(), Error> {
-    let account = RatedAccount { id: actor.id, since: actor.ctime };
+    let is_new = newness::is_new(site, now.timestamp(), actor.user).await?;
+    let account = RatedAccount { id: actor.id, is_new };
     rates::spend_for(site, now, RatedAction::FetchTitle, Some(account), actor.address).await
 }

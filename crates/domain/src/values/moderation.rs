@@ -2,6 +2,7 @@
 
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId};
 use crate::values::limits::{LONGEST_STORED_USERNAME, MAX_HOURS, MAX_REASON};
+use crate::values::post_rule::{Pattern, RuleEffect};
 use crate::values::text::{InputError, Title, is_visible, lines};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
@@ -263,6 +264,10 @@ pub enum Deed {
     UnmakeModerator,
     /// [`Action::Reopen`].
     Reopen,
+    /// [`Action::Rule`].
+    Rule(Pattern, RuleEffect),
+    /// [`Action::Unrule`].
+    Unrule,
 }
 
 impl Deed {
@@ -295,6 +300,8 @@ impl Deed {
             Self::MakeModerator => Action::MakeModerator,
             Self::UnmakeModerator => Action::UnmakeModerator,
             Self::Reopen => Action::Reopen,
+            Self::Rule(..) => Action::Rule,
+            Self::Unrule => Action::Unrule,
         }
     }
 

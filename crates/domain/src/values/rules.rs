@@ -286,21 +286,30 @@ pub struct AccountRules {
     /// The site-wide salt of SHA-1 password hashes of the 2011 layout, which
     /// have no `salt` field.
     pub legacy_salt: String,
+    /// Whether moderators and administrators need a second factor for what their role lets them do.
+    pub staff_two_factor: bool,
     /// Who can sign up.
     pub signup: SignupMode,
     /// Invitations of each account of 30 days; moderators and administrators have any number.
     pub invitations: u64,
     /// Whether new accounts can only read until their e-mail address is confirmed.
     pub confirm_email: bool,
+    /// The days in which an account is new; 0 = its age does not matter.
+    pub new_days: u64,
+    /// With fewer posts an account is new; 0 = their number does not matter.
+    pub new_posts: u64,
 }
 
 impl Default for AccountRules {
     fn default() -> Self {
         Self {
             legacy_salt: String::new(),
+            staff_two_factor: false,
             signup: SignupMode::default(),
             invitations: 5,
             confirm_email: false,
+            new_days: 3,
+            new_posts: 3,
         }
     }
 }

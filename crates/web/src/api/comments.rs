@@ -1,6 +1,6 @@
 //! Comments: writing, voting, reading a thread.
 
-use super::{Status, formatted};
+use super::{Status, formatted, is_false};
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::comments::{CommentForm, CommentVoteForm, PreviewForm};
@@ -51,6 +51,10 @@ pub struct CommentPostedResponse {
     /// The story.
     #[schema(value_type = u64)]
     news_id: NewsId,
+    /// True if it waits for a moderator; otherwise missing.
+    #[serde(skip_serializing_if = "is_false")]
+    #[schema(required = false)]
+    held: bool,
 }
 
 /// What was done to a comment.
@@ -184,6 +188,7 @@ pub async fn post(
         comment_id: posted.address.comment,
         parent_id: posted.parent.map_or(ParentId::None(-1), ParentId::Comment),
         news_id: posted.address.news,
+        held: posted.waits,
     }))
 }
 

@@ -87,6 +87,10 @@ struct LogLine {
     /// How many posts it was about; missing for a single one.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
+    /// True while the count still grows; otherwise missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    in_progress: Option<bool>,
 }
 
 impl From<LogEntry> for LogLine {
@@ -108,6 +112,7 @@ impl From<LogEntry> for LogLine {
             undoes: entry.undoes,
             until: entry.until,
             count: entry.count,
+            in_progress: entry.in_progress.then_some(true),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! News: submitting, voting, hiding, saving, listing.
 
-use super::{DONE, DoneResponse, Status};
+use super::{DONE, DoneResponse, Status, is_false};
+use crate::actions::Sent;
 use crate::error::RequestError;
 use crate::forms::news::{NewsIdForm, NewsVoteForm, SubmissionForm, VoteType};
 use crate::local_path::LocalPath;
@@ -33,6 +34,10 @@ pub struct SubmittedResponse {
     /// The story.
     #[schema(value_type = u64)]
     news_id: NewsId,
+    /// True if it waits for a moderator; otherwise missing.
+    #[serde(skip_serializing_if = "is_false")]
+    #[schema(required = false)]
+    held: bool,
 }
 
 /// The outcome of deleting a story.
@@ -99,8 +104,8 @@ pub async fn submit(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<SubmissionForm>,
 ) -> Result<Json<SubmittedResponse>, RequestError> {
-    let news_id = actions::submit_or_edit(&app, &user, form).await?;
-    Ok(Json(SubmittedResponse { status: Status::Ok, news_id }))
+    let Sent { id: news_id, waits: held } = actions::submit_or_edit(&app, &user, form).await?;
+    Ok(Json(SubmittedResponse { status: Status::Ok, news_id, held }))
 }
 
 /// Delete a story.

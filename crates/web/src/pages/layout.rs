@@ -165,8 +165,24 @@ impl<'a> Frame<'a> {
         let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
         let head = head(&self.brand, title, page_head, self.viewer.is_none());
         let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
-        let done = done_line(self);
-        document(&self.brand, &head, &navigation, &html! { (done) (content) }, &footer)
+        let content = html! {
+            (self.role_notice())
+            (done_line(self))
+            (content)
+        };
+        document(&self.brand, &head, &navigation, &content, &footer)
+    }
+
+    /// What somebody has to do whose role does not count yet.
+    fn role_notice(&self) -> Markup {
+        html! {
+            @if self.viewer.is_some_and(|viewer| viewer.role_suspended) {
+                p.notice role="status" {
+                    "Moderators and administrators of this site need two-step login. "
+                    a href="/settings/two-factor" { "Set it up" } " to use your role."
+                }
+            }
+        }
     }
 
     fn places(&self) -> Markup {
@@ -216,7 +232,7 @@ impl<'a> Frame<'a> {
     /// people who are not logged in.
     fn back_from_login(&self) -> &str {
         match self.here.path() {
-            "/login" | "/register" | "/logout" => "/",
+            "/login" | "/login/code" | "/login/passkey" | "/register" | "/logout" => "/",
             path if MAILED.iter().any(|mailed| path.starts_with(mailed)) => "/",
             _ => self.here.as_str(),
         }

@@ -7,6 +7,7 @@ use super::inbox::subscription_button;
 use super::layout::Frame;
 use super::login_to;
 use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
+use super::post_tools::comment_tools;
 use super::story_tools::{edit_note, merged_address, merged_threads, read_merged, story_tools};
 use super::thread_list::{ThreadList, jump_address};
 use super::vote_buttons::{karma_prices, karma_warning};
@@ -147,7 +148,10 @@ impl<'a> ThreadPage<'a> {
             self.continuation().render_to(html);
             html! { div.with-tools { (self.tools()) (list.render(frame)) } }.render_to(html);
             self.paging().render_to(html);
-            merged_threads(frame, self.thread.perspective(), &self.merged).render_to(html);
+            if let Some(line) = self.part.root.and_then(|root| self.thread.line_of(root)) {
+                comment_tools(frame, news.id, line.comment).render_to(html);
+            }
+            merged_threads(frame, &self.merged).render_to(html);
         });
         let title = match (self.part.root, self.part.number) {
             (None, 1) => title,

@@ -91,15 +91,17 @@ pub fn show_link(frame: &Frame<'_>, why: Collapsed, anchor: &str) -> Markup {
 #[must_use]
 pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize, (one, many): (&str, &str)) -> Markup {
     let is_viewed = frame.viewer.is_some();
+    // Below stories, it is in line with their titles.
+    let class = if one == "story" { "hint unlisted" } else { "hint" };
     html! {
         @if is_viewed && frame.here.shows_hidden() {
-            p.hint.unlisted {
+            p class=(class) {
                 "Hidden " (many) " are shown. " a href=(frame.here.without_hidden()) { "Leave them out" }
             }
         } @else if is_viewed && unlisted > 0 {
             @let verb = if unlisted == 1 { "is" } else { "are" };
             @let count = super::parts::counted(u64::try_from(unlisted).unwrap_or(u64::MAX), one, many);
-            p.hint.unlisted {
+            p class=(class) {
                 (count) " " (verb) " hidden here. " a href=(frame.here.with_hidden()) { "Show hidden" }
             }
         }
