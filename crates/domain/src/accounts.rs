@@ -24,8 +24,8 @@
 pub mod account;
 pub mod actor;
 pub mod applications;
-pub mod confirmation;
 pub(crate) mod avoidance;
+pub mod confirmation;
 pub mod harden;
 pub mod inbox;
 pub mod invitations;

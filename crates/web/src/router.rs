@@ -120,7 +120,9 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, articles, comments, confirm_email, front, home, inbox, invitations, marks, mutes, news_forms, open_sessions, passkeys, password_reset, people, profile, register, second_step, sessions, settings, sites, topics, tweets, two_factor, unsubscribe, votes, welcome,
+        admin, admin_site, admin_sites, articles, comments, confirm_email, front, home, inbox, invitations,
+        marks, mutes, news_forms, open_sessions, passkeys, password_reset, people, profile, register,
+        second_step, sessions, settings, sites, topics, tweets, two_factor, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
