@@ -11,7 +11,7 @@
 //! sessions), [`session_store`] (sessions as they are stored), [`password_reset`],
 //! [`notices`] (who hears of a change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or unread),
 //! [`names`] (names that look alike), [`harden`] (hashes of older sites wrapped in a strong
-//! one), [`users`] (a user as stored, profiles, names), [`recent_votes`] (votes that can be taken
+//! one), [`users`] (a user as stored, profiles, names), [`roles`] (what the operator gives and takes), [`recent_votes`] (votes that can be taken
 //! back) and [`visit`]: the viewer of a page, identified along with the page's own reads.
 
 pub mod account;
@@ -28,7 +28,9 @@ pub mod outbox;
 pub mod password_reset;
 pub(crate) mod presence;
 pub mod recent_votes;
+pub mod roles;
 pub mod session_store;
 pub mod sessions;
+mod standing;
 pub mod users;
 pub mod visit;

@@ -86,6 +86,10 @@ pub const SITES_UNFINISHED: &str = "sites:unfinished";
 
 /// Sorted set: the numbers of the lines of the moderation log, by number.
 pub const MODERATION_LOG: &str = "moderation:log";
+/// Sorted set: people whose ban ends by itself, by when: then their votes on sites count again.
+pub const BANS_ENDING: &str = "bans:ending";
+/// Sorted set: what waits for a moderator, by since when. An appeal is `appeal:<moderation id>`.
+pub const REVIEW_QUEUE: &str = "review:queue";
 /// String: the number of the last line of the moderation log.
 pub const MODERATION_COUNT: &str = "moderation:count";
 
@@ -492,6 +496,18 @@ pub fn link_origins(host: &Hostname) -> String {
 #[must_use]
 pub fn link_networks(host: &Hostname) -> String {
     format!("link:{host}:networks")
+}
+
+/// Hash: what moderators have noted about a user, by the line of the log.
+#[must_use]
+pub fn user_notes(id: UserId) -> String {
+    format!("user:{id}:notes")
+}
+
+/// Hash: an appeal against a decision of moderators.
+#[must_use]
+pub fn appeal(id: ModerationId) -> String {
+    format!("appeal:{id}")
 }
 
 /// Hash: a voter.

@@ -126,13 +126,15 @@ impl Submitted {
 /// followers, unless the author has turned that off.
 ///
 /// # Errors
-/// [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], or the store's.
+/// [`Refusal::Silenced`], [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], or the
+/// store's.
 pub async fn submit_news(
     site: &Site,
     now: Moment,
     author: &User,
     submission: &Submission,
 ) -> Result<Submitted, Error> {
+    author.demand_may_post(now.timestamp())?;
     let url_keys = posted_recently_keys(site, &submission.content);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
     let submitted = site.act(&home, || async {
@@ -291,7 +293,7 @@ fn insert(
 /// Changes title, content and topics of an item.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`],
+/// [`Refusal::Silenced`], [`Refusal::NoSuchNews`], the refusals of [`News::may_change`],
 /// [`Refusal::UrlAndText`], [`Refusal::UrlPostedRecently`],
 /// [`Refusal::NewTopicNeedsKarma`], or the store's.
 pub async fn edit_news(
@@ -301,6 +303,7 @@ pub async fn edit_news(
     id: NewsId,
     submission: &Submission,
 ) -> Result<(), Error> {
+    viewer.demand_may_post(now)?;
     submission.check_edit()?;
     let key = keys::news(id);
     let url = submission.content.stored_url();

@@ -89,6 +89,7 @@ const JSON: &str = "application/json";
         api::moderation::moderate,
         api::moderation::undo,
         api::moderation::log,
+        api::moderation::appeal,
         api::sites::vote,
         api::sites::own,
         api::sites::history,

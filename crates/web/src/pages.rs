@@ -15,6 +15,7 @@ pub mod about;
 pub mod admin;
 pub mod admin_site;
 pub mod admin_sites;
+pub mod appeals;
 pub mod articles;
 pub mod comments;
 pub mod formatting;

@@ -113,7 +113,7 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, articles, comments, front, home, inbox, marks, news_forms,
+        admin, admin_site, admin_sites, appeals, articles, comments, front, home, inbox, marks, news_forms,
         open_sessions, password_reset, people, profile, sessions, settings, sites, topics, tweets,
         unsubscribe, votes, welcome,
     };
@@ -160,6 +160,8 @@ fn page_routes() -> Router<App> {
         .route("/settings", get(settings::settings).post(settings::change))
         .route("/settings/sessions", get(open_sessions::page).post(open_sessions::end))
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
+        .route("/appeal", post(appeals::send))
+        .route("/appeal/{id}", get(appeals::form))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
         .route("/register", get(sessions::register_form).post(sessions::register))
         .route("/welcome", get(welcome::welcome))
@@ -236,6 +238,7 @@ fn api_routes() -> Router<App> {
         .route("/api/unsubscribe", post(api::inbox::unsubscribe))
         .route("/api/moderate", post(api::moderation::moderate))
         .route("/api/moderate/undo", post(api::moderation::undo))
+        .route("/api/appeal", post(api::moderation::appeal))
         .route("/api/sites/vote", post(api::sites::vote))
         .route("/api/sites/own", post(api::sites::own))
         .route("/api/sites/admin/voter/{uuid}", get(api::sites::voter))

@@ -56,7 +56,7 @@ impl std::fmt::Debug for Session {
 /// # Errors
 /// Those of `login::verify`: [`Refusal::WrongCredentials`] for an unknown user or a wrong
 /// password, after the same time; [`Refusal::TooManyFailedLogins`], even for the right
-/// password; or the store's.
+/// password; [`Refusal::Banned`], to who knows the password only; or the store's.
 pub async fn log_in(
     site: &Site,
     now: Timestamp,
@@ -105,6 +105,9 @@ async fn open_session(
 ) -> Result<Decision<Session>, Error> {
     let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
     let id = id.ok_or(Refusal::WrongCredentials)?;
+    if let Some(user) = User::from_hash(user) {
+        user.demand_may_log_in(now)?;
+    }
     let key = keys::user(id);
     let mut query = Query::new();
     let newest = query.sorted_range(keys::user_sessions(id), Order::Descending, 0, 1);

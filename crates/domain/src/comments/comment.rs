@@ -347,8 +347,8 @@ pub(crate) fn write_new(batch: &mut Batch, news: NewsId, comment: &Comment) {
 /// concerns. Rounds: 4, 3 more if it mentions anybody, and 2 more if an inbox is full.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NoSuchParent`],
-/// [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::ThreadFull`],
+/// [`Refusal::Silenced`], [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`],
+/// [`Refusal::NoSuchParent`], [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::ThreadFull`],
 /// [`Refusal::TooManyRequests`], or the store's.
 pub async fn post_comment(
     site: &Site,
@@ -358,6 +358,7 @@ pub async fn post_comment(
     parent: Option<CommentId>,
     body: &Body,
 ) -> Result<CommentAddress, Error> {
+    author.demand_may_post(now)?;
     let moment = Moment::from_timestamp(now);
     author.spend(site, moment, RatedAction::Comment).await?;
     let thread = keys::thread(news);
@@ -431,8 +432,8 @@ async fn refuse_or_find_audience(
 /// which counts as a comment, so that nobody is told again and again.
 ///
 /// # Errors
-/// [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`], [`Refusal::TooManyRequests`], the
-/// refusals of [`Comment::may_edit`], or the store's.
+/// [`Refusal::Silenced`], [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`],
+/// [`Refusal::TooManyRequests`], the refusals of [`Comment::may_edit`], or the store's.
 pub async fn edit_comment(
     site: &Site,
     now: Timestamp,
@@ -440,6 +441,7 @@ pub async fn edit_comment(
     address: CommentAddress,
     body: &Body,
 ) -> Result<Comment, Error> {
+    viewer.demand_may_post(now)?;
     let has_spent = AtomicBool::new(false);
     site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;

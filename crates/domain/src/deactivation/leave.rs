@@ -83,6 +83,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.delete(keys::user_recent_votes(user));
     batch.delete(keys::user_visits(user));
     batch.delete(keys::user_messages(user));
+    batch.delete(keys::user_notes(user));
     subscriptions::forget_all(site, &mut batch, user).await?;
     batch.sorted_remove(keys::HOME_FLOORS, user.to_string());
     batch.sorted_remove(keys::MOST_FOLLOWED, user.to_string());

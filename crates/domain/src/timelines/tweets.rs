@@ -90,14 +90,15 @@ impl Tweet {
 /// as many of them as the author's mentions may notify in a day.
 ///
 /// # Errors
-/// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile,
-/// [`Refusal::TooManyRequests`], or the store's.
+/// [`Refusal::Silenced`], [`Refusal::SessionEnded`] when the account has been deactivated
+/// meanwhile, [`Refusal::TooManyRequests`], or the store's.
 pub async fn post_tweet(
     site: &Site,
     now: Moment,
     author: Actor<'_>,
     text: &TweetText,
 ) -> Result<TweetId, Error> {
+    author.demand_may_post(now.timestamp())?;
     author.spend(site, now, RatedAction::Tweet).await?;
     let names = mentioned::names_in(text.as_str());
     let mut mentioned = users_named(site, &names).await?;

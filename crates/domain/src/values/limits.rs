@@ -134,6 +134,14 @@ pub const MAX_FOLLOWED_TOPICS: u64 = 25;
 pub const MAX_MUTED_TOPICS: u64 = 100;
 /// The most characters in the reason for an action of a moderator, and in a note or a warning.
 pub const MAX_REASON: usize = 500;
+/// The most characters in an appeal.
+pub const MAX_APPEAL: usize = 2_000;
+/// The most notes of moderators on one person.
+pub const MAX_NOTES: usize = 100;
+/// Accounts that are looked at in one round when somebody with a role is looked for.
+pub const ACCOUNTS_CHUNK: u64 = 500;
+/// Bans that have ended whose votes on sites are put back at a time.
+pub const ENDED_BANS_CHUNK: u64 = 100;
 /// The most hours that a silence, a hold or a ban can last, unless it lasts forever: ten years.
 pub const MAX_HOURS: u64 = 87_660;
 /// The most days whose posts are removed at once.

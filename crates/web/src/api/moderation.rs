@@ -1,12 +1,12 @@
 //! Moderation: acting, undoing, and the public log.
 
-use super::Status;
-use crate::App;
+use super::{DONE, DoneResponse, Status};
 use crate::error::RequestError;
-use crate::form::Form;
-use crate::forms::moderation::{LogQuery, ModerationForm, UndoForm};
+use crate::form::{Fields, Form};
+use crate::forms::moderation::{AppealForm, LogQuery, ModerationForm, UndoForm};
 use crate::openapi::{FORM, values};
-use crate::viewer::SignedForm;
+use crate::viewer::{ClientAddress, SignedForm};
+use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
@@ -124,8 +124,7 @@ pub async fn moderate(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<ModerationForm>,
 ) -> Result<Json<ModeratedResponse>, RequestError> {
-    let id = moderation::moderate(&app.site, app.moment(), &user, &form.try_into()?).await?;
-    Ok(Json(id.into()))
+    Ok(Json(actions::moderate(&app, &user, &form.try_into()?).await?.into()))
 }
 
 /// Undo an action (moderators only).
@@ -142,6 +141,24 @@ pub async fn undo(
 ) -> Result<Json<ModeratedResponse>, RequestError> {
     let how = (form.moderation_id, &form.reason, form.anonymous);
     Ok(Json(moderation::undo(&app.site, app.moment(), &user, how).await?.into()))
+}
+
+/// Appeal against a decision about oneself, once: in a session, or with username and password.
+#[utoipa::path(
+    post,
+    path = "/api/appeal",
+    request_body(content = inline(AppealForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security((), ("session" = [])),
+)]
+pub async fn appeal(
+    State(app): State<App>,
+    visit: Visit,
+    ClientAddress(address): ClientAddress,
+    fields: Fields,
+) -> Result<Json<DoneResponse>, RequestError> {
+    actions::appeal(&app, visit, fields, address).await?;
+    Ok(Json(DONE))
 }
 
 /// List what moderators did.

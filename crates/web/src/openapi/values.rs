@@ -152,6 +152,8 @@ values! {
     ModerationAction = string().enum_values(Some(Action::ALL.iter().map(|action| action.name())));
     /// Why a moderator did something; may be empty.
     Reason = text(0, limits::MAX_REASON);
+    /// What is to be said against a decision.
+    Appeal = text(1, limits::MAX_APPEAL);
     /// A number of hours; 0 for ever.
     Hours = whole(0, limits::MAX_HOURS);
     /// A number of days.

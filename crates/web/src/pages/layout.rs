@@ -1,5 +1,6 @@
 //! The layout of every page: head, navigation, footer.
 
+use super::appeals::appeal_address;
 use super::fragments::LinkTarget;
 use super::head::{PageHead, icons};
 use super::parts::{OUTSIDE, number};
@@ -8,7 +9,7 @@ use super::{login_address, profile_address};
 use crate::App;
 use crate::assets::{ASSETS, LOGO};
 use crate::brand::Brand;
-use crate::error::RequestError;
+use crate::error::{RequestError, sentence};
 use crate::local_path::LocalPath;
 use crate::settings::{Settings, SiteSettings};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
@@ -161,7 +162,22 @@ impl<'a> Frame<'a> {
         let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
         let head = head(&self.brand, title, page_head, self.viewer.is_none());
         let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
-        document(&self.brand, &head, &navigation, content, &footer)
+        match self.silence_notice() {
+            Some(notice) => document(&self.brand, &head, &navigation, &html! { (notice) (content) }, &footer),
+            None => document(&self.brand, &head, &navigation, content, &footer),
+        }
+    }
+
+    /// What a viewer who is silenced reads above each page, before typing what would be refused.
+    fn silence_notice(&self) -> Option<Markup> {
+        let refusal = self.viewer?.demand_may_post(self.now).err()?;
+        let appeal = refusal.decision().map(appeal_address);
+        Some(html! {
+            p.notice.silenced {
+                (sentence(&refusal.to_string())) " "
+                @if let Some(appeal) = appeal { a href=(appeal) { "Read the decision" } }
+            }
+        })
     }
 
     fn places(&self) -> Markup {

@@ -1,5 +1,6 @@
 //! Logging in and out, and signing up.
 
+use super::appeals::banned_page;
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::login_to;
@@ -154,6 +155,10 @@ async fn enter(
             Ok((cookie, Redirect::to(&next)).into_response())
         }
         Err(failure) => {
+            if let Some(id) = failure.decision() {
+                let name = fields.text("username");
+                return Ok(banned_page(app, here, (&failure.message(), id), name).await);
+            }
             let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
             let username = fields.text("username");
             let form = CredentialsForm { purpose, username, wanted: &wanted, refused: Some(&refused) };
