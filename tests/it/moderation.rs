@@ -84,7 +84,7 @@ async fn what_a_moderator_may_not_do_leaves_no_trace() {
         (&moderator, "unsilence", bob_is, "no such restriction"),
         (&moderator, "unlock", ("story", "2"), "not locked"),
         (&moderator, "lock", bob_is, "cannot be applied to a user"),
-        (&moderator, "silence", ("user", "nobody"), "no such user"),
+        (&moderator, "silence", ("user", "nobody"), "no user"),
         (&moderator, "lock", ("story", "99"), "no such"),
         (&moderator, "rule", bob_is, "call of its own"),
         (&moderator, "destroy", bob_is, "must be an action"),

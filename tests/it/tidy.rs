@@ -32,6 +32,7 @@ const WINGS: [&[&str]; 9] = [
         "passwords",
         "rates",
         "report",
+        "review",
         "site",
     ],
     &["accounts"],

@@ -93,6 +93,9 @@ pub const REVIEW_QUEUE: &str = "review:queue";
 /// String: the number of the last line of the moderation log.
 pub const MODERATION_COUNT: &str = "moderation:count";
 
+/// Sorted set: what waits for a moderator, the worst with the highest score.
+pub const REVIEW_QUEUE: &str = "review:queue";
+
 /// Hash: a line of the moderation log.
 #[must_use]
 pub fn moderation(id: ModerationId) -> String {

@@ -14,7 +14,7 @@
 //! - [`sites`]
 //! - [`accounts`]
 //! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`], [`rates`],
-//!   [`report`], [`identity`], [`error`]: the ground: what all actions use
+//!   [`report`], [`review`], [`identity`], [`error`]: the ground: what all actions use
 //! - [`keys`], [`values`]
 
 pub mod background;
@@ -50,6 +50,7 @@ pub mod marks;
 pub mod passwords;
 pub mod rates;
 pub mod report;
+pub mod review;
 pub mod site;
 
 pub mod keys;

@@ -1,0 +1,91 @@
+//! The review queue, `review:queue`: what waits for a moderator, the worst first.
+//!
+//! Actions of any wing add rows to it and take them out, in their own batches. What a row says
+//! is read from the thing itself, so a row is nothing but a place in the order: how much its
+//! reasons weigh, then how long it has waited. Both are in the score.
+
+use crate::keys;
+use crate::values::clock::Timestamp;
+use crate::values::moderation::Thing;
+use tidings_keyspace::Batch;
+
+/// Seconds that a score has room for: until the year 2514.
+const SECONDS: u64 = 1 << 34;
+/// The highest weight that a score holds exactly.
+const MAX_WEIGHT: u64 = 1 << 18;
+
+/// A place in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// How much the reasons to look weigh, in hundredths of a flag.
+    pub weight: u64,
+    /// When the row last changed.
+    pub since: Timestamp,
+}
+
+impl Place {
+    /// The weight of what waits for an answer and is not flagged: that of one flag.
+    pub const ORDINARY: u64 = 100;
+
+    /// The score in the queue: higher for more weight, then for an earlier time.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn as_score(self) -> f64 {
+        let age = SECONDS - 1 - self.since.0.min(SECONDS - 1);
+        (self.weight.clamp(1, MAX_WEIGHT) * SECONDS + age) as f64
+    }
+
+    /// The place with a score; `None` if no place has it.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    pub fn from_score(score: f64) -> Option<Self> {
+        let range = SECONDS as f64..((MAX_WEIGHT + 1) * SECONDS) as f64;
+        if !range.contains(&score) {
+            return None;
+        }
+        let whole = score as u64;
+        Some(Self { weight: whole / SECONDS, since: Timestamp(SECONDS - 1 - whole % SECONDS) })
+    }
+}
+
+/// Adds a row for something that waits for an answer: a held post, an application or an appeal.
+/// A row of the same thing moves to the new place.
+pub fn enqueue(batch: &mut Batch, thing: &Thing, now: Timestamp) {
+    place(batch, thing, Place { weight: Place::ORDINARY, since: now });
+}
+
+/// Adds a row in a place, or moves it there.
+pub fn place(batch: &mut Batch, thing: &Thing, place: Place) {
+    batch.sorted_add(keys::REVIEW_QUEUE, thing.to_string(), place.as_score());
+}
+
+/// Takes the row of a thing out of the queue, if it has one: it was decided, or is gone.
+pub fn settle(batch: &mut Batch, thing: &Thing) {
+    batch.sorted_remove(keys::REVIEW_QUEUE, thing.to_string());
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_score_and_back() {
+        for weight in [1, 20, 100, 523, MAX_WEIGHT] {
+            for since in [0, 1, 1_700_000_000, SECONDS - 1] {
+                let place = Place { weight, since: Timestamp(since) };
+                assert_eq!(Place::from_score(place.as_score()), Some(place));
+            }
+        }
+        for score in [0.0, -1.0, 1_700_000_000.0, f64::NAN, f64::INFINITY, 1e30] {
+            assert_eq!(Place::from_score(score), None, "{score}");
+        }
+    }
+
+    #[test]
+    fn the_worst_comes_first_then_the_oldest() {
+        let score = |weight, since| Place { weight, since: Timestamp(since) }.as_score();
+        assert!(score(200, 1_700_000_000) > score(199, 1));
+        assert!(score(100, 1_700_000_000) > score(100, 1_700_000_001));
+    }
+}
