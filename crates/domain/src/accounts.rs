@@ -24,6 +24,7 @@ pub(crate) mod mentioned;
 pub mod names;
 pub mod notices;
 pub(crate) mod notified;
+pub(crate) mod origins;
 pub mod outbox;
 pub mod password_reset;
 pub(crate) mod presence;

@@ -4,7 +4,6 @@ pub(crate) mod leave;
 
 use crate::accounts::inbox::feed::FEED;
 use crate::accounts::outbox::{self, MAIL_SECRET};
-use crate::accounts::roles;
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::sessions;
 use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, User};
@@ -31,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// # Errors
 /// [`Refusal::WrongCredentials`](super::Refusal::WrongCredentials) and
 /// [`Refusal::TooManyFailedLogins`](super::Refusal::TooManyFailedLogins), as a
-/// login; [`Refusal::LastAdministrator`](super::Refusal::LastAdministrator); or the store's.
+/// login; or the store's.
 pub async fn deactivate(
     site: &Site,
     now: Moment,
@@ -44,9 +43,6 @@ pub async fn deactivate(
     let deactivated = site.act(&key, || async {
         let sessions = AllSessions::read(site, user.id).await?;
         let mut batch = Batch::new();
-        if user.flags.admin {
-            roles::demand_another_administrator(site, now.timestamp(), &mut batch, user.id).await?;
-        }
         // Fails if the password has changed meanwhile: the user has typed the old one.
         batch.field_equals(&key, "password", &stored.hash);
         sessions.end(&mut batch, None);

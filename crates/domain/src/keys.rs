@@ -7,7 +7,7 @@ use crate::values::day::Day;
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{ModerationId, NewsId, TweetId, UserId};
 use crate::values::lookalikes;
-use crate::values::network::Network;
+use crate::values::network::{Network, NetworkTag};
 use crate::values::period::Period;
 use crate::values::rates::RatedAction;
 use crate::values::session_token::SessionHash;
@@ -86,10 +86,10 @@ pub const SITES_UNFINISHED: &str = "sites:unfinished";
 
 /// Sorted set: the numbers of the lines of the moderation log, by number.
 pub const MODERATION_LOG: &str = "moderation:log";
+/// String: the secret of the tags of networks.
+pub const NETWORKS_SECRET: &str = "networks:secret";
 /// Sorted set: people whose ban ends by itself, by when: then their votes on sites count again.
 pub const BANS_ENDING: &str = "bans:ending";
-/// Sorted set: what waits for a moderator, by since when. An appeal is `appeal:<moderation id>`.
-pub const REVIEW_QUEUE: &str = "review:queue";
 /// String: the number of the last line of the moderation log.
 pub const MODERATION_COUNT: &str = "moderation:count";
 
@@ -505,6 +505,18 @@ pub fn link_networks(host: &Hostname) -> String {
 #[must_use]
 pub fn user_notes(id: UserId) -> String {
     format!("user:{id}:notes")
+}
+
+/// Sorted set, expires: who has posted from a network on a day, by when.
+#[must_use]
+pub fn network_people(tag: &NetworkTag, day: Day) -> String {
+    format!("network:{tag}:{day}")
+}
+
+/// Sorted set, expires: the addresses from which a user has posted on a day, by when.
+#[must_use]
+pub fn user_addresses(id: UserId, day: Day) -> String {
+    format!("user:{id}:addresses:{day}")
 }
 
 /// Hash: an appeal against a decision of moderators.

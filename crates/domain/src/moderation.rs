@@ -17,6 +17,7 @@ pub mod appeals;
 pub(crate) mod bans;
 mod effect;
 pub mod log;
+pub mod networks;
 pub mod notes;
 mod people;
 mod threads;

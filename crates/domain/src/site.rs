@@ -51,6 +51,8 @@ pub struct Site {
     attacked: std::sync::Mutex<Vec<UserId>>,
     /// The rates of what this server has seen.
     pub(crate) buckets: Buckets,
+    /// The secret of the tags of networks, once it was read.
+    pub(crate) network_secret: tokio::sync::OnceCell<String>,
     /// The identity that was read last.
     last_identity: std::sync::Mutex<Shared<Identity>>,
 }
@@ -82,6 +84,7 @@ impl Site {
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),
             buckets: Buckets::default(),
+            network_secret: tokio::sync::OnceCell::new(),
             last_identity: std::sync::Mutex::new(Identity::default().into()),
         }
     }

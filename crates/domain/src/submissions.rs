@@ -3,6 +3,8 @@
 pub mod preparing;
 
 use crate::accounts::account::seconds_left;
+use crate::accounts::actor::Actor;
+use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::articles::article::{self, Article, ArticleChange, PlaceRead};
@@ -131,10 +133,12 @@ impl Submitted {
 pub async fn submit_news(
     site: &Site,
     now: Moment,
-    author: &User,
+    author: Actor<'_>,
     submission: &Submission,
 ) -> Result<Submitted, Error> {
     author.demand_may_post(now.timestamp())?;
+    let origin = Origin::of(site, author.address).await?;
+    let author = author.user;
     let url_keys = posted_recently_keys(site, &submission.content);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
     let submitted = site.act(&home, || async {
@@ -150,6 +154,7 @@ pub async fn submit_news(
         // Another program may have written it without drawing its number.
         let article_unused = batch.key_absent(keys::article(id));
         insert(&mut batch, site, now.timestamp(), author, id, submission, &url_keys);
+        origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
         let article = new_article(site, now.timestamp(), author, id, submission);
         article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
         if let Some(comment) = submission.first_comment(now.timestamp(), author.id) {

@@ -186,15 +186,15 @@ pub(super) async fn end_session(app: &App, form: &SignedFields) -> Result<(), Re
 /// Submits or edits a story, for both the form and the API.
 pub(super) async fn submit_or_edit(
     app: &App,
-    user: &User,
+    author: Actor<'_>,
     form: SubmissionForm,
 ) -> Result<NewsId, RequestError> {
     let parsed = Submission::parse(&form.title, &form.url, &form.text)?;
     let submission = Submission { topics: form.topics, ..parsed };
     match form.news_id {
-        None => Ok(submissions::submit_news(&app.site, app.moment(), user, &submission).await?.id()),
+        None => Ok(submissions::submit_news(&app.site, app.moment(), author, &submission).await?.id()),
         Some(id) => {
-            submissions::edit_news(&app.site, app.now(), user, id, &submission).await?;
+            submissions::edit_news(&app.site, app.now(), author.user, id, &submission).await?;
             Ok(id)
         }
     }

@@ -90,6 +90,7 @@ const JSON: &str = "application/json";
         api::moderation::undo,
         api::moderation::log,
         api::moderation::appeal,
+        api::moderation::network,
         api::sites::vote,
         api::sites::own,
         api::sites::history,

@@ -239,6 +239,7 @@ fn api_routes() -> Router<App> {
         .route("/api/moderate", post(api::moderation::moderate))
         .route("/api/moderate/undo", post(api::moderation::undo))
         .route("/api/appeal", post(api::moderation::appeal))
+        .route("/api/moderate/network/{username}", get(api::moderation::network))
         .route("/api/sites/vote", post(api::sites::vote))
         .route("/api/sites/own", post(api::sites::own))
         .route("/api/sites/admin/voter/{uuid}", get(api::sites::voter))

@@ -1,6 +1,7 @@
 //! Accounts: creating them, and what their owners may change.
 
 use crate::accounts::names;
+use crate::accounts::origins::{self, Origin};
 use crate::accounts::outbox;
 use crate::accounts::session_store::{self, Device, Opening, VisitSession};
 use crate::accounts::sessions::{self, Replacement, Session};
@@ -101,6 +102,10 @@ async fn insert_account(
     let folded_key = keys::username_folded(username.as_str());
     let creation_seconds = site.rules.limits.account_creation_seconds;
     let address = device.map(|device| device.address).filter(|_| creation_seconds > 0);
+    let origin = match device {
+        Some(device) => Origin::of(site, device.address).await?,
+        None => None,
+    };
     site.act(keys::USERS_COUNT, || async {
         let (id, all_folded) = draw_id(site).await?;
         let (session, salt) = (Session::new(id)?, random_token()?);
@@ -144,6 +149,7 @@ async fn insert_account(
         if let Some(device) = device {
             session_store::write_new(&mut batch, now, &session, &Opening { device, newest: None });
         }
+        origins::write(origin.as_ref(), &mut batch, now, id);
         if let Some(address) = address {
             let time_to_live = Duration::from_secs(creation_seconds);
             batch.set_expiring(keys::create_user_limit(address), now.to_string(), time_to_live);

@@ -4,6 +4,7 @@
 //! JSON by id. So a thread is one read.
 
 use crate::accounts::actor::Actor;
+use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
@@ -362,6 +363,7 @@ pub async fn post_comment(
     let moment = Moment::from_timestamp(now);
     author.spend(site, moment, RatedAction::Comment).await?;
     let thread = keys::thread(news);
+    let origin = Origin::of(site, author.address).await?;
     let audience = refuse_or_find_audience(site, news, parent).await?;
     let id = site.store.next_id_in(&thread, NEXT_ID).await?;
     let id =
@@ -382,6 +384,7 @@ pub async fn post_comment(
         batch.increment_field(keys::news(news), "comments", 1);
         announcement.write(&mut batch);
         write_new(&mut batch, news, &comment);
+        origins::write(origin.as_ref(), &mut batch, now, author.id);
         Ok(Decision::commit(batch, announcement)
             .if_rejected_by(news_there, Err(Refusal::NewsDeleted.into()))
             .if_rejected_by(news_not_deleted, Err(Refusal::NewsDeleted.into()))

@@ -1,7 +1,7 @@
 //! Appeals: the person whom a decision concerns writes once, and another moderator than the first
 //! answers.
 //!
-//! Keys: `appeal:<moderation id>`; an appeal waits as `appeal:<moderation id>` in `review:queue`.
+//! Keys: `appeal:<moderation id>`.
 
 use super::act::inverse;
 use super::effect::{Case, Effect, effect_of};
@@ -15,6 +15,7 @@ use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields::StoredFields;
 use crate::keys;
+use crate::review;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
@@ -86,7 +87,7 @@ pub async fn appeal(
             ("text", text.as_str().to_owned()),
         ];
         batch.set_fields(&key, fields);
-        batch.sorted_add(keys::REVIEW_QUEUE, Thing::Appeal(id).to_string(), now.timestamp().as_score());
+        review::enqueue(&mut batch, &Thing::Appeal(id), now.timestamp());
         Ok(Decision::commit(batch, ()).if_rejected_by(first, Err(Refusal::AppealedAlready.into())))
     })
     .await
@@ -217,7 +218,7 @@ fn close(case: &Case<'_>, effect: &mut Effect, (id, waiting): (ModerationId, &Wa
     effect.batch.field_absent(&key, DECIDED_BY);
     let fields = [(DECIDED_BY, case.id.to_string()), (GRANTED, u8::from(granted).to_string())];
     effect.batch.set_fields(key, fields);
-    effect.batch.sorted_remove(keys::REVIEW_QUEUE, Thing::Appeal(id).to_string());
+    review::settle(&mut effect.batch, &Thing::Appeal(id));
     effect.concerns = Some(waiting.appellant.id);
     let outcome = if granted { "granted: the decision is undone." } else { "rejected." };
     let what = format!("Your appeal against line {id} of the moderation log was {outcome}");
@@ -276,8 +277,7 @@ pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, 
     effect.batch.field_equals(&key, DECIDED_BY, decided_by.to_string());
     effect.batch.delete_field(&key, DECIDED_BY);
     effect.batch.delete_field(&key, GRANTED);
-    let member = Thing::Appeal(id).to_string();
-    effect.batch.sorted_add(keys::REVIEW_QUEUE, member, appeal.time.as_score());
+    review::enqueue(&mut effect.batch, &Thing::Appeal(id), appeal.time);
     effect.message = Some(told("Your appeal is looked at again.", case.reason));
     Ok(effect)
 }

@@ -4,6 +4,7 @@ use crate::accounts::actor::Actor;
 use crate::accounts::inbox::{self, Delivery, EntryId};
 use crate::accounts::mentioned::{self, ids_by_name, users_named};
 use crate::accounts::notified::Notified;
+use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::User;
 use crate::action::Decision;
@@ -100,6 +101,7 @@ pub async fn post_tweet(
 ) -> Result<TweetId, Error> {
     author.demand_may_post(now.timestamp())?;
     author.spend(site, now, RatedAction::Tweet).await?;
+    let origin = Origin::of(site, author.address).await?;
     let names = mentioned::names_in(text.as_str());
     let mut mentioned = users_named(site, &names).await?;
     mentioned.retain(|user| *user != author.id);
@@ -113,6 +115,7 @@ pub async fn post_tweet(
         let account_there = new.write(&mut batch, site, text.as_str(), None);
         notified.write(&mut batch);
         delivery.write(&mut batch, now.as_score());
+        origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
         for user in &notified.people {
             batch.sorted_add(keys::user_mentions(*user), new.id.to_string(), now.as_score());
             batch.sorted_trim(keys::user_mentions(*user), MENTIONS_SIZE);

@@ -7,7 +7,7 @@ use crate::local_path::LocalPath;
 use crate::openapi::{FORM, values};
 use crate::pages::parts::DELETED_USER;
 use crate::path::{PathOf, Start};
-use crate::viewer::{ClientAddress, SignedForm};
+use crate::viewer::{ClientAddress, SignedFields, SignedForm};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
@@ -97,9 +97,9 @@ struct NewsEntry {
 )]
 pub async fn submit(
     State(app): State<App>,
-    SignedForm { user, form }: SignedForm<SubmissionForm>,
+    form: SignedFields,
 ) -> Result<Json<SubmittedResponse>, RequestError> {
-    let news_id = actions::submit_or_edit(&app, &user, form).await?;
+    let news_id = actions::submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
     Ok(Json(SubmittedResponse { status: Status::Ok, news_id }))
 }
 

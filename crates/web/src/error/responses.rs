@@ -18,7 +18,6 @@ use maud::Markup;
 use serde::Serialize;
 use std::panic::AssertUnwindSafe;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::values::ids::ModerationId;
 use utoipa::ToSchema;
 
 /// Middleware that turns failures into pages or JSON: those of handlers, panics and
@@ -138,8 +137,7 @@ impl Failed<'_> {
         let mut response = match format {
             ErrorFormat::Page => (failure.status(), page(&message)).into_response(),
             ErrorFormat::Api => {
-                let moderation_id = failure.decision();
-                let body = ErrorResponse { status: ErrorStatus::Err, error: message, moderation_id };
+                let body = ErrorResponse { status: ErrorStatus::Err, error: message };
                 (failure.api_status(), Json(body)).into_response()
             }
             ErrorFormat::Documented => reputation::documented_failure(failure, &message),
@@ -162,10 +160,6 @@ pub struct ErrorResponse {
     /// A sentence to show to a person.
     #[schema(value_type = values::Message)]
     error: String,
-    /// The line of the moderation log that is the reason, if one can appeal against it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = u64, required = false)]
-    moderation_id: Option<ModerationId>,
 }
 
 /// The status of a failure.
