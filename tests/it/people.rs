@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tidings_domain::accounts::roles::{self, GivenRole};
 use tidings_domain::background;
 use tidings_domain::values::ids::UserId;
+use tidings_keyspace::Expiry;
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::Page;
@@ -211,7 +212,7 @@ async fn an_appeal_is_sent_once_and_answered_by_somebody_else() {
             (&carol, 2, "For bob", "only against decisions about you"),
             (&bob, 1, "Not mine", "only against decisions about you"),
             (&bob, 99, "None", "no such line"),
-            (&bob, 2, " ", "is empty"),
+            (&bob, 2, " ", "enter"),
             (&server.visitor(), 2, "Who?", "must be logged in"),
         ] {
             let told = refused(appeal(who, id, text).await);
@@ -424,4 +425,91 @@ async fn the_page_of_an_appeal_sends_it() {
     let sent = form.with("text", "Let me post").send(&bob).await;
     assert_eq!(redirects_to(&sent), "/appeal/2");
     assert!(page(&bob, "/appeal/2").await.text().contains("Let me post"));
+}
+
+#[tokio::test]
+async fn moderators_see_who_shares_a_network_and_administrators_the_addresses() {
+    each_engine(&[("web.trusted_proxies", "127.0.0.0/8")], async |server| {
+        let [alice, moderator, bob] = people(&server).await;
+        let [carol, dave] = [server.member("carol").await, server.member("dave").await];
+        bob.clone().forwarded_for("203.0.113.7").tweet("One").await;
+        carol.clone().forwarded_for("203.0.113.200").submit_text("Two", "text").await;
+        dave.forwarded_for("198.51.100.1").comment(1, "Three").await;
+        let path = "/api/moderate/network/bob";
+        let seen = ok(moderator.api_get(path).await);
+        assert_eq!(seen["others"], json!(["carol"]), "{seen}");
+        assert!(seen.get("addresses").is_none() && !seen.to_string().contains("203.0"), "{seen}");
+        let of_carol = ok(moderator.api_get("/api/moderate/network/CAROL").await);
+        assert_eq!((&of_carol["tag"], &of_carol["others"]), (&seen["tag"], &json!(["bob"])));
+        let of_dave = ok(moderator.api_get("/api/moderate/network/dave").await);
+        assert!(of_dave["tag"] != seen["tag"] && of_dave["others"] == json!([]), "{of_dave}");
+        let seen = ok(alice.api_get(path).await);
+        let expected = json!([{"address": "203.0.113.7", "last_used": server.now()}]);
+        assert_eq!(seen["addresses"][0], expected[0], "{seen}");
+        assert!(refused(bob.api_get(path).await).contains("Only moderators"));
+        assert_eq!(moderator.get("/api/moderate/network/nobody").await.status, StatusCode::NOT_FOUND);
+        // The page says the same.
+        let shown = page(&moderator, "/@bob").await;
+        assert!(shown.text().contains("carol") && !shown.text().contains("203.0.113"));
+        assert!(page(&alice, "/@bob").await.text().contains("203.0.113.7"));
+        // The store itself forgets, no later than after 30 days.
+        for key in
+            server.dump().await.keys().filter(|key| key.contains("network:") || key.contains(":addresses:"))
+        {
+            let Expiry::In(left) = server.expiry(key).await else { panic!("{key} stays for ever") };
+            assert!(left.as_secs() <= 30 * 86_400 && left.as_secs() > 28 * 86_400, "{key} {left:?}");
+        }
+        server.advance(30 * 86_400);
+        assert_eq!(ok(alice.api_get(path).await)["tag"], Value::Null);
+        let left: Vec<String> =
+            server.dump().await.into_keys().filter(|key| key.contains(":addresses:")).collect();
+        assert_eq!(left, [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_post_costs_no_round_more_for_its_network() {
+    let mut rounds = Vec::new();
+    for days in ["0", "30"] {
+        let server = Server::start(Engine::Memory, &[("moderation.keep_addresses_days", days)]).await;
+        let alice = server.register("alice").await;
+        let story = alice.submit_text("A story", "text").await;
+        alice.tweet("Hello").await;
+        let before = server.store().rounds();
+        alice.submit_text("Another", "text").await;
+        alice.comment(story, "text").await;
+        alice.tweet("Hello again").await;
+        rounds.push(server.store().rounds() - before);
+        let kept = server.dump().await.keys().any(|key| key.contains(":addresses:"));
+        assert_eq!(kept, days != "0");
+    }
+    assert_eq!(rounds[0], rounds[1]);
+}
+
+#[tokio::test]
+async fn visitors_are_told_what_is_kept() {
+    for (days, expected) in [("30", "for 30 days and then forget it"), ("0", "No others are kept")] {
+        let server = Server::start(Engine::Memory, &[("moderation.keep_addresses_days", days)]).await;
+        let shown = page(&server.visitor(), "/about").await;
+        assert!(shown.text().contains(expected), "{}", shown.text());
+    }
+}
+
+#[tokio::test]
+async fn moderators_act_on_the_page_of_a_person() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob] = people(&server).await;
+    let shown = page(&moderator, "/@bob").await;
+    let form = shown.forms().into_iter().find(|form| form.has_button("silence")).unwrap();
+    assert_eq!(form.value("hours"), Some("24"));
+    let form = form.pressing("silence").with("reason", "shouting").with("hours", "168");
+    let sent = form.send(&moderator).await;
+    assert!(redirects_to(&sent).starts_with("/@bob"));
+    assert!(refused(bob.try_tweet("Hello").await).contains("until 2027-01-22 08:00 UTC: shouting"));
+    let shown = page(&moderator, "/@bob").await;
+    assert!(shown.text().contains("Silenced until 2027-01-22 08:00 UTC (line 2): shouting"));
+    for reader in [&bob, &server.visitor()] {
+        assert!(!page(reader, "/@bob").await.text().contains("For moderators"));
+    }
 }

@@ -5,10 +5,11 @@
 //!
 //! It hands out [`comment`] (post, edit, delete), [`outline`] (a thread in reading order, and
 //! its pages), [`orders`] (other orders), [`relatives`] (who replies to whom), [`threads`]
-//! (reading a thread) and [`lists`] (a user's comments).
+//! (reading a thread), [`merged`] (threads of merged stories) and [`lists`] (a user's comments).
 
 pub mod comment;
 pub mod lists;
+pub mod merged;
 pub(crate) mod notify;
 pub mod orders;
 pub mod outline;

@@ -3,7 +3,7 @@
 use crate::passwords::PasswordError;
 use crate::values::day;
 use crate::values::hostname::HostnameError;
-use crate::values::ids::ModerationId;
+use crate::values::ids::{ModerationId, NewsId};
 use crate::values::rates::RatedAction;
 use crate::values::restriction::Restriction;
 use crate::values::rules::KarmaRules;
@@ -155,6 +155,15 @@ pub enum Refusal {
     /// The story was deleted.
     #[error("this story has been deleted")]
     NewsDeleted,
+    /// A moderator has removed the story.
+    #[error("a moderator has removed this story")]
+    NewsRemoved,
+    /// The story waits for approval.
+    #[error("this story is waiting for a moderator's approval")]
+    NewsHeld,
+    /// A moderator has merged the story into another.
+    #[error("this story has been merged into story {0}. Please comment and vote there")]
+    NewsMerged(NewsId),
     /// Neither the author nor an administrator.
     #[error("only the author or an administrator can edit this story")]
     NotYourNews,
@@ -365,6 +374,21 @@ pub enum Refusal {
     TooManyNotes {
         /// Notes on one person.
         limit: usize,
+    },
+    /// The story has been edited since the action that is to be undone.
+    #[error("this story has been edited since. Edit it again instead")]
+    EditedSince,
+    /// Only stories with a link have a URL.
+    #[error("this story is a text. It has no URL that could be edited")]
+    TextHasNoUrl,
+    /// A story with merged stories cannot be merged itself.
+    #[error("other stories have been merged into this one. Split those off first")]
+    HasMergedStories,
+    /// So many stories were merged into one already.
+    #[error("{} stories have been merged into that story, which is the limit", grouped(*.limit))]
+    TooManyMerged {
+        /// Stories that may be merged into one.
+        limit: u64,
     },
     /// The thread of the story is locked.
     #[error("this thread is locked: {reason}")]

@@ -5,8 +5,9 @@
 
 use crate::values::day::Day;
 use crate::values::hostname::{HashPrefix, Hostname};
-use crate::values::ids::{ModerationId, NewsId, TweetId, UserId};
+use crate::values::ids::{CommentAddress, ModerationId, NewsId, TweetId, UserId};
 use crate::values::lookalikes;
+use crate::values::moderation::Thing;
 use crate::values::network::{Network, NetworkTag};
 use crate::values::period::Period;
 use crate::values::rates::RatedAction;
@@ -100,6 +101,26 @@ pub const REVIEW_QUEUE: &str = "review:queue";
 #[must_use]
 pub fn moderation(id: ModerationId) -> String {
     format!("moderation:{id}")
+}
+
+/// Sorted set: the posts that an action of moderation has removed together, as `<kind>:<id>`, by
+/// the time of posting.
+#[must_use]
+pub fn moderation_posts(id: ModerationId) -> String {
+    format!("moderation:{id}:posts")
+}
+
+/// Hash: what was taken away with something that a moderator has removed.
+#[must_use]
+pub fn withdrawn(thing: &Thing) -> String {
+    format!("withdrawn:{thing}")
+}
+
+/// Sorted set: the entries about a removed comment that were taken away from the inboxes of
+/// subscribers, by the number of the subscriber.
+#[must_use]
+pub fn withdrawn_from_subscribers(comment: CommentAddress) -> String {
+    format!("withdrawn:comment:{comment}:subscribers")
 }
 
 /// Hash: a user.
@@ -339,6 +360,12 @@ pub fn voted(id: NewsId) -> String {
 #[must_use]
 pub fn group(topic: &Topic) -> String {
     format!("group:{topic}")
+}
+
+/// Set: the articles that would be in a topic, if their stories were not withheld.
+#[must_use]
+pub fn withheld_group(topic: &Topic) -> String {
+    format!("group.withheld:{topic}")
 }
 
 /// Sorted set, expires: the articles of a topic by score.

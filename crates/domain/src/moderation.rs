@@ -17,9 +17,12 @@ pub mod appeals;
 pub(crate) mod bans;
 mod effect;
 pub mod log;
+mod merging;
 pub mod networks;
 pub mod notes;
 mod people;
+mod stories;
+mod story_edits;
 mod threads;
 
 pub use act::{ModerationRequest, moderate, undo};

@@ -1,13 +1,19 @@
 //! Submitting, editing and deleting news.
 
+mod editing;
 pub mod preparing;
+pub(crate) mod url_guards;
+pub(crate) mod withdrawal;
+
+pub(crate) use editing::{StoryChange, StoryText};
+pub use editing::{delete_news, edit_news};
 
 use crate::accounts::account::seconds_left;
 use crate::accounts::actor::Actor;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::User;
 use crate::action::Decision;
-use crate::articles::article::{self, Article, ArticleChange, PlaceRead};
+use crate::articles::article::{self, Article};
 use crate::articles::ids::{self, DrawnIds};
 use crate::articles::topics::TopicsRead;
 use crate::comments::comment::{self, Comment};
@@ -15,11 +21,10 @@ use crate::comments::notify::Announcement;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::news::item::{News, TEXT_SCHEME, linked_site};
-use crate::news::past;
+use crate::news::item::{TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
 use crate::site::Site;
-use crate::timelines::tweets::{self, Removal, Tweet, TweetDraft, TweetRead};
+use crate::timelines::tweets::TweetDraft;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use crate::values::ranking;
@@ -139,7 +144,7 @@ pub async fn submit_news(
     author.demand_may_post(now.timestamp())?;
     let origin = Origin::of(site, author.address).await?;
     let author = author.user;
-    let url_keys = posted_recently_keys(site, &submission.content);
+    let url_keys = submission.content.guard_keys(site);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
     let submitted = site.act(&home, || async {
         let mut batch = Batch::new();
@@ -177,17 +182,6 @@ pub async fn submit_news(
         tweet.begin(site);
     }
     Ok(submitted)
-}
-
-/// The keys that guard against reposts: ours, and that of the original. None for a text, or
-/// when that limit is off.
-fn posted_recently_keys(site: &Site, content: &SubmissionContent) -> Vec<String> {
-    content.link().map(|url| posted_recently_keys_of(site, url)).unwrap_or_default()
-}
-
-/// The same for a URL.
-fn posted_recently_keys_of(site: &Site, url: &NewsUrl) -> Vec<String> {
-    if site.rules.limits.repost_seconds == 0 { Vec::new() } else { keys::urls(url) }
 }
 
 /// Whether the URL of a submission was posted recently.
@@ -293,187 +287,4 @@ fn insert(
         batch.set_field(keys::thread(id), comment::NEXT_ID, comment.id.to_string());
         comment::write_new(batch, id, &comment);
     }
-}
-
-/// Changes title, content and topics of an item.
-///
-/// # Errors
-/// [`Refusal::Silenced`], [`Refusal::NoSuchNews`], the refusals of [`News::may_change`],
-/// [`Refusal::UrlAndText`], [`Refusal::UrlPostedRecently`],
-/// [`Refusal::NewTopicNeedsKarma`], or the store's.
-pub async fn edit_news(
-    site: &Site,
-    now: Timestamp,
-    viewer: &User,
-    id: NewsId,
-    submission: &Submission,
-) -> Result<(), Error> {
-    viewer.demand_may_post(now)?;
-    submission.check_edit()?;
-    let key = keys::news(id);
-    let url = submission.content.stored_url();
-    let new_keys = posted_recently_keys(site, &submission.content);
-    site.act(&key, || async {
-        let (news, article) = read_changeable(site, now, viewer, id).await?;
-        let mut batch = unchanged_since(&news);
-        if url != news.url {
-            let old_keys = own_url_keys(site, &news).await?;
-            refuse_url_of_others(site, &new_keys, &old_keys).await?;
-            for new in new_keys.iter().filter(|key| !old_keys.contains(key)) {
-                batch.key_absent(new);
-            }
-            for old in &old_keys {
-                batch.string_equals(old, id.to_string());
-                batch.delete(old);
-            }
-            if let Some(new) = new_keys.first() {
-                let time_to_live = Duration::from_secs(site.rules.limits.repost_seconds);
-                batch.set_expiring(new, id.to_string(), time_to_live);
-            }
-        }
-        if let Some(host) = news.site() {
-            batch.sorted_remove(keys::host_news(host), id.to_string());
-        }
-        if let Some(host) = linked_site(&url) {
-            batch.sorted_add(keys::host_news(&host), id.to_string(), news.ctime.as_score());
-        }
-        batch.set_fields(&key, [("title", submission.title.as_str()), ("url", url.as_str())]);
-        let topics = submission.topics.as_ref().unwrap_or(&news.topics);
-        change_topics(site, viewer, &news, topics, &mut batch).await?;
-        let link = article::link(site, id, submission.content.link());
-        article.edit(&mut batch, submission.title.as_str(), &link, &news.topics, topics);
-        if let Some(tweet) = read_announcement(site, &news).await? {
-            tweets::rename_announcement(&mut batch, &tweet, &submission.title);
-        }
-        Ok(Decision::commit(batch, ()))
-    })
-    .await
-}
-
-/// Deletes an item: it is removed from the lists, and its thread stays readable. The tweet
-/// that announced it is deleted.
-///
-/// # Errors
-/// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`], or the store's.
-pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) -> Result<(), Error> {
-    let key = keys::news(id);
-    let deleted = site.act(&key, || async {
-        let (news, article) = read_changeable(site, now.timestamp(), viewer, id).await?;
-        let mut batch = unchanged_since(&news);
-        let removal = match read_announcement(site, &news).await? {
-            Some(tweet) => Some(Removal::read(site, tweet).await?),
-            None => None,
-        };
-        if let Some(removal) = &removal {
-            removal.write(&mut batch, now);
-        }
-        for old in own_url_keys(site, &news).await? {
-            batch.string_equals(&old, id.to_string());
-            batch.delete(old);
-        }
-        batch.set_field(&key, "del", "1");
-        batch.delete_field(&key, "topics");
-        article.delete(&mut batch, &news.topics);
-        batch.sorted_remove(keys::NEWS_TOP, id.to_string());
-        batch.sorted_remove(keys::NEWS_CRON, id.to_string());
-        past::forget(&mut batch, id, news.ctime);
-        if let Some(host) = news.site() {
-            batch.sorted_remove(keys::host_news(host), id.to_string());
-        }
-        Ok(Decision::commit(batch, removal))
-    });
-    if let Some(removal) = deleted.await? {
-        removal.begin(site, now);
-    }
-    Ok(())
-}
-
-/// The tweet that announced an item, if it still exists.
-async fn read_announcement(site: &Site, news: &News) -> Result<Option<Tweet>, Error> {
-    let Some(id) = news.tweet_id else {
-        return Ok(None);
-    };
-    let mut query = Query::new();
-    let tweet = TweetRead::ask(&mut query, id);
-    let tweet = tweet.take(&mut site.store.query(query).await?);
-    // Another program may have written another tweet's id.
-    Ok(tweet.filter(|tweet| tweet.news_id == Some(news.id)))
-}
-
-/// Changes the topics of an item, if the viewer may use those that are new to it.
-async fn change_topics(
-    site: &Site,
-    viewer: &User,
-    news: &News,
-    topics: &Topics,
-    batch: &mut Batch,
-) -> Result<(), Error> {
-    if *topics == news.topics {
-        return Ok(());
-    }
-    let added = topics.without(&news.topics);
-    let mut query = Query::new();
-    let known = TopicsRead::ask(&mut query, &added);
-    let mut answers = site.store.query(query).await?;
-    known.demand(&mut answers, &added, site, viewer, batch)?;
-    if topics.is_empty() {
-        batch.delete_field(keys::news(news.id), "topics");
-    } else {
-        batch.set_field(keys::news(news.id), "topics", topics.stored());
-    }
-    Ok(())
-}
-
-/// An item that the viewer may change now, and the pending change of its article. Rounds: 1.
-async fn read_changeable(
-    site: &Site,
-    now: Timestamp,
-    viewer: &User,
-    id: NewsId,
-) -> Result<(News, ArticleChange), Error> {
-    let mut query = Query::new();
-    let hash = query.hash(keys::news(id));
-    let place = PlaceRead::ask(&mut query, id);
-    let mut answers = site.store.query(query).await?;
-    let news = News::from_hash(&answers.take(hash)).ok_or(Refusal::NoSuchNews)?;
-    news.may_change(viewer, now, site.rules.limits.news_edit_seconds)?;
-    Ok((news, place.take(&mut answers)))
-}
-
-/// A batch that fails if the item has been edited or deleted meanwhile.
-fn unchanged_since(news: &News) -> Batch {
-    let mut batch = Batch::new();
-    batch.field_absent(keys::news(news.id), "del");
-    batch.field_equals(keys::news(news.id), "url", &news.url);
-    match &news.stored_topics {
-        Some(topics) => batch.field_equals(keys::news(news.id), "topics", topics),
-        None => batch.field_absent(keys::news(news.id), "topics"),
-    };
-    batch
-}
-
-/// The `url:` keys that currently hold this item. Rounds: 1.
-async fn own_url_keys(site: &Site, news: &News) -> Result<Vec<String>, Error> {
-    let Ok(url) = NewsUrl::parse_imported(&news.url) else {
-        return Ok(Vec::new());
-    };
-    let own = news.id.to_string();
-    let holders = read_holders(site, &keys::urls(&url)).await?;
-    Ok(holders.into_iter().filter(|(_, holder)| *holder == own).map(|(key, _)| key).collect())
-}
-
-async fn refuse_url_of_others(site: &Site, new_keys: &[String], own_keys: &[String]) -> Result<(), Error> {
-    let holders = read_holders(site, new_keys).await?;
-    if holders.iter().any(|(key, _)| !own_keys.contains(key)) {
-        return Err(Refusal::UrlPostedRecently.into());
-    }
-    Ok(())
-}
-
-/// Those of the keys that are present, with the item that each holds. Rounds: 1.
-async fn read_holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = keys.iter().map(|key| (key, query.string(key))).collect();
-    let mut answers = site.store.query(query).await?;
-    Ok(reads.into_iter().filter_map(|(key, read)| Some((key.clone(), answers.take(read)?))).collect())
 }

@@ -194,7 +194,7 @@ pub(super) async fn submit_or_edit(
     match form.news_id {
         None => Ok(submissions::submit_news(&app.site, app.moment(), author, &submission).await?.id()),
         Some(id) => {
-            submissions::edit_news(&app.site, app.now(), author.user, id, &submission).await?;
+            submissions::edit_news(&app.site, app.moment(), author.user, id, &submission).await?;
             Ok(id)
         }
     }

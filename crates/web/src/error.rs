@@ -347,6 +347,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::Replaced(_)
         | Refusal::AppealedAlready
         | Refusal::AppealDecided(_)
+        | Refusal::EditedSince
         | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
         Refusal::NothingSubmitted
         | Refusal::UrlAndText
@@ -358,6 +359,12 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         Refusal::SessionEnded
         | Refusal::MailIsOff
         | Refusal::NewsDeleted
+        | Refusal::NewsRemoved
+        | Refusal::NewsHeld
+        | Refusal::NewsMerged(_)
+        | Refusal::TextHasNoUrl
+        | Refusal::HasMergedStories
+        | Refusal::TooManyMerged { .. }
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }
         | Refusal::OwnFirstVote

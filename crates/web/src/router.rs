@@ -113,9 +113,9 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, appeals, articles, comments, front, home, inbox, marks, news_forms,
-        open_sessions, password_reset, people, profile, sessions, settings, sites, topics, tweets,
-        unsubscribe, votes, welcome,
+        admin, admin_site, admin_sites, appeals, articles, comments, front, home, inbox, marks, moderating,
+        news_forms, open_sessions, password_reset, people, profile, sessions, settings, sites, topics,
+        tweets, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -124,6 +124,8 @@ fn page_routes() -> Router<App> {
         .route("/unhide", post(marks::unhide))
         .route("/save", post(marks::save))
         .route("/unsave", post(marks::unsave))
+        .route("/moderate", post(moderating::moderate))
+        .route("/moderate/undo", post(moderating::undo))
         .route("/random", get(front::random))
         .route("/topics/followed", get(articles::best_of_followed))
         .route("/topics/followed/new", get(articles::newest_of_followed))

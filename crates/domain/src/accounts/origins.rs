@@ -126,7 +126,7 @@ pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Res
     for (day, read) in kept.iter().zip(reads) {
         let key = keys::user_addresses(user, *day);
         let found = fields::members(answers.take(read), &key, |(address, score)| {
-            Some((address.parse::<IpAddr>().ok()?, second(*score)))
+            Some((address.parse::<IpAddr>().ok()?, second(score)))
         });
         for (address, time) in found {
             let last = seen.entry(address).or_insert(time);
@@ -168,7 +168,7 @@ async fn people_of(
     let mut answers = site.store.query(query).await?;
     let mut people: Vec<UserId> = Vec::new();
     for (key, read) in reads {
-        people.extend(fields::members(answers.take(read), &key, |(user, _)| user.parse().ok()));
+        people.extend(fields::members(answers.take(read), &key, |(user, _)| user.parse::<UserId>().ok()));
     }
     people.sort_unstable();
     people.dedup();

@@ -286,7 +286,8 @@ impl CommentRead {
 pub(crate) struct Stored {
     pub(crate) comment: Comment,
     pub(crate) json: String,
-    pub(crate) news_deleted: bool,
+    /// Why nothing can be done in its thread, if so.
+    pub(crate) news_gone: Option<Refusal>,
     news_comments: u64,
     news_author: UserId,
 }
@@ -314,7 +315,7 @@ impl StoredRead {
         Ok(Stored {
             comment,
             json,
-            news_deleted: item.deleted,
+            news_gone: item.refuse_if_gone().err(),
             news_comments: item.comments,
             news_author: item.user_id,
         })
@@ -409,9 +410,7 @@ async fn refuse_or_find_audience(
     let subscribers = SubscribersRead::ask(&mut query, news);
     let mut answers = site.store.query(query).await?;
     let item = News::from_hash(&answers.take(item)).ok_or(Refusal::NoSuchNews)?;
-    if item.deleted {
-        return Err(Refusal::NewsDeleted.into());
-    }
+    item.refuse_if_gone()?;
     if let Some(lock) = item.locked {
         return Err(Refusal::ThreadLocked { reason: lock.reason }.into());
     }
@@ -448,8 +447,8 @@ pub async fn edit_comment(
     let has_spent = AtomicBool::new(false);
     site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;
-        if stored.news_deleted {
-            return Err(Refusal::NewsDeleted.into());
+        if let Some(refusal) = stored.news_gone {
+            return Err(refusal.into());
         }
         stored.comment.may_edit(&viewer, now, site.rules.limits.comment_edit_seconds)?;
         let texts = [stored.comment.body.as_str(), body.as_str()];

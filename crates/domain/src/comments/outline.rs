@@ -198,6 +198,37 @@ impl ThreadLines {
     }
 }
 
+impl ThreadLines {
+    /// How many comments, from the first one on, fit into what is left of the room of a page.
+    /// They take their part of it.
+    pub(super) fn fitting(&self, room: &mut PartBounds) -> usize {
+        let fits = |place: &&ThreadPlace| room.take(place.page_bytes);
+        self.places.iter().take_while(fits).count()
+    }
+
+    /// Leaves the room of a page that comments at some positions do not take.
+    pub fn leave_room(&self, shown: &[usize], room: &mut PartBounds) {
+        for place in shown.iter().filter_map(|position| self.places.get(*position)) {
+            if !room.take(place.page_bytes) {
+                room.comments = 0;
+            }
+        }
+    }
+}
+
+impl PartBounds {
+    /// Takes the room of a comment with a text of some bytes. Returns whether there was room.
+    const fn take(&mut self, text_bytes: usize) -> bool {
+        let bytes = text_bytes.saturating_add(self.comment_bytes);
+        if self.comments == 0 || bytes > self.bytes {
+            return false;
+        }
+        self.comments -= 1;
+        self.bytes -= bytes;
+        true
+    }
+}
+
 /// The end of the part that begins at `start`. A comment without a cost is not shown.
 fn part_end(
     places: &[ThreadPlace],

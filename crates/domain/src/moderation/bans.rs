@@ -56,7 +56,7 @@ pub(super) fn follow_with_votes(
     }
     let (job, now) = (job(user), case.now);
     jobs::add(&mut effect.batch, &job, now, user);
-    effect.then.push(Box::new(move |site: &Site| site.jobs.start_soon(job, now)));
+    effect.starts(Some(job), now);
 }
 
 /// Makes the ban of the voter agree with that of its account. If the account changes meanwhile,

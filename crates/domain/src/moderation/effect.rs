@@ -1,8 +1,9 @@
 //! What an action does, before it is committed with its line in the log.
 
-use super::{appeals, notes, people, threads};
+use super::{appeals, merging, notes, people, stories, story_edits, threads};
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
+use crate::jobs::Job;
 use crate::moderation::log::Line;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -76,9 +77,26 @@ pub(super) struct Effect {
     pub(super) then: Vec<Then>,
 }
 
+impl Effect {
+    /// Starts a job afterwards.
+    pub(super) fn starts(&mut self, job: Option<Job>, now: Moment) {
+        if let Some(job) = job {
+            self.then.push(Box::new(move |site| site.jobs.start_soon(job, now)));
+        }
+    }
+}
+
 /// Decides what an action does.
 pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
     match (case.deed, case.thing) {
+        (Deed::Remove, Thing::Story(id)) => stories::remove(case, *id).await,
+        (Deed::Restore, Thing::Story(id)) => stories::restore(case, *id).await,
+        (Deed::Edit { title, topics, url }, Thing::Story(id)) => {
+            let edit = (title.as_ref(), topics.as_ref(), url.as_ref());
+            story_edits::edit(case, *id, edit).await
+        }
+        (Deed::Merge(into), Thing::Story(id)) => merging::merge(case, *id, *into).await,
+        (Deed::Split, Thing::Story(id)) => merging::split(case, *id).await,
         (Deed::Lock, Thing::Story(id)) => threads::lock(case, *id).await,
         (Deed::Unlock, Thing::Story(id)) => threads::unlock(case, *id).await,
         (Deed::Silence(hours), Thing::User(name)) => {

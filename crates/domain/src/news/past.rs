@@ -22,6 +22,7 @@ use crate::values::ids::NewsId;
 use crate::values::limits::{MAX_PAST_STORIES, PAST_CHUNK, PAST_LIST_SECONDS};
 use crate::values::period::Period;
 use crate::values::ranking;
+use crate::values::withheld::{WITHHELD, Withheld};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Order, Query, Reads};
 
@@ -101,7 +102,7 @@ async fn find(
     };
     let StoredPart { ids, total, mut reads } = found;
     let mut items = lines::find(visit, &ids, &mut reads).await?;
-    items.retain(|item| !item.news().deleted);
+    items.retain(|item| !item.news().is_gone());
     Ok(FoundItems { items, total, reads })
 }
 
@@ -191,12 +192,12 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
         let mut query = Query::new();
         let reads: Vec<_> = ids
             .iter()
-            .map(|id| (*id, query.hash_fields(keys::news(*id), ["ctime", "up", "down", "del"])))
+            .map(|id| (*id, query.hash_fields(keys::news(*id), ["ctime", "up", "down", "del", WITHHELD])))
             .collect();
         let mut answers = site.store.query(query).await?;
         let mut batch = Batch::new();
         for (id, fields) in reads {
-            let [posted, up, down, deleted] = fields::each(answers.take(fields));
+            let [posted, up, down, deleted, withheld] = fields::each(answers.take(fields));
             let news = keys::news(id);
             let number = |text: &Option<String>, field| {
                 fields::read(text.as_deref(), || news.clone(), field).unwrap_or(0_i64)
@@ -205,11 +206,13 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
             else {
                 continue;
             };
-            if deleted.is_some() {
+            let state = withheld.as_deref().and_then(|state| state.parse::<Withheld>().ok());
+            if deleted.is_some() || state.is_some_and(|state| state.is_unlisted()) {
                 continue;
             }
             let score = ranking::score(number(&up, "up"), number(&down, "down"), &site.rules.ranking);
             batch.field_absent(&news, "del");
+            batch.field_unchanged(&news, WITHHELD, withheld.as_ref());
             batch.field_unchanged(&news, "up", up.as_ref());
             batch.field_unchanged(&news, "down", down.as_ref());
             batch.sorted_add(key, member(id, posted), score);

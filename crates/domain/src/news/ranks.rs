@@ -126,13 +126,12 @@ async fn store_ranks<'a>(
 ) -> Result<bool, Error> {
     let rules = &site.rules.ranking;
     let mut batch = Batch::new();
-    for news in items.filter(|news| !news.deleted) {
+    for news in items.filter(|news| !news.is_gone()) {
         let key = keys::news(news.id);
-        batch.field_absent(&key, "del");
+        news.check_listed(&mut batch);
         for (field, count) in [("up", &news.stored_votes[0]), ("down", &news.stored_votes[1])] {
             batch.field_unchanged(&key, field, count.as_ref());
         }
-        batch.key_present(&key);
         write_rank(&mut batch, (news.id, news.ctime), news.score(rules), news.rank(now, rules));
     }
     if batch.writes().is_empty() {

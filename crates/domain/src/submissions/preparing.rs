@@ -1,7 +1,7 @@
 //! What helps somebody who is writing a submission: an earlier story with the same URL, and
 //! the permission to fetch the title of the page.
 
-use super::posted_recently_keys_of;
+use super::url_guards;
 use crate::accounts::actor::Actor;
 use crate::error::Error;
 use crate::fields;
@@ -21,7 +21,7 @@ use tidings_keyspace::Query;
 /// # Errors
 /// When the store fails.
 pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, Error> {
-    let url_keys = posted_recently_keys_of(site, url);
+    let url_keys = url_guards::keys_of(site, url);
     let mut query = Query::new();
     let reads: Vec<_> = url_keys.iter().map(|key| (key, query.string(key))).collect();
     let mut answers = site.store.query(query).await?;
@@ -34,7 +34,7 @@ pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, 
     let mut query = Query::new();
     let hash = query.hash(keys::news(id));
     let news = News::from_hash(&site.store.query(query).await?.take(hash));
-    Ok(news.filter(|news| !news.deleted))
+    Ok(news.filter(|news| !news.deleted && news.withheld.is_none()))
 }
 
 /// Takes a token for fetching a title from the account and from the address. Administrators

@@ -20,7 +20,7 @@ use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
 use crate::values::rates::RatedAction;
-use crate::values::text::{Title, TweetText};
+use crate::values::text::TweetText;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::str::FromStr;
 use tidings_keyspace::{Batch, CheckId, Handle, Hash, Query};
@@ -307,7 +307,7 @@ impl Removal {
 }
 
 /// Adds the new title of an announced item to the batch that edits the item.
-pub(crate) fn rename_announcement(batch: &mut Batch, tweet: &Tweet, title: &Title) {
+pub(crate) fn rename_announcement(batch: &mut Batch, tweet: &Tweet, title: &str) {
     batch.key_present(keys::tweet(tweet.id));
-    batch.set_field(keys::tweet(tweet.id), "text", title.as_str());
+    batch.set_field(keys::tweet(tweet.id), "text", title);
 }

@@ -156,6 +156,8 @@ pub const ENDED_BANS_CHUNK: u64 = 100;
 pub const MAX_HOURS: u64 = 87_660;
 /// The most days whose posts are removed at once.
 pub const MAX_REMOVED_DAYS: u64 = 3_650;
+/// The most stories that can be merged into one.
+pub const MAX_MERGED_STORIES: usize = 10;
 /// Lines of the moderation log that one answer looks through for those that are asked for.
 pub const LOG_LINES_SCANNED: u64 = 1_000;
 /// The most characters in the sentence that describes a topic.

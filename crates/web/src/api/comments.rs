@@ -23,12 +23,14 @@ use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
+use tidings_domain::news::item::News;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{CommentId, NewsId, UserId};
 use tidings_domain::values::limits::MAX_API_COMMENTS;
 use tidings_domain::values::preferences::CommentOrder;
 use tidings_domain::values::size;
 use tidings_domain::values::text::Body;
+use tidings_domain::values::withheld::Withheld;
 use utoipa::{IntoParams, ToSchema};
 
 /// The outcome of writing, editing or deleting a comment.
@@ -89,6 +91,13 @@ pub struct CommentTreeResponse {
     /// The value of `after` for the next part; null at the end.
     #[schema(value_type = Option<values::CommentCursor>, required = true)]
     next: Option<String>,
+    /// The stories that were merged into this one; missing if there are none. Each keeps its own
+    /// comments, which this call gets by the number of that story.
+    #[schema(value_type = Vec<u64>, required = false)]
+    merged: Option<Vec<NewsId>>,
+    /// The story that this one was merged into; missing if it was not.
+    #[schema(value_type = u64, required = false)]
+    merged_into: Option<NewsId>,
 }
 
 /// A comment with its replies.
@@ -277,9 +286,23 @@ pub async fn thread(
     let next = last.and_then(|last| lines.places().get(last)).map(|place| place.id.to_string());
     let next = serde_json::to_string(&next).map_err(|error| Error::Internal(error.to_string()))?;
     let comments = tree(&thread, part, visit.viewer_id())?;
-    let body = format!(r#"{{"status":"ok","comments":{comments},"next":{next}}}"#);
+    let merges = merges(&thread.news.news);
+    let body = format!(r#"{{"status":"ok","comments":{comments},"next":{next}{merges}}}"#);
     let json = HeaderValue::from_static("application/json");
     Ok(([(header::CONTENT_TYPE, json)], body).into_response())
+}
+
+/// What a thread says about merged stories, as the last fields of an object.
+fn merges(news: &News) -> String {
+    let merged: Vec<String> = news.merged.0.iter().map(ToString::to_string).collect();
+    let mut fields = String::new();
+    if !merged.is_empty() {
+        fields.push_str(&format!(r#","merged":[{}]"#, merged.join(",")));
+    }
+    if let Some(Withheld::Merged(into)) = news.withheld {
+        fields.push_str(&format!(r#","merged_into":{into}"#));
+    }
+    fields
 }
 
 /// The comments of a part as nested JSON. Written without recursion, because a deep thread

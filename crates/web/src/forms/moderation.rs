@@ -269,6 +269,8 @@ fn days(text: &str) -> Result<u64, RequestError> {
 }
 
 fn other_story(text: &str) -> Result<NewsId, RequestError> {
-    let expected = "it must be the number of a story";
-    text.trim().parse().map_err(|_| RequestError::Field { name: "into", expected })
+    let expected = "it must be the number or the address of a story";
+    let number = text.trim().rsplit_once("/news/").map_or(text.trim(), |(_, number)| number);
+    let number = number.split(['?', '#', '/']).next().unwrap_or_default();
+    number.parse().map_err(|_| RequestError::Field { name: "into", expected })
 }

@@ -3,6 +3,7 @@
 use super::appeals::appeal_address;
 use super::fragments::LinkTarget;
 use super::head::{PageHead, icons};
+use super::moderating::done_line;
 use super::parts::{OUTSIDE, number};
 use super::vote_buttons::VoteButtons;
 use super::{login_address, profile_address};
@@ -162,22 +163,23 @@ impl<'a> Frame<'a> {
         let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
         let head = head(&self.brand, title, page_head, self.viewer.is_none());
         let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
-        match self.silence_notice() {
-            Some(notice) => document(&self.brand, &head, &navigation, &html! { (notice) (content) }, &footer),
-            None => document(&self.brand, &head, &navigation, content, &footer),
-        }
+        let notices = html! { (done_line(self)) (self.silence_notice()) };
+        document(&self.brand, &head, &navigation, &html! { (notices) (content) }, &footer)
     }
 
     /// What a viewer who is silenced reads above each page, before typing what would be refused.
-    fn silence_notice(&self) -> Option<Markup> {
-        let refusal = self.viewer?.demand_may_post(self.now).err()?;
-        let appeal = refusal.decision().map(appeal_address);
-        Some(html! {
-            p.notice.silenced {
-                (sentence(&refusal.to_string())) " "
-                @if let Some(appeal) = appeal { a href=(appeal) { "Read the decision" } }
+    fn silence_notice(&self) -> Markup {
+        let refusal = self.viewer.and_then(|viewer| viewer.demand_may_post(self.now).err());
+        html! {
+            @if let Some(refusal) = refusal {
+                p.notice {
+                    (sentence(&refusal.to_string()))
+                    @if let Some(id) = refusal.decision() {
+                        " " a href=(appeal_address(id)) { "Read the decision" }
+                    }
+                }
             }
-        })
+        }
     }
 
     fn places(&self) -> Markup {

@@ -5,6 +5,7 @@ use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
 use super::parts::{age, empty_but, number};
 use super::people::follow_button;
+use super::person_tools::PersonFile;
 use super::settings::{PROFILE_FIELDS, ProfileEditor, save};
 use super::tweets::{older, tweet_list};
 use super::{profile_address, user_address};
@@ -22,7 +23,7 @@ use crate::viewer::{ClientDevice, SignedFields};
 use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
-use tidings_domain::accounts::users::{self, Profile, ProfileFacts, User};
+use tidings_domain::accounts::users::{self, Profile, ProfileFacts, Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::Person;
 use tidings_domain::timelines::reading::{self, TweetPage};
@@ -46,6 +47,8 @@ struct ProfilePage<'a> {
     form: Option<ProfileEditor<'a>>,
     refused: Option<&'a RefusedForm>,
     saved: bool,
+    /// For moderators.
+    file: Option<PersonFile>,
 }
 
 impl ProfilePage<'_> {
@@ -60,6 +63,7 @@ impl ProfilePage<'_> {
             @if !user.about.is_empty() {
                 div.text dir="auto" { (autolink(&user.about, frame.link_target())) }
             }
+            @if let Some(file) = &self.file { (file.render(frame, self.profile)) }
             @if is_own && let Some(form) = &self.form {
                 h2 { "Your profile" }
                 (form.render(frame, self.refused))
@@ -131,7 +135,11 @@ impl ProfilePage<'_> {
                         dd { a href="/saved/0" { "saved stories" } ", " a href="/hidden/0" { "hidden stories" } }
                     }
                 }
-                @if user.flags.admin { div { dt { "role" } dd { "administrator" } } }
+                @match user.role() {
+                    Role::Administrator => div { dt { "role" } dd { "administrator" } },
+                    Role::Moderator => div { dt { "role" } dd { "moderator" } },
+                    Role::Member => {}
+                }
             }
         }
     }
@@ -190,10 +198,11 @@ async fn show(
 ) -> Result<Markup, RequestError> {
     let profile = users::profile(&mut visit, name).await?;
     let tweets = reading::of_user(&mut visit, profile.user.id, &query.into()).await?;
+    let file = PersonFile::read(&mut visit, &profile).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
     let form = with_form.then_some(ProfileEditor { about: &user.about, email: &user.email, more: None });
-    Ok(ProfilePage { profile: &profile, tweets: &tweets, form, refused: None, saved }.render(&frame))
+    Ok(ProfilePage { profile: &profile, tweets: &tweets, form, refused: None, saved, file }.render(&frame))
 }
 
 /// Rejects methods other than GET at the address of a profile. An address without an `@`
@@ -225,6 +234,7 @@ pub async fn change(
                 form: Some(ProfileEditor { about, email, more: None }),
                 refused: Some(&refused),
                 saved: false,
+                file: None,
             };
             Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
         }
@@ -260,6 +270,7 @@ mod tests {
             form: Some(form),
             refused,
             saved: true,
+            file: None,
         };
         framed(viewer, |frame| page.render(frame)).into_string()
     }
