@@ -4,14 +4,15 @@
 //! `session:<hash>`, `user:<id>:sessions`, `auth:<token>`, `password_reset:<token>`,
 //! `user:<id>:recent_votes`, `limit:create_user:<address>`, `limit:account_notices:<id>`, the
 //! `limit:failed_login:` keys, `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and
-//! `user:<id>:notified:<date>`, and those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
+//! `user:<id>:notified:<date>`, `network:<tag>:<date>`, `user:<id>:addresses:<date>`,
+//! `networks:secret`, and those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
 //!
 //! It hands out [`account`] (create an account, change the profile and the password),
 //! [`login`] (who guesses is slowed down), [`sessions`] (log in and out, list and end
 //! sessions), [`session_store`] (sessions as they are stored), [`password_reset`],
 //! [`notices`] (who hears of a change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or unread),
 //! [`names`] (names that look alike), [`harden`] (hashes of older sites wrapped in a strong
-//! one), [`users`] (a user as stored, profiles, names), [`roles`] (what the operator gives and takes), [`recent_votes`] (votes that can be taken
+//! one), [`users`] (a user as stored, profiles, names), [`roles`] (what the operator gives and takes), `standing` (who is banned or silenced), `origins` (where posts come from), [`recent_votes`] (votes that can be taken
 //! back) and [`visit`]: the viewer of a page, identified along with the page's own reads.
 
 pub mod account;

@@ -65,11 +65,13 @@ pub async fn undo(
     act(site, now, moderator, &request, Some(&line)).await
 }
 
-/// Refuses who does not moderate, and moderators who are silenced.
+/// Refuses who does not moderate, and moderators who are banned or silenced. A ban ends the
+/// session, but the request may have been under way.
 fn demand_moderator(viewer: &User, now: Moment) -> Result<(), Refusal> {
     if viewer.role() < Role::Moderator {
         return Err(Refusal::ModeratorsOnly);
     }
+    viewer.demand_may_log_in(now.timestamp())?;
     viewer.demand_may_post(now.timestamp())
 }
 

@@ -96,8 +96,8 @@ impl PersonFile {
     fn notes(&self, frame: &Frame<'_>) -> Markup {
         html! {
             @if !self.notes.is_empty() {
-                h3 { "Notes" }
-                ul.person-notes {
+                h2 { "Notes" }
+                ul.person-notes role="list" {
                     @for note in &self.notes { li { (self.note(frame, note)) } }
                 }
             }
@@ -106,7 +106,7 @@ impl PersonFile {
 
     fn note(&self, frame: &Frame<'_>, note: &Note) -> Markup {
         html! {
-            p.log-reason dir="auto" { (note.text) }
+            p.person-note dir="auto" { (note.text) }
             form.inline method="post" action="/moderate/undo" {
                 (frame.secret_field())
                 input type="hidden" name="moderation_id" value=(note.id);
@@ -187,8 +187,10 @@ fn forms(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
         });
     }
     html! {
-        (note_form(frame, &thing))
-        @for form in &all { (form.render(frame, &thing)) }
+        div.person-forms {
+            (note_form(frame, &thing))
+            @for form in &all { (form.render(frame, &thing)) }
+        }
     }
 }
 
