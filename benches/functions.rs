@@ -10,13 +10,14 @@ use divan::{Bencher, black_box};
 use maud::Render;
 use std::sync::LazyLock;
 use tidings::config::{CommandLineSettings, Config};
+use tidings_domain::accounts::reader::Sight;
 use tidings_domain::cache::{Caches, MEBIBYTE, Shared};
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::{ThreadLine, arrange};
 use tidings_domain::identity::Identity;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
-use tidings_domain::news::reader::Marks;
+use tidings_domain::news::listing::Marks;
 use tidings_domain::sites::Score;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
@@ -178,7 +179,7 @@ fn show_a_comment(bencher: Bencher, length: u64) {
     comment.body = words::body(&mut Random::of("shown", length), length);
     let line = || ThreadLine { comment: &comment, depth: 2, username: Some("somebody") };
     let place = CommentContext { news: NewsId(1), news_deleted: false, among_others: false };
-    bencher
-        .with_inputs(line)
-        .bench_values(|line| comment_item(&frame(), place, black_box(line), line.depth).render());
+    bencher.with_inputs(line).bench_values(|line| {
+        comment_item(&frame(), place, (black_box(line), Sight::Shown), line.depth).render()
+    });
 }

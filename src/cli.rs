@@ -53,7 +53,7 @@ enum Command {
     #[command(subcommand)]
     Import(ImportCommand),
     Copy(copy::CopyCommand),
-    /// Check derived data against its source, and repair it.
+    /// Check derived data against its source, and repair it; look for vote rings.
     #[command(subcommand)]
     Check(check::CheckCommand),
     #[command(subcommand)]

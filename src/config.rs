@@ -162,7 +162,11 @@ impl Config {
         }
         layers.add_environment(environment)?;
         layers.add_flags(flags);
-        settings::build(&layers)
+        let config = settings::build(&layers)?;
+        if config.rules.accounts.confirm_email && config.mail.relay.is_none() {
+            return Err(layers.contradiction("accounts.confirm_email", "false without mail.relay"));
+        }
+        Ok(config)
     }
 
     /// What the pages and calls of the site depend on.
@@ -304,6 +308,17 @@ impl Layers {
     fn read<T: FromText>(&self, name: &'static str, kind: &ValueKind) -> Result<T, ConfigError> {
         let (text, origin) = self.value(name);
         T::from_text(text, kind).ok_or_else(|| wrong(name, kind, toml::Value::from(text).to_string(), origin))
+    }
+
+    /// The error for a value that another setting rules out.
+    fn contradiction(&self, name: &'static str, expected: &str) -> ConfigError {
+        let (value, origin) = self.value(name);
+        ConfigError::Wrong {
+            name,
+            origin: origin.clone(),
+            value: value.to_owned(),
+            expected: expected.to_owned(),
+        }
     }
 
     /// The settings as they are shown, when every one of them has been read.

@@ -1,8 +1,9 @@
 //! `tidings check`: compares derived data with its source and repairs it on
-//! request. One file for each kind of data.
+//! request, and looks for vote rings. One file for each.
 
 mod articles;
 mod timelines;
+mod votes;
 
 use crate::config::Config;
 use clap::Subcommand;
@@ -21,6 +22,12 @@ pub enum CheckCommand {
     /// Without --repair, nothing is written. On Redis the site may keep running; on the
     /// embedded store, stop the server first.
     Timelines(timelines::CheckTimelines),
+    /// Look for groups of accounts that vote for each other far more than chance would have it.
+    ///
+    /// Reads the votes of the last 90 days and writes nothing. What to do about a group is up to
+    /// you: see docs/vote-rings.md. On Redis the site may keep running; on the embedded store,
+    /// stop the server first.
+    Votes(votes::CheckVotes),
 }
 
 impl CheckCommand {
@@ -32,6 +39,7 @@ impl CheckCommand {
         match self {
             Self::Articles(articles) => articles.run(config).await,
             Self::Timelines(timelines) => timelines.run(config).await,
+            Self::Votes(votes) => votes.run(config).await,
         }
     }
 }

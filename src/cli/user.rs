@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tidings_domain::accounts::account;
 use tidings_domain::accounts::harden;
 use tidings_domain::accounts::roles::{self, GivenRole};
+use tidings_domain::accounts::signup;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::passwords::PasswordWorker;
@@ -88,7 +89,7 @@ impl UserCommand {
             Self::Add { name } => {
                 let username = Username::parse(&name)?;
                 let password = new_password(&name)?;
-                let id = account::add_account(site, now(), &username, Some(&password)).await?;
+                let id = signup::add_account(site, now(), &username, Some(&password)).await?;
                 println!("created the account {name} (user {id})");
             }
             Self::Promote { name, end } => set_role(site, &name, GivenRole::Administrator, !end).await?,

@@ -12,7 +12,9 @@ use url::Url;
 
 use super::values::{HostName, MailTls, Relay, Secret, StoreUrl, ValueKind};
 use super::{Config, ConfigError, Layers};
-use tidings_domain::values::limits::{MAX_KEPT_DAYS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK};
+use tidings_domain::values::limits::{
+    MAX_INVITATIONS, MAX_KEPT_DAYS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
+};
 use tidings_domain::values::rules::{
     AccountRules, KarmaRules, LimitRules, ModerationRules, RankingRules, RateRules, Rules, TimelineRules,
 };
@@ -165,6 +167,10 @@ settings! {
                 "Votes on one site from one network (IPv4 /24, IPv6 /48) in 24 hours; 0 = no limit.";
             site_score_networks: ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_SCORE_NETWORKS },
                 "Networks whose votes a site needs for a score, unless 5 accounts have voted; 0 = none.";
+            signups_per_network: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+                "New accounts from one network (IPv4 /24, IPv6 /48) in 24 hours; 0 = no limit.";
+            signup_burst: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+                "New accounts within an hour that close sign-up for an hour; 0 = no limit.";
         }
         rates: RateRules {
             comment_per_account: ValueKind::Rate, "Comments of one account; 0 = no limit.";
@@ -231,6 +237,12 @@ settings! {
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,
                 "The site-wide salt of SHA-1 passwords in a database from 2011, whose users have no salt field.";
+            signup: ValueKind::SignupMode,
+                "Who can sign up: open, invite (whom a member invites), apply (whom a moderator accepts) or closed.";
+            invitations: ValueKind::Whole { unit: " of invitations", least: 0, most: MAX_INVITATIONS },
+                "Invitations of each account of 30 days; moderators and administrators have any number.";
+            confirm_email: ValueKind::Switch,
+                "Whether new accounts can only read until their e-mail address is confirmed; needs mail.relay.";
         }
     }
 }

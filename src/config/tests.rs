@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 
 use super::*;
 use tidings_domain::cache::{DEFAULT_BYTES, MEBIBYTE};
+use tidings_domain::values::preferences::Choice;
 use tidings_domain::values::rates::Rate;
+use tidings_domain::values::signup::SignupMode;
 
 fn load(file: &str, variables: &[(&str, &str)], flags: &CommandLineSettings) -> Result<Config, String> {
     let directory = tempfile::tempdir().unwrap();
@@ -344,4 +346,22 @@ fn every_setting_has_its_own_name_and_a_sentence() {
     for setting in table {
         assert!(setting.meaning.ends_with('.') && !setting.meaning.contains('\n'), "{}", setting.name);
     }
+}
+
+#[test]
+fn who_signs_up_is_one_of_four_modes() {
+    for (mode, _) in SignupMode::ALL {
+        let config = from_variable("TIDINGS_ACCOUNTS__SIGNUP", mode.name()).unwrap();
+        assert_eq!(config.rules.accounts.signup, *mode);
+    }
+    let error = from_variable("TIDINGS_ACCOUNTS__SIGNUP", "nobody").unwrap_err();
+    assert!(error.ends_with("expected open, invite, apply or closed"), "{error}");
+}
+
+#[test]
+fn addresses_cannot_be_confirmed_without_mail() {
+    let error = from_file("[accounts]\nconfirm_email = true").unwrap_err();
+    assert_eq!(error, "accounts.confirm_email is true (file FILE), expected false without mail.relay");
+    let config = from_file("[accounts]\nconfirm_email = true\n[mail]\nrelay = \"localhost:25\"").unwrap();
+    assert!(config.rules.accounts.confirm_email);
 }

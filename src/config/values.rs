@@ -5,7 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 use lettre::message::Mailbox;
+use tidings_domain::values::preferences::Choice;
 use tidings_domain::values::rates::{Networks, Rate};
+use tidings_domain::values::signup::SignupMode;
 use url::Url;
 
 /// Shown in place of a secret.
@@ -60,6 +62,8 @@ pub(super) enum ValueKind {
     },
     /// A [`Rate`].
     Rate,
+    /// A [`SignupMode`].
+    SignupMode,
     /// A number with decimals.
     Decimal {
         /// The smallest.
@@ -83,6 +87,7 @@ impl ValueKind {
             Self::Rate => {
                 "a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit".to_owned()
             }
+            Self::SignupMode => "open, invite, apply or closed".to_owned(),
             Self::Hosts => "comma-separated host names, like example.com, www.example.com".to_owned(),
             Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
             Self::Line { least, most } => format!("one line of {least} to {most} characters"),
@@ -228,6 +233,12 @@ impl FromText for Vec<IpNet> {
 impl FromText for Networks {
     fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         Vec::from_text(text, kind).map(Self)
+    }
+}
+
+impl FromText for SignupMode {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        Self::parse(text)
     }
 }
 

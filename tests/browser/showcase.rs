@@ -47,7 +47,7 @@ struct Story {
 
 const AUTHORS: [&str; 8] = ["marta", "tidekeeper", "jun", "o_brien", "leila", "pavel-k", "sunniva", "tomasz"];
 
-/// The token of a link that sets the password of the member.
+/// The token of links of the member: to set the password, to confirm the address, to invite.
 const RESET_TOKEN: &str = "0123456789abcdef0123456789abcdef01234567";
 
 /// The member, as an index into `AUTHORS`.
@@ -284,7 +284,8 @@ impl Showcase {
         // The member has no password, which a change of the address would need.
         server.set_field(&format!("user:{}", member.user_id), "email", "jun@example.org").await;
         ok(member.update_profile(about, "jun@example.org", "").await);
-        write_reset_link(&server, &member).await;
+        write_links(&server, &member).await;
+        write_invitations(&server, &authors).await;
         Self { server, member, administrator }
     }
 
@@ -323,6 +324,14 @@ impl Showcase {
             (Anonymous, "/register"),
             (Anonymous, "/reset-password"),
             (Anonymous, "/reset-password/TOKEN"),
+            (Anonymous, "/confirm-email/TOKEN"),
+            (Anonymous, "/register?invitation=TOKEN"),
+            (Anonymous, "/register?invitation=unknown"),
+            (Anonymous, "/register?applied"),
+            (Anonymous, "/people/tree"),
+            (Anonymous, "/people/tree/25"),
+            (Anonymous, "/@marta/invited"),
+            (Anonymous, "/@jun/invited/25"),
             (Anonymous, "/unsubscribe/replies-1-TOKEN"),
             (Anonymous, "/user/jun"),
             (Anonymous, "/@jun"),
@@ -372,6 +381,7 @@ impl Showcase {
             (Member, "/deltweet/TWEET"),
             (Member, "/settings"),
             (Member, "/settings/sessions"),
+            (Member, "/settings/invitations"),
             (Member, "/settings/deactivate"),
             (Member, "/site/lwn.net"),
             (Member, "/site/boringtechnology.club"),
@@ -538,8 +548,9 @@ async fn mark(member: &Client) {
     }
 }
 
-/// Writes what a mailed link to set a new password needs. It is valid for these credentials.
-async fn write_reset_link(server: &Server, member: &Client) {
+/// Writes what a mailed link to set a new password needs, which is valid for these credentials,
+/// and one that confirms the address.
+async fn write_links(server: &Server, member: &Client) {
     let user = server.hash(&format!("user:{}", member.user_id)).await;
     let credentials = ["password", "email", "credentials_version"]
         .map(|field| user.get(field).cloned().unwrap_or_default())
@@ -547,4 +558,36 @@ async fn write_reset_link(server: &Server, member: &Client) {
     let fingerprint: String = hex::encode(Sha256::digest(credentials)).chars().take(16).collect();
     let link = format!("{} {fingerprint}", member.user_id);
     server.write(|batch| batch.set(format!("password_reset:{RESET_TOKEN}"), link)).await;
+    let email = user.get("email").cloned().unwrap_or_default();
+    let fingerprint: String = hex::encode(Sha256::digest(email)).chars().take(16).collect();
+    let link = format!("{} {fingerprint}", member.user_id);
+    server
+        .write(|batch| {
+            batch.set(format!("confirm_email:{RESET_TOKEN}"), link);
+            batch.set_field(format!("user:{}", member.user_id), "unconfirmed", "1");
+        })
+        .await;
+}
+
+/// The first author has invited the next three, and the member has an invitation left.
+async fn write_invitations(server: &Server, people: &[Client]) {
+    let (member, now) = (&people[MEMBER], server.now());
+    let first = people[0].user_id;
+    server
+        .write(|batch| {
+            for (invited, seconds) in people[1..4].iter().zip(1_u32..) {
+                batch.sorted_add(
+                    format!("invites:by:{first}"),
+                    invited.user_id.to_string(),
+                    f64::from(seconds),
+                );
+                batch.set_field(format!("user:{}", invited.user_id), "invited_by", first.to_string());
+            }
+            batch.sorted_add("invites:roots", first.to_string(), 1.0);
+            let fields = [("user_id", member.user_id.to_string()), ("time", now.to_string())];
+            batch.set_fields(format!("invites:code:{RESET_TOKEN}"), fields);
+            let open = format!("invites:open:{}", member.user_id);
+            batch.sorted_add(open, RESET_TOKEN, Timestamp(now).as_score());
+        })
+        .await;
 }

@@ -216,6 +216,7 @@ async fn what_is_not_there_is_404_and_what_takes_no_such_method_is_405() {
     }
     for path in [
         "/api/create_account",
+        "/api/invite",
         "/api/logout",
         "/api/updateprofile",
         "/api/submit",

@@ -50,7 +50,34 @@ pub fn check(dump: &Dump) {
             assert!(dump.contains_key(&format!("news:{id}")), "{key} points to {id}");
         }
     }
+    check_invitations(dump);
     check_sites(dump);
+}
+
+/// Everybody who was invited is in the list of who invited them, and the tree begins with those
+/// who were not.
+fn check_invitations(dump: &Dump) {
+    let mut expected: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut roots = BTreeSet::new();
+    for (key, id) in ids_of(dump, "user:") {
+        let Some(by) = hash(dump, key).get("invited_by").cloned() else { continue };
+        expected.entry(format!("invites:by:{by}")).or_default().insert(id.to_string());
+        if !hash(dump, &format!("user:{by}")).contains_key("invited_by") {
+            roots.insert(by);
+        }
+    }
+    let lists = dump.keys().filter(|key| key.starts_with("invites:by:"));
+    let found: BTreeMap<String, BTreeSet<String>> =
+        lists.map(|key| (key.clone(), members(dump, key))).collect();
+    assert_eq!(found, expected);
+    assert_eq!(members(dump, "invites:roots"), roots);
+    for (key, user) in dump.keys().filter_map(|key| Some((key, key.strip_prefix("invites:open:")?))) {
+        for code in members(dump, key) {
+            // It may have expired.
+            let invitation = hash(dump, &format!("invites:code:{code}"));
+            assert!(invitation.get("user_id").is_none_or(|by| by == user), "{key} has {code}");
+        }
+    }
 }
 
 /// Recomputes every figure about sites from the stored votes.
@@ -297,7 +324,12 @@ fn check_thread(dump: &Dump, id: u64, counted: usize) {
 
 fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
     assert_eq!(user["id"], id.to_string());
-    if user.contains_key("deactivated") {
+    let waits = members(dump, "review:queue").contains(&format!("application:{}", user["username"]));
+    assert_eq!(user.contains_key("pending"), waits, "user {id}");
+    if user.contains_key("pending") || user.contains_key("rejected") {
+        assert!(user.contains_key("deactivated") && !user["application"].is_empty(), "user {id}");
+        assert!(members(dump, &format!("user:{id}:sessions")).is_empty(), "user {id} has no session");
+    } else if user.contains_key("deactivated") {
         check_deactivated(dump, id, user);
     } else {
         let name_key = format!("username.to.id:{}", user["username"].to_lowercase());

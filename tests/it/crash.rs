@@ -11,7 +11,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tidings_domain::accounts::account::add_account;
+use tidings_domain::accounts::signup::add_account;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;

@@ -26,9 +26,20 @@ pub const OPTIONAL: bool = true;
 pub const CALLS: &[Call] = &[
     Call {
         path: "/api/create_account",
-        fields: &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)],
+        fields: &[
+            ("username", "mallory", REQUIRED),
+            ("password", "a good password", REQUIRED),
+            ("email", "mallory@example.org", OPTIONAL),
+            ("application", "I read a lot.", OPTIONAL),
+        ],
         takes_get: false,
         signed: false,
+    },
+    Call {
+        path: "/api/invite",
+        fields: &[("email", "carol@example.org", OPTIONAL)],
+        takes_get: false,
+        signed: true,
     },
     Call {
         path: "/api/login",
@@ -126,6 +137,20 @@ pub const CALLS: &[Call] = &[
     },
     Call { path: "/api/mutetopic", fields: &[("topic", "rust", REQUIRED)], takes_get: false, signed: true },
     Call { path: "/api/unmutetopic", fields: &[("topic", "rust", REQUIRED)], takes_get: false, signed: true },
+    Call {
+        path: "/api/mute",
+        fields: &[("what", "word", REQUIRED), ("value", "chess", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
+        path: "/api/unmute",
+        fields: &[("what", "word", REQUIRED), ("value", "chess", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
+    Call { path: "/api/block", fields: &[("username", "bob", REQUIRED)], takes_get: false, signed: true },
+    Call { path: "/api/unblock", fields: &[("username", "bob", REQUIRED)], takes_get: false, signed: true },
     Call {
         path: "/api/describetopic",
         fields: &[("about", "A sentence", REQUIRED), ("topic", "rust", REQUIRED)],
@@ -565,7 +590,8 @@ async fn long_values_and_control_characters_never_make_an_error_of_ours() {
             {
                 for answer in target.send(call, &format!("{others}&{name}={value}")).await {
                     // A name that nobody has.
-                    let is_unknown = name == "username" && call.path.ends_with("follow");
+                    let is_named = ["follow", "block"].iter().any(|end| call.path.ends_with(end));
+                    let is_unknown = name == "username" && is_named;
                     let expected = if is_unknown { StatusCode::NOT_FOUND } else { StatusCode::OK };
                     assert_eq!(answer.status, expected, "{} {name}", call.path);
                     let answer = answer.json();

@@ -17,7 +17,17 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 
 /// Every form of the pages with good values.
 pub const FORMS: &[Call] = &[
-    open("/register", &[("username", "mallory", REQUIRED), ("password", "a good password", REQUIRED)]),
+    open(
+        "/register",
+        &[
+            ("username", "mallory", REQUIRED),
+            ("password", "a good password", REQUIRED),
+            ("email", "mallory@example.org", OPTIONAL),
+            ("application", "I read a lot.", OPTIONAL),
+        ],
+    ),
+    signed("/settings/invitations", &[("email", "carol@example.org", OPTIONAL)]),
+    signed("/settings/confirm-email", &[]),
     open("/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)]),
     open("/reset-password", &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)]),
     signed("/logout", &[]),
@@ -82,6 +92,10 @@ pub const FORMS: &[Call] = &[
     signed("/unfollowtopic", &[("topic", "rust", REQUIRED)]),
     signed("/mutetopic", &[("topic", "rust", REQUIRED)]),
     signed("/unmutetopic", &[("topic", "rust", REQUIRED)]),
+    signed("/mute", &[("what", "word", REQUIRED), ("value", "chess", REQUIRED)]),
+    signed("/unmute", &[("what", "word", REQUIRED), ("value", "chess", REQUIRED)]),
+    signed("/block", &[("username", "bob", REQUIRED)]),
+    signed("/unblock", &[("username", "bob", REQUIRED)]),
     signed("/describetopic", &[("about", "A sentence", REQUIRED), ("topic", "rust", REQUIRED)]),
     signed("/tweet", &[("text", "A tweet", REQUIRED)]),
     signed("/deltweet/1", &[]),

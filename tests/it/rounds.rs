@@ -219,6 +219,20 @@ async fn what_readers_have_hidden_costs_their_pages_nothing() {
             ok(users[1].api_post("/api/save", &[("news_id", &number.to_string())]).await);
         }
         ok(users[1].api_post("/api/followtopic", &[("topic", "rust")]).await);
+        // 200 mutes, among them some of everything.
+        let words = (0..100).map(|number| (format!("word:nothing {number}"), "1"));
+        let sites = (0..50).map(|number| (format!("domain:site{number}.example"), "1"));
+        let people = (1_000..1_050).map(|id: u64| (format!("user:{id}"), "1"));
+        let mutes: Vec<_> = words.chain(sites).chain(people).collect();
+        server.write(|batch| batch.set_fields(format!("user:{}:mutes", users[1].user_id), mutes)).await;
+        users[2].comment(1, "A comment").await;
+        users[2].tweet("A tweet").await;
+        for path in
+            ["/news/1", "/everyone", "/@member-2", "/usercomments/member-2/0", "/api/getcomments/1", "/inbox"]
+        {
+            let muting = least_rounds(&server, &users[1], path).await;
+            assert_eq!(muting, least_rounds(&server, &users[2], path).await, "{path}");
+        }
         let month = "/past/2027-01";
         for path in ["/", "/top/30", "/latest/0", "/best", "/topic/rust", month, "/api/past/2027-01/0/30"] {
             // The lists of topics and months are built once.

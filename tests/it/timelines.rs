@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tidings_domain::accounts::account::add_account;
+use tidings_domain::accounts::signup::add_account;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::background;

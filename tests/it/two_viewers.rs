@@ -8,10 +8,11 @@
 
 use crate::client::{Client, HttpResponse, ok};
 use crate::community::{Community, PAGES};
+use crate::export::unpacked;
 use crate::pages::page;
 use crate::routes::get_routes;
 use crate::server::{Engine, Server};
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, IF_NONE_MATCH, RANGE};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RANGE};
 use reqwest::{Method, StatusCode};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,7 +91,8 @@ fn filled(route: &str) -> String {
     address
 }
 
-fn addresses() -> BTreeSet<String> {
+/// An address of every read of the site.
+pub fn addresses() -> BTreeSet<String> {
     let mut addresses: BTreeSet<String> = get_routes().iter().map(|route| filled(route)).collect();
     addresses.extend(PAGES.iter().map(|(path, _)| (*path).to_owned()));
     addresses.extend(WITH_QUERIES.map(str::to_owned));
@@ -238,6 +240,10 @@ fn text(answer: &HttpResponse) -> String {
     };
     let mut body = Vec::new();
     reader.read_to_end(&mut body).unwrap();
+    let is_archive = answer.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "application/zip");
+    if is_archive && !body.is_empty() {
+        return format!("{:?}\n{:?}", answer.headers, unpacked(&body));
+    }
     format!("{:?}\n{}", answer.headers, String::from_utf8_lossy(&body))
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod leave;
 
+use crate::accounts::applications;
 use crate::accounts::inbox::feed::FEED;
 use crate::accounts::outbox::{self, MAIL_SECRET};
 use crate::accounts::session_store::AllSessions;
@@ -50,6 +51,7 @@ pub async fn deactivate(
             ["password", "auth", "apisecret", "about", "email", "fullname", "flags", FEED, MAIL_SECRET];
         batch.set_fields(&key, emptied.map(|field| (field, "")));
         batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());
+        applications::forget(&mut batch, user.id);
         outbox::write_digest_choice(&mut batch, user.id, Digest::Off, now.timestamp());
         // Lamer News cannot show a user without a name, nor refuse a login without a salt.
         batch.set_field(&key, "username", DELETED_USERNAME);

@@ -4,13 +4,14 @@
 //! Every digest chooses from the newest stories, which are read once for many readers.
 
 use crate::accounts::outbox::DigestsDue;
+use crate::accounts::reader::{Perspective, Reader, ReaderRead};
 use crate::accounts::users::{User, UserNamesRead};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::news::item::News;
-use crate::news::reader::{Reader, ReaderRead};
+use crate::news::listing;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::day::Day;
@@ -59,7 +60,7 @@ pub async fn candidates(site: &Site, now: Timestamp) -> Result<Candidates, Error
         let reads: Vec<_> = ids.iter().map(|id| query.hash_fields(keys::news(*id), News::FIELDS)).collect();
         let mut answers = site.store.query(query).await?;
         let found = reads.into_iter().filter_map(|read| News::from_fields(answers.take(read)));
-        stories.extend(found.filter(|news| !news.deleted));
+        stories.extend(found.filter(|news| !news.is_gone()));
     }
     let ranking = &site.rules.ranking;
     stories.sort_by(|one, other| {
@@ -104,13 +105,11 @@ pub async fn of_user(
     let authors: BTreeSet<UserId> = new.iter().map(|news| news.user_id).collect();
     let mut query = Query::new();
     let account = query.hash(keys::user(user));
-    let reader = ReaderRead::of(visit, &mut query, user);
+    let reader = ReaderRead::cached_or_ask(visit, &mut query, user);
     let followed = query.scores(keys::followings(user), authors.iter().map(ToString::to_string));
     let mut answers = visit.run(query).await?;
     let account = User::from_hash(&answers.take(account));
-    let Some(reader) = reader.take(visit, &mut answers) else {
-        return Ok(None);
-    };
+    let reader = reader.take(visit, &mut answers);
     let is_followed = answers.take(followed).into_iter().map(|score| score.is_some());
     let followed: HashSet<UserId> =
         authors.into_iter().zip(is_followed).filter_map(|(author, is)| is.then_some(author)).collect();
@@ -141,7 +140,8 @@ fn choose<'a>(
     followed: &HashSet<UserId>,
     new: &[&'a News],
 ) -> (Vec<&'a News>, Vec<&'a News>) {
-    let listed = || new.iter().copied().filter(|news| reader.marks(news).is_listed());
+    let perspective = Perspective { reader: Some(reader), shows_all: false };
+    let listed = || new.iter().copied().filter(|news| listing::marks(perspective, news).is_listed());
     let is_of_topic = |news: &News| {
         reader.followed.is_empty() || news.topics.iter().any(|topic| reader.followed.contains(topic))
     };

@@ -85,6 +85,76 @@ pub enum Refusal {
         /// Until the next may be created.
         seconds: u64,
     },
+    /// Too many accounts were created from this network.
+    #[error("too many accounts were created from your network in a day. Try again in {0}", wait(*.seconds))]
+    TooManySignupsFromNetwork {
+        /// Until the next may be created.
+        seconds: u64,
+    },
+    /// So many accounts were created that sign-up is closed for a while.
+    #[error("sign-up is closed for the moment, because too many accounts were created. Try again in {0}", wait(*.seconds))]
+    SignupPaused {
+        /// Until sign-up opens again.
+        seconds: u64,
+    },
+    /// Nobody can sign up.
+    #[error("sign-up is closed on this site")]
+    SignupClosed,
+    /// The invitation is unknown, used, withdrawn or expired.
+    #[error("this invitation is no longer valid. It was used or withdrawn, or it has expired")]
+    InvitationInvalid,
+    /// No unused invitation of the user has this code.
+    #[error("you have no such invitation. It was used or withdrawn, or it has expired")]
+    NoSuchInvitation,
+    /// The account is too new to invite people.
+    #[error("you can invite people when your account is 30 days old. Try again in {0}", wait(*.seconds))]
+    TooNewToInvite {
+        /// Until it is old enough.
+        seconds: u64,
+    },
+    /// The user has used all invitations.
+    #[error("you have used all of your {}", counted(*.limit, "invitation", "invitations"))]
+    NoInvitationsLeft {
+        /// Invitations of each account.
+        limit: u64,
+    },
+    /// Accounts have no invitations on this site.
+    #[error("only moderators and administrators can invite people to this site")]
+    InvitationsAreOff,
+    /// Too many invitations of the user wait to be used.
+    #[error("{} of your invitations have not been used, which is the limit. Withdraw some first", grouped(*.limit))]
+    TooManyOpenInvitations {
+        /// Unused invitations that one user may have.
+        limit: u64,
+    },
+    /// The user has had too many invitations mailed today.
+    #[error(
+        "too many invitations were mailed for you today. Make one without an address, and send the link yourself"
+    )]
+    TooManyInvitationMails,
+    /// The application for the account has not been answered.
+    #[error("your application has not been answered yet. You can log in once a moderator has accepted it")]
+    ApplicationWaits,
+    /// The application for the account was rejected.
+    #[error("your application was rejected: {reason}")]
+    ApplicationRejected {
+        /// Why.
+        reason: String,
+    },
+    /// No application of this name waits, or has been answered.
+    #[error("there is no such application. It may have been answered already")]
+    NoSuchApplication,
+    /// The user has not confirmed their e-mail address.
+    #[error(
+        "confirm your e-mail address first: open the link that we have mailed to you. Your settings can have it sent again"
+    )]
+    EmailNotConfirmed,
+    /// The link that confirms an address has expired, is of a former address, or never existed.
+    #[error("this link is no longer valid. Log in, and have another one sent from your settings")]
+    ConfirmationInvalid,
+    /// Too many links to confirm the address were mailed today.
+    #[error("we have mailed you enough links for today. Look into your spam folder, or try again tomorrow")]
+    TooManyConfirmations,
     /// Unknown user or wrong password. The message never says which.
     #[error("wrong username or password")]
     WrongCredentials,
@@ -213,6 +283,12 @@ pub enum Refusal {
     /// The comment was deleted.
     #[error("this comment has been deleted")]
     CommentDeleted,
+    /// A moderator has removed the comment.
+    #[error("a moderator has removed this comment")]
+    CommentRemoved,
+    /// The comment waits for approval.
+    #[error("this comment is waiting for a moderator's approval")]
+    CommentHeld,
     /// The comment being replied to does not exist.
     #[error("the comment that you are replying to does not exist")]
     NoSuchParent,
@@ -234,6 +310,27 @@ pub enum Refusal {
     /// Neither the author nor an administrator.
     #[error("only the author or an administrator can delete this tweet")]
     NotYourTweet,
+    /// Whoever is followed or replied to has blocked the user.
+    #[error("this person has blocked you. You can't follow them or reply to them")]
+    BlockedBy,
+    /// Users cannot mute themselves.
+    #[error("you can't mute yourself")]
+    MutingOneself,
+    /// A user can mute only so much.
+    #[error("you have muted {0} people, sites and words, which is the limit. Unmute one first", grouped(*.limit))]
+    TooManyMutes {
+        /// People, sites and words, taken together, that one user may mute.
+        limit: u64,
+    },
+    /// Users cannot block themselves.
+    #[error("you can't block yourself")]
+    BlockingOneself,
+    /// A user can block only so many people.
+    #[error("you have blocked {0} people, which is the limit. Unblock somebody first", grouped(*.limit))]
+    TooManyBlocks {
+        /// People whom one user may block.
+        limit: u64,
+    },
     /// Users cannot follow themselves.
     #[error("you can't follow yourself")]
     FollowingOneself,
@@ -429,6 +526,8 @@ impl Refusal {
     pub const fn retry_after(&self) -> Option<u64> {
         match self {
             Self::AccountCreatedRecently { seconds }
+            | Self::TooManySignupsFromNetwork { seconds }
+            | Self::SignupPaused { seconds }
             | Self::TooManyFailedLogins { seconds }
             | Self::TooManyAtOnce { seconds }
             | Self::TooManyRequests { seconds, .. }

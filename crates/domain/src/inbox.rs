@@ -3,9 +3,11 @@
 //! It has no keys of its own: [`crate::accounts::inbox`] stores the entries.
 
 use crate::accounts::inbox::{Cursor, EntriesRead, Entry, EntryId, Kind, MessageRead};
+use crate::accounts::reader::{Collapsed, Perspective, Reader, ReaderRead, Sight, Written};
 use crate::accounts::users::{User, UserNamesRead};
 use crate::accounts::visit::Visit;
 use crate::comments::comment::{Comment, CommentRead};
+use crate::comments::lists::{STORY_AUTHOR, TITLE, title_of};
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -13,7 +15,6 @@ use crate::timelines::tweets::{Tweet, TweetRead};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
 use crate::values::size;
-use crate::values::text::printable;
 use std::sync::Arc;
 use tidings_keyspace::{Answers, Handle, Query};
 
@@ -69,10 +70,8 @@ pub struct InboxEntry {
 impl InboxEntry {
     /// The second in which it happened.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn time(&self) -> Timestamp {
-        // The cast saturates.
-        Timestamp(self.place.time as u64)
+        Timestamp::from_score(self.place.time)
     }
 
     /// The text of the comment, tweet or message; `None` for a follow.
@@ -82,7 +81,7 @@ impl InboxEntry {
             InboxEvent::Comment { text, .. }
             | InboxEvent::Tweet { text, .. }
             | InboxEvent::Message { text } => Some(size::shown(text)),
-            InboxEvent::Follow => None,
+            InboxEvent::Follow | InboxEvent::Collapsed(_) => None,
         }
     }
 }
@@ -113,6 +112,9 @@ pub enum InboxEvent {
         /// The text.
         text: String,
     },
+    /// Something unread that the user does not see, such as a comment of somebody who was muted
+    /// since. It stays until it is read, because the badge counts it.
+    Collapsed(Collapsed),
 }
 
 /// What a comment replies to, as far as the owner of an inbox is concerned.
@@ -134,15 +136,18 @@ pub enum ReplyTarget {
 pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Result<InboxPage, Error> {
     let mut query = Query::new();
     let entries = EntriesRead::ask(&mut query, user);
-    let mut entries = entries.take(&mut visit.run(query).await?);
+    let reader = ReaderRead::cached_or_ask(visit, &mut query, user);
+    let mut answers = visit.run(query).await?;
+    let mut entries = entries.take(&mut answers);
+    let reader = reader.take(visit, &mut answers);
     entries.retain(|entry| window.has(entry));
     let is_more = entries.len() > window.count;
     entries.truncate(window.count);
     let next = entries.last().filter(|_| is_more).map(|entry| entry.place);
-    Ok(InboxPage { entries: with_subjects(visit, user, entries).await?, next })
+    Ok(InboxPage { entries: with_subjects(visit, &reader, entries).await?, next })
 }
 
-/// An entry to mail, and to whom. `None` if it is read or gone, or the user wants no mail or has
+/// An entry to mail, and to whom. `None` if it is read, gone or muted, or the user wants no mail or has
 /// no e-mail address. Rounds: 3.
 ///
 /// # Errors
@@ -155,8 +160,10 @@ pub async fn to_mail(
     let mut query = Query::new();
     let account = query.hash(keys::user(user));
     let unread = query.scores(keys::user_unread(user), [entry.to_string()]);
+    let reader = ReaderRead::cached_or_ask(visit, &mut query, user);
     let mut answers = visit.run(query).await?;
     let account = User::from_hash(&answers.take(account));
+    let reader = reader.take(visit, &mut answers);
     let Some(time) = fields::only(answers.take(unread)) else {
         return Ok(None);
     };
@@ -165,24 +172,33 @@ pub async fn to_mail(
         return Ok(None);
     };
     let entry = Entry { place: Cursor { time, id: entry }, read: false };
-    let mut entries = with_subjects(visit, user, vec![entry]).await?;
+    let mut entries = with_subjects(visit, &reader, vec![entry]).await?;
+    entries.retain(|entry| !matches!(entry.event, InboxEvent::Collapsed(_)));
     Ok(entries.pop().map(|entry| (account, entry)))
 }
 
-/// Entries with the texts and names of what they are about. Rounds: 2.
+/// Entries with the texts and names of what they are about, as their owner sees them. Rounds: 2.
 async fn with_subjects(
     visit: &mut Visit,
-    user: UserId,
+    reader: &Reader,
     entries: Vec<Entry>,
 ) -> Result<Vec<InboxEntry>, Error> {
+    let (user, perspective) = (reader.id, Perspective { reader: Some(reader), shows_all: false });
     let mut query = Query::new();
     let reads: Vec<_> = entries
         .into_iter()
         .map(|entry| (entry, SubjectRead::ask(&mut query, user, entry.place.id)))
         .collect();
     let mut answers = visit.run(query).await?;
-    let subjects = reads.into_iter().filter_map(|(entry, read)| Some((entry, read.take(&mut answers)?)));
-    let subjects: Vec<(Entry, Subject)> = subjects.collect();
+    let mut take = |(entry, read): (Entry, SubjectRead)| {
+        let subject = read.take(&mut answers, perspective)?;
+        match subject.sight(perspective) {
+            Sight::Shown => Some((entry, subject)),
+            Sight::Collapsed(why) if !entry.read => Some((entry, Subject::Collapsed(why))),
+            Sight::Collapsed(_) | Sight::LeftOut => None,
+        }
+    };
+    let subjects: Vec<(Entry, Subject)> = reads.into_iter().filter_map(&mut take).collect();
 
     let mut query = Query::new();
     let names = subjects.iter().filter_map(|(_, subject)| subject.actor());
@@ -199,9 +215,6 @@ async fn with_subjects(
     Ok(entries.collect())
 }
 
-/// The fields of a story that an entry shows.
-const STORY: [&str; 3] = ["title", "user_id", "del"];
-
 /// A pending read of what an entry is about.
 enum SubjectRead {
     Comment { news: NewsId, story: Handle<Vec<Option<String>>>, comment: CommentRead },
@@ -216,6 +229,7 @@ enum Subject {
     Tweet(Tweet),
     Follow(UserId),
     Message(String),
+    Collapsed(Collapsed),
 }
 
 impl SubjectRead {
@@ -223,7 +237,7 @@ impl SubjectRead {
         match entry {
             EntryId::Reply(address) | EntryId::Mention(address) => Self::Comment {
                 news: address.news,
-                story: query.hash_fields(keys::news(address.news), STORY),
+                story: query.hash_fields(keys::news(address.news), TITLE),
                 comment: CommentRead::ask(query, address),
             },
             EntryId::Tweet(id) => Self::Tweet(TweetRead::ask(query, id)),
@@ -232,16 +246,16 @@ impl SubjectRead {
         }
     }
 
-    fn take(self, answers: &mut Answers) -> Option<Subject> {
+    fn take(self, answers: &mut Answers, perspective: Perspective<'_>) -> Option<Subject> {
         Some(match self {
             Self::Comment { news, story, comment } => {
-                let [title, author, deleted] = fields::each(answers.take(story));
-                let comment = comment.take(answers).filter(|comment| !comment.deleted)?;
+                let story = answers.take(story);
+                let comment = comment.take(answers).filter(|comment| !comment.is_gone())?;
+                let author = story.get(STORY_AUTHOR).cloned().flatten();
                 let story_author = fields::read(author.as_deref(), || keys::news(news), "user_id");
-                let title = title.filter(|_| deleted.is_none()).map(printable);
-                Subject::Comment { comment, title, story_author }
+                Subject::Comment { comment, title: title_of(perspective, story), story_author }
             }
-            Self::Tweet(read) => Subject::Tweet(read.take(answers)?),
+            Self::Tweet(read) => Subject::Tweet(read.take(answers).filter(|tweet| !tweet.is_gone())?),
             Self::Follow(id) => Subject::Follow(id),
             Self::Message(read) => Subject::Message(read.take(answers)?),
         })
@@ -249,13 +263,24 @@ impl SubjectRead {
 }
 
 impl Subject {
+    /// How the owner of the inbox sees it.
+    fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        match self {
+            Self::Comment { comment, .. } => comment.sight(perspective),
+            Self::Tweet(tweet) => tweet.sight(perspective),
+            Self::Follow(id) => perspective.of_text(Written { author: *id, withheld: None }, ""),
+            Self::Message(_) => Sight::Shown,
+            Self::Collapsed(why) => Sight::Collapsed(*why),
+        }
+    }
+
     /// Who has done it.
     const fn actor(&self) -> Option<UserId> {
         match self {
             Self::Comment { comment, .. } => Some(comment.user_id),
             Self::Tweet(tweet) => Some(tweet.user_id),
             Self::Follow(id) => Some(*id),
-            Self::Message(_) => None,
+            Self::Message(_) | Self::Collapsed(_) => None,
         }
     }
 
@@ -286,6 +311,7 @@ impl Subject {
             Self::Tweet(tweet) => InboxEvent::Tweet { id: tweet.id, text: tweet.text },
             Self::Follow(_) => InboxEvent::Follow,
             Self::Message(text) => InboxEvent::Message { text },
+            Self::Collapsed(why) => InboxEvent::Collapsed(why),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::values::network::{Network, NetworkTag};
 use crate::values::period::Period;
 use crate::values::rates::RatedAction;
 use crate::values::session_token::SessionHash;
+use crate::values::signup::InvitationCode;
 use crate::values::topic::Topic;
 use crate::values::urls::NewsUrl;
 use crate::values::voter_id::VoterId;
@@ -121,6 +122,56 @@ pub fn withdrawn(thing: &Thing) -> String {
 #[must_use]
 pub fn withdrawn_from_subscribers(comment: CommentAddress) -> String {
     format!("withdrawn:comment:{comment}:subscribers")
+}
+
+/// Sorted set: people who have invited somebody and were not invited themselves, by when they
+/// signed up.
+pub const INVITES_ROOTS: &str = "invites:roots";
+/// String, expires: how many accounts have been created lately.
+pub const SIGNUP_BURST: &str = "limit:signup_burst";
+/// String, expires: sign-up is closed because too many accounts were created.
+pub const SIGNUP_PAUSED: &str = "limit:signup_paused";
+
+/// Hash, expires: an invitation that nobody has used.
+#[must_use]
+pub fn invitation(code: &InvitationCode) -> String {
+    format!("invites:code:{}", code.expose())
+}
+
+/// Sorted set, expires: the codes of a user's unused invitations, by time.
+#[must_use]
+pub fn invites_open(id: UserId) -> String {
+    format!("invites:open:{id}")
+}
+
+/// Sorted set: the ids of the people whom a user invited, by when they signed up.
+#[must_use]
+pub fn invites_by(id: UserId) -> String {
+    format!("invites:by:{id}")
+}
+
+/// String, expires: how many accounts have been created from this network.
+#[must_use]
+pub fn network_signups(network: Network) -> String {
+    format!("limit:signups:{network}")
+}
+
+/// String, expires: how many invitations have been mailed for a user.
+#[must_use]
+pub fn invitation_mails(id: UserId) -> String {
+    format!("limit:invitation_mails:{id}")
+}
+
+/// String, expires: how many links to confirm an address have been mailed to a user.
+#[must_use]
+pub fn confirmation_mails(id: UserId) -> String {
+    format!("limit:confirmation_mails:{id}")
+}
+
+/// String, expires: whose e-mail address this link confirms.
+#[must_use]
+pub fn email_confirmation(token: &str) -> String {
+    format!("confirm_email:{token}")
 }
 
 /// Hash: a user.
@@ -315,6 +366,18 @@ pub fn topics_followed(id: UserId) -> String {
 #[must_use]
 pub fn topics_muted(id: UserId) -> String {
     format!("user:{id}:topics_muted")
+}
+
+/// Hash: when a user has muted people, sites and words, by `<what>:<value>`.
+#[must_use]
+pub fn user_mutes(id: UserId) -> String {
+    format!("user:{id}:mutes")
+}
+
+/// Hash: when a user has blocked others, by their ids.
+#[must_use]
+pub fn user_blocks(id: UserId) -> String {
+    format!("user:{id}:blocks")
 }
 
 /// Sorted set, expires: the news of a day or a month by score, as `<time>-<news id>`.

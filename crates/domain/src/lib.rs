@@ -7,8 +7,8 @@
 //!
 //! - [`background`]: the list of all kinds of background jobs
 //! - [`moderation`]: what moderators do, each action with its line in the log
-//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`digests`], [`inbox`],
-//!   [`statistics`], [`administration`]: actions and pages across wings
+//! - [`submissions`], [`votes`], [`imports`], [`exports`], [`deactivation`], [`digests`],
+//!   [`inbox`], [`statistics`], [`vote_rings`], [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
 //! - [`sites`]
@@ -24,10 +24,12 @@ pub mod moderation;
 pub mod administration;
 pub mod deactivation;
 pub mod digests;
+pub mod exports;
 pub mod imports;
 pub mod inbox;
 pub mod statistics;
 pub mod submissions;
+pub mod vote_rings;
 pub mod votes;
 
 pub mod articles;

@@ -14,6 +14,7 @@
 
 mod act;
 pub mod appeals;
+mod applications;
 pub(crate) mod bans;
 mod effect;
 pub mod log;

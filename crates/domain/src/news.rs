@@ -9,17 +9,17 @@
 //!
 //! It hands out [`item`] (a story as stored), [`lines`] (a story as listed), [`lists`] (top,
 //! latest, saved, hidden, posted), [`past`] (the best of a day or month), [`ranks`] (refreshed
-//! and recomputed), [`reader`] (what one reader sees of lists), [`marking`] (hiding and saving),
+//! and recomputed), [`listing`] (what one reader sees of lists), [`marking`] (hiding and saving),
 //! [`subscriptions`] (whose inbox a thread's comments go to), [`site_page`] and [`sitemap`]. The
 //! other actions that write news are at the top: `submissions`, `votes` and `imports`.
 
 pub mod item;
 pub mod lines;
+pub mod listing;
 pub mod lists;
 pub mod marking;
 pub mod past;
 pub mod ranks;
-pub mod reader;
 pub mod site_page;
 pub mod sitemap;
 pub mod subscriptions;

@@ -18,7 +18,9 @@ use crate::error::{Error, Refusal};
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::UserId;
-use crate::values::limits::{MAX_RATED_SOURCES, NEW_ACCOUNT_SECONDS, POSTS_PER_ADDRESS};
+use crate::values::limits::{
+    EXPORTS_PER_ACCOUNT, EXPORTS_PER_ADDRESS, MAX_RATED_SOURCES, NEW_ACCOUNT_SECONDS, POSTS_PER_ADDRESS,
+};
 use crate::values::rates::{Rate, RatedAction, subscriber};
 use crate::values::rules::RateRules;
 use quick_cache::sync::Cache;
@@ -159,6 +161,9 @@ fn bucket_of_account(
         RatedAction::Vote => rules.vote_per_account,
         RatedAction::Follow => rules.follow_per_account,
         RatedAction::FetchTitle => rules.fetch_title_per_account,
+        // A site that does not count reads does not count these.
+        RatedAction::Export if rules.read_per_address.is_off() => Rate::OFF,
+        RatedAction::Export => EXPORTS_PER_ACCOUNT,
         RatedAction::Reset
         | RatedAction::Read
         | RatedAction::LargeRead
@@ -166,7 +171,9 @@ fn bucket_of_account(
         | RatedAction::FailedLogin
         | RatedAction::Stream => Rate::OFF,
     };
-    let is_new = now.timestamp().seconds_since(account.since) < NEW_ACCOUNT_SECONDS;
+    // An export is of no use to spammers.
+    let may_be_less = action != RatedAction::Export;
+    let is_new = may_be_less && now.timestamp().seconds_since(account.since) < NEW_ACCOUNT_SECONDS;
     let rate = if is_new { rate.share(rules.new_account_share) } else { rate };
     (!rate.is_off()).then_some(Bucket { action, source: Source::Account(account.id), rate })
 }
@@ -185,6 +192,8 @@ fn bucket_of_address(rules: &RateRules, action: RatedAction, address: IpAddr) ->
         // A site that does not count reads does not count these.
         RatedAction::Post if rules.read_per_address.is_off() => Rate::OFF,
         RatedAction::Post => POSTS_PER_ADDRESS,
+        RatedAction::Export if rules.read_per_address.is_off() => Rate::OFF,
+        RatedAction::Export => EXPORTS_PER_ADDRESS,
         RatedAction::FailedLogin | RatedAction::Stream => Rate::OFF,
     };
     if rate.is_off() || rules.exempt.contain(address) {

@@ -1,4 +1,10 @@
-//! The result of a check of derived values.
+//! What checks find: of derived values, and of votes.
+
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use serde::Serialize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How much was checked, and how much of it was wrong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,5 +33,142 @@ impl CheckReport {
             different: self.different + other.different,
             repaired: self.repaired + other.repaired,
         }
+    }
+}
+
+/// Accounts that vote for each other far more than chance would have it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VoteRing {
+    /// The names of the accounts.
+    pub accounts: Vec<String>,
+    /// Their ids, in the same order.
+    #[serde(skip)]
+    pub ids: Vec<UserId>,
+    /// Votes of the accounts for each other.
+    pub shared_votes: u64,
+    /// How many chance would have them cast.
+    pub expected_votes: f64,
+    /// Of what the accounts post while the others are active, the part that each of the others
+    /// votes for.
+    #[serde(skip)]
+    pub share: f64,
+    /// The median time from posting to these votes, in seconds. Not known if all are on comments.
+    pub median_seconds: Option<u64>,
+    /// Whether two of the accounts or more came from the same network lately.
+    pub same_network: bool,
+}
+
+impl VoteRing {
+    /// Marks the ring if two of its accounts have the same tag of a network.
+    pub fn mark_network(&mut self, tag_of: impl Fn(UserId) -> Option<String>) {
+        let mut tags: Vec<String> = self.ids.iter().filter_map(|id| tag_of(*id)).collect();
+        let known = tags.len();
+        tags.sort_unstable();
+        tags.dedup();
+        self.same_network = tags.len() < known;
+    }
+}
+
+/// The result of looking for vote rings.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct VoteRingReport {
+    /// The rings, those with the most votes first.
+    pub groups: Vec<VoteRing>,
+    /// The stories that were read.
+    #[serde(skip)]
+    pub stories: u64,
+    /// The votes on these stories and their comments.
+    #[serde(skip)]
+    pub votes: u64,
+    /// Whether there were more than a check reads; then the newest were read.
+    #[serde(skip)]
+    pub is_cut: bool,
+}
+
+/// A check that runs in the background, one at a time on each server, and its last result.
+#[derive(Debug)]
+pub struct BackgroundCheck<T> {
+    running: AtomicBool,
+    last: Mutex<Option<Arc<(Timestamp, T)>>>,
+}
+
+impl<T> Default for BackgroundCheck<T> {
+    fn default() -> Self {
+        Self { running: AtomicBool::new(false), last: Mutex::new(None) }
+    }
+}
+
+impl<T> BackgroundCheck<T> {
+    /// Whether it runs.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.running.load(Ordering::Acquire)
+    }
+
+    /// The last result, and when its check began; `None` if there was none since the start of the
+    /// server.
+    #[must_use]
+    pub fn last(&self) -> Option<Arc<(Timestamp, T)>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes the place of the one check that may run; `None` if one does.
+    pub(crate) fn begin(&self) -> Option<RunningCheck<'_, T>> {
+        (!self.running.swap(true, Ordering::AcqRel)).then(|| RunningCheck(self))
+    }
+}
+
+/// The one check that runs. Its place is free when this is dropped.
+pub(crate) struct RunningCheck<'a, T>(&'a BackgroundCheck<T>);
+
+impl<T> RunningCheck<'_, T> {
+    /// Keeps the result of a check that began at a time.
+    pub(crate) fn keep(self, began: Timestamp, result: T) {
+        *self.0.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new((began, result)));
+    }
+}
+
+impl<T> Drop for RunningCheck<'_, T> {
+    fn drop(&mut self) {
+        self.0.running.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_check_runs_at_a_time_and_its_result_is_kept() {
+        let check: BackgroundCheck<u8> = BackgroundCheck::default();
+        assert!(check.last().is_none() && !check.is_running());
+        let running = check.begin().unwrap();
+        assert!(check.begin().is_none() && check.is_running());
+        running.keep(Timestamp(7), 1);
+        assert_eq!(*check.last().unwrap(), (Timestamp(7), 1));
+        // A check that fails keeps the result of the one before.
+        drop(check.begin().unwrap());
+        assert!(!check.is_running());
+        assert_eq!(check.last().unwrap().1, 1);
+    }
+
+    #[test]
+    fn accounts_of_one_network_are_marked() {
+        let mut ring = VoteRing {
+            accounts: Vec::new(),
+            ids: (1..=3).map(UserId).collect(),
+            shared_votes: 0,
+            expected_votes: 0.0,
+            share: 0.0,
+            median_seconds: None,
+            same_network: false,
+        };
+        ring.mark_network(|id| Some(format!("tag {}", id.0 % 2)));
+        assert!(ring.same_network);
+        ring.mark_network(|id| (id.0 < 3).then(|| format!("tag {id}")));
+        assert!(!ring.same_network);
+        ring.mark_network(|_| None);
+        assert!(!ring.same_network);
     }
 }

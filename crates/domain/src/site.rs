@@ -8,6 +8,7 @@ use crate::jobs::Jobs;
 use crate::marks::PendingMarks;
 use crate::passwords::PasswordWorker;
 use crate::rates::Buckets;
+use crate::report::{BackgroundCheck, VoteRingReport};
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_OWNERS_TO_TELL;
 use crate::values::rules::Rules;
@@ -42,6 +43,10 @@ pub struct Site {
     pub(crate) building: Mutex<()>,
     /// Held while the list of a day or a month is built.
     pub(crate) building_past: Mutex<()>,
+    /// Held while an account is exported, one at a time.
+    pub(crate) exporting: Mutex<()>,
+    /// The search for vote rings.
+    pub vote_rings: BackgroundCheck<VoteRingReport>,
     /// When ranks were refreshed last, in Unix seconds, at the beginning of the list and
     /// further down; see [`crate::news::ranks::is_due`].
     pub(crate) ranks_refreshed: [AtomicU64; 2],
@@ -80,6 +85,8 @@ impl Site {
             caches: Caches::default(),
             building: Mutex::new(()),
             building_past: Mutex::new(()),
+            exporting: Mutex::new(()),
+            vote_rings: BackgroundCheck::default(),
             ranks_refreshed: Default::default(),
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),

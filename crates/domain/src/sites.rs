@@ -42,5 +42,6 @@ pub use tally::Totals;
 pub use voting::{SiteVote, vote, vote_as};
 
 pub(crate) use bans::set_account_ban;
+pub(crate) use cast_vote::read_vote;
 pub(crate) use history::HistoryRead;
 pub(crate) use score::{SiteVotesRead, TrackedSiteVotesRead};

@@ -142,6 +142,7 @@ pub async fn submit_news(
     submission: &Submission,
 ) -> Result<Submitted, Error> {
     author.demand_may_post(now.timestamp())?;
+    author.demand_confirmed(site)?;
     let origin = Origin::of(site, author.address).await?;
     let author = author.user;
     let url_keys = submission.content.guard_keys(site);

@@ -13,6 +13,7 @@
 //! - [`limits`]: every fixed cap
 //! - [`logo`]: the picture of the site
 //! - [`mentions`]: links and `@name`s in a text
+//! - [`mutes`]: what people mute, and texts searched for muted words
 //! - [`network`]: the network that an address belongs to
 //! - [`period`]: days and months, by which the past is listed
 //! - [`preferences`]: what people choose on their settings page
@@ -21,6 +22,7 @@
 //! - [`rules`]: what the operator can change, with the defaults
 //! - [`secrets`]: random tokens, their comparison, and secrets masked for pages
 //! - [`session_token`]: the token of a session, and its hash
+//! - [`signup`]: who can sign up, invitations and applications
 //! - [`size`]: how much room a text takes in a response
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
 //! - [`moderation`]: what moderators do, and to what
@@ -43,6 +45,7 @@ pub mod logo;
 pub mod lookalikes;
 pub mod mentions;
 pub mod moderation;
+pub mod mutes;
 pub mod network;
 pub mod period;
 pub mod preferences;
@@ -52,6 +55,7 @@ pub mod restriction;
 pub mod rules;
 pub mod secrets;
 pub mod session_token;
+pub mod signup;
 pub mod size;
 pub mod text;
 pub mod topic;

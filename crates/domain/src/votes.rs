@@ -392,8 +392,6 @@ async fn read_comment(
     if let Some(refusal) = stored.news_gone {
         return Err(refusal.into());
     }
-    if stored.comment.deleted {
-        return Err(Refusal::CommentDeleted.into());
-    }
+    stored.comment.refuse_if_gone()?;
     Ok((stored, recent))
 }

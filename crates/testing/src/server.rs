@@ -9,8 +9,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tidings::config::{CommandLineSettings, Config};
 use tidings::mail::Mailer;
-use tidings_domain::accounts::account::add_account;
 use tidings_domain::accounts::actor::Actor;
+use tidings_domain::accounts::signup::add_account;
 use tidings_domain::accounts::users::User;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::keys;
@@ -35,7 +35,7 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const TEST_SETTINGS: [(&str, &str); 7] = [
+const TEST_SETTINGS: [(&str, &str); 9] = [
     // All clients of a test have one address.
     ("server.connections_per_address", "0"),
     ("limits.account_creation_seconds", "0"),
@@ -44,6 +44,8 @@ const TEST_SETTINGS: [(&str, &str); 7] = [
     // In most tests all votes come from one address.
     ("limits.site_votes_per_network", "0"),
     ("limits.site_score_networks", "0"),
+    ("limits.signups_per_network", "0"),
+    ("limits.signup_burst", "0"),
     // The relay of most tests has no TLS.
     ("mail.tls", "none"),
 ];

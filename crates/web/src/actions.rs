@@ -6,13 +6,17 @@ use super::account_mail::{Notice, send_notices};
 use super::api::comments::CommentChange;
 use super::error::RequestError;
 use super::form::Fields;
-use super::forms::accounts::{Credentials, EndedSession, ProfileForm, Registration, ResetRequest};
+use super::forms::accounts::{
+    Credentials, EndedSession, InviteForm, ProfileForm, Registration, ResetRequest,
+};
 use super::forms::comments::{CommentForm, CommentVoteForm};
 use super::forms::moderation::AppealForm;
+use super::forms::mutes::MuteTarget;
 use super::forms::news::{NewsVoteForm, SubmissionForm};
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
 use super::letters;
+use super::signup_mail;
 use super::titles::{self, FetchPlace, TitleError};
 use super::viewer::SignedFields;
 use crate::limits::LONG_ACTION_WAIT;
@@ -21,11 +25,14 @@ use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::account::{self, Owner, ProfileChanged};
 use tidings_domain::accounts::actor::Actor;
+use tidings_domain::accounts::invitations;
 use tidings_domain::accounts::login;
+use tidings_domain::accounts::mutes;
 use tidings_domain::accounts::notices::Correspondent;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::sessions::{self, Session};
+use tidings_domain::accounts::signup::{self, SignUp, SignedUp};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::topic_choices::{self, Stance};
@@ -35,11 +42,13 @@ use tidings_domain::moderation::{self, ModerationRequest, appeals};
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::sites;
 use tidings_domain::submissions::{self, Submission, preparing};
+use tidings_domain::timelines::blocks;
 use tidings_domain::timelines::follows;
 use tidings_domain::timelines::tweets;
 use tidings_domain::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, TweetId, UserId};
 use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
-use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::moderation::{Deed, Thing};
+use tidings_domain::values::signup::InvitationCode;
 use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::topic::Topic;
 use tidings_domain::values::urls::NewsUrl;
@@ -51,8 +60,59 @@ pub(super) async fn open_account(
     app: &App,
     form: &Registration,
     device: &Device,
-) -> Result<Session, RequestError> {
-    Ok(account::create_account(&app.site, app.now(), &form.username, &form.password, device).await?)
+) -> Result<SignedUp, RequestError> {
+    let Registration { username, password, email, invitation, application } = form;
+    let sign_up = SignUp {
+        username,
+        password,
+        email: email.as_ref(),
+        invitation: invitation.as_ref(),
+        application: application.as_ref(),
+    };
+    let signed_up = signup::create_account(&app.site, app.now(), sign_up, device).await?;
+    if app.site.rules.accounts.confirm_email {
+        signup_mail::mail_first_link(app, signed_up.user_id);
+    }
+    if signed_up.has_paused {
+        signup_mail::tell_of_pause(app);
+    }
+    Ok(signed_up)
+}
+
+/// Makes an invitation, for both the form and the API, and mails it if there is an address and
+/// the site sends mail.
+pub(super) async fn invite(
+    app: &App,
+    user: &User,
+    form: &InviteForm,
+) -> Result<InvitationCode, RequestError> {
+    let email = form.email.as_ref();
+    let is_mailed = email.is_some() && app.mailer.is_some();
+    if is_mailed {
+        invitations::admit_mail(&app.site, app.now(), user).await?;
+    }
+    let code = invitations::invite(&app.site, app.now(), user, email).await?;
+    if let Some(email) = email.filter(|_| is_mailed) {
+        signup_mail::mail_invitation(app, &user.username, email.clone(), code.clone());
+    }
+    Ok(code)
+}
+
+/// Moderates, for both the form and the API. Whoever has applied for an account, or is banned and
+/// has appealed, cannot look into an inbox, and is told of the answer by mail.
+pub(super) async fn moderate(
+    app: &App,
+    user: &User,
+    request: &ModerationRequest,
+) -> Result<ModerationId, RequestError> {
+    let id = moderation::moderate(&app.site, app.moment(), user, request).await?;
+    if let (Thing::Application(name), Deed::Approve | Deed::Reject) = (&request.thing, &request.deed) {
+        signup_mail::mail_answer(app, name, request.reason.as_str());
+    }
+    if let Thing::Appeal(id) = request.thing {
+        mail_answer(app, id);
+    }
+    Ok(id)
 }
 
 /// Logs in, for both the form and the API.
@@ -167,6 +227,10 @@ pub(super) async fn save_profile(
         notices.push((to(user.email.clone()), Notice::PasswordChanged));
     }
     if let Some((before, after)) = email {
+        if user.must_confirm(&app.site) {
+            // The link that was sent before is of the other address.
+            signup_mail::mail_first_link(app, user.id);
+        }
         notices.extend([(to(before), Notice::EmailLeft), (to(after), Notice::EmailJoined)]);
     }
     send_notices(app, notices);
@@ -361,20 +425,6 @@ pub(super) fn unknown_name(error: Error) -> RequestError {
     }
 }
 
-/// Does what a moderator asks for, for both the forms and the API. The answer to an appeal is also
-/// mailed, since who is banned cannot read the inbox.
-pub(super) async fn moderate(
-    app: &App,
-    user: &User,
-    request: &ModerationRequest,
-) -> Result<ModerationId, RequestError> {
-    let line = moderation::moderate(&app.site, app.moment(), user, request).await?;
-    if let Thing::Appeal(id) = request.thing {
-        mail_answer(app, id);
-    }
-    Ok(line)
-}
-
 /// Mails the answer to an appeal in the background, if mail is configured.
 fn mail_answer(app: &App, id: ModerationId) {
     let Some(mailer) = app.mailer.clone() else {
@@ -415,6 +465,38 @@ pub(super) async fn appeal(
         return Err(RequestError::LoginRequired);
     }
     Ok(id)
+}
+
+/// Mutes something or ends that, for both the form and the API.
+pub(super) async fn set_mute(
+    app: &App,
+    actor: Actor<'_>,
+    target: &MuteTarget,
+    is_muted: bool,
+) -> Result<(), RequestError> {
+    let (site, now) = (&app.site, app.moment());
+    let done = match target {
+        MuteTarget::Topic(topic) => return set_stance(app, actor, topic, (Stance::Muted, is_muted)).await,
+        MuteTarget::Other(what) if is_muted => mutes::mute(site, now, actor, what).await,
+        MuteTarget::Other(what) => mutes::unmute(site, now, actor, what).await,
+    };
+    done.map_err(unknown_name)
+}
+
+/// Blocks a user or ends that, for both the form and the API.
+pub(super) async fn set_block(
+    app: &App,
+    actor: Actor<'_>,
+    username: &str,
+    is_blocked: bool,
+) -> Result<(), RequestError> {
+    let (site, now) = (&app.site, app.moment());
+    let done = if is_blocked {
+        blocks::block(site, now, actor, username).await
+    } else {
+        blocks::unblock(site, now, actor, username).await
+    };
+    done.map_err(unknown_name)
 }
 
 /// Votes, for both the form and the API.

@@ -6,8 +6,10 @@
 pub mod accounts;
 pub mod articles;
 pub mod comments;
+pub mod export;
 pub mod inbox;
 pub mod moderation;
+pub mod mutes;
 pub mod news;
 pub mod sessions;
 pub mod sites;

@@ -5,6 +5,7 @@
 
 use crate::answer::{Answer, AnswerBody};
 use crate::answer_memory::AnswerMemory;
+use crate::export::ZIP;
 use crate::limits::{COMPRESSED_AT_ONCE_BYTES, LEAST_COMPRESSED_BYTES};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -195,7 +196,8 @@ fn is_compressible(headers: &HeaderMap, length: usize) -> bool {
     let content_type =
         headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_image = content_type.starts_with("image/") && !content_type.starts_with("image/svg+xml");
-    length >= LEAST_COMPRESSED_BYTES && !is_image && !headers.contains_key(header::CONTENT_ENCODING)
+    let is_compressed = is_image || content_type == ZIP;
+    length >= LEAST_COMPRESSED_BYTES && !is_compressed && !headers.contains_key(header::CONTENT_ENCODING)
 }
 
 /// Says that the response depends on `Accept-Encoding`, unless it says so already.
@@ -296,10 +298,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn small_bodies_and_images_are_sent_as_they_are() {
+    async fn small_bodies_images_and_archives_are_sent_as_they_are() {
         for (content_type, length, is_compressed) in [
             ("text/html", LEAST_COMPRESSED_BYTES - 4, false),
             ("image/png", 10_000, false),
+            ("application/zip", 10_000, false),
             ("image/svg+xml", 10_000, true),
             ("application/json", 10_000, true),
         ] {

@@ -129,6 +129,8 @@ pub fn wrong_fields(failure: &RequestError) -> Vec<&'static str> {
 const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
     match refusal {
         Refusal::UsernameTaken | Refusal::UsernameConfusable => &["username"],
+        Refusal::InvitationInvalid => &["invitation"],
+        Refusal::TooManyInvitationMails => &["email"],
         Refusal::FullNameConfusable => &["fullname"],
         Refusal::CurrentPasswordNeeded | Refusal::CurrentPasswordWrong => &["current_password"],
         // It stands below both fields, and the password has to be typed again anyway.
@@ -327,10 +329,17 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchVoter
         | Refusal::NoSuchTopic(_)
         | Refusal::NoSuchSession
+        | Refusal::NoSuchInvitation
+        | Refusal::NoSuchApplication
+        | Refusal::ConfirmationInvalid
         | Refusal::NoSuchModeration
         | Refusal::NoSuchAppeal
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
+        | Refusal::TooManySignupsFromNetwork { .. }
+        | Refusal::SignupPaused { .. }
+        | Refusal::TooManyInvitationMails
+        | Refusal::TooManyConfirmations
         | Refusal::TooManyFailedLogins { .. }
         | Refusal::TooManyAtOnce { .. }
         | Refusal::TooManyRequests { .. }
@@ -354,9 +363,18 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::SameTopic
         | Refusal::FullNameConfusable
         | Refusal::WrongCredentials
+        | Refusal::InvitationInvalid
         | Refusal::CurrentPasswordNeeded
         | Refusal::CurrentPasswordWrong => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::SessionEnded
+        | Refusal::SignupClosed
+        | Refusal::TooNewToInvite { .. }
+        | Refusal::NoInvitationsLeft { .. }
+        | Refusal::InvitationsAreOff
+        | Refusal::TooManyOpenInvitations { .. }
+        | Refusal::ApplicationWaits
+        | Refusal::ApplicationRejected { .. }
+        | Refusal::EmailNotConfirmed
         | Refusal::MailIsOff
         | Refusal::NewsDeleted
         | Refusal::NewsRemoved
@@ -373,10 +391,17 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NotEnoughKarma { .. }
         | Refusal::NewTopicNeedsKarma { .. }
         | Refusal::CommentDeleted
+        | Refusal::CommentRemoved
+        | Refusal::CommentHeld
         | Refusal::NoSuchParent
         | Refusal::NotYourComment
         | Refusal::NotYourTweet
         | Refusal::FollowingOneself
+        | Refusal::BlockedBy
+        | Refusal::MutingOneself
+        | Refusal::TooManyMutes { .. }
+        | Refusal::BlockingOneself
+        | Refusal::TooManyBlocks { .. }
         | Refusal::TooManyFollowings { .. }
         | Refusal::TooManySaved { .. }
         | Refusal::TooManyFollowedTopics { .. }

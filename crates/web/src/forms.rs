@@ -9,6 +9,7 @@ pub mod comments;
 pub mod identity;
 pub mod inbox;
 pub mod moderation;
+pub mod mutes;
 pub mod news;
 pub mod sites;
 pub mod submitting;

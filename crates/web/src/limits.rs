@@ -140,6 +140,13 @@ pub const API_ENTRY_BYTES: usize = 800;
 /// Topics on the page of topics, the largest first.
 pub const LISTED_TOPICS: usize = 5_000;
 
+/// Bytes of the two files of an export, compressed. What does not fit is counted and left out.
+pub const EXPORT_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of them that stories, comments and tweets may take, so that there is room for the rest.
+pub const EXPORT_TEXT_BYTES: usize = 12 * 1024 * 1024;
+/// Bytes of the two files before compression: some seconds of work.
+pub const EXPORT_PLAIN_BYTES: usize = 64 * 1024 * 1024;
+
 /// Bytes of whole responses in the cache.
 pub const RESPONSE_CACHE_BYTES: u64 = 12 * MEBIBYTE;
 /// Bytes of the markup of listed stories in the cache.

@@ -44,7 +44,7 @@ impl LocalPath {
     /// The same for a list without what its viewer has hidden.
     #[must_use]
     pub fn without_hidden(&self) -> String {
-        self.with_parameters(&["page", "before"])
+        self.with_parameters(&["page", "sort", "before"])
     }
 
     /// The same for a list with what its viewer has hidden.
@@ -52,6 +52,16 @@ impl LocalPath {
     pub fn with_hidden(&self) -> String {
         let mut address = self.without_hidden();
         add_parameter(&mut address, HIDDEN, "1");
+        address
+    }
+
+    /// The address of another part of the same list: with what its viewer has hidden, if this
+    /// one has it.
+    #[must_use]
+    pub fn keeping_hidden(&self, mut address: String) -> String {
+        if self.shows_hidden() {
+            add_parameter(&mut address, HIDDEN, "1");
+        }
         address
     }
 

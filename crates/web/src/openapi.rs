@@ -40,11 +40,13 @@ const JSON: &str = "application/json";
     servers((url = "/")),
     paths(
         api::accounts::create_account,
+        api::accounts::invite,
         api::accounts::log_in,
         api::accounts::log_in_by_get,
         api::accounts::log_out,
         api::sessions::list,
         api::sessions::end,
+        api::export::export,
         api::accounts::reset_password,
         api::accounts::reset_password_by_get,
         api::accounts::update_profile,
@@ -82,6 +84,11 @@ const JSON: &str = "application/json";
         api::timelines::of_user,
         api::timelines::followers,
         api::timelines::followings,
+        api::mutes::list,
+        api::mutes::mute,
+        api::mutes::unmute,
+        api::mutes::block,
+        api::mutes::unblock,
         api::inbox::list,
         api::inbox::read,
         api::inbox::subscribe,
@@ -170,6 +177,8 @@ const LONGEST_ARRAYS: &[(&str, &str, u64)] = &[
     ("Timeline", "tweets", limits::MAX_PAGE as u64),
     ("People", "users", limits::MAX_PAGE as u64),
     ("Inbox", "entries", limits::MAX_PAGE as u64),
+    ("Mutes", "mutes", limits::MAX_MUTES as u64 + limits::MAX_MUTED_TOPICS),
+    ("Mutes", "blocks", limits::MAX_BLOCKS),
     ("SessionList", "sessions", limits::MAX_SESSIONS as u64 + 1),
     ("OwnVotes", "votes", limits::MAX_LINKS as u64),
     ("SiteHistory", "days", limits::MAX_HISTORY_DAYS),
@@ -282,13 +291,14 @@ fn limit_links(call: &mut Operation) {
 /// The tag of the calls of a module.
 fn tag(module: &str) -> &'static str {
     match module {
-        "api::accounts" | "api::sessions" => "Accounts",
+        "api::accounts" | "api::sessions" | "api::export" => "Accounts",
         "api::news" | "api::submitting" => "News",
         "api::articles" => "Articles and topics",
         "api::comments" => "Comments",
         "api::timelines" => "Tweets and timelines",
         "api::inbox" => "Inbox",
         "api::moderation" => "Moderation",
+        "api::mutes" => "Muting and blocking",
         "api::sites" => "Sites",
         "reputation" => "Browser extensions",
         _ => "About",
@@ -302,14 +312,20 @@ fn describe_success(done: &mut Response, failures: FailureFormat) {
         done.description =
             if may_be_refusal { "Success, or a refusal by a rule of the site" } else { "Success" }.to_owned();
     }
-    for content in done.content.values_mut().filter(|_| may_be_refusal) {
+    if !may_be_refusal {
+        return;
+    }
+    let refusal = Ref::from_schema_name(failures.schema());
+    for (kind, content) in &mut done.content {
         if let RefOr::T(content) = content
+            && kind == JSON
             && let Some(schema) = content.schema.take()
         {
-            let refusal = Ref::from_schema_name(failures.schema());
-            content.schema = Some(OneOf::builder().item(schema).item(refusal).into());
+            content.schema = Some(OneOf::builder().item(schema).item(refusal.clone()).into());
         }
     }
+    // A file, or a refusal in JSON.
+    done.content.entry(JSON.to_owned()).or_insert_with(|| Content::new(Some(refusal)).into());
 }
 
 /// Adds the secret of the session to the form of a call.

@@ -30,7 +30,7 @@ pub fn check<B>(app: &App, peer: IpAddr, request: &Request<B>) -> Result<(), Ref
 fn is_large(path: &str) -> bool {
     const FIRST: [&str; 9] =
         ["news", "comment", "reply", "editcomment", "inbox", "topic", "topics", "past", "rss"];
-    const API: [&str; 5] = ["getcomments", "inbox", "topic", "past", "openapi.json"];
+    const API: [&str; 6] = ["export", "getcomments", "inbox", "topic", "past", "openapi.json"];
     let mut segments = path.trim_start_matches('/').split('/');
     let (first, second) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
     path == READ_BY_POST
@@ -66,6 +66,7 @@ mod tests {
             "/api/past/2026-11/0/30",
             "/api/getcomments/1",
             "/api/inbox",
+            "/api/export",
             "/api/topic/rust+go/best/1",
             "/api/openapi.json",
         ] {

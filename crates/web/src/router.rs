@@ -39,8 +39,8 @@ fn shared_routes() -> Router<App> {
 /// The public pages.
 fn shared_pages() -> Router<App> {
     use pages::{
-        about, articles, comments, formatting, front, home, moderations, past, people, profile, sites,
-        thread, topics, tweets,
+        about, articles, comments, formatting, front, home, moderations, past, people, people_tree, profile,
+        sites, thread, topics, tweets,
     };
     Router::new()
         .route("/", get(front::top))
@@ -63,6 +63,13 @@ fn shared_pages() -> Router<App> {
         .route("/{at_name}", get(profile::at).fallback(profile::other_method))
         .route("/{at_name}/followers", get(people::followers).fallback(profile::other_method))
         .route("/{at_name}/followings", get(people::followings).fallback(profile::other_method))
+        .route("/{at_name}/invited", get(people_tree::branch).fallback(profile::other_method))
+        .route(
+            "/{at_name}/invited/{start}",
+            get(people_tree::branch_from_start).fallback(people_tree::other_method),
+        )
+        .route("/people/tree", get(people_tree::tree))
+        .route("/people/tree/{start}", get(people_tree::tree_from_start))
         .route("/user/{name}", get(profile::profile))
         .route("/usernews/{name}/{start}", get(front::of_user))
         .route("/usercomments/{name}/{start}", get(comments::of_user))
@@ -113,9 +120,9 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, appeals, articles, comments, front, home, inbox, marks, moderating,
-        news_forms, open_sessions, password_reset, people, profile, sessions, settings, sites, topics,
-        tweets, unsubscribe, votes, welcome,
+        admin, admin_site, admin_sites, appeals, articles, comments, confirm_email, front, home, inbox,
+        invitations, marks, moderating, mutes, news_forms, open_sessions, password_reset, people, profile,
+        register, sessions, settings, sites, topics, tweets, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -161,11 +168,20 @@ fn page_routes() -> Router<App> {
         .route("/profile", post(profile::change))
         .route("/settings", get(settings::settings).post(settings::change))
         .route("/settings/sessions", get(open_sessions::page).post(open_sessions::end))
+        .route("/settings/invitations", get(invitations::page).post(invitations::invite))
+        .route("/settings/invitations/withdraw", post(invitations::withdraw))
+        .route("/settings/confirm-email", post(confirm_email::send_again))
+        .route("/confirm-email/{token}", get(confirm_email::form).post(confirm_email::confirm))
+        .route("/settings/mutes", get(mutes::page))
+        .route("/mute", post(mutes::mute))
+        .route("/unmute", post(mutes::unmute))
+        .route("/block", post(mutes::block))
+        .route("/unblock", post(mutes::unblock))
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
         .route("/appeal", post(appeals::send))
         .route("/appeal/{id}", get(appeals::form))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
-        .route("/register", get(sessions::register_form).post(sessions::register))
+        .route("/register", get(register::form).post(register::register))
         .route("/welcome", get(welcome::welcome))
         .route("/logout", get(sessions::logout_form).post(sessions::log_out))
         .route("/reset-password", get(password_reset::request_form).post(password_reset::request))
@@ -201,9 +217,11 @@ fn file_routes() -> Router<App> {
 fn api_routes() -> Router<App> {
     Router::new()
         .route("/api/create_account", post(api::accounts::create_account))
+        .route("/api/invite", post(api::accounts::invite))
         .route("/api/login", get(api::accounts::log_in_by_get).post(api::accounts::log_in))
         .route("/api/logout", post(api::accounts::log_out))
         .route("/api/sessions", get(api::sessions::list))
+        .route("/api/export", get(api::export::export))
         .route("/api/endsession", post(api::sessions::end))
         .route(
             "/api/reset-password",
@@ -223,6 +241,11 @@ fn api_routes() -> Router<App> {
         .route("/api/unfollowtopic", post(api::articles::unfollow))
         .route("/api/mutetopic", post(api::articles::mute))
         .route("/api/unmutetopic", post(api::articles::unmute))
+        .route("/api/mutes", get(api::mutes::list))
+        .route("/api/mute", post(api::mutes::mute))
+        .route("/api/unmute", post(api::mutes::unmute))
+        .route("/api/block", post(api::mutes::block))
+        .route("/api/unblock", post(api::mutes::unblock))
         .route("/api/describetopic", post(api::articles::describe))
         .route("/api/renametopic", post(api::articles::rename))
         .route("/api/mergetopic", post(api::articles::merge))

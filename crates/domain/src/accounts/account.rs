@@ -1,86 +1,19 @@
-//! Accounts: creating them, and what their owners may change.
+//! What the owners of accounts may change.
 
 use crate::accounts::names;
-use crate::accounts::origins::{self, Origin};
 use crate::accounts::outbox;
-use crate::accounts::session_store::{self, Device, Opening, VisitSession};
+use crate::accounts::session_store::{Device, VisitSession};
 use crate::accounts::sessions::{self, Replacement, Session};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
-use crate::action::Decision;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::passwords::Source;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
-use crate::values::limits::FOLDING_CHUNKS_OF_ONE_ACTION;
 use crate::values::preferences::PreferencesChange;
-use crate::values::secrets::random_token;
-use crate::values::text::{About, Email, FullName, NewPassword, Username};
-use std::net::IpAddr;
-use std::time::Duration;
-use tidings_keyspace::{Batch, Expiry, Query};
-
-/// Creates an account and its session. The first account ever becomes the
-/// administrator. A refused registration does not count against the address.
-///
-/// # Errors
-/// [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`],
-/// [`Refusal::AccountCreatedRecently`], or the store's.
-pub async fn create_account(
-    site: &Site,
-    now: Timestamp,
-    username: &Username,
-    password: &NewPassword,
-    device: &Device,
-) -> Result<Session, Error> {
-    refuse_taken_or_too_soon(site, username, device.address).await?;
-    let source = Source::Address(device.address);
-    let password = site.passwords.hash_for(source, password.clear_text().to_owned()).await?;
-    insert_account(site, now, username, Some(&password), Some(device)).await
-}
-
-/// Creates an account for the operator: without a rate limit and without a session. Nobody can log in to an
-/// account without a password.
-///
-/// # Errors
-/// [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`], or the store's.
-pub async fn add_account(
-    site: &Site,
-    now: Timestamp,
-    username: &Username,
-    password: Option<&NewPassword>,
-) -> Result<UserId, Error> {
-    names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
-    let password = match password {
-        Some(password) => Some(site.passwords.hash(password.clear_text().to_owned()).await?),
-        None => None,
-    };
-    Ok(insert_account(site, now, username, password.as_deref(), None).await?.user_id)
-}
-
-/// Refuses before the costly hashing what the batch would refuse anyway, and says how many
-/// seconds remain.
-async fn refuse_taken_or_too_soon(site: &Site, username: &Username, address: IpAddr) -> Result<(), Error> {
-    names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
-    let mut query = Query::new();
-    let taken = query.string(keys::username_to_id(username.as_str()));
-    let confusable = query.string(keys::username_folded(username.as_str()));
-    let limit = query.expiry(keys::create_user_limit(address));
-    let mut answers = site.store.query(query).await?;
-    if answers.take(taken).is_some() {
-        return Err(Refusal::UsernameTaken.into());
-    }
-    if answers.take(confusable).is_some() {
-        return Err(Refusal::UsernameConfusable.into());
-    }
-    let limit = answers.take(limit);
-    if site.rules.limits.account_creation_seconds > 0 && limit != Expiry::Absent {
-        return Err(Refusal::AccountCreatedRecently { seconds: seconds_left(limit) }.into());
-    }
-    Ok(())
-}
+use crate::values::text::{About, Email, FullName, NewPassword};
+use tidings_keyspace::{Batch, Expiry};
 
 /// The seconds until a key expires, rounded up; at least 1.
 pub(crate) fn seconds_left(expiry: Expiry) -> u64 {
@@ -88,100 +21,6 @@ pub(crate) fn seconds_left(expiry: Expiry) -> u64 {
         Expiry::In(left) => u64::try_from(left.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).max(1),
         Expiry::Absent | Expiry::Never => 1,
     }
-}
-
-/// Writes the account in one batch, with a session if it is created from a device.
-async fn insert_account(
-    site: &Site,
-    now: Timestamp,
-    username: &Username,
-    password_hash: Option<&str>,
-    device: Option<&Device>,
-) -> Result<Session, Error> {
-    let name_key = keys::username_to_id(username.as_str());
-    let folded_key = keys::username_folded(username.as_str());
-    let creation_seconds = site.rules.limits.account_creation_seconds;
-    let address = device.map(|device| device.address).filter(|_| creation_seconds > 0);
-    let origin = match device {
-        Some(device) => Origin::of(site, device.address).await?,
-        None => None,
-    };
-    site.act(keys::USERS_COUNT, || async {
-        let (id, all_folded) = draw_id(site).await?;
-        let (session, salt) = (Session::new(id)?, random_token()?);
-        let mut batch = Batch::new();
-        let name_free = batch.key_absent(&name_key);
-        let name_different = batch.key_absent(&folded_key);
-        let address_free = address.map(|address| batch.key_absent(keys::create_user_limit(address)));
-        if id == FIRST_USER {
-            // The first id is set here and not drawn, so that it is never lost: its owner
-            // is the administrator.
-            batch.key_absent(keys::USERS_COUNT);
-            batch.set(keys::USERS_COUNT, id.to_string());
-        }
-        // Even if the counter is behind, no account is overwritten.
-        let unused = batch.key_absent(keys::user(id));
-        let admin = id == FIRST_USER && password_hash.is_some();
-        batch.set(&name_key, id.to_string());
-        batch.set(&folded_key, id.to_string());
-        if all_folded {
-            // Without a check: a number that is too low costs a look at known accounts.
-            batch.set(keys::USERNAMES_FOLDED, id.to_string());
-        }
-        batch.set_fields(
-            keys::user(id),
-            [
-                ("id", id.to_string()),
-                ("username", username.as_str().to_owned()),
-                ("password", password_hash.unwrap_or_default().to_owned()),
-                // For Lamer News, which cannot refuse a login without one.
-                ("salt", salt),
-                ("ctime", now.to_string()),
-                ("karma", site.rules.karma.initial.to_string()),
-                ("about", String::new()),
-                ("email", String::new()),
-                ("apisecret", session.apisecret.clone()),
-                ("flags", if admin { "a".to_owned() } else { String::new() }),
-                ("karma_incr_time", now.to_string()),
-                ("seen_time", now.to_string()),
-            ],
-        );
-        if let Some(device) = device {
-            session_store::write_new(&mut batch, now, &session, &Opening { device, newest: None });
-        }
-        origins::write(origin.as_ref(), &mut batch, now, id);
-        if let Some(address) = address {
-            let time_to_live = Duration::from_secs(creation_seconds);
-            batch.set_expiring(keys::create_user_limit(address), now.to_string(), time_to_live);
-        }
-        let drawn_unused = (id != FIRST_USER).then_some(unused);
-        let limited = Refusal::AccountCreatedRecently { seconds: creation_seconds };
-        Ok(Decision::commit(batch, session)
-            .if_rejected_by(name_free, Err(Refusal::UsernameTaken.into()))
-            .if_rejected_by(name_different, Err(Refusal::UsernameConfusable.into()))
-            .if_rejected_by(address_free, Err(limited.into()))
-            .draws_unused(drawn_unused, keys::USERS_COUNT, id))
-    })
-    .await
-}
-
-const FIRST_USER: UserId = UserId(1);
-
-/// The id of the next account: 1 for the first, then from the counter. Also whether the
-/// accounts before it are all in the index of names.
-async fn draw_id(site: &Site) -> Result<(UserId, bool), Error> {
-    let mut query = Query::new();
-    let (count, folded) = (query.string(keys::USERS_COUNT), query.string(keys::USERNAMES_FOLDED));
-    let mut answers = site.store.query(query).await?;
-    if answers.take(count).is_none() {
-        return Ok((FIRST_USER, true));
-    }
-    let folded = answers.take(folded);
-    let folded: Option<u64> = fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned());
-    let id = site.store.next_id(keys::USERS_COUNT).await?;
-    let id =
-        UserId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::USERS_COUNT)))?;
-    Ok((id, folded.unwrap_or(0) + 1 >= id.0))
 }
 
 /// A change of a user's profile.
@@ -248,7 +87,8 @@ pub struct ProfileChanged {
 /// that replaces the owner's is returned.
 ///
 /// # Errors
-/// [`Refusal::Silenced`]; [`Refusal::FullNameConfusable`]; [`Refusal::CurrentPasswordNeeded`],
+/// [`Refusal::Silenced`]; [`Refusal::FullNameConfusable`]; [`Refusal::EmailNotConfirmed`] for a
+/// change of what everyone sees; [`Refusal::CurrentPasswordNeeded`],
 /// [`Refusal::CurrentPasswordWrong`] or [`Refusal::TooManyFailedLogins`] if the password or the
 /// e-mail address would change; [`Refusal::SessionEnded`]; or the store's.
 pub async fn update_profile(
@@ -263,6 +103,11 @@ pub async fn update_profile(
     }
     if let Some(fullname) = change.fullname.as_ref().filter(|name| name.as_str() != user.fullname) {
         names::refuse_confusable(site, user.id, fullname).await?;
+    }
+    let fullname = change.fullname.as_ref().map_or(&*user.fullname, FullName::as_str);
+    if change.about.as_str() != user.about || fullname != user.fullname {
+        // Everyone sees these; the rest is the owner's business.
+        user.demand_confirmed(site)?;
     }
     let email = change.email.as_ref().map_or("", Email::as_str);
     let has_new_email = email != user.email;

@@ -31,8 +31,10 @@ impl Actor<'_> {
     /// need none. Rounds: 2 on a shared store.
     ///
     /// # Errors
+    /// [`Refusal::EmailNotConfirmed`](crate::Refusal::EmailNotConfirmed),
     /// [`Refusal::TooManyRequests`](crate::Refusal::TooManyRequests), or the store's.
     pub(crate) async fn spend(&self, site: &Site, now: Moment, action: RatedAction) -> Result<(), Error> {
+        self.demand_confirmed(site)?;
         if self.flags.admin {
             return Ok(());
         }

@@ -30,7 +30,7 @@ pub(crate) use messages::{Message, MessageRead, forget_messages};
 pub(crate) use reading::{EntriesRead, Entry};
 pub use reading::{Marking, mark_read};
 pub(crate) use removal::Removal;
-pub(crate) use taken::{Replacement, Taken, TakenEntry};
+pub(crate) use taken::{Replacement, Taken};
 pub(crate) use withdrawn::Withdrawn;
 
 /// The field of a user with the badge.

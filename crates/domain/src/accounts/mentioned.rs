@@ -1,7 +1,7 @@
-//! Whom a text mentions.
+//! Whom a text mentions, and other users by their names.
 
 use crate::accounts::users::PeopleRead;
-use crate::error::Error;
+use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::site::Site;
@@ -16,6 +16,18 @@ pub(crate) fn names_in(text: &str) -> Vec<String> {
     let mut names = mentions::names(text);
     names.truncate(MAX_MENTIONS);
     names
+}
+
+/// The user with a name, ignoring case. Rounds: 2.
+pub(crate) async fn user_named(site: &Site, name: &str) -> Result<UserId, Error> {
+    let mut query = Query::new();
+    let id = query.string(keys::username_to_id(name));
+    let id = site.store.query(query).await?.take(id);
+    let id = fields::read_string(id.as_deref(), || keys::username_to_id(name)).ok_or(Refusal::NoSuchUser)?;
+    let mut query = Query::new();
+    let people = PeopleRead::ask(&mut query, [id]);
+    let is_there = people.take(&mut site.store.query(query).await?).get(id).is_some();
+    if is_there { Ok(id) } else { Err(Refusal::NoSuchUser.into()) }
 }
 
 /// The users with these names, in their order; unknown names are skipped. Rounds: 2, none

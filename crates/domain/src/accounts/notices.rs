@@ -29,24 +29,32 @@ pub struct Correspondent {
 /// # Errors
 /// When the store fails.
 pub async fn may_send(site: &Site, user_id: UserId) -> Result<bool, Error> {
-    let key = keys::account_notices(user_id);
-    site.act(&key, || async {
+    may_send_today(site, &keys::account_notices(user_id), MAX_DAILY_NOTICES).await
+}
+
+/// Whether one more mail of a kind may be sent today, of which `key` counts the mails. Counts
+/// it. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn may_send_today(site: &Site, key: &str, most: i64) -> Result<bool, Error> {
+    site.act(key, || async {
         let mut query = Query::new();
-        let sent = query.string(&key);
+        let sent = query.string(key);
         let sent = site.store.query(query).await?.take(sent);
         let mut batch = Batch::new();
         match &sent {
             // The count expires a day after the first mail.
             None => {
-                batch.key_absent(&key);
-                batch.set_expiring(&key, "1", WINDOW);
+                batch.key_absent(key);
+                batch.set_expiring(key, "1", WINDOW);
             }
             Some(sent) => {
-                if fields::read_string::<i64>(Some(sent), || key.clone()).unwrap_or(0) >= MAX_DAILY_NOTICES {
+                if fields::read_string::<i64>(Some(sent), || key.to_owned()).unwrap_or(0) >= most {
                     return Ok(Decision::Done(false));
                 }
-                batch.string_equals(&key, sent);
-                batch.increment(&key, 1);
+                batch.string_equals(key, sent);
+                batch.increment(key, 1);
             }
         }
         Ok(Decision::commit(batch, true))

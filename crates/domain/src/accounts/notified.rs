@@ -1,6 +1,8 @@
 //! Whom the mentions of an author have notified today, in tweets and comments. An author's
-//! mentions notify only so many people in a day (UTC): further ones are text.
+//! mentions notify only so many people in a day (UTC): further ones are text, and so are those
+//! who have blocked the author.
 
+use crate::accounts::avoidance::AvoidanceRead;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -29,7 +31,7 @@ pub(crate) struct Notified {
 
 impl Notified {
     /// Chooses from the people whom a text mentions, in their order. Rounds: 1, none without
-    /// people or without a limit.
+    /// people.
     pub(crate) async fn choose(
         site: &Site,
         now: Moment,
@@ -39,18 +41,24 @@ impl Notified {
         let most = site.rules.limits.mentions_per_day;
         let key = keys::user_notified(author, Day::of(now.timestamp()));
         let mut chosen = Self { people: Vec::new(), key, new: Vec::new(), count: None, total: 0 };
-        if most == 0 || mentioned.is_empty() {
-            chosen.people = mentioned.to_vec();
+        if mentioned.is_empty() {
             return Ok(chosen);
         }
         let mut query = Query::new();
         let ids = mentioned.iter().map(ToString::to_string);
         let read = query.hash_fields(&chosen.key, [COUNT.to_owned()].into_iter().chain(ids));
-        let mut known = site.store.query(query).await?.take(read).into_iter();
+        let avoidances: Vec<_> =
+            mentioned.iter().map(|person| AvoidanceRead::ask(&mut query, *person, author)).collect();
+        let mut answers = site.store.query(query).await?;
+        let blocked: Vec<bool> = avoidances.into_iter().map(|read| read.take(&mut answers).blocks).collect();
+        let mut known = answers.take(read).into_iter();
         chosen.count = known.next().flatten();
         chosen.total = fields::count(chosen.count.as_deref(), || chosen.key.clone(), COUNT);
-        for (person, known) in mentioned.iter().zip(known) {
-            if known.is_none() {
+        for ((person, known), is_blocked) in mentioned.iter().zip(known).zip(blocked) {
+            if is_blocked {
+                continue;
+            }
+            if known.is_none() && most > 0 {
                 if chosen.total >= most {
                     continue;
                 }

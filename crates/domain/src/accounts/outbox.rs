@@ -177,7 +177,7 @@ pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<
     let mut batch = Batch::new();
     for (key, list) in lists {
         for (user, since) in fields::members(answers.take(list), key, |(user, since)| {
-            Some((user.parse::<UserId>().ok()?, seconds(since)))
+            Some((user.parse::<UserId>().ok()?, Timestamp::from_score(since)))
         }) {
             let mail = Waiting { user, subject: MailSubject::Digest { since, until: now } };
             batch.sorted_add_if_present(key, user.to_string(), now.as_score());
@@ -194,13 +194,6 @@ pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<
         crate::site::apply(store, batch).await?;
     }
     Ok(mails)
-}
-
-/// The seconds of a score.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn seconds(score: f64) -> Timestamp {
-    // The cast saturates.
-    Timestamp(score as u64)
 }
 
 /// A mail that this server is to send.

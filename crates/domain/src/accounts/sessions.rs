@@ -4,6 +4,7 @@
 //! them, and one secret (`apisecret`) that all its forms carry. Logging out ends one
 //! session. A change of the password ends all of them and replaces the secret.
 
+use crate::accounts::applications;
 use crate::accounts::login::{self, Attempt, TRIMMED};
 use crate::accounts::session_store::{
     self, AllSessions, Device, EARLIER_ID, OpenSession, Opening, SessionKey, VisitSession,
@@ -56,7 +57,8 @@ impl std::fmt::Debug for Session {
 /// # Errors
 /// Those of `login::verify`: [`Refusal::WrongCredentials`] for an unknown user or a wrong
 /// password, after the same time; [`Refusal::TooManyFailedLogins`], even for the right
-/// password; [`Refusal::Banned`], to who knows the password only; or the store's.
+/// password; [`Refusal::Banned`], [`Refusal::ApplicationWaits`] and
+/// [`Refusal::ApplicationRejected`], to who knows the password only; or the store's.
 pub async fn log_in(
     site: &Site,
     now: Timestamp,
@@ -108,6 +110,7 @@ async fn open_session(
     if let Some(user) = User::from_hash(user) {
         user.demand_may_log_in(now)?;
     }
+    applications::admit_login(user)?;
     let key = keys::user(id);
     let mut query = Query::new();
     let newest = query.sorted_range(keys::user_sessions(id), Order::Descending, 0, 1);

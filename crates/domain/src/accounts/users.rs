@@ -1,6 +1,8 @@
 //! Users as they are stored: the hash `user:<id>`.
 
+use crate::accounts::confirmation::UNCONFIRMED;
 use crate::accounts::inbox::feed::FEED;
+use crate::accounts::invitations::{INVITED_BY, tree};
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
@@ -85,6 +87,10 @@ pub struct User {
     pub preferences: Preferences,
     /// When the user last visited, if known.
     pub seen_time: Option<Timestamp>,
+    /// Who invited the user; `None` if nobody did.
+    pub invited_by: Option<UserId>,
+    /// Whether the e-mail address is not confirmed, if the site asks for that.
+    pub unconfirmed: bool,
     /// The voter of the account, once it has voted on a site. Never shown.
     pub voter: Option<VoterId>,
     /// The votes that a viewer may still take back. They are stored apart from the user, and
@@ -144,7 +150,8 @@ pub enum Role {
 }
 
 impl Flags {
-    fn parse(text: &str) -> Self {
+    /// The letters as stored.
+    pub(crate) fn parse(text: &str) -> Self {
         Self {
             admin: text.contains(ADMINISTRATOR_FLAG),
             karma_source: text.contains('k'),
@@ -249,6 +256,8 @@ impl User {
             restrictions: Restrictions::read(|field| fields.read(field)),
             preferences: Preferences::read(|field| fields.text(field)),
             seen_time: fields.read("seen_time").map(Timestamp),
+            invited_by: fields.read(INVITED_BY),
+            unconfirmed: fields.text(UNCONFIRMED).is_some(),
             voter: fields.read("voter"),
             recent_votes: RecentVotes::default(),
             earlier_session: EarlierSession::of(fields.text("auth")),
@@ -278,6 +287,10 @@ impl Deref for Profile {
 pub struct ProfileFacts {
     /// The user. The e-mail address is for avatars and the owner only.
     pub user: Arc<User>,
+    /// The name of who invited the user; `None` if nobody did, or for a deactivated account.
+    pub inviter: Option<String>,
+    /// How many people the user has invited.
+    pub invited: u64,
     /// News posted.
     pub posted: u64,
     /// Comments written.
@@ -301,7 +314,7 @@ impl ProfileFacts {
 /// The profile of the user with a name.
 ///
 /// # Errors
-/// [`Refusal::NoSuchUser`], or the store's. Rounds: 2.
+/// [`Refusal::NoSuchUser`], or the store's. Rounds: 2, and 1 for the name of who invited them.
 pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error> {
     let site = visit.site_too();
     let name = keys::username_to_id(username);
@@ -330,6 +343,7 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
         keys::user_timeline(id),
         keys::followers(id),
         keys::followings(id),
+        keys::invites_by(id),
     ];
     let counts = counts.map(|list| {
         let count = query.sorted_count(list);
@@ -337,13 +351,16 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
     });
     let followed = FollowedRead::ask(visit, &mut query, id);
     let mut answers = visit.run(query).await?;
-    let [posted, comments, tweets, followers, followings] =
+    let [posted, comments, tweets, followers, followings, invited] =
         counts.map(|count| answers.take_tracked(count).collect_into(&mut reads));
     let user = answers.take_tracked(user).collect_into(&mut reads);
-    let user = User::from_hash(&user).ok_or(Refusal::NoSuchUser)?.into();
-    let facts = ProfileFacts { user, posted, comments, tweets, followers, followings };
+    let user = User::from_hash(&user).ok_or(Refusal::NoSuchUser)?;
+    let followed = followed.take(&mut answers);
+    let inviter = tree::inviter_of(visit, &user, &mut reads).await?;
+    let user = user.into();
+    let facts = ProfileFacts { user, inviter, invited, posted, comments, tweets, followers, followings };
     let facts = flight.finish(visit.view(), Tracked::new(facts, reads), None);
-    Ok(Profile { facts, followed: followed.take(&mut answers) })
+    Ok(Profile { facts, followed })
 }
 
 /// A pending read: whether the viewer follows a user.

@@ -5,6 +5,7 @@
 //! reads are added to them: the token to the first round, the user to the second. A page
 //! then identifies its viewer without an extra round. Sessions and viewers are cached.
 
+use crate::accounts::reader::{Perspective, Reader, ReaderRead};
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::session_store::{self, SessionRead, VisitSession};
 use crate::accounts::users::User;
@@ -45,6 +46,10 @@ pub struct Visit {
     returned: bool,
     current: bool,
     shows_hidden: bool,
+    /// Whether the page wants to know what the viewer has chosen to see.
+    wants_reader: bool,
+    /// What the viewer has chosen to see, once it is known.
+    reader: Option<Shared<Reader>>,
 }
 
 enum Stage {
@@ -73,6 +78,8 @@ impl Visit {
             returned: false,
             current,
             shows_hidden: false,
+            wants_reader: false,
+            reader: None,
         };
         visit.recall();
         visit
@@ -93,10 +100,61 @@ impl Visit {
         self
     }
 
-    /// Whether lists also show the stories that the viewer has hidden or muted.
+    /// Whether lists also show what the viewer has hidden or muted. A visitor has done neither.
     #[must_use]
-    pub const fn shows_hidden(&self) -> bool {
-        self.shows_hidden
+    pub fn shows_hidden(&self) -> bool {
+        self.shows_hidden && self.viewer_id().is_some()
+    }
+
+    /// Says that the page wants to know what the viewer has chosen to see: the next round that
+    /// knows who the viewer is also reads that, if it is not cached.
+    pub(crate) const fn want_reader(&mut self) {
+        self.wants_reader = true;
+    }
+
+    /// What the viewer has chosen to see; `None` for a visitor. Rounds: at most 2; none if a
+    /// round of the page has read it, or if it is cached and the store allows that.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn reader(&mut self) -> Result<Option<Shared<Reader>>, Error> {
+        self.want_reader();
+        self.identify().await?;
+        self.recall_reader();
+        if self.viewer_id().is_some() && self.known_reader().is_none() {
+            self.run(Query::new()).await?;
+        }
+        Ok(self.known_reader().cloned())
+    }
+
+    /// What the viewer has chosen to see, if it has been read.
+    pub(crate) fn known_reader(&self) -> Option<&Shared<Reader>> {
+        self.reader.as_ref().filter(|reader| self.viewer_id() == Some(reader.id))
+    }
+
+    /// Who is looking, once [`Visit::reader`] has been asked.
+    #[must_use]
+    pub fn perspective(&self) -> Perspective<'_> {
+        Perspective { reader: self.known_reader().map(|reader| &**reader), shows_all: self.shows_hidden() }
+    }
+
+    /// Takes the viewer's choices from the cache, if they are there.
+    fn recall_reader(&mut self) {
+        if let Some(id) = self.viewer_id()
+            && self.known_reader().is_none()
+        {
+            self.reader = ReaderRead::cached(self, id);
+        }
+    }
+
+    /// Asks for the viewer's choices, if the page wants them and they are not known.
+    fn ask_reader(&mut self, query: &mut Query) -> Option<ReaderRead> {
+        if !self.wants_reader {
+            return None;
+        }
+        self.recall_reader();
+        let id = self.viewer_id().filter(|_| self.known_reader().is_none())?;
+        Some(ReaderRead::ask(query, id))
     }
 
     /// The session, once it is known; see [`Visit::viewer`].
@@ -166,7 +224,11 @@ impl Visit {
         let is_wanted = has_asked && self.identity.is_none();
         let is_cached = || self.site.caches.of::<Identities>().may_have(self.view(), &());
         let identity = (is_wanted && !is_cached()).then(|| IdentityRead::ask(&mut query));
+        let reader = self.ask_reader(&mut query);
         let mut answers = self.run_with_session(query).await?;
+        if let Some(read) = reader {
+            self.reader = Some(read.take(self, &mut answers));
+        }
         if let Some(read) = identity {
             self.meet_identity(read, &mut answers);
         }

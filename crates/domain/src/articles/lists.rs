@@ -1,7 +1,7 @@
 //! Lists of articles: the best, the newest, and by topic.
 //!
 //! They are without what the viewer has hidden or muted; see
-//! [`reader`]. The two lists of all articles are always exact. The list of a topic is stored for a
+//! [`listing`]. The two lists of all articles are always exact. The list of a topic is stored for a
 //! minute (`topic_lists`), and lists of several topics are made of those of the single
 //! topics (`combinations`).
 
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::news::lines::{self, ItemsRead, NewsLine};
-use crate::news::reader;
+use crate::news::listing;
 use crate::values::ids::NewsId;
 use crate::values::limits::{ARTICLES_PER_PAGE, MAX_PAGE_NUMBER};
 use crate::values::topic::{Topic, TopicChoice};
@@ -172,7 +172,7 @@ pub async fn of_followed(
     order: ArticleOrder,
     page: PageNumber,
 ) -> Result<Option<ArticlePage>, Error> {
-    let Some(reader) = reader::of_viewer(visit).await? else {
+    let Some(reader) = visit.reader().await? else {
         return Ok(None);
     };
     // A followed topic may have been merged into another.
@@ -203,7 +203,7 @@ fn sort(lines: &mut [ArticleLine], order: ArticleOrder) {
 
 /// A page without what its viewer does not want listed.
 fn page_of(visit: &Visit, mut lines: Vec<ArticleLine>, total: u64) -> ArticlePage {
-    let unlisted = reader::keep_listed(visit, &mut lines, |line| line.line.as_ref());
+    let unlisted = listing::keep_listed(visit, &mut lines, |line| line.line.as_ref());
     ArticlePage { lines, total, unlisted, about: TopicFacts::default() }
 }
 
@@ -233,7 +233,7 @@ async fn read_lines(
         let Some(article) = article else {
             continue;
         };
-        if item.as_ref().is_some_and(|item| item.news().deleted) {
+        if item.as_ref().is_some_and(|item| item.news().is_gone()) {
             continue;
         }
         let score = score.unwrap_or_else(|| article.score());

@@ -1,7 +1,7 @@
 //! Topics that a user follows or has muted.
 //!
 //! Followed topics make a list of their own ([`super::lists::of_followed`]). Stories with a
-//! muted topic leave the user's lists (`news::reader`). A topic is one or the other.
+//! muted topic leave the user's lists (`news::listing`). A topic is one or the other.
 
 use crate::accounts::actor::Actor;
 use crate::accounts::users::{DEACTIVATED, User};

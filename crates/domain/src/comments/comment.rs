@@ -5,6 +5,7 @@
 
 use crate::accounts::actor::Actor;
 use crate::accounts::origins::{self, Origin};
+use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
@@ -202,6 +203,32 @@ impl Comment {
         Value::Object(stored).to_string()
     }
 
+    /// How somebody sees it.
+    #[must_use]
+    pub fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        let written = Written { author: self.user_id, withheld: self.withheld.as_ref() };
+        perspective.of_text(written, &self.body)
+    }
+
+    /// Whether it is in no list or count: it is deleted, removed, or waits for approval.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.deleted || self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
+    }
+
+    /// Refuses what cannot be done with what is gone.
+    ///
+    /// # Errors
+    /// The refusal that says why it is.
+    pub fn refuse_if_gone(&self) -> Result<(), Refusal> {
+        match &self.withheld {
+            _ if self.deleted => Err(Refusal::CommentDeleted),
+            Some(Withheld::Removed(_)) => Err(Refusal::CommentRemoved),
+            Some(Withheld::Held(_)) => Err(Refusal::CommentHeld),
+            Some(Withheld::Flagged) | None => Ok(()),
+        }
+    }
+
     /// Votes up minus votes down.
     #[must_use]
     pub fn score(&self) -> i64 {
@@ -250,6 +277,9 @@ impl Comment {
         }
         if self.deleted {
             return Err(Refusal::CommentDeleted);
+        }
+        if let Some(Withheld::Removed(_)) = self.withheld {
+            return Err(Refusal::CommentRemoved);
         }
         if window_seconds > 0 && now.seconds_since(self.ctime) > window_seconds {
             return Err(Refusal::TooLateToChange { window_seconds });
@@ -350,7 +380,8 @@ pub(crate) fn write_new(batch: &mut Batch, news: NewsId, comment: &Comment) {
 ///
 /// # Errors
 /// [`Refusal::Silenced`], [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`],
-/// [`Refusal::NoSuchParent`], [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::ThreadFull`],
+/// [`Refusal::NoSuchParent`], [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::BlockedBy`],
+/// [`Refusal::ThreadFull`], the refusals of a story or parent that is removed or held,
 /// [`Refusal::TooManyRequests`], or the store's.
 pub async fn post_comment(
     site: &Site,
@@ -366,6 +397,7 @@ pub async fn post_comment(
     let thread = keys::thread(news);
     let origin = Origin::of(site, author.address).await?;
     let audience = refuse_or_find_audience(site, news, parent).await?;
+    let replied_to = audience.replied_to();
     let id = site.store.next_id_in(&thread, NEXT_ID).await?;
     let id =
         CommentId::try_from(id).map_err(|_| Error::Internal(format!("{NEXT_ID} of {thread} is {id}")))?;
@@ -377,6 +409,9 @@ pub async fn post_comment(
     let address = CommentAddress { news, comment: id };
     let posted = site.act(&thread, || async {
         let announcement = Announcement::read(site, moment, (address, &comment), &audience).await?;
+        if replied_to.is_some_and(|user| announcement.is_blocked_by(user)) {
+            return Err(Refusal::BlockedBy.into());
+        }
         let mut batch = Batch::new();
         let news_there = batch.key_present(keys::news(news));
         let news_not_deleted = batch.field_absent(keys::news(news), "del");
@@ -386,6 +421,10 @@ pub async fn post_comment(
         announcement.write(&mut batch);
         write_new(&mut batch, news, &comment);
         origins::write(origin.as_ref(), &mut batch, now, author.id);
+        if let Some(user) = replied_to {
+            // If this fails, the next attempt refuses.
+            batch.field_absent(keys::user_blocks(user), author.id.to_string());
+        }
         Ok(Decision::commit(batch, announcement)
             .if_rejected_by(news_there, Err(Refusal::NewsDeleted.into()))
             .if_rejected_by(news_not_deleted, Err(Refusal::NewsDeleted.into()))
@@ -422,9 +461,7 @@ async fn refuse_or_find_audience(
     let mut authors = vec![item.user_id];
     if let Some(replied) = replied {
         let replied = replied.take(&mut answers).ok_or(Refusal::NoSuchParent)?;
-        if replied.deleted {
-            return Err(Refusal::CommentDeleted.into());
-        }
+        replied.refuse_if_gone()?;
         authors.push(replied.user_id);
     }
     Ok(Audience { authors, subscribers: subscribers.take(&mut answers) })
@@ -483,11 +520,13 @@ pub async fn delete_comment(
             return Ok(Decision::Done((stored.comment, None)));
         }
         stored.comment.may_delete(viewer, now, site.rules.limits.comment_edit_seconds)?;
+        // What is removed or held is not counted.
+        let is_counted = stored.news_comments > 0 && !stored.comment.is_gone();
         stored.comment.deleted = true;
         let (moment, deleted) = (Moment::from_timestamp(now), (address, &stored.comment));
         let retraction = Retraction::read(site, moment, deleted, stored.news_author).await?;
         let mut batch = replacement(address, &stored.json, &stored.comment);
-        if stored.news_comments > 0 {
+        if is_counted {
             batch.field_at_least(keys::news(address.news), "comments", 1);
             batch.increment_field(keys::news(address.news), "comments", -1);
         }

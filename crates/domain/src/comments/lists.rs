@@ -2,11 +2,14 @@
 
 use super::comment::Comment;
 use super::outline::ThreadLine;
+use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::text::printable;
+use crate::values::withheld::{WITHHELD, Withheld};
 use std::sync::Arc;
 use tidings_keyspace::{Order, Query};
 
@@ -15,7 +18,8 @@ use tidings_keyspace::{Order, Query};
 pub struct UserComment {
     /// The item's number.
     pub news_id: NewsId,
-    /// The item's title; `None` when it is deleted or its hash is gone.
+    /// The item's title; `None` when it is deleted or withheld from the viewer, or its hash is
+    /// gone.
     pub title: Option<String>,
     comment: Comment,
     username: Arc<str>,
@@ -32,20 +36,29 @@ impl UserComment {
 /// One page of a user's comments.
 #[derive(Debug, PartialEq)]
 pub struct UserComments {
-    /// The comments, newest first; deleted ones are left out.
+    /// The comments, newest first; without deleted ones, and those that the viewer does not see.
     pub comments: Vec<UserComment>,
+    /// How many comments of the page the viewer does not see, because they are muted or flags
+    /// have hidden them.
+    pub unlisted: usize,
     /// The comments in the whole list, deleted ones included.
     pub total: u64,
 }
 
-/// The fields of an item with its title, and whether it is deleted.
-const TITLE: [&str; 2] = ["title", "del"];
+/// The fields of an item that decide who sees its title.
+pub(crate) const TITLE: [&str; 4] = ["title", "user_id", "del", WITHHELD];
 
-fn title_of(fields: Vec<Option<String>>) -> Option<String> {
-    match <[Option<String>; 2]>::try_from(fields) {
-        Ok([title, None]) => title.map(printable),
-        _ => None,
-    }
+/// Where [`TITLE`] has the author.
+pub(crate) const STORY_AUTHOR: usize = 1;
+
+/// The title of an item by its [`TITLE`], if somebody may see it: it is neither deleted nor
+/// withheld from them.
+pub(crate) fn title_of(perspective: Perspective<'_>, fields: Vec<Option<String>>) -> Option<String> {
+    let [title, author, deleted, withheld] = fields::each(fields);
+    let withheld: Option<Withheld> = withheld.and_then(|state| state.parse().ok());
+    let written = Written { author: author?.parse().ok()?, withheld: withheld.as_ref() };
+    let is_shown = deleted.is_none() && perspective.of_withheld(written).is_shown();
+    title.filter(|_| is_shown).map(printable)
 }
 
 /// A user's comments, newest first. Rounds: 2.
@@ -59,6 +72,7 @@ pub async fn of_user(
     start: u64,
     count: u64,
 ) -> Result<UserComments, Error> {
+    visit.want_reader();
     let (addresses, total) = read_addresses(visit, user, start, count).await?;
     let mut query = Query::new();
     let reads: Vec<_> = addresses
@@ -69,22 +83,27 @@ pub async fn of_user(
         })
         .collect();
     let mut answers = visit.run(query).await?;
+    visit.reader().await?;
+    let perspective = visit.perspective();
     let username: Arc<str> = username.into();
-    let comments = reads
-        .into_iter()
-        .filter_map(|(address, title, json)| {
-            let title = title_of(answers.take(title));
-            let json = answers.take(json).into_iter().flatten().next()?;
-            let comment = Comment::read(address.news, &address.comment.to_string(), &json)?;
-            (!comment.deleted).then(|| UserComment {
-                news_id: address.news,
-                title,
-                comment,
-                username: username.clone(),
-            })
-        })
-        .collect();
-    Ok(UserComments { comments, total })
+    let (mut comments, mut unlisted) = (Vec::with_capacity(reads.len()), 0);
+    for (address, title, json) in reads {
+        let (title, json) = (title_of(perspective, answers.take(title)), fields::only(answers.take(json)));
+        let comment = json
+            .and_then(|json| Comment::read(address.news, &address.comment.to_string(), &json))
+            .filter(|comment| !comment.deleted);
+        let Some(comment) = comment else { continue };
+        match comment.sight(perspective) {
+            Sight::Shown => {
+                let username = username.clone();
+                comments.push(UserComment { news_id: address.news, title, comment, username });
+            }
+            // What is removed or held is gone; the others are only hidden from this viewer.
+            Sight::Collapsed(_) if !comment.is_gone() => unlisted += 1,
+            Sight::Collapsed(_) | Sight::LeftOut => {}
+        }
+    }
+    Ok(UserComments { comments, unlisted, total })
 }
 
 async fn read_addresses(

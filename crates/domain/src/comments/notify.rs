@@ -61,6 +61,11 @@ pub(super) struct Audience {
 }
 
 impl Audience {
+    /// Whom the comment replies to: the author of the comment above it, or of the story.
+    pub(super) fn replied_to(&self) -> Option<UserId> {
+        self.authors.last().copied()
+    }
+
     /// The entries about a comment for those who are told at once.
     fn entries(&self, address: CommentAddress) -> impl Iterator<Item = (UserId, EntryId)> {
         let few = match &self.subscribers {
@@ -99,7 +104,7 @@ impl Announcement {
         let mentioned = notified.people.iter().map(|user| (*user, EntryId::Mention(address)));
         let entries: Vec<_> =
             audience.entries(address).chain(mentioned).filter(|(user, _)| *user != author).collect();
-        let delivery = Delivery::read(site, &entries).await?;
+        let delivery = Delivery::read(site, Some(author), &entries).await?;
         let job = audience.is_large().then(|| Job::new(NOTIFY.name, address));
         Ok(Self { delivery, notified, job, author, now })
     }
@@ -114,6 +119,11 @@ impl Announcement {
     ) -> Result<Self, Error> {
         let audience = Audience { authors: Vec::new(), subscribers: Subscribers::Few(Vec::new()) };
         Self::read(site, now, (address, comment), &audience).await
+    }
+
+    /// Whether somebody whom the comment concerns has blocked its author.
+    pub(super) fn is_blocked_by(&self, user: UserId) -> bool {
+        self.delivery.is_blocked_by(user)
     }
 
     /// Adds it to the batch that posts the comment.
@@ -173,7 +183,7 @@ impl Reannouncement {
             Removal::read(site, gone.into_values().map(|user| (user, EntryId::Mention(address)))).await?;
         let notified = mentions(site, now, author, &only_in(&new, &old)).await?;
         let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Mention(address))).collect();
-        let delivery = Delivery::read(site, &entries).await?;
+        let delivery = Delivery::read(site, Some(author), &entries).await?;
         Ok(Self { delivery, notified, removal, now })
     }
 
@@ -249,13 +259,13 @@ async fn notify(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let read = members::ask(current, &mut query, keys::news_subscribers(address.news));
     let mut answers = current.site.store.query(query).await?;
     let chunk = read.take(&mut answers);
-    let Some(comment) = comment.take(&mut answers).filter(|comment| !comment.deleted) else {
+    let Some(comment) = comment.take(&mut answers).filter(|comment| !comment.is_gone()) else {
         // There is nothing left to tell.
         return Ok(current.finish(current.batch()));
     };
     let people = chunk.ids.into_iter().filter(|user| *user != comment.user_id);
     let entries: Vec<_> = people.map(|user| (user, EntryId::Reply(address))).collect();
-    let delivery = Delivery::read(current.site, &entries).await?;
+    let delivery = Delivery::read(current.site, Some(comment.user_id), &entries).await?;
     // The deletion of the comment removes the job, so that this batch fails.
     let mut batch = current.batch();
     delivery.write(&mut batch, comment.ctime.as_score());

@@ -8,6 +8,7 @@
 use super::comment::Comment;
 use super::orders::Reordered;
 use super::outline::{Arranged, ThreadLine, ThreadLines, ThreadPlace};
+use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
 use crate::accounts::users::UserNamesRead;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, MEBIBYTE, Shared};
@@ -48,6 +49,10 @@ pub struct Thread {
     read: HashMap<usize, Comment>,
     /// The viewer, and how far they had read the thread before this visit.
     reader: Option<(UserId, Option<ThreadMark>)>,
+    /// What the viewer has chosen to see.
+    choices: Option<Shared<Reader>>,
+    /// Whether the viewer has asked for what is hidden.
+    shows_all: bool,
 }
 
 impl Thread {
@@ -56,8 +61,32 @@ impl Thread {
     pub fn whole(news: NewsLine, lines: ThreadLines) -> Self {
         let order = CommentOrder::Score;
         let subscription = Subscription::default();
-        let (reordered, read, reader) = (None, HashMap::new(), None);
-        Self { news, lines: lines.into(), subscription, order, reordered, read, reader }
+        let (reordered, read, reader, choices) = (None, HashMap::new(), None, None);
+        let lines = lines.into();
+        Self { news, lines, subscription, order, reordered, read, reader, choices, shows_all: false }
+    }
+
+    /// Who is looking.
+    #[must_use]
+    pub fn perspective(&self) -> Perspective<'_> {
+        Perspective { reader: self.choices.as_deref(), shows_all: self.shows_all }
+    }
+
+    /// How the viewer sees the comment at a position of the outline. A comment that waits for
+    /// approval leaves a line in its place if there are comments below it.
+    #[must_use]
+    pub fn sight(&self, position: usize) -> Sight {
+        let Some(line) = self.line(position) else { return Sight::LeftOut };
+        match line.comment.sight(self.perspective()) {
+            Sight::LeftOut if self.has_replies(position) => Sight::Collapsed(Collapsed::Held),
+            sight => sight,
+        }
+    }
+
+    fn has_replies(&self, position: usize) -> bool {
+        let places = self.outline().places();
+        let depth = |position: usize| places.get(position).map(|place| place.depth);
+        depth(position + 1) > depth(position)
     }
 
     /// The places of the comments, in the order that the viewer sees.
@@ -141,7 +170,8 @@ impl NewComments {
 /// at once. A large thread is read and put in order off the async threads.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], or the store's.
+/// [`Refusal::NoSuchNews`], also for a story that waits for approval and is not the viewer's,
+/// or the store's.
 pub async fn get(
     visit: &mut Visit,
     id: NewsId,
@@ -170,8 +200,12 @@ pub async fn get(
     let order = order_for(visit, order).await?;
     let reordered = Reordered::of(&lines, order);
     let ReadItem { news, mark, subscription, .. } = found;
+    if news.marks.sight == Sight::LeftOut {
+        return Err(Refusal::NoSuchNews.into());
+    }
     let reader = visit.viewer_id().map(|viewer| (viewer, mark));
-    Ok(Thread { news, lines, subscription, order, reordered, read, reader })
+    let (choices, shows_all) = (visit.reader().await?, visit.shows_hidden());
+    Ok(Thread { news, lines, subscription, order, reordered, read, reader, choices, shows_all })
 }
 
 /// The order of a thread: the given one, or the one that the viewer has chosen. Rounds: those

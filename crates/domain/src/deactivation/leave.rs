@@ -80,10 +80,14 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.delete(keys::user_hidden(user));
     batch.delete(keys::topics_followed(user));
     batch.delete(keys::topics_muted(user));
+    batch.delete(keys::user_mutes(user));
+    batch.delete(keys::user_blocks(user));
     batch.delete(keys::user_recent_votes(user));
     batch.delete(keys::user_visits(user));
     batch.delete(keys::user_messages(user));
     batch.delete(keys::user_notes(user));
+    // The invitations themselves are no longer valid, and expire.
+    batch.delete(keys::invites_open(user));
     subscriptions::forget_all(site, &mut batch, user).await?;
     batch.sorted_remove(keys::HOME_FLOORS, user.to_string());
     batch.sorted_remove(keys::MOST_FOLLOWED, user.to_string());

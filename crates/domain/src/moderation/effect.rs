@@ -1,6 +1,6 @@
 //! What an action does, before it is committed with its line in the log.
 
-use super::{appeals, merging, notes, people, stories, story_edits, threads};
+use super::{appeals, applications, merging, notes, people, stories, story_edits, threads};
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::jobs::Job;
@@ -119,6 +119,9 @@ pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
         (Deed::MakeModerator, Thing::User(name)) => people::set_moderator(case, name, true).await,
         (Deed::UnmakeModerator, Thing::User(name)) => people::set_moderator(case, name, false).await,
         (Deed::Unhold, Thing::User(name)) => people::lift(case, name, RestrictionKind::Hold).await,
+        (Deed::Approve, Thing::Application(name)) => applications::approve(case, name).await,
+        (Deed::Reject, Thing::Application(name)) => applications::reject(case, name).await,
+        (Deed::Reopen, Thing::Application(name)) => applications::reopen(case, name).await,
         _ => Err(case.does_not_apply().into()),
     }
 }

@@ -2,9 +2,10 @@
 //! own vote and the number of new comments.
 
 use super::item::{Direction, News};
-use super::reader::{Marks, Reader, ReaderRead};
+use super::listing::{self, Marks};
 use super::visits::{MarksRead, ReaderMarks};
 use super::voters::OwnVotesRead;
+use crate::accounts::reader::{Perspective, Reader};
 use crate::accounts::users::UserNamesRead;
 use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
@@ -193,33 +194,37 @@ pub(crate) async fn complete_shared(
 pub(crate) struct Own {
     votes: Vec<Option<Direction>>,
     reader: Option<Shared<Reader>>,
+    /// Whether the visit asks for what is hidden.
+    shows_all: bool,
     pub(crate) marks: ReaderMarks,
 }
 
 /// Pending reads of what is the viewer's own.
 pub(crate) struct OwnRead<'a> {
     votes: OwnVotesRead<'a>,
-    reader: ReaderRead,
     marks: MarksRead,
 }
 
 impl<'a> OwnRead<'a> {
-    /// Asks for what is not cached. The viewer must be identified already.
+    /// Asks for what is not cached. The viewer must be identified already. The viewer's
+    /// choices come with the round.
     pub(crate) fn ask(
         site: &'a Site,
-        visit: &Visit,
+        visit: &mut Visit,
         query: &mut Query,
         ids: impl Iterator<Item = NewsId>,
     ) -> Self {
-        let (reader, marks) = (ReaderRead::ask(visit, query), MarksRead::ask(visit, query));
-        Self { votes: OwnVotesRead::ask(site.caches.of(), visit, query, ids), reader, marks }
+        visit.want_reader();
+        let marks = MarksRead::ask(visit, query);
+        Self { votes: OwnVotesRead::ask(site.caches.of(), visit, query, ids), marks }
     }
 
     /// What was asked for. Rounds: those of [`OwnVotesRead::take`].
     pub(crate) async fn take(self, visit: &mut Visit, answers: &mut Answers) -> Result<Own, Error> {
-        let reader = self.reader.take(visit, answers);
         let marks = self.marks.take(visit, answers);
-        Ok(Own { votes: self.votes.take(visit, answers).await?, reader, marks })
+        let votes = self.votes.take(visit, answers).await?;
+        let reader = visit.reader().await?;
+        Ok(Own { votes, reader, shows_all: visit.shows_hidden(), marks })
     }
 }
 
@@ -237,10 +242,11 @@ pub(crate) async fn own(visit: &mut Visit, ids: impl Iterator<Item = NewsId>) ->
 
 /// Combines summaries with what is the viewer's own, in the same order.
 pub(crate) fn mark(summaries: impl IntoIterator<Item = Shared<NewsSummary>>, own: Own) -> Vec<NewsLine> {
-    let Own { votes, reader, marks: read } = own;
+    let Own { votes, reader, shows_all, marks: read } = own;
+    let perspective = Perspective { reader: reader.as_deref(), shows_all };
     let line = |(summary, my_vote): (Shared<NewsSummary>, _)| {
         let new_comments = read.new_comments(&summary.news);
-        let marks = reader.as_ref().map(|reader| reader.marks(&summary.news)).unwrap_or_default();
+        let marks = listing::marks(perspective, &summary.news);
         NewsLine { summary, my_vote, marks, new_comments }
     };
     summaries.into_iter().zip(votes).map(line).collect()
@@ -265,7 +271,7 @@ struct SiteScoresRead(HashMap<Hostname, (TrackedSiteVotesRead, Vec<NewsId>)>);
 impl SiteScoresRead {
     fn ask<'a>(query: &mut Query, items: impl Iterator<Item = &'a News>) -> Self {
         let mut reads: HashMap<Hostname, (TrackedSiteVotesRead, Vec<NewsId>)> = HashMap::new();
-        for news in items.filter(|news| !news.deleted) {
+        for news in items.filter(|news| !news.is_gone()) {
             if let Some(host) = news.site() {
                 let read = reads.entry(host.clone());
                 let (_, items) =

@@ -1,19 +1,21 @@
 //! Lists of news: top, latest, saved, hidden, posted, of a host; single items; a random item.
 //!
 //! Top, latest and those of a host are without what the viewer has hidden or muted; see
-//! [`reader`]. Saved, hidden and posted stories are all listed.
+//! [`listing`]. Saved and hidden stories are all listed, whatever is muted. Of the stories of a
+//! user, the user and moderators also see those that are removed or wait for approval.
 
 use super::lines::{self, ListedItem, NewsLine, NewsSummary};
+use super::listing;
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::news::ranks::{self, RankEntry, RankWindow};
-use crate::news::reader;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits;
+use crate::values::withheld::WITHHELD;
 use tidings_keyspace::{Answers, Order, Query, Reads, Tracked};
 
 crate::cache_kind! {
@@ -48,14 +50,15 @@ pub struct NewsPage {
 }
 
 impl NewsPage {
-    /// A page that shows all of its lines.
-    const fn whole(lines: Vec<NewsLine>, total: u64) -> Self {
+    /// A page of what its viewer has chosen, whatever is muted.
+    fn chosen(mut lines: Vec<NewsLine>, total: u64) -> Self {
+        lines.retain(|line| !line.news.is_unlisted() && line.marks.sight.is_shown());
         Self { lines, total, unlisted: 0 }
     }
 
     /// A page without what its viewer does not want listed.
     fn listed(visit: &Visit, mut lines: Vec<NewsLine>, total: u64) -> Self {
-        let unlisted = reader::keep_listed(visit, &mut lines, |line| Some(line));
+        let unlisted = listing::keep_listed(visit, &mut lines, |line| Some(line));
         Self { lines, total, unlisted }
     }
 }
@@ -91,11 +94,11 @@ fn ids(places: &[RankEntry]) -> Vec<NewsId> {
     places.iter().map(|(id, _)| *id).collect()
 }
 
-/// Reads one page of a sorted set of news ids, newest or highest first, with all of its items.
+/// Reads one page of what the viewer has chosen: a sorted set of news ids, newest first.
 /// Rounds: 3.
-async fn read_page(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage, Error> {
+async fn read_chosen(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage, Error> {
     let FoundItems { items, total, .. } = find_page(&mut visit.shared(), key, start, count).await?;
-    Ok(NewsPage::whole(lines::complete(visit, items).await?, total))
+    Ok(NewsPage::chosen(lines::complete(visit, items).await?, total))
 }
 
 /// Finds the items of one page of a sorted set of news ids. Rounds: 2.
@@ -165,7 +168,7 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
         let shown = usize::try_from(count).unwrap_or(usize::MAX);
         let window =
             RankWindow { start, shown, entries: places, is_last: start.saturating_add(read) >= total };
-        let news = items.iter().map(ListedItem::news).filter(|news| !news.deleted);
+        let news = items.iter().map(ListedItem::news).filter(|news| !news.is_gone());
         match ranks::refresh(visit.site(), now, &window, news).await {
             Some(page) => items.retain(|item| page.contains(&item.news().id)),
             None => {
@@ -175,7 +178,7 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
         }
     }
     let rules = &visit.site().rules.ranking;
-    let ranked = items.into_iter().filter(|item| !item.news().deleted);
+    let ranked = items.into_iter().filter(|item| !item.news().is_gone());
     let mut ranked: Vec<(f64, ListedItem)> =
         ranked.map(|item| (item.news().rank(now, rules), item)).collect();
     ranked.sort_by(|(left, left_item), (right, right_item)| {
@@ -199,7 +202,7 @@ pub async fn latest(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPag
 /// # Errors
 /// When the store fails.
 pub async fn saved(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
-    read_page(visit, &keys::user_saved(user), start, count).await
+    read_chosen(visit, &keys::user_saved(user), start, count).await
 }
 
 /// The items that a user has hidden, the latest first. Rounds: 3.
@@ -207,7 +210,7 @@ pub async fn saved(visit: &mut Visit, user: UserId, start: u64, count: u64) -> R
 /// # Errors
 /// When the store fails.
 pub async fn hidden(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
-    read_page(visit, &keys::user_hidden(user), start, count).await
+    read_chosen(visit, &keys::user_hidden(user), start, count).await
 }
 
 /// The title of an item that the viewer has hidden and that is not deleted, to tell that it is.
@@ -216,11 +219,11 @@ pub async fn hidden(visit: &mut Visit, user: UserId, start: u64, count: u64) -> 
 /// # Errors
 /// When the store fails.
 pub async fn hidden_title(visit: &mut Visit, id: NewsId) -> Result<Option<String>, Error> {
-    if !reader::of_viewer(visit).await?.is_some_and(|reader| reader.has_hidden(id)) {
+    if !visit.reader().await?.is_some_and(|reader| reader.has_hidden(id)) {
         return Ok(None);
     }
     let found = lines::find(&mut visit.shared(), &[id], &mut Reads::default()).await?;
-    let news = found.first().map(ListedItem::news).filter(|news| !news.deleted);
+    let news = found.first().map(ListedItem::news).filter(|news| !news.is_gone());
     Ok(news.map(|news| news.title.clone()))
 }
 
@@ -229,7 +232,14 @@ pub async fn hidden_title(visit: &mut Visit, id: NewsId) -> Result<Option<String
 /// # Errors
 /// When the store fails.
 pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
-    read_page(visit, &keys::user_posted(user), start, count).await
+    let key = keys::user_posted(user);
+    let FoundItems { items, total, .. } = find_page(&mut visit.shared(), &key, start, count).await?;
+    let mut lines = lines::complete(visit, items).await?;
+    if visit.perspective().is_insider(user) {
+        return Ok(NewsPage { lines, total, unlisted: 0 });
+    }
+    let unlisted = listing::keep_posted(visit, &mut lines);
+    Ok(NewsPage { lines, total, unlisted })
 }
 
 /// The items that link to a site, the latest first. Rounds: 3.
@@ -303,13 +313,13 @@ pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>, Erro
             // The next number of a linear congruential generator (Knuth's MMIX).
             drawn =
                 drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) >> 1;
-            (id, query.hash_fields(keys::news(id), ["id", "del"]))
+            (id, query.hash_fields(keys::news(id), ["id", "del", WITHHELD]))
         })
         .collect();
     let latest = query.sorted_range(keys::NEWS_CRON, Order::Descending, 0, 1);
     let mut answers = visit.run(query).await?;
     let listed = draws.into_iter().find_map(|(id, fields)| match answers.take(fields).as_slice() {
-        [Some(_), None] => Some(id),
+        [Some(_), None, None] => Some(id),
         _ => None,
     });
     Ok(listed.or_else(|| answers.take(latest).first().and_then(|(id, _)| id.parse().ok())))

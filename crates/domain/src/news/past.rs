@@ -47,14 +47,7 @@ pub async fn first_day(visit: &mut Visit) -> Result<Option<Day>, Error> {
     let mut query = Query::new();
     let first = query.sorted_range(keys::NEWS_CRON, Order::Ascending, 0, 1);
     let first = visit.run(query).await?.take(first);
-    Ok(first.first().map(|(_, posted)| Day::of(as_time(*posted))))
-}
-
-/// The time of a score of `news.cron`.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn as_time(score: f64) -> Timestamp {
-    // A cast saturates: negative numbers become 0.
-    Timestamp(score as u64)
+    Ok(first.first().map(|(_, posted)| Day::of(Timestamp::from_score(*posted))))
 }
 
 /// The member of a list for a story: in the order of its bytes, the newer one is greater.
@@ -206,8 +199,8 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
             else {
                 continue;
             };
-            let state = withheld.as_deref().and_then(|state| state.parse::<Withheld>().ok());
-            if deleted.is_some() || state.is_some_and(|state| state.is_unlisted()) {
+            let withheld = withheld.and_then(|state| state.parse::<Withheld>().ok());
+            if deleted.is_some() || withheld.is_some_and(|state| state.is_unlisted()) {
                 continue;
             }
             let score = ranking::score(number(&up, "up"), number(&down, "down"), &site.rules.ranking);

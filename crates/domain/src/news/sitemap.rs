@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::values::ids::NewsId;
+use crate::values::withheld::WITHHELD;
 use tidings_keyspace::{Order, Query};
 
 /// How many stories are listed. Rounds: 1.
@@ -17,7 +18,7 @@ pub async fn story_count(visit: &mut Visit) -> Result<u64, Error> {
     Ok(visit.run(query).await?.take(count))
 }
 
-/// Stories from the oldest on. Rounds: 1.
+/// Stories from the oldest on, without those that are withheld from readers. Rounds: 2.
 ///
 /// # Errors
 /// When the store fails.
@@ -25,5 +26,11 @@ pub async fn stories(visit: &mut Visit, start: u64, count: u64) -> Result<Vec<Ne
     let mut query = Query::new();
     let range = query.sorted_range(keys::NEWS_CRON, Order::Ascending, start, count);
     let stories = visit.run(query).await?.take(range);
-    Ok(fields::members(stories, keys::NEWS_CRON, |(id, _)| id.parse().ok()))
+    let stories: Vec<NewsId> = fields::members(stories, keys::NEWS_CRON, |(id, _)| id.parse().ok());
+    let mut query = Query::new();
+    let ask = |id: NewsId| (id, query.hash_fields(keys::news(id), [WITHHELD]));
+    let states: Vec<_> = stories.into_iter().map(ask).collect();
+    let mut answers = visit.run_if_asked(query).await?;
+    let states = states.into_iter();
+    Ok(states.filter_map(|(id, read)| fields::only(answers.take(read)).is_none().then_some(id)).collect())
 }

@@ -202,7 +202,7 @@ pub async fn own_votes(
 
 /// A stored vote on a host; one that cannot be read counts as none. The log does not name
 /// the field: it is the voter, who is a secret.
-pub(super) fn read_vote(host: &Hostname, stored: Option<&str>) -> Option<CastVote> {
+pub(crate) fn read_vote(host: &Hostname, stored: Option<&str>) -> Option<CastVote> {
     fields::read_string(stored, || keys::link_votes(host))
 }
 

@@ -34,6 +34,7 @@ pub async fn edit_news(
     submission: &Submission,
 ) -> Result<(), Error> {
     viewer.demand_may_post(now.timestamp())?;
+    viewer.demand_confirmed(site)?;
     submission.check_edit()?;
     let url = submission.content.stored_url();
     site.act(&keys::news(id), || async {

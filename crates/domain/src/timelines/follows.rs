@@ -2,6 +2,7 @@
 
 use crate::accounts::actor::Actor;
 use crate::accounts::inbox::{Delivery, EntryId, Removal};
+use crate::accounts::mentioned::user_named;
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::{PeopleRead, PersonNames};
 use crate::accounts::visit::Visit;
@@ -35,7 +36,7 @@ pub(crate) const FOLLOWINGS_VERSION: &str = "followings_version";
 /// 5.
 ///
 /// # Errors
-/// [`Refusal::Silenced`], [`Refusal::NoSuchUser`], [`Refusal::FollowingOneself`],
+/// [`Refusal::Silenced`], [`Refusal::NoSuchUser`], [`Refusal::FollowingOneself`], [`Refusal::BlockedBy`],
 /// [`Refusal::TooManyFollowings`], [`Refusal::SessionEnded`],
 /// [`Refusal::TooManyRequests`], or the store's.
 pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -> Result<(), Error> {
@@ -57,10 +58,14 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         let since = query.scores(&followings, [author.to_string()]);
         let count = query.sorted_count(&followings);
         let told = query.string(&notice);
+        let blocked = query.hash_fields(keys::user_blocks(author), [follower.id.to_string()]);
         let mut answers = site.store.query(query).await?;
         let [Some(_), None, version] = fields::each(answers.take(fields)) else {
             return Err(Refusal::NoSuchUser.into());
         };
+        if fields::only(answers.take(blocked)).is_some() {
+            return Err(Refusal::BlockedBy.into());
+        }
         if fields::only(answers.take(since)).is_some() {
             return Ok(Decision::Done(()));
         }
@@ -69,12 +74,13 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         }
         let is_told = answers.take(told).is_some();
         let entry = (!is_told).then_some((author, EntryId::Follow(follower.id)));
-        let delivery = Delivery::read(site, entry.as_slice()).await?;
+        let delivery = Delivery::read(site, Some(follower.id), entry.as_slice()).await?;
 
         let mut batch = Batch::new();
         let account_there = batch.field_absent(&follower_key, DEACTIVATED);
         batch.sorted_member_absent(&followings, author.to_string());
         batch.field_absent(&author_key, DEACTIVATED);
+        batch.field_absent(keys::user_blocks(author), follower.id.to_string());
         batch.field_unchanged(&author_key, TIMELINE_VERSION, version);
         batch.sorted_add(&followings, author.to_string(), now.as_score());
         batch.sorted_add(keys::followers(author), follower.id.to_string(), now.as_score());
@@ -152,17 +158,6 @@ pub(crate) fn note_followings_change(batch: &mut Batch, user: UserId) {
 /// Notes that a user has lost followers.
 pub(crate) fn note_lost_follower(batch: &mut Batch, user: UserId) {
     batch.increment_field(keys::user(user), FOLLOWERS_LOST, 1);
-}
-
-async fn user_named(site: &Site, name: &str) -> Result<UserId, Error> {
-    let mut query = Query::new();
-    let id = query.string(keys::username_to_id(name));
-    let id = site.store.query(query).await?.take(id);
-    let id = fields::read_string(id.as_deref(), || keys::username_to_id(name)).ok_or(Refusal::NoSuchUser)?;
-    let mut query = Query::new();
-    let people = PeopleRead::ask(&mut query, [id]);
-    let is_there = people.take(&mut site.store.query(query).await?).get(id).is_some();
-    if is_there { Ok(id) } else { Err(Refusal::NoSuchUser.into()) }
 }
 
 /// One of the two lists of a user.

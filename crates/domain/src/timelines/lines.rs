@@ -2,12 +2,14 @@
 //! mention.
 
 use super::tweets::Tweet;
+use crate::accounts::reader::{Perspective, Sight};
 use crate::accounts::users::{People, PeopleRead, PersonNames};
 use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
 use crate::keys;
 use crate::news::item::News;
+use crate::news::listing;
 use crate::values::cursor::Cursor;
 use crate::values::ids::{NewsId, TweetId, UserId};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -43,6 +45,38 @@ impl TweetSummary {
         let names = self.username.len() + self.fullname.len() + MENTION * self.mentions.0.len();
         let news = self.news.as_ref().map_or(0, News::size);
         size_of::<Self>() + names + news + self.tweet.text.len()
+    }
+}
+
+impl TweetSummary {
+    /// How somebody sees the tweet on its own page, which mutes do not change.
+    #[must_use]
+    pub fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        let of_news = self.news.as_ref().map(|news| listing::sight_of(perspective, news));
+        match of_news {
+            Some(sight) if !sight.is_shown() => sight,
+            _ => perspective.of_withheld(self.tweet.written()),
+        }
+    }
+
+    /// Whether timelines show the tweet to somebody. What is removed or waits for approval is
+    /// in none of them.
+    #[must_use]
+    pub fn is_listed(&self, perspective: Perspective<'_>) -> bool {
+        if self.is_unlisted() {
+            return false;
+        }
+        let announced = self.news.as_ref().is_none_or(|news| {
+            let marks = listing::marks(perspective, news);
+            marks.sight.is_shown() && (perspective.shows_all || !marks.muted)
+        });
+        announced && self.tweet.sight(perspective).is_shown()
+    }
+
+    /// Whether it is in no timeline: it, or the story that it announces, is removed or waits for
+    /// approval.
+    fn is_unlisted(&self) -> bool {
+        self.tweet.is_gone() || self.news.as_ref().is_some_and(News::is_unlisted)
     }
 }
 

@@ -4,6 +4,7 @@
 //! to all servers of the store; each finds out with one read which of its readers follow
 //! the author.
 
+use crate::accounts::avoidance::{Avoidance, AvoidanceRead};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
@@ -62,17 +63,24 @@ impl FromStr for NewTweet {
     }
 }
 
-/// Those of the readers who have an author's tweets in their home timelines: the author's
-/// followers and the author. Rounds: 1.
+/// Those of the readers who see an author's tweets in their home timelines: the author's
+/// followers who have not muted or blocked the author, and the author. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn followers_among(site: &Site, author: UserId, readers: &[UserId]) -> Result<Vec<UserId>, Error> {
     let mut query = Query::new();
     let follow = query.scores(keys::followers(author), readers.iter().map(ToString::to_string));
-    let follow = site.store.query(query).await?.take(follow);
-    let matching = readers.iter().zip(follow).filter(|(reader, since)| since.is_some() || **reader == author);
-    Ok(matching.map(|(reader, _)| *reader).collect())
+    let ask = |reader: &UserId| AvoidanceRead::ask(&mut query, *reader, author);
+    let avoidances: Vec<_> = readers.iter().map(ask).collect();
+    let mut answers = site.store.query(query).await?;
+    let follow = answers.take(follow);
+    let avoids = avoidances.into_iter().map(|read| read.take(&mut answers) != Avoidance::default());
+    let avoids: Vec<bool> = avoids.collect();
+    let matching = readers.iter().zip(follow).zip(avoids);
+    let matching =
+        matching.filter(|((reader, since), avoids)| **reader == author || (since.is_some() && !avoids));
+    Ok(matching.map(|((reader, _), _)| *reader).collect())
 }
 
 /// The number of tweets in a reader's home timeline that are newer than an entry, at most

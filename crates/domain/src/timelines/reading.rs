@@ -10,9 +10,13 @@
 //! - Tweets of authors with very many followers are not delivered. These authors are in
 //!   `timeline:pulled`, and their own timelines are merged when a follower reads.
 //!
+//! What the reader has muted, and what is withheld, is left out after everything that is cached,
+//! so a page may be shorter than others.
+//!
 //! For a short time it may also have too much: deleted tweets, or tweets of people who are
 //! no longer followed. These are not shown.
 
+use crate::accounts::reader::{Perspective, ReaderRead, Sight};
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
 use crate::error::{Error, Refusal};
@@ -33,6 +37,27 @@ pub struct TweetPage {
     pub lines: Arc<[TweetLine]>,
     /// Where the next page begins; `None` after the last.
     pub next: Option<Cursor>,
+    /// How many tweets of the page are not among the lines, because the reader has muted them
+    /// or flags have hidden them.
+    pub unlisted: usize,
+}
+
+impl TweetPage {
+    /// A page of everything that is in a timeline.
+    const fn whole(lines: Arc<[TweetLine]>, next: Option<Cursor>) -> Self {
+        Self { lines, next, unlisted: 0 }
+    }
+
+    /// The page without what its reader does not want listed.
+    fn listed(self, perspective: Perspective<'_>) -> Self {
+        if self.lines.iter().all(|line| line.is_listed(perspective)) {
+            return self;
+        }
+        let all = self.lines.len();
+        let lines: Arc<[TweetLine]> =
+            self.lines.iter().filter(|line| line.is_listed(perspective)).cloned().collect();
+        Self { unlisted: all - lines.len(), lines, ..self }
+    }
 }
 
 /// Which page of which timeline: the key of its list, the scores and ids of the
@@ -79,15 +104,22 @@ pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage
     }
     if visit.has_returned() {
         // The timeline was read as if it were complete, and it is not.
-        return Ok(Some(read_page(visit, &source, window).await?));
+        let page = read_page(visit, &source, window).await?;
+        return Ok(Some(page.listed(visit.perspective())));
     }
     Ok(Some(page))
 }
 
-/// The home timeline of any user.
+/// The home timeline of any user, as that user sees it. Rounds: one more than [`home`] if the
+/// choices of the user are not cached.
 pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) -> Result<TweetPage, Error> {
     let pulled = read_pulled(visit).await?;
-    read_page(visit, &TimelineSource::Home { reader, pulled }, window).await
+    let page = read_page(visit, &TimelineSource::Home { reader, pulled }, window).await?;
+    let mut query = Query::new();
+    let chosen = ReaderRead::cached_or_ask(visit, &mut query, reader);
+    let mut answers = visit.run_if_asked(query).await?;
+    let chosen = chosen.take(visit, &mut answers);
+    Ok(page.listed(Perspective { reader: Some(&chosen), shows_all: false }))
 }
 
 async fn read_pulled(visit: &mut Visit) -> Result<Vec<UserId>, Error> {
@@ -125,14 +157,19 @@ pub async fn mentions_of_viewer(visit: &mut Visit, window: &Window) -> Result<Tw
     }
 }
 
-/// One tweet. Rounds: 2, and one for mentions.
+/// One tweet, also one that its reader only sees a line of. Rounds: 2, and one for mentions.
 ///
 /// # Errors
 /// [`Refusal::NoSuchTweet`], or the store's.
 pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
     // The score is not known yet; a single tweet gets that of its own time below.
     let entry = Cursor { score: f64::NAN, id: id.0 };
+    visit.want_reader();
     let line = hydrate(visit, &[entry], None).await?.pop().ok_or(Refusal::NoSuchTweet)?;
+    visit.reader().await?;
+    if line.sight(visit.perspective()) == Sight::LeftOut {
+        return Err(Refusal::NoSuchTweet.into());
+    }
     let cursor = Cursor { score: line.tweet.created_at, id: id.0 };
     Ok(TweetLine { cursor, ..line })
 }
@@ -145,8 +182,16 @@ enum TimelineSource {
     Home { reader: UserId, pulled: Vec<UserId> },
 }
 
-/// A page from the cache, or read now.
+/// A page as its reader sees it.
 async fn page_of(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<TweetPage, Error> {
+    visit.want_reader();
+    let page = whole_page(visit, source, window).await?;
+    visit.reader().await?;
+    Ok(page.listed(visit.perspective()))
+}
+
+/// A page from the cache, or read now.
+async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<TweetPage, Error> {
     let (list, pulled) = match source {
         TimelineSource::List(key) => (key.clone(), None),
         TimelineSource::Home { reader, pulled } => (keys::home_timeline(*reader), Some(pulled.as_slice())),
@@ -160,7 +205,7 @@ async fn page_of(visit: &mut Visit, source: &TimelineSource, window: &Window) ->
             let lines = hydrate(visit, &page.entries, None).await?;
             // If a tweet can no longer be shown, another one may have moved up.
             if lines.len() == page.entries.len() {
-                return Ok(TweetPage { lines: lines.into(), next: page.next });
+                return Ok(TweetPage::whole(lines.into(), page.next));
             }
             cache.make_too(&key)
         }
@@ -197,13 +242,13 @@ async fn read_page(visit: &mut Visit, source: &TimelineSource, window: &Window) 
             let is_more = lines.len() > window.count;
             lines.truncate(window.count);
             let next = lines.last().filter(|_| is_more).map(|line| line.cursor);
-            return Ok(TweetPage { lines: lines.into(), next });
+            return Ok(TweetPage::whole(lines.into(), next));
         }
         rest.before = entries.last().copied();
     }
     // Very many tweets cannot be shown: the next page continues after them.
     lines.truncate(window.count);
-    Ok(TweetPage { lines: lines.into(), next: rest.before })
+    Ok(TweetPage::whole(lines.into(), rest.before))
 }
 
 /// Reads the newest entries of some lists in the rounds of a visit.

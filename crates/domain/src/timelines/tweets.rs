@@ -5,6 +5,7 @@ use crate::accounts::inbox::{self, Delivery, EntryId};
 use crate::accounts::mentioned::{self, ids_by_name, users_named};
 use crate::accounts::notified::Notified;
 use crate::accounts::origins::{self, Origin};
+use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::User;
 use crate::action::Decision;
@@ -72,6 +73,23 @@ impl Tweet {
         })
     }
 
+    /// How somebody sees it.
+    #[must_use]
+    pub fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        perspective.of_text(self.written(), &self.text)
+    }
+
+    /// What decides who sees it, besides what it says.
+    pub(crate) fn written(&self) -> Written<'_> {
+        Written { author: self.user_id, withheld: self.withheld.as_ref() }
+    }
+
+    /// Whether it is in no timeline: it is removed or waits for approval.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
+    }
+
     /// Whether `viewer` may delete it.
     ///
     /// # Errors
@@ -110,7 +128,7 @@ pub async fn post_tweet(
         let notified = Notified::choose(site, now, author.id, &mentioned).await?;
         let new = TweetDraft::draw(site, now, author.id).await?;
         let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Tweet(new.id))).collect();
-        let delivery = Delivery::read(site, &entries).await?;
+        let delivery = Delivery::read(site, Some(author.id), &entries).await?;
         let mut batch = Batch::new();
         let account_there = new.write(&mut batch, site, text.as_str(), None);
         notified.write(&mut batch);

@@ -32,6 +32,14 @@ impl Timestamp {
     pub const fn as_score(self) -> f64 {
         self.0 as f64
     }
+
+    /// The second that a score of a sorted set is in.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub const fn from_score(score: f64) -> Self {
+        // The cast saturates, and what is not a number becomes 0.
+        Self(score as u64)
+    }
 }
 
 /// A point in time, in milliseconds since 1970 (UTC). It is stored as seconds with up to

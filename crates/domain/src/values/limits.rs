@@ -31,6 +31,8 @@ pub const MAX_COMMENT: usize = 4096;
 pub const MAX_ABOUT: usize = 4096;
 /// The most characters in an e-mail address.
 pub const MAX_EMAIL: usize = 255;
+/// The most characters in an application for an account.
+pub const MAX_APPLICATION: usize = 2_000;
 /// The fewest characters in a username.
 pub const USERNAME_MIN: usize = 2;
 /// The most characters in a username.
@@ -160,6 +162,14 @@ pub const MAX_REMOVED_DAYS: u64 = 3_650;
 pub const MAX_MERGED_STORIES: usize = 10;
 /// Lines of the moderation log that one answer looks through for those that are asked for.
 pub const LOG_LINES_SCANNED: u64 = 1_000;
+/// The most people, sites and words, taken together, that one user mutes.
+pub const MAX_MUTES: usize = 500;
+/// The most characters of a muted word or phrase.
+pub const MAX_MUTED_WORD: usize = 60;
+/// The most tokens (words, and characters that belong to no word) of a muted phrase.
+pub const MAX_MUTED_WORD_TOKENS: usize = 12;
+/// The most people whom one user blocks.
+pub const MAX_BLOCKS: u64 = 500;
 /// The most characters in the sentence that describes a topic.
 pub const MAX_TOPIC_SENTENCE: usize = 200;
 /// The most topics that have a sentence: the page of topics reads all of them.
@@ -196,6 +206,27 @@ pub const MAX_AGENT: usize = 256;
 /// The most mails a day that tell the owner of an account about changes of it, so that
 /// nobody floods an address by changing an account again and again.
 pub const MAX_DAILY_NOTICES: i64 = 20;
+/// The most mails with a link to confirm an address that one account has sent in 24 hours.
+pub const MAX_DAILY_CONFIRMATIONS: i64 = 5;
+/// Seconds until a link to confirm an address is no longer valid: 3 days.
+pub const CONFIRMATION_SECONDS: u64 = 3 * 86_400;
+/// Seconds until an invitation that nobody has used is no longer valid: 30 days.
+pub const INVITATION_SECONDS: u64 = 30 * 86_400;
+/// How old an account must be to invite people, in seconds: 30 days. Moderators and
+/// administrators may invite at once.
+pub const INVITER_AGE_SECONDS: u64 = 30 * 86_400;
+/// The most unused invitations of one account, moderators and administrators too.
+pub const MAX_OPEN_INVITATIONS: u64 = 200;
+/// The most invitations that one account has mailed in 24 hours.
+pub const MAX_DAILY_INVITATION_MAILS: i64 = 20;
+/// The most invitations that an operator may let each account have.
+pub const MAX_INVITATIONS: u64 = 1_000;
+/// Seconds for which the accounts created from one network are counted: a day.
+pub const NETWORK_SIGNUPS_SECONDS: u64 = 86_400;
+/// Seconds for which all sign-ups are counted, and for which sign-up is closed after too many.
+pub const SIGNUP_BURST_SECONDS: u64 = 3_600;
+/// The most administrators who are told of something about the site.
+pub const MAX_TOLD_ADMINISTRATORS: usize = 100;
 /// The most entries of the inbox that are mailed to one user in 24 hours. One more mail says
 /// that there is more.
 pub const MAX_DAILY_MAILS: u64 = 50;
@@ -224,6 +255,10 @@ pub const MAX_RATED_SOURCES: usize = 65_536;
 /// POST requests of one address, whatever they ask for: twice the votes that an address may
 /// cast by default.
 pub const POSTS_PER_ADDRESS: Rate = Rate::new(1_200, 60);
+/// Exports of one account, of which each reads everything that the account has.
+pub const EXPORTS_PER_ACCOUNT: Rate = Rate::new(3, 3_600);
+/// Exports from one address.
+pub const EXPORTS_PER_ADDRESS: Rate = Rate::new(10, 3_600);
 /// How long an account is new, in seconds: its rates are lower.
 pub const NEW_ACCOUNT_SECONDS: u64 = 86_400;
 /// Threads whose last visit is stored for one person, the latest.
@@ -290,6 +325,17 @@ pub const MAX_VOTER_VOTES: u64 = 1_000;
 /// Lines of the administrators' log that are shown.
 pub const AUDIT_LINES: u64 = 50;
 
+/// People on one page of those who have invited others, and of those whom somebody invited.
+pub const TREE_PAGE: u64 = 25;
+/// People whom a page shows below each of them.
+pub const TREE_BRANCHES: u64 = 20;
+/// Levels of people on one page of the tree of invitations.
+pub const TREE_LEVELS: usize = 4;
+/// The most people on one page of the tree.
+pub const TREE_PEOPLE: usize = 500;
+/// The most people in a list of those whom somebody invited.
+pub const MAX_LISTED_INVITED: u64 = 200;
+
 // What one answer costs.
 
 /// The most bytes of comments in a thread that is cached with its texts. Of a larger one only
@@ -355,12 +401,39 @@ pub const MAX_HASH_MEMORY_KIBIBYTES: u32 = 262_144;
 /// The most passes that verifying a stored password hash may take.
 pub const MAX_HASH_PASSES: u32 = 32;
 
+/// Entries of one list in an export, the newest.
+pub const EXPORT_LIST: u64 = 50_000;
+/// The newest stories in which an export looks for votes of its account. There is no list of
+/// one person's votes down. Of older stories it has those that are saved, as votes up are.
+pub const EXPORT_SCANNED_STORIES: u64 = 50_000;
+/// Threads in which an export looks for votes of its account on comments, of which there is no
+/// list: the newest that have to do with the account.
+pub const EXPORT_THREADS: usize = 1_000;
+/// Comments that an export reads for that.
+pub const EXPORT_SCANNED_COMMENTS: u64 = 50_000;
+
+/// Days whose votes a search for vote rings looks at.
+pub const VOTE_RING_DAYS: u64 = 90;
+/// Stories that such a search reads, the newest.
+pub const VOTE_RING_STORIES: u64 = 100_000;
+/// Votes that such a search has in memory: about 60 MiB with what it makes of them.
+pub const VOTE_RING_VOTES: usize = 1_000_000;
+/// Votes of one story that such a search reads, the first ones.
+pub const VOTE_RING_VOTES_OF_STORY: u64 = 2_000;
+
 // How much one batch or one round does.
+
+/// Stories, or comments of threads, that a search for vote rings reads in one round.
+pub const VOTE_RING_CHUNK: u64 = 250;
+/// Entries, or comments of threads, that an export reads in one round.
+pub const EXPORT_CHUNK: u64 = 250;
 
 /// Accounts that get their entry in the index of usernames in one batch.
 pub const FOLDING_CHUNK: u64 = 500;
 /// The most such batches before a sign-up or a change of a full name.
 pub const FOLDING_CHUNKS_OF_ONE_ACTION: u64 = 4;
+/// Accounts that one round reads to find the administrators.
+pub const STAFF_CHUNK: u64 = 500;
 /// Accounts whose weak password hashes one batch wraps.
 pub const HARDEN_CHUNK: u64 = 50;
 

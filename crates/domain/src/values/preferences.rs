@@ -1,6 +1,9 @@
 //! What people choose for themselves on their settings page: fields of `user:<id>`. A field
 //! that is absent or unknown has the default.
 
+/// The field of a user who wants to see what readers' flags have hidden.
+pub const SHOW_HIDDEN: &str = "show_hidden";
+
 /// How a preference is stored, and what a form sends.
 pub trait Choice: Sized + Copy + Default + PartialEq + 'static {
     /// All choices with their names.
@@ -82,6 +85,8 @@ pub struct Preferences {
     pub mail_replies: bool,
     /// Field `sort_comments`.
     pub sort_comments: CommentOrder,
+    /// Field `show_hidden`, 1 or 0: whether what readers' flags have hidden is shown.
+    pub show_hidden: bool,
 }
 
 impl Preferences {
@@ -95,6 +100,7 @@ impl Preferences {
             digest: chosen(field("digest")),
             mail_replies: field("mail_replies") == Some("1"),
             sort_comments: chosen(field("sort_comments")),
+            show_hidden: field(SHOW_HIDDEN) == Some("1"),
         }
     }
 }
@@ -110,17 +116,20 @@ pub struct PreferencesChange {
     pub mail_replies: Option<bool>,
     /// See [`Preferences::sort_comments`].
     pub sort_comments: Option<CommentOrder>,
+    /// See [`Preferences::show_hidden`].
+    pub show_hidden: Option<bool>,
 }
 
 impl PreferencesChange {
     /// The fields to store.
     pub fn fields(self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let mail_replies = self.mail_replies.map(|on| if on { "1" } else { "0" });
+        let switch = |on: Option<bool>| on.map(|on| if on { "1" } else { "0" });
         [
             ("shortcuts", self.shortcuts.map(Choice::name)),
             ("digest", self.digest.map(Choice::name)),
-            ("mail_replies", mail_replies),
+            ("mail_replies", switch(self.mail_replies)),
             ("sort_comments", self.sort_comments.map(Choice::name)),
+            (SHOW_HIDDEN, switch(self.show_hidden)),
         ]
         .into_iter()
         .filter_map(|(field, value)| Some((field, value?)))
@@ -138,6 +147,7 @@ mod tests {
             digest: Some(Digest::Weekly),
             mail_replies: Some(true),
             sort_comments: Some(CommentOrder::Oldest),
+            show_hidden: Some(true),
         };
         let fields: Vec<_> = change.fields().collect();
         let field = |name: &str| fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value);
@@ -146,6 +156,7 @@ mod tests {
             digest: Digest::Weekly,
             mail_replies: true,
             sort_comments: CommentOrder::Oldest,
+            show_hidden: true,
         };
         assert_eq!(Preferences::read(field), expected);
         assert_eq!(Preferences::read(|_| Some("unknown")), Preferences::default());

@@ -31,6 +31,8 @@ pub enum RatedAction {
     Reset,
     /// Fetching the title of a page of another site.
     FetchTitle,
+    /// Exporting everything of one's own. No setting.
+    Export,
     /// Any GET request.
     Read,
     /// A GET request for a large answer.
@@ -54,6 +56,7 @@ impl RatedAction {
             Self::Follow => "follow",
             Self::Reset => "reset",
             Self::FetchTitle => "fetch_title",
+            Self::Export => "export",
             Self::Read => "read",
             Self::LargeRead => "large",
             Self::Post => "post",
@@ -72,6 +75,7 @@ impl RatedAction {
             Self::Follow => "follows and unfollows",
             Self::Reset => "requests for a password reset",
             Self::FetchTitle => "fetched titles",
+            Self::Export => "exports",
             Self::Read | Self::Post => "requests",
             Self::LargeRead => "requests for large pages",
             Self::FailedLogin => "failed logins",

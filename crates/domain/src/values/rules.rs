@@ -5,6 +5,7 @@
 
 use crate::values::clock::Timestamp;
 use crate::values::rates::{Networks, Rate};
+use crate::values::signup::SignupMode;
 
 /// Everything an operator may set about how the site behaves.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,7 +20,7 @@ pub struct Rules {
     pub ranking: RankingRules,
     /// How tweets reach followers.
     pub timelines: TimelineRules,
-    /// Rules for accounts from an older site.
+    /// Who gets an account, and rules for accounts from an older site.
     pub accounts: AccountRules,
     /// What moderators may know, and what readers' flags do.
     pub moderation: ModerationRules,
@@ -48,6 +49,10 @@ pub struct LimitRules {
     pub site_votes_per_network: u64,
     /// Networks whose votes a site needs for a score, unless enough accounts have voted.
     pub site_score_networks: u64,
+    /// Accounts that may be created from one network in 24 hours.
+    pub signups_per_network: u64,
+    /// Accounts created within an hour that close sign-up for an hour.
+    pub signup_burst: u64,
 }
 
 impl Default for LimitRules {
@@ -63,6 +68,8 @@ impl Default for LimitRules {
             mentions_per_day: 100,
             site_votes_per_network: 3,
             site_score_networks: 3,
+            signups_per_network: 20,
+            signup_burst: 100,
         }
     }
 }
@@ -288,12 +295,29 @@ impl Default for ModerationRules {
     }
 }
 
-/// Rules for accounts from an older site.
-#[derive(Clone, Default, PartialEq)]
+/// Who gets an account, and rules for accounts from an older site.
+#[derive(Clone, PartialEq)]
 pub struct AccountRules {
     /// The site-wide salt of SHA-1 password hashes of the 2011 layout, which
     /// have no `salt` field.
     pub legacy_salt: String,
+    /// Who can sign up.
+    pub signup: SignupMode,
+    /// Invitations of each account of 30 days; moderators and administrators have any number.
+    pub invitations: u64,
+    /// Whether new accounts can only read until their e-mail address is confirmed.
+    pub confirm_email: bool,
+}
+
+impl Default for AccountRules {
+    fn default() -> Self {
+        Self {
+            legacy_salt: String::new(),
+            signup: SignupMode::default(),
+            invitations: 5,
+            confirm_email: false,
+        }
+    }
 }
 
 impl std::fmt::Debug for AccountRules {

@@ -127,12 +127,15 @@ fn called(field: &str) -> String {
 fn asked_for(field: &str) -> &'static str {
     match field {
         "title" => "enter a title",
+        "application" => "write why you would like to join",
+        "invitation" => "enter your invitation. Only people whom a member invites can sign up here",
         "comment" => "write a comment",
         "tweet" => "write a tweet",
         "username" => "enter a username",
         "email" => "enter an e-mail address",
         "reason" => "give a reason",
         "topic" | "topics" | "name" | "into" => "enter a topic",
+        "value" => "enter what to mute",
         _ => "enter some text",
     }
 }
@@ -147,14 +150,7 @@ impl Title {
     /// # Errors
     /// When it is empty, too long, or has control or direction characters.
     pub fn parse(input: &str) -> Result<Self, InputError> {
-        const FIELD: &str = "title";
-        let title = input.trim();
-        refuse_characters(FIELD, title, |c| is_unprintable(c) || is_line_separator(c) || turns_direction(c))?;
-        if !title.chars().any(is_visible) {
-            return Err(InputError::Empty { field: FIELD });
-        }
-        refuse_longer(FIELD, title, MAX_TITLE)?;
-        Ok(Self(title.to_owned()))
+        line("title", input, MAX_TITLE).map(Self)
     }
 
     /// A title for a story that links to a page with this title: spaces and line breaks
@@ -437,6 +433,17 @@ macro_rules! shown_as_text {
 }
 
 shown_as_text!(Title, Body, About, Username, Email, TweetText, FullName, TopicSentence);
+
+/// One line of visible text, trimmed.
+pub(super) fn line(field: &'static str, input: &str, most: usize) -> Result<String, InputError> {
+    let text = input.trim();
+    refuse_characters(field, text, |c| is_unprintable(c) || is_line_separator(c) || turns_direction(c))?;
+    if !text.chars().any(is_visible) {
+        return Err(InputError::Empty { field });
+    }
+    refuse_longer(field, text, most)?;
+    Ok(text.to_owned())
+}
 
 /// Text of several lines: trimmed, with all line breaks changed to `\n`.
 pub(super) fn lines(

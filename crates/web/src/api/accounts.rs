@@ -3,9 +3,10 @@
 use super::{DONE, DoneResponse, Status};
 use crate::error::RequestError;
 use crate::form::Form;
-use crate::forms::accounts::{Credentials, ProfileForm, Registration, ResetRequest};
+use crate::forms::accounts::{Credentials, InviteForm, ProfileForm, Registration, ResetRequest};
 use crate::openapi::{FORM, values};
-use crate::viewer::{ClientAddress, ClientDevice, SignedFields};
+use crate::pages::invitations::invitation_address;
+use crate::viewer::{ClientAddress, ClientDevice, SignedFields, SignedForm};
 use crate::{App, actions, cookies};
 use axum::Json;
 use axum::extract::State;
@@ -13,6 +14,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tidings_domain::accounts::sessions::{self, Session};
+use tidings_domain::accounts::signup::SignedUp;
 use utoipa::ToSchema;
 
 /// The secrets of a session.
@@ -34,19 +36,78 @@ impl From<Session> for SecretsResponse {
     }
 }
 
-/// Create an account and log in.
+/// A new account: the secrets of its session, or that its application waits.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewAccount)]
+pub struct NewAccountResponse {
+    status: Status,
+    /// The session token. Send it as the cookie `auth`. Missing while the application waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::Secret>)]
+    auth: Option<String>,
+    /// The secret that every POST of the session must send as the field `apisecret`. Missing
+    /// while the application waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::Secret>)]
+    apisecret: Option<String>,
+    /// Whether a moderator must accept the application before the user can log in; missing
+    /// otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<bool>,
+}
+
+impl From<SignedUp> for NewAccountResponse {
+    fn from(SignedUp { session, .. }: SignedUp) -> Self {
+        let pending = session.is_none().then_some(true);
+        let secrets = session.map(|Session { auth, apisecret, .. }| (auth.expose().to_owned(), apisecret));
+        let (auth, apisecret) = secrets.unzip();
+        Self { status: Status::Ok, auth, apisecret, pending }
+    }
+}
+
+/// Create an account and log in, or apply for an account.
 #[utoipa::path(
     post,
     path = "/api/create_account",
     request_body(content = inline(Registration), content_type = FORM),
-    responses((status = 200, body = SecretsResponse)),
+    responses((status = 200, body = NewAccountResponse)),
 )]
 pub async fn create_account(
     State(app): State<App>,
     ClientDevice(device): ClientDevice,
     Form(form): Form<Registration>,
-) -> Result<Json<SecretsResponse>, RequestError> {
+) -> Result<Json<NewAccountResponse>, RequestError> {
     Ok(Json(actions::open_account(&app, &form, &device).await?.into()))
+}
+
+/// An invitation.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewInvitation)]
+pub struct InvitationResponse {
+    status: Status,
+    /// The code. It can be used once.
+    #[schema(value_type = values::Invitation)]
+    invitation: String,
+    /// The address at which the person who is invited signs up.
+    #[schema(value_type = values::Address)]
+    url: String,
+}
+
+/// Invite somebody, by mail if an address is given.
+#[utoipa::path(
+    post,
+    path = "/api/invite",
+    request_body(content = inline(InviteForm), content_type = FORM),
+    responses((status = 200, body = InvitationResponse)),
+    security(("session" = [])),
+)]
+pub async fn invite(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<InviteForm>,
+) -> Result<Json<InvitationResponse>, RequestError> {
+    let code = actions::invite(&app, &user, &form).await?;
+    let url = app.settings.site.link(&invitation_address(&code));
+    Ok(Json(InvitationResponse { status: Status::Ok, invitation: code.expose().to_owned(), url }))
 }
 
 /// Log in.

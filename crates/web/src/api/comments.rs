@@ -6,6 +6,7 @@ use crate::form::{Fields, Form, FromFields};
 use crate::forms::comments::{CommentForm, CommentVoteForm, PreviewForm};
 use crate::forms::news::VoteType;
 use crate::limits::API_COMMENTS;
+use crate::local_path::LocalPath;
 use crate::openapi::{FORM, values};
 use crate::pages::parts::DELETED_USER;
 use crate::pages::thread::sort_field;
@@ -20,6 +21,7 @@ use serde::Serialize;
 use std::ops::Range;
 use tidings_domain::Error;
 use tidings_domain::accounts::actor::Actor;
+use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
@@ -126,10 +128,10 @@ struct CommentEntry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
     new: Option<bool>,
-    /// The text; empty in a deleted comment.
+    /// The text; empty in a comment that is deleted or not shown.
     #[schema(value_type = values::StoredComment)]
     body: &'a str,
-    /// The text as HTML, as pages show it; empty in a deleted comment.
+    /// The text as HTML, as pages show it; empty in a comment that is deleted or not shown.
     #[schema(value_type = values::FormattedText)]
     html: String,
     /// True for a deleted comment, which is listed because of its replies; otherwise missing.
@@ -140,6 +142,17 @@ struct CommentEntry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u8, required = false)]
     del: Option<u8>,
+    /// Why the text is missing, although the comment is not deleted: the reason of the moderator
+    /// who removed it, `flagged` while readers' flags hide it, or `held` while it waits for
+    /// approval; otherwise missing. The author and moderators also get the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = values::WithheldReason, required = false)]
+    removed: Option<&'a str>,
+    /// True for a comment that the caller has muted, or whose author is muted or blocked;
+    /// otherwise missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    muted: Option<bool>,
     /// The comment that this one replies to, if that is in an earlier part of the thread;
     /// otherwise missing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -275,9 +288,11 @@ impl ThreadPartQuery {
 )]
 pub async fn thread(
     PathOf(id): PathOf<NewsId>,
-    mut visit: Visit,
+    visit: Visit,
+    here: LocalPath,
     Form(query): Form<ThreadPartQuery>,
 ) -> Result<Response, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let wanted = |lines: &ThreadLines| query.part(lines).unwrap_or_default().collect();
     let thread = threads::get(&mut visit, id, Some(query.sort), wanted).await?;
     let lines = thread.outline();
@@ -317,6 +332,11 @@ fn tree(thread: &Thread, part: Range<usize>, viewer: Option<UserId>) -> Result<S
         else {
             continue;
         };
+        let sight = thread.sight(position);
+        if sight == Sight::LeftOut {
+            // Nothing is below it.
+            continue;
+        }
         while open.last().is_some_and(|depth| *depth >= line.depth) {
             open.pop();
             json.push_str("]}");
@@ -326,7 +346,7 @@ fn tree(thread: &Thread, part: Range<usize>, viewer: Option<UserId>) -> Result<S
         }
         let parent_id = place.parent.filter(|_| open.is_empty());
         let is_new = new.is_some_and(|new| new.has(place));
-        let written = serde_json::to_string(&CommentEntry::new(line, parent_id, (viewer, is_new)))
+        let written = serde_json::to_string(&CommentEntry::new((line, sight), parent_id, (viewer, is_new)))
             .map_err(|error| Error::Internal(error.to_string()))?;
         // The array of replies stays open for the comments that follow.
         json.push_str(written.strip_suffix("]}").unwrap_or(&written));
@@ -339,13 +359,28 @@ fn tree(thread: &Thread, part: Range<usize>, viewer: Option<UserId>) -> Result<S
     Ok(json)
 }
 
+/// Stands for the author of a comment that the caller has muted. No username has brackets.
+const MUTED_USER: &str = "[muted user]";
+
+/// Why a comment is withheld, for programs.
+fn reason(withheld: &Withheld) -> &str {
+    match withheld {
+        Withheld::Removed(reason) => reason,
+        Withheld::Held(_) => "held",
+        Withheld::Flagged => "flagged",
+    }
+}
+
 impl<'a> CommentEntry<'a> {
     fn new(
-        line: ThreadLine<'a>,
+        (line, sight): (ThreadLine<'a>, Sight),
         parent_id: Option<CommentId>,
         (viewer, is_new): (Option<UserId>, bool),
     ) -> Self {
         let ThreadLine { comment, username, .. } = line;
+        let is_shown = !comment.deleted && sight.is_shown();
+        let is_muted = matches!(sight, Sight::Collapsed(Collapsed::MutedPerson | Collapsed::MutedWord));
+        let username = if is_muted { Some(MUTED_USER) } else { username };
         Self {
             id: comment.id,
             ctime: comment.ctime,
@@ -354,10 +389,12 @@ impl<'a> CommentEntry<'a> {
             down: comment.down.len(),
             voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(VoteType::from),
             new: is_new.then_some(true),
-            body: if comment.deleted { "" } else { size::shown(&comment.body) },
-            html: if comment.deleted { String::new() } else { formatted(&comment.body) },
+            body: if is_shown { size::shown(&comment.body) } else { "" },
+            html: if is_shown { formatted(&comment.body) } else { String::new() },
             deleted: comment.deleted.then_some(true),
             del: comment.deleted.then_some(1),
+            removed: comment.withheld.as_ref().filter(|_| !comment.deleted).map(reason),
+            muted: is_muted.then_some(true),
             parent_id,
             replies: [],
         }

@@ -127,7 +127,8 @@ pub async fn moderate(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<ModerationForm>,
 ) -> Result<Json<ModeratedResponse>, RequestError> {
-    Ok(Json(actions::moderate(&app, &user, &form.try_into()?).await?.into()))
+    let id = actions::moderate(&app, &user, &form.try_into()?).await?;
+    Ok(Json(id.into()))
 }
 
 /// Undo an action (moderators only).

@@ -4,6 +4,7 @@ use super::{DONE, DoneResponse, Status};
 use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::timelines::{FollowForm, TweetDeletion, TweetForm};
+use crate::local_path::LocalPath;
 use crate::openapi::{FORM, values};
 use crate::paging::WindowQuery;
 use crate::path::PathOf;
@@ -167,9 +168,11 @@ pub async fn unfollow(
     security(("session" = [])),
 )]
 pub async fn home(
-    mut visit: Visit,
+    visit: Visit,
+    here: LocalPath,
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<TimelineResponse>, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     if !visit.has_token() {
         return Err(RequestError::LoginRequired);
     }
@@ -185,9 +188,11 @@ pub async fn home(
     responses((status = 200, body = TimelineResponse)),
 )]
 pub async fn everyone(
-    mut visit: Visit,
+    visit: Visit,
+    here: LocalPath,
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<TimelineResponse>, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     Ok(Json(reading::everyone(&mut visit, &query.into()).await?.into()))
 }
 
@@ -200,9 +205,11 @@ pub async fn everyone(
 )]
 pub async fn of_user(
     PathOf(name): PathOf<String>,
-    mut visit: Visit,
+    visit: Visit,
+    here: LocalPath,
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<TimelineResponse>, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let user = users::profile(&mut visit, &name).await.map_err(actions::unknown_name)?.user.clone();
     Ok(Json(reading::of_user(&mut visit, user.id, &query.into()).await?.into()))
 }

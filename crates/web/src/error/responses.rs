@@ -193,10 +193,12 @@ impl ErrorFormat {
     }
 }
 
-/// A path as it may be logged: the link that sets a new password is a secret.
+/// A path as it may be logged: links that are mailed are secrets.
 fn loggable(path: &str) -> &str {
     if path.starts_with("/reset-password/") {
         "/reset-password/..."
+    } else if path.starts_with("/confirm-email/") {
+        "/confirm-email/..."
     } else if path.starts_with("/inbox/feed/") {
         "/inbox/feed/..."
     } else if path.starts_with("/unsubscribe/") {

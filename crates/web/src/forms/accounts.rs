@@ -3,10 +3,11 @@
 use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::openapi::values;
-use tidings_domain::Error;
 use tidings_domain::accounts::account::{CurrentPassword, ProfileChange};
 use tidings_domain::values::preferences::{Choice, CommentOrder, Digest, PreferencesChange, Shortcuts};
+use tidings_domain::values::signup::{ApplicationText, InvitationCode};
 use tidings_domain::values::text::{About, Email, FullName, NewPassword, Username};
+use tidings_domain::{Error, Refusal};
 use utoipa::{IntoParams, ToSchema};
 
 /// A new account.
@@ -18,14 +19,62 @@ pub struct Registration {
     /// The password.
     #[schema(value_type = values::Password)]
     pub password: NewPassword,
+    /// The e-mail address; required where addresses are confirmed.
+    #[schema(value_type = values::Email, required = false)]
+    pub email: Option<Email>,
+    /// An invitation; required where only invited people can sign up.
+    #[schema(value_type = values::InvitationOrNone, required = false)]
+    pub invitation: Option<InvitationCode>,
+    /// Why the person would like to join; required where moderators decide who may, unless
+    /// there is an invitation.
+    #[schema(value_type = values::ApplicationText, required = false)]
+    pub application: Option<ApplicationText>,
 }
 
 impl FromFields for Registration {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let application = fields.text("application");
         Ok(Self {
             username: Username::parse(fields.required("username")?).map_err(Error::from)?,
             password: NewPassword::parse(fields.required("password")?).map_err(Error::from)?,
+            email: Email::parse_optional(fields.text("email")).map_err(Error::from)?,
+            invitation: match fields.text("invitation").trim() {
+                "" => None,
+                typed => Some(InvitationCode::parse(typed).ok_or(Refusal::InvitationInvalid)?),
+            },
+            application: if application.trim().is_empty() {
+                None
+            } else {
+                Some(ApplicationText::parse(application).map_err(Error::from)?)
+            },
         })
+    }
+}
+
+/// An invitation to be made.
+#[derive(ToSchema)]
+pub struct InviteForm {
+    /// Where to mail it; empty or missing to send the link oneself.
+    #[schema(value_type = values::Email, required = false)]
+    pub email: Option<Email>,
+}
+
+impl FromFields for InviteForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { email: Email::parse_optional(fields.text("email")).map_err(Error::from)? })
+    }
+}
+
+/// An invitation to be withdrawn. Only pages send it.
+pub struct WithdrawForm {
+    /// Its code.
+    pub invitation: InvitationCode,
+}
+
+impl FromFields for WithdrawForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let typed = fields.required("invitation")?;
+        Ok(Self { invitation: InvitationCode::parse(typed).ok_or(Refusal::NoSuchInvitation)? })
     }
 }
 
@@ -110,6 +159,9 @@ pub struct ProfileForm {
     /// The order of comments; missing to keep the setting.
     #[schema(value_type = values::CommentOrder, required = false)]
     pub sort_comments: Option<CommentOrder>,
+    /// Whether the user wants to see what readers' flags have hidden; missing to keep the setting.
+    #[schema(value_type = values::Switch, required = false)]
+    pub show_hidden: Option<bool>,
 }
 
 impl FromFields for ProfileForm {
@@ -130,6 +182,7 @@ impl FromFields for ProfileForm {
             digest: choice(fields, "digest", "it must be off, daily or weekly")?,
             mail_replies: switch(fields, "mail_replies", "mail_replies_shown")?,
             sort_comments: choice(fields, "sort_comments", "it must be score, newest or oldest")?,
+            show_hidden: switch(fields, "show_hidden", "show_hidden_shown")?,
         })
     }
 }
@@ -159,8 +212,8 @@ impl From<ProfileForm> for ProfileChange {
     fn from(form: ProfileForm) -> Self {
         let ProfileForm { about, email, password, current_password, fullname, tweet_news, gravatar, .. } =
             form;
-        let ProfileForm { shortcuts, digest, mail_replies, sort_comments, .. } = form;
-        let preferences = PreferencesChange { shortcuts, digest, mail_replies, sort_comments };
+        let ProfileForm { shortcuts, digest, mail_replies, sort_comments, show_hidden, .. } = form;
+        let preferences = PreferencesChange { shortcuts, digest, mail_replies, sort_comments, show_hidden };
         Self { about, email, password, fullname, tweet_news, gravatar, preferences, current_password }
     }
 }

@@ -6,8 +6,10 @@ use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
 use tidings_domain::values::limits;
 use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::mutes;
 use tidings_domain::values::preferences::{self, Choice};
 use tidings_domain::values::secrets::MASKED_DIGITS;
+use tidings_domain::values::signup::INVITATION_DIGITS;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Components, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -51,6 +53,17 @@ values! {
     PasswordOrNone = text(0, limits::PASSWORD_MAX_BYTES);
     /// An e-mail address; may be empty.
     Email = text(0, limits::MAX_EMAIL);
+    /// Why somebody would like to join; may be empty.
+    ApplicationText = text(0, limits::MAX_APPLICATION);
+    /// The code of an invitation.
+    Invitation = pattern(
+        format!("^[0-9a-f]{{{INVITATION_DIGITS}}}$"),
+        "5f0c1b7a9d3e2486f0c1b7a9d3e24865f0c1b7a9",
+    );
+    /// The code of an invitation, or the link with it; may be empty.
+    InvitationOrNone = text(0, INVITATION_LINK);
+    /// A full address on the site.
+    Address = text(1, INVITATION_LINK);
     /// The text about a user.
     About = text(0, limits::MAX_ABOUT);
     /// A user's full name; may be empty.
@@ -106,6 +119,8 @@ values! {
     CommentText = text(0, limits::MAX_COMMENT);
     /// The text of a comment; empty if the comment is deleted.
     StoredComment = text(0, limits::MAX_COMMENT);
+    /// Why a comment is not shown; may be empty.
+    WithheldReason = text(0, limits::MAX_COMMENT);
     /// A comment or the text of a story that is not sent yet.
     DraftText = text(0, limits::MAX_TEXT);
     /// A comment or the text of a story as HTML.
@@ -128,6 +143,12 @@ values! {
     EntryKind = choice(Kind::ALL.map(Kind::name));
     /// The text of a comment, a tweet or a message.
     EntryText = text(0, limits::MAX_COMMENT);
+    /// The kind of something muted.
+    MuteKind = choice(mutes::MuteKind::ALL.map(mutes::MuteKind::name));
+    /// What to mute: a username, the name or address of a site, a topic, or a word or phrase.
+    MuteValue = text(1, limits::MAX_URL);
+    /// Something muted.
+    StoredMute = text(1, limits::LONGEST_STORED_USERNAME);
     /// The maximum number of entries.
     PageSize = whole(1, limits::MAX_PAGE as u64);
     /// The number of a page.
@@ -190,6 +211,8 @@ values! {
     Message = text(1, MESSAGE);
 }
 
+/// The most characters in the link of an invitation.
+const INVITATION_LINK: usize = 2_048;
 /// The most characters in the title of a story, which an older site may have
 /// allowed to be longer than [`limits::MAX_TITLE`].
 const STORED_TITLE: usize = 300;

@@ -2,6 +2,7 @@
 
 use super::layout::Frame;
 use super::parts::number;
+use super::register::ways_in;
 use crate::App;
 use crate::error::RequestError;
 use crate::local_path::LocalPath;
@@ -40,6 +41,10 @@ pub async fn about(
                 "You can also follow people. What they tweet and submit appears on your home page. "
                 "Anyone can read " a href="/everyone" { "everyone's tweets" } "."
             }
+            h2 { "How to get an account" }
+            p {
+                (ways_in(&frame)) " Everyone can see " a href="/people/tree" { "who invited whom" } "."
+            }
             h2 { "Feeds" }
             p {
                 "The latest stories are available as " a href="/rss" { "RSS" } " and as "
@@ -56,7 +61,8 @@ pub async fn about(
             p {
                 "We store your username, a hash of your password (not the password itself), what you write, \
                  how you vote, whom you follow and how far you have read discussions. We store an e-mail \
-                 address only if you enter one. There is one cookie, which keeps you logged in. What you have \
+                 address only if you enter one. If somebody invited you, we store who. For a day after you sign \
+                 up, we count your network, so that nobody creates accounts without end. There is one cookie, which keeps you logged in. What you have \
                  not sent yet stays in your browser."
             }
             (kept_addresses(&app.site.rules.moderation))

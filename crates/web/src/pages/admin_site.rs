@@ -1,6 +1,7 @@
 //! How the site presents itself, for administrators: name, colour, logo, texts, links.
 
 use super::layout::Frame;
+use super::register::ways_in;
 use crate::App;
 use crate::error::{RequestError, sentence};
 use crate::form::{Form, Malformed};
@@ -25,7 +26,7 @@ use tidings_domain::values::limits::{
     MAX_FOOTER_LINKS, MAX_LOGO_BYTES, MAX_LOGO_PIXELS, MAX_SITE_DESCRIPTION, MAX_SITE_NAME, MAX_SITE_TEXT,
 };
 use tidings_domain::values::logo::{Logo, LogoError};
-use tidings_domain::values::words::{grouped, span};
+use tidings_domain::values::words::grouped;
 
 /// The page to return to after a change.
 const SAVED: &str = "/admin/site?saved";
@@ -204,18 +205,11 @@ impl AdminSitePage<'_> {
 fn sign_up(frame: &Frame<'_>) -> Markup {
     html! {
         h2 { "Signing up" }
-        p { (sign_up_mode(frame)) }
+        p { (ways_in(frame)) }
         p.hint {
-            "This comes from the configuration: the setting " code { "limits.account_creation_seconds" } "."
+            "This comes from the configuration: the settings " code { "accounts.signup" } ", "
+            code { "accounts.confirm_email" } " and " code { "limits.account_creation_seconds" } "."
         }
-    }
-}
-
-/// Who can sign up, in a sentence.
-pub(super) fn sign_up_mode(frame: &Frame<'_>) -> String {
-    match frame.rules.limits.account_creation_seconds {
-        0 => "Anyone can sign up.".to_owned(),
-        seconds => format!("Anyone can sign up, once every {} per network address.", span(seconds)),
     }
 }
 

@@ -17,10 +17,10 @@ use crate::path::PathOf;
 use crate::viewer::SignedIn;
 use axum::extract::State;
 use maud::{Markup, html};
+use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{Article, open_for};
 use tidings_domain::articles::lists::{self, ArticleOrder, ArticlePage, PageNumber};
-use tidings_domain::news::reader::{self, Reader};
 use tidings_domain::values::topic::TopicChoice;
 use tidings_domain::values::urls::NewsUrl;
 use tidings_keyspace::Within;
@@ -324,7 +324,7 @@ async fn show_followed(
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = lists::of_followed(&mut visit, order, number).await?.unwrap_or_default();
-    let reader = reader::of_viewer(&mut visit).await?;
+    let reader = visit.reader().await?;
     let just_hidden = JustHidden::read(&mut visit, &here).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let page = ArticlesPage {
@@ -354,7 +354,7 @@ async fn show(
         None => (lists::all(&mut visit, order, number).await?, ArticleList::All),
     };
     let reader = match list {
-        ArticleList::Topics(topics) if topics.single().is_some() => reader::of_viewer(&mut visit).await?,
+        ArticleList::Topics(topics) if topics.single().is_some() => visit.reader().await?,
         _ => None,
     };
     let just_hidden = JustHidden::read(&mut visit, &here).await?;

@@ -2,11 +2,13 @@
 
 use super::fragments::{Fragment, LinkTarget, Slots, placeholders, written};
 use super::layout::Frame;
-use super::parts::{age_as, ago, author, vote_counts};
+use super::parts::{age, age_as, ago, author, vote_counts};
 use super::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
+use super::withheld::{insider_words, reason, show_link};
 use crate::markdown::markdown;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
+use tidings_domain::accounts::reader::Sight;
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::ThreadLine;
 use tidings_domain::news::item::News;
@@ -91,7 +93,7 @@ impl CommentAddresses {
 pub struct CommentContext {
     /// The story.
     pub news: NewsId,
-    /// Whether the story is deleted: then its comments are read-only.
+    /// Whether the story is deleted or withheld: then its comments are read-only.
     pub news_deleted: bool,
     /// Whether the page also shows comments on other stories, so that the ids of comments
     /// alone are not unique.
@@ -102,7 +104,7 @@ impl CommentContext {
     /// For a page about one story.
     #[must_use]
     pub fn alone(news: &News) -> Self {
-        Self { news: news.id, news_deleted: news.deleted, among_others: false }
+        Self { news: news.id, news_deleted: news.is_gone(), among_others: false }
     }
 
     /// The id of the element that shows a comment.
@@ -118,17 +120,18 @@ impl CommentContext {
     }
 }
 
-/// A comment in a list, indented by `level`.
+/// A comment in a list, as the viewer sees it, indented by `level`.
 pub fn comment_item(
     frame: &Frame<'_>,
     place: CommentContext,
-    line: ThreadLine<'_>,
+    (line, sight): (ThreadLine<'_>, Sight),
     level: usize,
 ) -> impl Render {
     written(move |html| {
         let addresses = CommentAddresses::alone(place.news, line.comment);
         let marks = CommentMarks::default();
-        let item = CommentItem { place, line, marks, markup: CommentSource::Addresses(addresses) };
+        let markup = CommentSource::Addresses(addresses);
+        let item = CommentItem { place, line, marks, markup, sight };
         let anchor = place.anchor(line.comment.id);
         let opened =
             html! { li class={ "depth-" (level) } id=(anchor) { (written(|html| item.write(html, frame))) } };
@@ -154,6 +157,8 @@ pub struct CommentItem<'a> {
     pub marks: CommentMarks,
     /// Its markup.
     pub markup: CommentSource<'a>,
+    /// How the viewer sees it. One that is not shown has no cached markup.
+    pub sight: Sight,
 }
 
 impl CommentItem<'_> {
@@ -176,18 +181,26 @@ impl CommentItem<'_> {
                 }
             })
         });
-        let Self { place, line, marks, markup } = self;
+        let Self { place, line, marks, markup, sight } = self;
         let comment = line.comment;
+        let is_shown = sight.is_shown();
         let CommentContext { news, news_deleted, .. } = *place;
         let fill = |placeholder, html: &mut String| match placeholder {
-            CommentPlaceholder::Marks => marks.render_to(html),
+            CommentPlaceholder::Marks => {
+                marks.render_to(html);
+                if let Some(withheld) = &comment.withheld {
+                    html! { " " span.tag { (insider_words(withheld)) } }.render_to(html);
+                }
+            }
             CommentPlaceholder::Age => ago(frame.now.seconds_since(comment.ctime)).render_to(html),
             CommentPlaceholder::Links => comment_links(frame, *place, comment).render_to(html),
         };
         ITEM.fill(html, |placeholder, html| match placeholder {
-            CommentItemPart::New if marks.is_new => html.push_str(" is-new"),
+            CommentItemPart::New if marks.is_new && is_shown => html.push_str(" is-new"),
             CommentItemPart::New => {}
-            CommentItemPart::Buttons if comment.deleted || news_deleted => NO_BUTTONS.render_to(html),
+            CommentItemPart::Buttons if comment.is_gone() || news_deleted || !is_shown => {
+                NO_BUTTONS.render_to(html);
+            }
             CommentItemPart::Buttons => {
                 let address = CommentAddress { news, comment: comment.id };
                 let target = VoteTarget::Comment(address, line.username);
@@ -196,12 +209,48 @@ impl CommentItem<'_> {
             }
             CommentItemPart::Comment => match markup {
                 CommentSource::Fragment(fragment) => fragment.fill(html, fill),
+                CommentSource::Addresses(addresses) if !is_shown => {
+                    collapsed_markup(frame, (*place, comment), (*sight, addresses)).render_to(html);
+                }
                 CommentSource::Addresses(addresses) => {
                     let links = (frame.link_target(), addresses);
                     comment_markup(news, *line, links, &Slots::filled_by(&fill)).render_to(html);
                 }
             },
         });
+    }
+}
+
+/// What stands in the place of a comment that the viewer does not see: when it was written, and
+/// why it is not shown.
+fn collapsed_markup(
+    frame: &Frame<'_>,
+    (place, comment): (CommentContext, &Comment),
+    (sight, addresses): (Sight, &CommentAddresses),
+) -> Markup {
+    let anchor = place.anchor(comment.id).render().into_string();
+    let text = html! {
+        @if let Sight::Collapsed(why) = sight {
+            "[" bdi { (reason(why, comment.withheld.as_ref(), "a comment")) } "]"
+            (show_link(frame, why, &anchor))
+        }
+    };
+    gone_markup((place.news, comment), addresses, age(frame, comment.ctime), &text)
+}
+
+/// The markup of a comment without its text, and what stands there instead.
+fn gone_markup(
+    (news, comment): (NewsId, &Comment),
+    addresses: &CommentAddresses,
+    age: Markup,
+    text: &Markup,
+) -> Markup {
+    html! {
+        div #{ (news.0) "-" (comment.id.0) } {
+            div.meta { a.permalink href=(addresses.permalink) data-open { (age) } }
+            (addresses.jumps())
+            p.gone { (text) }
+        }
     }
 }
 
@@ -213,25 +262,21 @@ pub fn comment_markup(
     slots: &Slots<'_, CommentPlaceholder>,
 ) -> Markup {
     let age = age_as(comment.ctime, slots.at(CommentPlaceholder::Age));
-    let permalink = html! { a.permalink href=(addresses.permalink) data-open { (age) } };
+    if comment.deleted {
+        return gone_markup((news, comment), addresses, age, &html! { "[deleted comment]" });
+    }
     html! {
         // The original's id of a comment, so that links to it find it here.
         div #{ (news.0) "-" (comment.id.0) } {
-            @if comment.deleted {
-                div.meta { (permalink) }
-                (addresses.jumps())
-                p.gone { "[deleted comment]" }
-            } @else {
-                div.meta {
-                    (author(username))
-                    (slots.at(CommentPlaceholder::Marks)) " "
-                    (permalink) " "
-                    (vote_counts(comment.up.len(), comment.down.len()))
-                }
-                (addresses.jumps())
-                div.text.formatted dir="auto" { (markdown(&comment.body, links)) }
-                div.actions { (slots.at(CommentPlaceholder::Links)) }
+            div.meta {
+                (author(username))
+                (slots.at(CommentPlaceholder::Marks)) " "
+                a.permalink href=(addresses.permalink) data-open { (age) } " "
+                (vote_counts(comment.up.len(), comment.down.len()))
             }
+            (addresses.jumps())
+            div.text.formatted dir="auto" { (markdown(&comment.body, links)) }
+            div.actions { (slots.at(CommentPlaceholder::Links)) }
         }
     }
 }
@@ -251,7 +296,7 @@ fn comment_links(frame: &Frame<'_>, place: CommentContext, comment: &Comment) ->
         })
     });
     let (news, id) = (place.news, comment.id);
-    let may_reply = !comment.deleted && !place.news_deleted;
+    let may_reply = !comment.is_gone() && !place.news_deleted;
     let window = frame.rules.limits.comment_edit_seconds;
     let viewer = frame.viewer.filter(|_| !comment.deleted);
     let may_edit = viewer.is_some_and(|viewer| comment.may_edit(viewer, frame.now, window).is_ok());
@@ -309,7 +354,7 @@ mod tests {
                 let marks = CommentMarks { is_new: true, by_story_author: true };
                 let markup = CommentSource::Addresses(addresses);
                 let mut html = String::new();
-                CommentItem { place, line, marks, markup }.write(&mut html, frame);
+                CommentItem { place, line, marks, markup, sight: Sight::Shown }.write(&mut html, frame);
                 // The branch in the list, with the name of its author.
                 name.as_str().render_to(&mut html);
                 html
@@ -319,7 +364,8 @@ mod tests {
             // a button that takes a vote back has some attributes more.
             let longer = 60 + 80;
             assert!(html.len() + branch + longer <= COMMENT_MARKUP_BYTES, "{}", html.len());
-            let alone = framed(Some(&admin), |frame| comment_item(frame, place, line, 7).render());
+            let alone =
+                framed(Some(&admin), |frame| comment_item(frame, place, (line, Sight::Shown), 7).render());
             let alone = alone.into_string().len() + longer;
             assert!(alone <= LISTED_COMMENT_BYTES, "{alone}");
         }

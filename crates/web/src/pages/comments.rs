@@ -8,6 +8,7 @@ use super::layout::Frame;
 use super::parts::{empty_but, news_address, paging};
 use super::thread::{address_of, thread_link, title_link};
 use super::user_address;
+use super::withheld::unlisted_note;
 use crate::App;
 use crate::actions::{Posted, post_or_edit};
 use crate::error::RequestError;
@@ -23,6 +24,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Error;
 use tidings_domain::Refusal;
+use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::{self, UserComment};
@@ -144,10 +146,10 @@ impl CommentFormPage<'_> {
         let content = html! {
             h1 { (self.heading) }
             (summary(self.form.as_ref().and_then(|form| form.state.refused())))
-            p.about-what { "On " (thread_link(news)) }
+            p.about-what { "On " (thread_link(&self.thread.news)) }
             @if let Some(line) = self.about {
                 ol.thread role="list" {
-                    (comment_item(frame, place, line, 0))
+                    (comment_item(frame, place, (line, line.comment.sight(self.thread.perspective())), 0))
                 }
             }
             @if let Some(form) = &self.form { (form.render(frame)) }
@@ -241,16 +243,13 @@ fn edit_page(
 pub async fn reply(
     PathOf((news, parent)): PathOf<(NewsId, CommentId)>,
     State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
+    SignedIn { visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let thread = thread_with(&mut visit, news, Some(parent)).await?;
-    if line_of(&thread, parent)?.comment.deleted {
-        return Err(Refusal::CommentDeleted.into());
-    }
-    if thread.news.news.deleted {
-        return Err(Refusal::NewsDeleted.into());
-    }
+    line_of(&thread, parent)?.comment.refuse_if_gone()?;
+    thread.news.news.refuse_if_gone()?;
     reply_page(&Frame::for_user(&app, &here, &user), &thread, Some(parent), ("", EditorState::Alone))
 }
 
@@ -332,7 +331,7 @@ fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
             p.about-what { "On " (title_link(&news_address(*news_id), title.as_deref())) }
             ol.thread role="list" {
                 @let place = CommentContext { news: *news_id, news_deleted: title.is_none(), among_others: true };
-                (comment_item(frame, place, comment.line(), 0))
+                (comment_item(frame, place, (comment.line(), Sight::Shown), 0))
             }
         }
     }
@@ -342,20 +341,22 @@ fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
     State(app): State<App>,
-    mut visit: Visit,
+    visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let user = users::profile(&mut visit, &name).await?.user.clone();
     let page = lists::of_user(&mut visit, user.id, &user.username, start, USER_COMMENTS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Comments by {}", user.username);
     let content = html! {
         h1 { (heading) }
-        @if page.comments.is_empty() { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
+        @if page.comments.is_empty() && page.unlisted == 0 { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
         (comments_with_news(&frame, &page.comments))
+        (unlisted_note(&frame, page.unlisted, ("comment", "comments")))
         @let base = user_address("usercomments", &user.username, "/");
         (paging(
-            &|start| format!("{base}{start}"),
+            &|start| frame.here.keeping_hidden(format!("{base}{start}")),
             start,
             (USER_COMMENTS, USER_COMMENTS),
             page.total,

@@ -72,7 +72,7 @@ impl NewsListPage<'_> {
             @if let Some(hidden) = just_hidden { (hidden.render(frame)) }
             @if lines.is_empty() {
                 @if self.page.unlisted > 0 {
-                    p.empty { "All stories on this page are hidden or in topics you have muted." }
+                    p.empty { "You have hidden or muted all stories on this page." }
                 } @else if self.start > 0 {
                     (empty_but("No more stories.", (self.address.first, "Go to the first page")))
                 } @else {
@@ -212,9 +212,10 @@ pub async fn hidden(
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
     State(app): State<App>,
-    mut visit: Visit,
+    visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let user = users::profile(&mut visit, &name).await?.user.clone();
     let page = lists::posted(&mut visit, user.id, start, USER_STORIES).await?;
     let heading = format!("Stories by {}", user.username);

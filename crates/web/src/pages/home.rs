@@ -4,7 +4,7 @@ use super::fields::{Field, RefusedForm, draft_key, summary};
 use super::layout::Frame;
 use super::parts::empty_but;
 use super::people::who_to_follow;
-use super::tweets::{older, tweet_list};
+use super::tweets::{rest_of_timeline, tweet_list};
 use crate::App;
 use crate::actions;
 use crate::error::RequestError;
@@ -77,12 +77,14 @@ impl HomePage<'_> {
                         (self.form(frame))
                         div.live aria-live="polite" data-live=(self.events()) {}
                     }
-                    @if self.page.lines.is_empty() {
+                    @if self.page.lines.is_empty() && self.page.unlisted > 0 {
+                        p.empty { "You have muted all tweets on this page." }
+                    } @else if self.page.lines.is_empty() {
                         (self.nothing())
                     } @else {
                         (tweet_list(frame, &self.page.lines))
                     }
-                    (older("/home", self.page.next))
+                    (rest_of_timeline(frame, "/home", self.page))
                 }
                 (who_to_follow(frame, self.suggestions))
             }
@@ -156,10 +158,11 @@ async fn show_home(
 /// GET /home: before, a cursor.
 pub async fn home(
     State(app): State<App>,
-    mut visit: Visit,
+    visit: Visit,
     here: LocalPath,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     show_home(&app, &mut visit, &here, &query.into(), ("", None)).await
 }
 
@@ -187,18 +190,19 @@ async fn try_tweet(app: &App, form: &SignedFields) -> Result<(), RequestError> {
 /// GET /everyone: before, a cursor.
 pub async fn everyone(
     State(app): State<App>,
-    mut visit: Visit,
+    visit: Visit,
     here: LocalPath,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = reading::everyone(&mut visit, &query.into()).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1.hidden[frame.viewer.is_some()] { "Everyone's tweets" }
         (tabs(&frame, Tab::Everyone))
-        @if page.lines.is_empty() { (empty_but("No tweets here yet.", ("/home", "Write the first one"))) }
+        @if page.lines.is_empty() && page.unlisted == 0 { (empty_but("No tweets here yet.", ("/home", "Write the first one"))) }
         (tweet_list(&frame, &page.lines))
-        (older("/everyone", page.next))
+        (rest_of_timeline(&frame, "/everyone", &page))
     };
     Ok(frame.page("Everyone's tweets", &content))
 }

@@ -20,6 +20,7 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use std::borrow::Cow;
 use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, feed, mark_read};
+use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::accounts::users::User;
 use tidings_domain::comments::threads::Thread;
 use tidings_domain::inbox::{self, InboxEntry, InboxEvent, ReplyTarget};
@@ -160,7 +161,7 @@ fn anchor(id: EntryId) -> String {
 /// Who has done what, with links.
 fn headline(entry: &InboxEntry) -> Markup {
     html! {
-        @if entry.place.id.kind() != Kind::Moderation {
+        @if entry.place.id.kind() != Kind::Moderation && !is_collapsed(entry) {
             @match entry.username.as_deref() {
                 Some(name) => a.author href=(profile_address(name, "")) { (name) },
                 None => span.author { (DELETED_USER) },
@@ -186,14 +187,23 @@ const fn deed(entry: &InboxEntry) -> &'static str {
         (InboxEvent::Tweet { .. }, _) => "mentioned you in a tweet",
         (InboxEvent::Follow, _) => "follows you",
         (InboxEvent::Message { .. }, _) => "Message from a moderator",
+        (InboxEvent::Collapsed(Collapsed::MutedPerson), _) => "Something by somebody you muted",
+        (InboxEvent::Collapsed(Collapsed::MutedWord), _) => "Something with a word you muted",
+        (InboxEvent::Collapsed(Collapsed::Flagged), _) => "Something hidden by readers' flags",
+        (InboxEvent::Collapsed(Collapsed::Removed | Collapsed::Held), _) => "Something that is not shown",
     }
+}
+
+/// Whether there is only a line for an entry, which does not name anybody.
+const fn is_collapsed(entry: &InboxEntry) -> bool {
+    matches!(entry.event, InboxEvent::Collapsed(_))
 }
 
 /// An entry in a few words, for the names of buttons and the feed.
 #[must_use]
 pub fn description(entry: &InboxEntry) -> String {
     let mut words = Vec::new();
-    if entry.place.id.kind() != Kind::Moderation {
+    if entry.place.id.kind() != Kind::Moderation && !is_collapsed(entry) {
         words.push(entry.username.as_deref().unwrap_or(DELETED_USER));
     }
     words.push(deed(entry));
@@ -206,6 +216,9 @@ pub fn description(entry: &InboxEntry) -> String {
 /// Where an entry leads, and the text of the link.
 #[must_use]
 pub fn destination(entry: &InboxEntry) -> Option<(String, &'static str)> {
+    if is_collapsed(entry) {
+        return None;
+    }
     match entry.place.id {
         EntryId::Reply(address) | EntryId::Mention(address) => {
             Some((format!("{}#comment-{}", comment_address(address), address.comment), "Go to the comment"))
@@ -287,7 +300,7 @@ pub fn subscription_button(frame: &Frame<'_>, thread: &Thread) -> Markup {
         ("/subscribe", "Subscribe to comments", " on this story")
     };
     html! {
-        @if frame.viewer.is_some() && !news.deleted {
+        @if frame.viewer.is_some() && !news.is_gone() {
             form.subscription method="post" action=(action) {
                 (frame.secret_field())
                 input type="hidden" name="news_id" value=(news.id);

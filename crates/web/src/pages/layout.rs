@@ -38,6 +38,9 @@ const PLACES: [(&str, &str); 6] = [
     ("/submit", "submit"),
 ];
 
+/// Where links that are mailed lead: their addresses are secrets.
+const MAILED: [&str; 3] = ["/reset-password", "/unsubscribe", "/confirm-email"];
+
 /// Markup that the pages of a site share. Each part is made when it is first needed.
 #[derive(Debug, Default)]
 pub struct SharedMarkup {
@@ -230,7 +233,7 @@ impl<'a> Frame<'a> {
     fn back_from_login(&self) -> &str {
         match self.here.path() {
             "/login" | "/register" | "/logout" => "/",
-            path if path.starts_with("/reset-password") || path.starts_with("/unsubscribe") => "/",
+            path if MAILED.iter().any(|mailed| path.starts_with(mailed)) => "/",
             _ => self.here.as_str(),
         }
     }

@@ -6,7 +6,8 @@
 
 use super::fragments::{ContentPlaceholder, Fragment, written};
 use super::layout::Frame;
-use super::parts::{counted, news_address, news_anchor};
+use super::parts::{news_address, news_anchor};
+use super::withheld;
 use crate::App;
 use crate::actions;
 use crate::error::RequestError;
@@ -71,7 +72,7 @@ pub fn mark_buttons(frame: &Frame<'_>, line: &NewsLine) -> impl Render {
         }
         let [hide, unhide, save, unsave] = &*BUTTONS;
         let marks = line.marks;
-        let can_mark = !line.news.deleted;
+        let can_mark = !line.news.is_gone();
         let shown = [
             (hide, can_mark && !marks.hidden),
             (unhide, marks.hidden),
@@ -122,20 +123,7 @@ impl JustHidden {
 /// link that shows them.
 #[must_use]
 pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize) -> Markup {
-    let is_viewed = frame.viewer.is_some();
-    html! {
-        @if is_viewed && frame.here.shows_hidden() {
-            p.hint.unlisted {
-                "Hidden stories are shown. " a href=(frame.here.without_hidden()) { "Leave them out" }
-            }
-        } @else if is_viewed && unlisted > 0 {
-            @let unlisted = u64::try_from(unlisted).unwrap_or(u64::MAX);
-            p.hint.unlisted {
-                (counted(unlisted, "story is", "stories are")) " hidden here. "
-                a href=(frame.here.with_hidden()) { "Show hidden" }
-            }
-        }
-    }
+    withheld::unlisted_note(frame, unlisted, ("story", "stories"))
 }
 
 /// POST /hide: news_id, apisecret, next. The list then says what was hidden.
@@ -188,7 +176,7 @@ fn back_to_story(back: &Next, id: NewsId) -> Redirect {
 mod tests {
     use super::super::test_support::{framed, line, news, user};
     use super::*;
-    use tidings_domain::news::reader::Marks;
+    use tidings_domain::news::listing::Marks;
 
     fn buttons(marks: Marks, deleted: bool) -> String {
         let bob = user("2", "bob", "");
@@ -198,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_story_has_the_buttons_for_what_can_be_done() {
-        let marked = Marks { saved: true, hidden: true, muted: false };
+        let marked = Marks { saved: true, hidden: true, ..Marks::default() };
         for (marks, deleted, shown) in [
             (Marks::default(), false, &["/hide", "/save"][..]),
             (marked, false, &["/unhide", "/unsave"]),

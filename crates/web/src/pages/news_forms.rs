@@ -4,7 +4,7 @@ use super::fields::RefusedForm;
 use super::layout::Frame;
 use super::parts::news_address;
 use super::submission_form::{FIELDS, Notice, Step, SubmissionPage, TypedStory, form_address};
-use super::thread::thread_link;
+use super::thread::title_link;
 use crate::App;
 use crate::actions::{self, submit_or_edit};
 use crate::error::RequestError;
@@ -214,7 +214,7 @@ pub async fn delete_form(
     let frame = Frame::for_user(&app, &here, &signed_in.user);
     let content = html! {
         h1 { "Delete this story?" }
-        p { (thread_link(&news)) }
+        p { (title_link(&news_address(id), Some(&news.title))) }
         p.hint { "It will disappear from all lists. Its comments can still be read." }
         form.form method="post" action={ "/delnews/" (id) } {
             input type="hidden" name="news_id" value=(id);

@@ -6,13 +6,15 @@ use super::marks::{mark_buttons, marks_form};
 use super::profile_address;
 use super::topics::topic_link;
 use super::vote_buttons::{NO_BUTTONS, VoteTarget, karma_prices, karma_warning, vote_buttons};
+use super::withheld::{DELETED_STORY, insider_notice, show_link, title_stand_in};
 use crate::limits::{LISTED_STORY_BYTES, STORY_CACHE_BYTES};
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
+use tidings_domain::accounts::reader::Sight;
 use tidings_domain::articles::lists::PageNumber;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
-use tidings_domain::news::reader::Marks;
+use tidings_domain::news::listing::Marks;
 use tidings_domain::sites::Score;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
@@ -125,7 +127,7 @@ pub fn vote_counts(up: impl TryInto<i64>, down: impl TryInto<i64>) -> impl Rende
 pub fn title_link(links: LinkTarget, news: &News, score: Score) -> Markup {
     html! {
         @if news.deleted {
-            span.gone { "[deleted story]" }
+            span.gone { (DELETED_STORY) }
         } @else if let Some((link, address)) = news.link().zip(news.link_address()) {
             a href=(address) rel=(OUTSIDE) target=[links.attribute()] data-open { (news.title) }
             " "
@@ -224,21 +226,35 @@ fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) 
     })
 }
 
-/// Like `listed_story`, for the head of the story's own page. The page of a deleted story has
-/// no forms; what its reader has hidden or saved can be changed on the lists of those.
+/// Like `listed_story`, for the head of the story's own page. The page of a story that is not
+/// shown has no forms; what its reader has hidden or saved can be changed on the lists of those.
 pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     // The page itself says what is new.
     let mut shown = NewsLine { new_comments: 0, ..line.clone() };
-    let is_deleted = line.news.deleted;
-    if is_deleted {
+    let stand_in = title_stand_in(line.marks.sight, &line.news);
+    let is_shown = stand_in.is_none();
+    if !is_shown {
         shown.marks = Marks::default();
     }
     let fill = story_filling(frame, &shown, None);
     let links = frame.link_target();
-    let title = html! { h1 dir="auto" { (title_link(links, &line.news, line.site_score)) } };
+    let title = html! {
+        h1 dir="auto" {
+            @match &stand_in {
+                Some(text) => {
+                    span.gone { (text) }
+                    @if let Sight::Collapsed(why) = line.marks.sight { (show_link(frame, why, "")) }
+                }
+                None => { (title_link(links, &line.news, line.site_score)) }
+            }
+        }
+    };
     html! {
         (story_markup(&line.summary, &title, &Slots::filled_by(&fill)))
-        @if !is_deleted { (marks_form(frame)) }
+        @if is_shown {
+            (insider_notice(line.news.withheld.as_ref()))
+            (marks_form(frame))
+        }
     }
 }
 
@@ -371,14 +387,14 @@ pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Opti
     })
 }
 
-/// The vote buttons of a story, or an empty element if the story is deleted.
+/// The vote buttons of a story, or an empty element if the story is gone or not shown.
 pub fn news_buttons<'a>(
     frame: &'a Frame<'_>,
     line: &'a NewsLine,
     anchor: impl Render + Copy + 'a,
 ) -> impl Render + 'a {
     written(move |html| {
-        if line.news.deleted {
+        if line.news.is_gone() || !line.marks.sight.is_shown() {
             NO_BUTTONS.render_to(html);
         } else {
             vote_buttons(frame, VoteTarget::News(&line.news), line.my_vote, anchor).render_to(html);

@@ -95,7 +95,7 @@ async fn try_request(app: &App, fields: &Fields, address: IpAddr) -> Result<(), 
 }
 
 /// The address of these pages is a secret: browsers must not send it anywhere.
-const NO_REFERRER: [(HeaderName, HeaderValue); 2] = [
+pub(super) const NO_REFERRER: [(HeaderName, HeaderValue); 2] = [
     (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
 ];
@@ -114,10 +114,14 @@ fn password_form(frame: &Frame<'_>, username: &str, refused: Option<&RefusedForm
             button.button { "Set password" }
         }
     };
-    // With the policy of the header, browsers that send no `Sec-Fetch-Site` (as under http) would
-    // send the form with `Origin: null`, which is refused. This one reveals no address either.
-    let policy = html! { meta name="referrer" content="strict-origin"; };
-    frame.page_with("Set a new password", &PageHead::default().with(policy), &content)
+    frame.page_with("Set a new password", &PageHead::default().with(referrer_policy()), &content)
+}
+
+/// What the head of such a page says. With the policy of the header, browsers that send no
+/// `Sec-Fetch-Site` (as under http) would send the form with `Origin: null`, which is refused. This
+/// one reveals no address either.
+pub(super) fn referrer_policy() -> Markup {
+    html! { meta name="referrer" content="strict-origin"; }
 }
 
 /// A frame that does not repeat the secret address in its links.

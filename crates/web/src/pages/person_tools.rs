@@ -238,6 +238,8 @@ mod tests {
     fn page(viewer: &str, flags: &str) -> String {
         let person = ProfileFacts {
             user: user("2", "bob", "").into(),
+            inviter: None,
+            invited: 0,
             posted: 1,
             comments: 2,
             followers: 3,

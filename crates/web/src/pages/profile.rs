@@ -3,11 +3,12 @@
 use super::fields::{RefusedForm, summary};
 use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
-use super::parts::{age, empty_but, number};
+use super::mutes::person_forms;
+use super::parts::{age, counted, empty_but, number};
 use super::people::follow_button;
 use super::person_tools::PersonFile;
 use super::settings::{PROFILE_FIELDS, ProfileEditor, save};
-use super::tweets::{older, tweet_list};
+use super::tweets::{rest_of_timeline, tweet_list};
 use super::{profile_address, user_address};
 use crate::App;
 use crate::autolink::autolink;
@@ -23,6 +24,7 @@ use crate::viewer::{ClientDevice, SignedFields};
 use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
+use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::users::{self, Profile, ProfileFacts, Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::Person;
@@ -43,6 +45,8 @@ fn no_tweets(is_own: bool) -> Markup {
 struct ProfilePage<'a> {
     profile: &'a Profile,
     tweets: &'a TweetPage,
+    /// What the viewer has chosen to see; `None` for a visitor.
+    reader: Option<&'a Reader>,
     /// The form of earlier versions, for the owner: on `/user/<name>`.
     form: Option<ProfileEditor<'a>>,
     refused: Option<&'a RefusedForm>,
@@ -59,6 +63,7 @@ impl ProfilePage<'_> {
             (summary(self.refused))
             @if is_own && self.saved { p.notice role="status" { "Your profile has been saved." } }
             (self.person(frame, is_own))
+            @if let (Some(reader), false) = (self.reader, is_own) { (person_forms(frame, user, reader)) }
             (self.facts(frame, is_own))
             @if !user.about.is_empty() {
                 div.text dir="auto" { (autolink(&user.about, frame.link_target())) }
@@ -69,9 +74,9 @@ impl ProfilePage<'_> {
                 (form.render(frame, self.refused))
             }
             h2 { "Tweets" }
-            @if self.tweets.lines.is_empty() { (no_tweets(is_own)) }
+            @if self.tweets.lines.is_empty() && self.tweets.unlisted == 0 { (no_tweets(is_own)) }
             (tweet_list(frame, &self.tweets.lines))
-            (older(&profile_address(&user.username, ""), self.tweets.next))
+            (rest_of_timeline(frame, &profile_address(&user.username, ""), self.tweets))
         };
         let description = if user.about.is_empty() {
             format!("Tweets, stories and comments by {} on {}.", user.username, frame.site().name)
@@ -108,7 +113,7 @@ impl ProfilePage<'_> {
     }
 
     fn facts(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
-        let ProfileFacts { user, posted, comments, followers, followings, tweets } = &**self.profile;
+        let ProfileFacts { user, posted, comments, followers, followings, tweets, .. } = &**self.profile;
         let counts = [
             ("tweets", tweets, profile_address(&user.username, "")),
             ("followers", followers, profile_address(&user.username, "/followers")),
@@ -135,10 +140,29 @@ impl ProfilePage<'_> {
                         dd { a href="/saved/0" { "saved stories" } ", " a href="/hidden/0" { "hidden stories" } }
                     }
                 }
+                (self.invitations())
                 @match user.role() {
                     Role::Administrator => div { dt { "role" } dd { "administrator" } },
                     Role::Moderator => div { dt { "role" } dd { "moderator" } },
                     Role::Member => {}
+                }
+            }
+        }
+    }
+}
+
+impl ProfilePage<'_> {
+    /// Who invited the user, and whom the user invited.
+    fn invitations(&self) -> Markup {
+        let ProfileFacts { user, inviter, invited, .. } = &**self.profile;
+        html! {
+            @if let Some(inviter) = inviter {
+                div { dt { "invited by" } dd { a href=(profile_address(inviter, "")) { (inviter) } } }
+            }
+            @if *invited > 0 {
+                div {
+                    dt { "invited" }
+                    dd { a href=(profile_address(&user.username, "/invited")) { (counted(*invited, "person", "people")) } }
                 }
             }
         }
@@ -190,19 +214,23 @@ pub async fn at(
 
 async fn show(
     app: &App,
-    mut visit: Visit,
+    visit: Visit,
     here: &LocalPath,
     name: &str,
     (query, Saved { saved }): (PageQuery, Saved),
     with_form: bool,
 ) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let profile = users::profile(&mut visit, name).await?;
     let tweets = reading::of_user(&mut visit, profile.user.id, &query.into()).await?;
     let file = PersonFile::read(&mut visit, &profile).await?;
+    let reader = visit.reader().await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
     let form = with_form.then_some(ProfileEditor { about: &user.about, email: &user.email, more: None });
-    Ok(ProfilePage { profile: &profile, tweets: &tweets, form, refused: None, saved, file }.render(&frame))
+    let reader = reader.as_deref();
+    let page = ProfilePage { profile: &profile, tweets: &tweets, reader, form, refused: None, saved, file };
+    Ok(page.render(&frame))
 }
 
 /// Rejects methods other than GET at the address of a profile. An address without an `@`
@@ -231,6 +259,7 @@ pub async fn change(
             let page = ProfilePage {
                 profile: &profile,
                 tweets: &tweets,
+                reader: None,
                 form: Some(ProfileEditor { about, email, more: None }),
                 refused: Some(&refused),
                 saved: false,
@@ -253,6 +282,8 @@ mod tests {
         owner.email = "alice@secret.example".to_owned();
         let profile = ProfileFacts {
             user: owner.into(),
+            inviter: Some("in<viter".to_owned()),
+            invited: 2,
             posted: 1,
             comments: 2,
             followers: 4_711,
@@ -267,6 +298,7 @@ mod tests {
         let page = ProfilePage {
             profile: &profile,
             tweets: &TweetPage::default(),
+            reader: None,
             form: Some(form),
             refused,
             saved: true,
@@ -289,6 +321,8 @@ mod tests {
                 r#"<a href="/@al%3Cice/followings">815</a>"#,
                 r#"<link rel="canonical" href="/@al%3Cice">"#,
                 r#"href="/@al%3Cice/feed""#,
+                "in&lt;viter",
+                r#"<a href="/@al%3Cice/invited">2 people</a>"#,
                 "gravatar.com",
             ] {
                 assert!(html.contains(part), "{part} in {html}");

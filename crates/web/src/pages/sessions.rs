@@ -1,11 +1,11 @@
-//! Logging in and out, and signing up.
+//! Logging in and out.
 
 use super::appeals::banned_page;
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::login_to;
 use crate::App;
-use crate::actions::{open_account, open_session};
+use crate::actions::open_session;
 use crate::cookies;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
@@ -20,18 +20,9 @@ use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::values::limits::{PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
-
-/// Which of the two forms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    LogIn,
-    Register,
-}
 
 /// The form that asks for name and password.
 struct CredentialsForm<'a> {
-    purpose: Purpose,
     username: &'a str,
     /// What the visitor wanted to do.
     wanted: &'a WantedPage,
@@ -40,51 +31,24 @@ struct CredentialsForm<'a> {
 
 impl CredentialsForm<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
-        let (heading, action, autocomplete) = match self.purpose {
-            Purpose::LogIn => ("Log in", "/login", "current-password"),
-            Purpose::Register => ("Sign up", "/register", "new-password"),
-        };
-        let mut username = Field::new("username", "Username").value(self.username);
-        username = username.with("autocomplete", "username").required().exact();
-        let mut password = Field::new("password", "Password");
-        if self.purpose == Purpose::Register {
-            username = username.hint(html! {
-                (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
-            });
-            password = password.hint(html! { "At least " (PASSWORD_MIN) " characters." });
-        }
+        const HEADING: &str = "Log in";
+        let username = Field::new("username", "Username").value(self.username);
+        let username = username.with("autocomplete", "username").required().exact();
+        let password = Field::new("password", "Password").with("autocomplete", "current-password");
         let content = html! {
-            h1 { (heading) }
-            @if let Some(reason) = self.wanted.reason {
-                p.notice { (heading) " to " (reason.wish()) "." }
-            }
+            h1 { (HEADING) }
+            (self.wanted.notice(HEADING))
             (summary(self.refused))
-            form.form.narrow method="post" action=(action) {
-                input type="hidden" name="next" value=(self.wanted.next);
-                @if let Some(reason) = self.wanted.reason {
-                    input type="hidden" name="reason" value=(reason.name());
-                }
+            form.form.narrow method="post" action="/login" {
+                (self.wanted.fields())
                 (username.input(self.refused))
-                (password.with("autocomplete", autocomplete).required().password(self.refused))
-                button.button { (heading) }
+                (password.required().password(self.refused))
+                button.button { (HEADING) }
             }
-            (self.elsewhere())
+            p { "New here? " a href=(self.wanted.register_address()) { "Sign up" } }
+            p { a href="/reset-password" { "Forgot your password?" } }
         };
-        frame.page(heading, &content)
-    }
-
-    fn elsewhere(&self) -> Markup {
-        html! {
-            @match self.purpose {
-                Purpose::LogIn => {
-                    p { "New here? " a href=(self.wanted.register_address()) { "Sign up" } }
-                    p { a href="/reset-password" { "Forgot your password?" } }
-                }
-                Purpose::Register => {
-                    p { "Already have an account? " a href=(self.wanted.login_address()) { "Log in" } }
-                }
-            }
-        }
+        frame.page(HEADING, &content)
     }
 }
 
@@ -104,7 +68,28 @@ impl FromFields for WantedPage {
 }
 
 impl WantedPage {
-    fn login_address(&self) -> String {
+    /// What the visitor has to log in or sign up for.
+    pub(super) fn notice(&self, heading: &str) -> Markup {
+        html! { @if let Some(reason) = self.reason { p.notice { (heading) " to " (reason.wish()) "." } } }
+    }
+
+    /// The hidden fields with which a form remembers it.
+    pub(super) fn fields(&self) -> Markup {
+        html! {
+            input type="hidden" name="next" value=(self.next);
+            @if let Some(reason) = self.reason {
+                input type="hidden" name="reason" value=(reason.name());
+            }
+        }
+    }
+
+    /// Somebody who was on a page and wanted nothing in particular.
+    #[cfg(test)]
+    pub(super) fn of(next: &str) -> Self {
+        Self { next: LocalPath::parse(next), reason: None }
+    }
+
+    pub(super) fn login_address(&self) -> String {
         login_to(self.reason, self.next.as_str())
     }
 
@@ -114,7 +99,7 @@ impl WantedPage {
 
     /// Where somebody goes who has just signed up: on with what they wanted to do, or to the
     /// page that welcomes them, which leads back to what they were reading.
-    fn after_sign_up(&self) -> String {
+    pub(super) fn after_sign_up(&self) -> String {
         if self.reason.is_some() || LoginReason::of_path(self.next.path()).is_some() {
             return self.next.to_string();
         }
@@ -125,60 +110,19 @@ impl WantedPage {
     }
 }
 
-async fn form(
-    app: &App,
-    mut visit: Visit,
-    here: &LocalPath,
-    purpose: Purpose,
-    wanted: &WantedPage,
-) -> Result<Markup, RequestError> {
-    let frame = Frame::of(app, &mut visit, here).await?;
-    Ok(CredentialsForm { purpose, username: "", wanted, refused: None }.render(&frame))
-}
-
-/// Redirects with the new session, or shows the form again.
-async fn enter(
-    app: &App,
-    here: &LocalPath,
-    purpose: Purpose,
-    fields: &Fields,
-    outcome: Result<Session, RequestError>,
-) -> Result<Response, RequestError> {
-    let wanted: WantedPage = fields.read()?;
-    match outcome {
-        Ok(session) => {
-            let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, session.auth.expose()))];
-            let next = match purpose {
-                Purpose::LogIn => wanted.next.to_string(),
-                Purpose::Register => wanted.after_sign_up(),
-            };
-            Ok((cookie, Redirect::to(&next)).into_response())
-        }
-        Err(failure) => {
-            if let Some(id) = failure.decision() {
-                let name = fields.text("username");
-                return Ok(banned_page(app, here, (&failure.message(), id), name).await);
-            }
-            let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
-            let username = fields.text("username");
-            let form = CredentialsForm { purpose, username, wanted: &wanted, refused: Some(&refused) };
-            let frame = Frame::anonymous(app, here).await;
-            Ok(refused.response(form.render(&frame)))
-        }
-    }
-}
-
 /// GET /login: next, reason.
 pub async fn login_form(
     State(app): State<App>,
-    visit: Visit,
+    mut visit: Visit,
     here: LocalPath,
     Form(wanted): Form<WantedPage>,
 ) -> Result<Markup, RequestError> {
-    form(&app, visit, &here, Purpose::LogIn, &wanted).await
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(CredentialsForm { username: "", wanted: &wanted, refused: None }.render(&frame))
 }
 
-/// POST /login: username, password, next, reason.
+/// POST /login: username, password, next, reason. Redirects with the new session, or shows the
+/// form again.
 pub async fn log_in(
     State(app): State<App>,
     ClientDevice(device): ClientDevice,
@@ -189,31 +133,27 @@ pub async fn log_in(
         Ok(credentials) => open_session(&app, &credentials, &device).await,
         Err(failure) => Err(failure),
     };
-    enter(&app, &here, Purpose::LogIn, &fields, outcome).await
+    let wanted: WantedPage = fields.read()?;
+    match outcome {
+        Ok(session) => Ok(enter(&app, &session, wanted.next.as_str())),
+        Err(failure) => {
+            if let Some(id) = failure.decision() {
+                let name = fields.text("username");
+                return Ok(banned_page(&app, &here, (&failure.message(), id), name).await);
+            }
+            let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
+            let username = fields.text("username");
+            let form = CredentialsForm { username, wanted: &wanted, refused: Some(&refused) };
+            let frame = Frame::anonymous(&app, &here).await;
+            Ok(refused.response(form.render(&frame)))
+        }
+    }
 }
 
-/// GET /register: next, reason.
-pub async fn register_form(
-    State(app): State<App>,
-    visit: Visit,
-    here: LocalPath,
-    Form(wanted): Form<WantedPage>,
-) -> Result<Markup, RequestError> {
-    form(&app, visit, &here, Purpose::Register, &wanted).await
-}
-
-/// POST /register: username, password, next, reason.
-pub async fn register(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    fields: Fields,
-) -> Result<Response, RequestError> {
-    let outcome = match fields.read() {
-        Ok(registration) => open_account(&app, &registration, &device).await,
-        Err(failure) => Err(failure),
-    };
-    enter(&app, &here, Purpose::Register, &fields, outcome).await
+/// Redirects with a new session.
+pub(super) fn enter(app: &App, session: &Session, next: &str) -> Response {
+    let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, session.auth.expose()))];
+    (cookie, Redirect::to(next)).into_response()
 }
 
 /// GET /logout: a button; a link alone logs nobody out.
@@ -258,8 +198,7 @@ mod tests {
     fn a_refused_form_keeps_the_name_but_no_password() {
         let wanted = WantedPage { next: LocalPath::parse("/news/1"), reason: Some(LoginReason::Vote) };
         let refused = refused("no", Some("password"));
-        let (purpose, username) = (Purpose::LogIn, "\"><b>");
-        let form = CredentialsForm { purpose, username, wanted: &wanted, refused: Some(&refused) };
+        let form = CredentialsForm { username: "\"><b>", wanted: &wanted, refused: Some(&refused) };
         let html = framed(None, |frame| form.render(frame)).into_string();
         for part in [
             r#"value="&quot;&gt;&lt;b&gt;""#,

@@ -1,7 +1,9 @@
 //! Changing the settings of an account, and deactivating it.
 
+use super::confirm_email::{LinkSent, reminder};
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
+use super::mutes::MUTES;
 use super::profile_address;
 use crate::App;
 use crate::actions;
@@ -139,6 +141,7 @@ fn preference_fields(preferences: Preferences) -> Markup {
                 (CommentOrder::Newest, "Newest first"),
                 (CommentOrder::Oldest, "Oldest first"),
             ]))
+            (choice("show_hidden", preferences.show_hidden, "Show what readers' flags have hidden"))
             (select("shortcuts", "Keyboard shortcuts", preferences.shortcuts, &[
                 (Shortcuts::On, "Single keys, such as j and k"),
                 (Shortcuts::Modifier, "Only together with the Alt key"),
@@ -202,6 +205,8 @@ struct SettingsPage<'a> {
     username: &'a str,
     refused: Option<&'a RefusedForm>,
     saved: bool,
+    /// Whether the link that confirms the address has just been sent again.
+    sent: bool,
 }
 
 impl SettingsPage<'_> {
@@ -210,10 +215,22 @@ impl SettingsPage<'_> {
             h1 { "Settings" }
             (summary(self.refused))
             @if self.saved { p.notice role="status" { "Your settings have been saved." } }
+            (reminder(frame, self.sent))
             (self.form.render(frame, self.refused))
             p { a.action href=(profile_address(self.username, "")) { "Your profile" } }
+            h2 { "Muted and blocked" }
+            p {
+                "You can " a href=(MUTES) { "mute people, sites, topics and words, and block people" } "."
+            }
             h2 { "Sessions" }
             p { "You can " a href="/settings/sessions" { "see where you are logged in" } ", and log out there." }
+            h2 { "Invitations" }
+            p { "You can " a href="/settings/invitations" { "invite people" } " to this site." }
+            h2 { "Your data" }
+            p {
+                "You can " a href="/api/export" download { "export everything of your own" }
+                ": a zip file with a page for you and the same data for programs."
+            }
             h2 { "Leaving" }
             p { "You can " a href="/settings/deactivate" { "deactivate your account" } "." }
         };
@@ -221,15 +238,15 @@ impl SettingsPage<'_> {
     }
 }
 
-/// GET /settings.
+/// GET /settings: saved, sent.
 pub async fn settings(
     State(app): State<App>,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
-    Form(Saved { saved }): Form<Saved>,
+    Form((Saved { saved }, LinkSent(sent))): Form<(Saved, LinkSent)>,
 ) -> Result<Markup, RequestError> {
     let form = ProfileEditor::of(&app, &user);
-    let page = SettingsPage { form, username: &user.username, refused: None, saved };
+    let page = SettingsPage { form, username: &user.username, refused: None, saved, sent };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -252,7 +269,8 @@ pub(super) async fn save(
 
 /// POST /settings: fullname, about, email, password (may be empty), current_password (may be
 /// empty if e-mail and password stay), tweet_news, tweet_news_shown, gravatar,
-/// gravatar_shown, shortcuts, digest, mail_replies, mail_replies_shown, sort_comments, apisecret.
+/// gravatar_shown, shortcuts, digest, mail_replies, mail_replies_shown, sort_comments, show_hidden,
+/// show_hidden_shown, apisecret.
 pub async fn change(
     State(app): State<App>,
     ClientDevice(device): ClientDevice,
@@ -268,6 +286,7 @@ pub async fn change(
                 username: &form.user.username,
                 refused: Some(&refused),
                 saved: false,
+                sent: false,
             };
             Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
         }
@@ -349,7 +368,8 @@ mod tests {
         };
         let form = ProfileEditor { about: "</textarea>", email: "typed email", more: Some(more) };
         let refused = refused("no", Some("fullname"));
-        let page = SettingsPage { form, username: "alice", refused: Some(&refused), saved: false };
+        let page =
+            SettingsPage { form, username: "alice", refused: Some(&refused), saved: false, sent: false };
         let html = framed(Some(&alice), |frame| page.render(frame)).into_string();
         for part in [
             r#"name="fullname" value="&quot;&gt;&lt;b&gt;""#,

@@ -7,6 +7,7 @@ use super::head::{PageHead, PageKind};
 use super::layout::Frame;
 use super::login_to;
 use super::marks::{JustHidden, unlisted_note};
+use super::mutes::site_form;
 use super::parts::{empty_but, news_list, number, paging, site_address, site_badge};
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
@@ -23,6 +24,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::actor::Actor;
+use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lists;
 use tidings_domain::news::site_page;
@@ -202,6 +204,8 @@ pub async fn board(
 struct SiteReputationPage<'a> {
     host: &'a Hostname,
     page: &'a site_page::SitePage,
+    /// What the viewer has chosen to see; `None` for a visitor.
+    reader: Option<&'a Reader>,
     just_hidden: Option<&'a JustHidden>,
 }
 
@@ -232,10 +236,13 @@ impl SiteReputationPage<'_> {
                 div { dt { "sum" } dd { (signed(totals.sum)) } }
                 div { dt { "votes" } dd { (number(totals.count)) } }
             }
+            @if let Some(reader) = self.reader { (site_form(frame, self.host, reader)) }
             (votes_per_day(&history.days))
             h2 #stories { "Stories from this site" }
             @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
-            @if self.page.news.lines.is_empty() {
+            @if self.page.news.lines.is_empty() && self.page.news.unlisted > 0 {
+                p.empty { "You have hidden or muted all stories on this page." }
+            } @else if self.page.news.lines.is_empty() {
                 (empty_but("No stories from this site yet.", ("/submit", "Submit one")))
             } @else {
                 (news_list(frame, &self.page.news.lines, 0))
@@ -320,9 +327,11 @@ pub async fn site(
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = site_page::site_page(&mut visit, &host, SITE_DAYS, SITE_NEWS).await?;
     let just_hidden = JustHidden::read(&mut visit, &here).await?;
+    let reader = visit.reader().await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let just_hidden = just_hidden.as_ref();
-    Ok(SiteReputationPage { host: &host, page: &page, just_hidden }.render(&frame))
+    let reader = reader.as_deref();
+    Ok(SiteReputationPage { host: &host, page: &page, reader, just_hidden }.render(&frame))
 }
 
 fn stories_address(host: &Hostname, start: u64) -> String {
@@ -388,7 +397,7 @@ mod tests {
             [(1, "People on 1 network have voted so far"), (2, "People on 2 networks have voted so far")]
         {
             page.history.shortage = Some(Shortage { networks, needed: 3 });
-            let site = SiteReputationPage { host: &host, page: &page, just_hidden: None };
+            let site = SiteReputationPage { host: &host, page: &page, reader: None, just_hidden: None };
             let html = framed(None, |frame| site.render(frame)).into_string();
             assert!(
                 html.contains(text) && html.contains("A score needs votes from 3 networks or 5 accounts."),
@@ -396,7 +405,7 @@ mod tests {
             );
         }
         page.history.votes = SiteVotes::default();
-        let site = SiteReputationPage { host: &host, page: &page, just_hidden: None };
+        let site = SiteReputationPage { host: &host, page: &page, reader: None, just_hidden: None };
         let html = framed(None, |frame| site.render(frame)).into_string();
         assert!(!html.contains("so far"), "{html}");
     }
@@ -405,7 +414,7 @@ mod tests {
     fn the_page_of_a_site_shows_its_score_and_the_viewers_vote() {
         let (host, bob) = (Hostname::parse("a.com").unwrap(), user("2", "bob", ""));
         let page = site_page(Some(CastVote { verdict: Verdict::Bad, time: Timestamp(1) }));
-        let site = SiteReputationPage { host: &host, page: &page, just_hidden: None };
+        let site = SiteReputationPage { host: &host, page: &page, reader: None, just_hidden: None };
         let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
         for part in [
             "<dd>22</dd>",
@@ -421,7 +430,7 @@ mod tests {
         }
         let (html, page) = (framed(None, |frame| site.render(frame)).into_string(), site_page(None));
         assert!(html.contains("Log in to vote") && !html.contains("/votesite"), "{html}");
-        let site = SiteReputationPage { host: &host, page: &page, just_hidden: None };
+        let site = SiteReputationPage { host: &host, page: &page, reader: None, just_hidden: None };
         let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
         assert!(!html.contains("Take back my vote"), "{html}");
     }

@@ -10,6 +10,7 @@ use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anch
 use super::story_tools::{edit_note, merged_address, merged_threads, read_merged, story_tools};
 use super::thread_list::{ThreadList, jump_address};
 use super::vote_buttons::{karma_prices, karma_warning};
+use super::withheld::{DELETED_STORY, shown_title};
 use crate::App;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
@@ -26,13 +27,14 @@ use axum::response::{IntoResponse, Response};
 use maud::{Markup, Render, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::merged::MergedThread;
 use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
-use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 use tidings_domain::values::preferences::{Choice, CommentOrder};
+use tidings_domain::values::withheld::Withheld;
 
 /// The order of the comments on a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -132,8 +134,7 @@ impl<'a> ThreadPage<'a> {
     }
 
     fn render(&self, frame: &Frame<'_>) -> Markup {
-        let news = &self.thread.news.news;
-        let title = if news.deleted { "[deleted story]" } else { &news.title };
+        let title = shown_title(&self.thread.news);
         let list = ThreadList {
             part: self.part,
             thread: self.thread,
@@ -149,7 +150,7 @@ impl<'a> ThreadPage<'a> {
             merged_threads(frame, &self.merged).render_to(html);
         });
         let title = match (self.part.root, self.part.number) {
-            (None, 1) => title.to_owned(),
+            (None, 1) => title,
             (None, number) => format!("{title} (page {number})"),
             (Some(_), _) => format!("Comment on {title}"),
         };
@@ -162,8 +163,11 @@ impl<'a> ThreadPage<'a> {
     fn description(&self, frame: &Frame<'_>) -> String {
         let NewsSummary { news, username, .. } = &*self.thread.news;
         let comment = self.part.root.and_then(|root| self.thread.line(self.thread.lines.position(root)?));
-        let comment = comment.filter(|line| !line.comment.deleted);
-        match (comment, news.deleted) {
+        let perspective = self.thread.perspective();
+        let is_shown = |comment: &Comment| !comment.deleted && comment.sight(perspective).is_shown();
+        let comment = comment.filter(|line| is_shown(line.comment));
+        let is_withheld = news.deleted || !self.thread.news.marks.sight.is_shown();
+        match (comment, is_withheld) {
             (Some(line), _) => {
                 format!("{}: {}", line.username.unwrap_or(DELETED_USER), excerpt(&line.comment.body))
             }
@@ -198,11 +202,11 @@ impl<'a> ThreadPage<'a> {
                 }
                 (None, number) => {
                     h1 { "Comments, page " (number) " of " (pages) }
-                    p.about-what { "On " (thread_link(news)) }
+                    p.about-what { "On " (thread_link(&self.thread.news)) }
                 }
                 (Some(root), number) => {
                     h1 { "Comment and replies" @if number > 1 { ", page " (number) " of " (pages) } }
-                    p.about-what { "On " (link_to_thread(news, &self.place_in_thread(root))) }
+                    p.about-what { "On " (link_to_thread(&self.thread.news, &self.place_in_thread(root))) }
                 }
             }
         }
@@ -225,6 +229,10 @@ impl<'a> ThreadPage<'a> {
         html! {
             @if news.deleted {
                 p.empty { "This story has been deleted. Its comments can still be read." }
+            } @else if let Some(Withheld::Removed(_)) = news.withheld {
+                p.empty { "A moderator has removed this story. Its comments can still be read." }
+            } @else if let Some(Withheld::Held(_)) = news.withheld {
+                p.empty { "Only you and moderators see this story until a moderator approves it." }
             } @else if frame.viewer.is_some() {
                 (CommentEditor::in_thread(news.id, "Your comment", "Add comment").render(frame))
             } @else {
@@ -320,14 +328,15 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     let news = &line.news;
     let anchor = news_anchor(news.id);
     let is_own = frame.viewer.is_some_and(|viewer| viewer.id == news.user_id);
-    let may_vote = !news.deleted && line.my_vote.is_none() && !is_own;
+    let is_shown = !news.deleted && line.marks.sight.is_shown();
+    let may_vote = is_shown && !news.is_gone() && line.my_vote.is_none() && !is_own;
     html! {
         article.item.lead #(anchor) data-item {
             (news_buttons(frame, line, anchor))
             div.story {
                 (leading_story(frame, line))
                 @if may_vote { (karma_warning(frame)) @if let Some(prices) = karma_prices(frame) { (prices) } }
-                @if let (false, Some(text)) = (news.deleted, news.text()) {
+                @if let (true, Some(text)) = (is_shown, news.text()) {
                     div.text.formatted dir="auto" { (markdown(text, frame.link_target())) }
                 }
                 (edit_note(news))
@@ -338,19 +347,19 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
 
 /// A story's title as a link to its thread.
 #[must_use]
-pub fn thread_link(news: &News) -> Markup {
-    link_to_thread(news, &news_address(news.id))
+pub fn thread_link(line: &NewsLine) -> Markup {
+    link_to_thread(line, &news_address(line.news.id))
 }
 
 /// A story's title as a link to a page of its thread.
-fn link_to_thread(news: &News, address: &str) -> Markup {
-    title_link(address, Some(news.title.as_str()).filter(|_| !news.deleted))
+fn link_to_thread(line: &NewsLine, address: &str) -> Markup {
+    title_link(address, Some(&shown_title(line)))
 }
 
 /// The title of a story as a link; `None` for a deleted story.
 #[must_use]
 pub fn title_link(address: &str, title: Option<&str>) -> Markup {
-    html! { a href=(address) dir="auto" { (title.unwrap_or("[deleted story]")) } }
+    html! { a href=(address) dir="auto" { (title.unwrap_or(DELETED_STORY)) } }
 }
 
 /// The address of a page that shows a comment: of the whole thread, or of a branch, in the
@@ -421,10 +430,11 @@ pub async fn one_comment(
 
 async fn show(
     app: &App,
-    mut visit: Visit,
+    visit: Visit,
     here: &LocalPath,
     (news, root, query): (NewsId, Option<CommentId>, ThreadQuery),
 ) -> Result<Response, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let number = query.page.page.get();
     let sorted = |order| Sorting { order, is_asked: query.sort.is_some() };
     let part = |order| ThreadPart { news, root, number, sorting: sorted(order) };
@@ -455,7 +465,6 @@ async fn show(
 mod tests {
     use super::super::test_support::{framed, line, news, user};
     use super::*;
-    use tidings_domain::comments::comment::Comment;
 
     /// A comment with its depth, and the name of its author.
     type Written<'a> = (usize, Comment, Option<&'a str>);

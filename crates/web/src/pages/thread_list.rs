@@ -12,6 +12,7 @@ use super::parts::{DELETED_USER, counted};
 use super::thread::{Sorting, ThreadPart};
 use crate::limits::COMMENT_CACHE_BYTES;
 use maud::{Render, html};
+use tidings_domain::accounts::reader::Sight;
 use tidings_domain::cache::Shared;
 use tidings_domain::comments::orders::OrderedLines;
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines, ThreadPages};
@@ -85,6 +86,11 @@ impl ThreadList<'_> {
         (position, relatives, fragment): (usize, &[Relatives], Option<&Fragment<CommentPlaceholder>>),
     ) {
         let Some(line) = self.thread.line(position) else { return };
+        let sight = self.thread.sight(position);
+        if sight == Sight::LeftOut {
+            // Nothing is below it.
+            return;
+        }
         let level = self.pages.level(position);
         // Comments on an earlier page that this one is below.
         while open.len() < level {
@@ -95,7 +101,11 @@ impl ThreadList<'_> {
         open_list(html, open);
         let place = CommentContext::alone(&self.thread.news.news);
         let comment = line.comment;
-        let name = if comment.deleted { "[deleted comment]" } else { line.username.unwrap_or(DELETED_USER) };
+        let name = match sight {
+            _ if comment.deleted => "[deleted comment]",
+            Sight::Shown => line.username.unwrap_or(DELETED_USER),
+            Sight::Collapsed(_) | Sight::LeftOut => "[hidden comment]",
+        };
         let branch = relatives.get(position).map_or(1, |relatives| relatives.branch) as u64;
         html.push_str("<li id=\"");
         place.anchor(comment.id).render_to(html);
@@ -107,8 +117,8 @@ impl ThreadList<'_> {
         counted(branch, "comment", "comments").render_to(html);
         html.push_str("</span></summary>");
         let markup = match fragment {
-            Some(fragment) => CommentSource::Fragment(fragment),
-            None => {
+            Some(fragment) if sight.is_shown() => CommentSource::Fragment(fragment),
+            _ => {
                 let lines = self.thread.outline();
                 CommentSource::Addresses(addresses(self.part, lines, self.pages, (position, relatives)))
             }
@@ -117,7 +127,7 @@ impl ThreadList<'_> {
         let is_new = self.new.zip(places.get(position)).is_some_and(|(new, place)| new.has(place));
         let by_story_author = comment.user_id == self.thread.news.news.user_id;
         let marks = CommentMarks { is_new, by_story_author };
-        CommentItem { place, line, marks, markup }.write(html, frame);
+        CommentItem { place, line, marks, markup, sight }.write(html, frame);
         open.push(OpenItem { has_list: false, is_comment: true });
         if self.pages.has_hidden_replies(position) {
             open_list(html, open);

@@ -3,6 +3,7 @@
 use super::articles::{described, list_address};
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
+use super::mutes::MUTES;
 use super::parts::{counted, empty_but, fitting, number};
 use crate::App;
 use crate::actions;
@@ -16,12 +17,12 @@ use crate::viewer::SignedFields;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::articles::topic_choices::Stance;
 use tidings_domain::articles::topic_moves::Move;
 use tidings_domain::articles::topics::{self, TopicLine, TopicsOverview};
-use tidings_domain::news::reader::Reader;
 use tidings_domain::values::limits::MAX_TOPIC_SENTENCE;
 use tidings_domain::values::size;
 use tidings_domain::values::topic::{Topic, TopicChoice};
@@ -150,14 +151,17 @@ pub fn stance_forms(frame: &Frame<'_>, topic: &Topic, reader: &Reader) -> Markup
             } @else {
                 (form("/followtopic", "Follow this topic"))
             }
-            @if reader.muted.contains(topic) {
+            @if reader.has_muted_topic(topic) {
                 (form("/unmutetopic", "Unmute this topic"))
             } @else {
                 (form("/mutetopic", "Mute this topic"))
             }
         }
-        @if reader.muted.contains(topic) {
-            p.hint { "You have muted this topic: its stories are hidden in your lists." }
+        @if reader.has_muted_topic(topic) {
+            p.hint {
+                "You have muted this topic: its stories are hidden in your lists. "
+                a href=(MUTES) { "All that you have muted" }
+            }
         }
     }
 }
@@ -175,7 +179,7 @@ pub fn followed_topics(reader: Option<&Reader>) -> Markup {
     html! {
         @if let Some(reader) = reader {
             (list("You follow", &reader.followed))
-            (list("You have muted", &reader.muted))
+            (list("You have muted", &reader.muted_topics))
         }
     }
 }

@@ -5,6 +5,7 @@ use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
 use super::parts::{OUTSIDE, age_as, ago, news_address, number, title_link};
 use super::profile_address;
+use super::withheld::{insider_notice, reason, show_link, unlisted_note};
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::TWEET_CACHE_BYTES;
@@ -15,11 +16,12 @@ use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
+use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
-use tidings_domain::timelines::reading;
+use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::tweets;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Cursor;
@@ -86,6 +88,19 @@ pub fn older(base: &str, next: Option<Cursor>) -> Markup {
     html! {
         @if let Some(next) = next {
             nav.more aria-label="Pages" { a href={ (base) "?before=" (next) } rel="next" { "more" } }
+        }
+    }
+}
+
+/// What a page of a timeline says about the tweets that its reader does not see, and the link to
+/// the rest.
+#[must_use]
+pub fn rest_of_timeline(frame: &Frame<'_>, base: &str, page: &TweetPage) -> Markup {
+    html! {
+        (unlisted_note(frame, page.unlisted, ("tweet", "tweets")))
+        @if let Some(next) = page.next {
+            @let address = frame.here.keeping_hidden(format!("{base}?before={next}"));
+            nav.more aria-label="Pages" { a href=(address) rel="next" { "more" } }
         }
     }
 }
@@ -181,18 +196,28 @@ fn text(links: LinkTarget, summary: &TweetSummary) -> Markup {
 pub async fn show(
     PathOf(id): PathOf<TweetId>,
     State(app): State<App>,
-    mut visit: Visit,
+    visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
     let line = reading::tweet(&mut visit, id).await?;
+    let sight = line.sight(visit.perspective());
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Tweet by {}", line.username);
+    let withheld =
+        line.tweet.withheld.as_ref().or_else(|| line.news.as_ref().and_then(|news| news.withheld.as_ref()));
     let content = html! {
         h1.hidden { (heading) }
-        article.tweet.alone { (tweet(&frame, &line)) }
+        @if let Sight::Collapsed(why) = sight {
+            p.gone { "[" bdi { (reason(why, withheld, "a tweet")) } "]" (show_link(&frame, why, "")) }
+        } @else {
+            (insider_notice(withheld))
+            article.tweet.alone { (tweet(&frame, &line)) }
+        }
         p { a.action href=(profile_address(&line.username, "")) { "More tweets by " (line.username) } }
     };
-    let head = PageHead::of(tweet_address(id)).about(PageKind::Article, shortened(&line.tweet.text));
+    let text = if sight.is_shown() { shortened(&line.tweet.text) } else { String::new() };
+    let head = PageHead::of(tweet_address(id)).about(PageKind::Article, text);
     Ok(frame.page_with(&heading, &head, &content))
 }
 

@@ -2,9 +2,10 @@
 //! a new site.
 
 use super::about::{as_sentence, site_text};
-use super::admin_site::sign_up_mode;
+use super::confirm_email::reminder;
 use super::layout::Frame;
 use super::parts::number;
+use super::register::ways_in;
 use crate::App;
 use crate::error::RequestError;
 use crate::form::Form;
@@ -37,6 +38,7 @@ impl WelcomePage<'_> {
         let content = html! {
             div.prose {
                 h1 { "Welcome to " (site.name) }
+                (reminder(frame, false))
                 @if self.next.as_str() != "/" {
                     p { a.action href=(self.next) { "Back to what you were reading" } }
                 }
@@ -75,7 +77,7 @@ impl WelcomePage<'_> {
                         }
                     }))
                     (step(true, "Signing up", &html! {
-                        (sign_up_mode(frame)) " " a href="/admin/site" { "More about it" } "."
+                        (ways_in(frame)) " " a href="/admin/site" { "More about it" } "."
                     }))
                     (step(self.steps.has_topics, "First topics", &html! {
                         "Topics appear when someone uses them: type some when you "

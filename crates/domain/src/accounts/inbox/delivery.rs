@@ -1,6 +1,7 @@
 //! Adding entries to inboxes.
 
 use super::{BADGE, EntryId, forget_messages};
+use crate::accounts::avoidance::AvoidanceRead;
 use crate::accounts::outbox;
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
@@ -20,6 +21,8 @@ const ORDER_STEP: f64 = 1.0 / 1_048_576.0;
 #[derive(Default)]
 pub(crate) struct Delivery {
     arrivals: Vec<Arrival>,
+    /// The candidates who have blocked the one who does it.
+    blocking: Vec<UserId>,
     /// Whether the site sends mail.
     sends_mail: bool,
 }
@@ -40,23 +43,29 @@ struct Arrival {
 }
 
 impl Delivery {
-    /// Reads what is needed to add entries. The candidates are in order of preference: of two
+    /// Reads what is needed to add entries about what `actor` does, who is nobody for the
+    /// messages of moderators. The candidates are in order of preference: of two
     /// for the same user the first that may be added is. None is added to the inbox of an
-    /// account that does not exist or is deactivated, about a comment that the inbox has an
-    /// entry about, or for a reply in a thread that the user has left. Rounds: 1, none without
-    /// candidates; 2 more if an inbox is full.
-    pub(crate) async fn read(site: &Site, candidates: &[(UserId, EntryId)]) -> Result<Self, Error> {
+    /// account that does not exist or is deactivated, of somebody who has muted or blocked the
+    /// actor, about a comment that the inbox has an entry about, or for a reply in a thread that
+    /// the user has left. Rounds: 1, none without candidates; 2 more if an inbox is full.
+    pub(crate) async fn read(
+        site: &Site,
+        actor: Option<UserId>,
+        candidates: &[(UserId, EntryId)],
+    ) -> Result<Self, Error> {
         if candidates.is_empty() {
             return Ok(Self::default());
         }
         let mut query = Query::new();
-        let reads: Vec<_> =
-            candidates.iter().map(|(user, entry)| CandidateRead::ask(&mut query, *user, *entry)).collect();
+        let ask = |(user, entry): &(UserId, EntryId)| CandidateRead::ask(&mut query, (*user, actor), *entry);
+        let reads: Vec<_> = candidates.iter().map(ask).collect();
         let mut answers = site.store.query(query).await?;
         let mut arrivals: Vec<Arrival> = Vec::new();
+        let mut blocking = Vec::new();
         let mut full = Vec::new();
         for read in reads {
-            let Some((arrival, size)) = read.take(&mut answers) else { continue };
+            let Some((arrival, size)) = read.take(&mut answers, &mut blocking) else { continue };
             if arrivals.iter().all(|other| other.user != arrival.user) {
                 if size >= INBOX_SIZE {
                     full.push((arrivals.len(), (size - INBOX_SIZE + 1).min(INBOX_OVERFLOW)));
@@ -67,7 +76,12 @@ impl Delivery {
         if !full.is_empty() {
             make_room(site, &mut arrivals, &full).await?;
         }
-        Ok(Self { arrivals, sends_mail: site.sends_mail })
+        Ok(Self { arrivals, blocking, sends_mail: site.sends_mail })
+    }
+
+    /// Whether one of the candidates has blocked the actor.
+    pub(crate) fn is_blocked_by(&self, candidate: UserId) -> bool {
+        self.blocking.contains(&candidate)
     }
 
     /// Whether nothing is added.
@@ -138,10 +152,12 @@ struct CandidateRead {
     known: Option<Handle<Vec<Option<f64>>>>,
     /// Whether the user has left the thread.
     left: Option<Handle<Vec<Option<f64>>>>,
+    /// How the user stands to the actor.
+    avoidance: Option<AvoidanceRead>,
 }
 
 impl CandidateRead {
-    fn ask(query: &mut Query, user: UserId, entry: EntryId) -> Self {
+    fn ask(query: &mut Query, (user, actor): (UserId, Option<UserId>), entry: EntryId) -> Self {
         let inbox = keys::user_inbox(user);
         let fields = query.hash_fields(keys::user(user), ["id", DEACTIVATED, BADGE, "mail_replies", "email"]);
         let size = query.sorted_count(&inbox);
@@ -152,12 +168,18 @@ impl CandidateRead {
         });
         let left =
             thread_of(entry).map(|news| query.scores(keys::user_unsubscribed(user), [news.to_string()]));
-        Self { user, entry, fields, size, newest, known, left }
+        let avoidance = actor.map(|actor| AvoidanceRead::ask(query, user, actor));
+        Self { user, entry, fields, size, newest, known, left, avoidance }
     }
 
-    /// The entry and the size of the inbox, if the entry may be added.
-    fn take(self, answers: &mut Answers) -> Option<(Arrival, u64)> {
-        let Self { user, entry, fields: read, size, newest, known, left } = self;
+    /// The entry and the size of the inbox, if the entry may be added. Adds the user to
+    /// `blocking` if the user has blocked the actor.
+    fn take(self, answers: &mut Answers, blocking: &mut Vec<UserId>) -> Option<(Arrival, u64)> {
+        let Self { user, entry, fields: read, size, newest, known, left, avoidance } = self;
+        let avoidance = avoidance.map(|read| read.take(answers)).unwrap_or_default();
+        if avoidance.blocks {
+            blocking.push(user);
+        }
         let [id, deactivated, badge, mail_replies, email] = fields::each(answers.take(read));
         let size = answers.take(size);
         let newest = answers.take(newest).first().map(|(_, score)| *score);
@@ -165,7 +187,8 @@ impl CandidateRead {
             read.is_some_and(|read| answers.take(read).into_iter().any(|score| score.is_some()))
         };
         let (is_known, has_left) = (is_any(known), is_any(left));
-        if id.is_none() || deactivated.is_some() || is_known || has_left {
+        let is_avoided = avoidance.mutes || avoidance.blocks;
+        if id.is_none() || deactivated.is_some() || is_known || has_left || is_avoided {
             return None;
         }
         let badge = fields::count(badge.as_deref(), || keys::user(user), BADGE);

@@ -46,7 +46,7 @@ impl Message {
         let last = query.hash_fields(&key, [LAST]);
         let last = fields::only(site.store.query(query).await?.take(last));
         let number = fields::count(last.as_deref(), || key.clone(), LAST) + 1;
-        let delivery = Delivery::read(site, &[(user, EntryId::Moderation(number))]).await?;
+        let delivery = Delivery::read(site, None, &[(user, EntryId::Moderation(number))]).await?;
         Ok(Self { user, last, number, delivery })
     }
 

@@ -1,0 +1,352 @@
+//! Invitations: a member lets somebody in, and everybody can see who invited whom.
+//!
+//! Keys: `invites:code:<code>` (an invitation that nobody has used), `invites:open:<user id>`
+//! (the codes of a user), `invites:by:<user id>` (whom a user invited), `invites:roots` (where
+//! the tree begins), and the fields `invited_by` and `invitations_version` of a user.
+//!
+//! An account of 30 days has as many invitations as the operator allows, used and unused ones
+//! together. Those that expire or are withdrawn can be made again.
+
+pub mod tree;
+
+use crate::accounts::notices;
+use crate::accounts::users::{DEACTIVATED, PeopleRead, Role, User};
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use crate::values::limits::{
+    INVITATION_SECONDS, INVITER_AGE_SECONDS, MAX_DAILY_INVITATION_MAILS, MAX_LISTED_INVITED,
+    MAX_OPEN_INVITATIONS,
+};
+use crate::values::restriction::{Restriction, RestrictionKind};
+use crate::values::signup::{InvitationCode, SignupMode};
+use crate::values::text::Email;
+use std::time::Duration;
+use tidings_keyspace::{Batch, Handle, Order, Query};
+
+/// The field of a user with the id of the user who invited them.
+pub(crate) const INVITED_BY: &str = "invited_by";
+/// The field of a user that counts changes of their unused invitations.
+const VERSION: &str = "invitations_version";
+/// The field of a user that says that they are banned.
+const BANNED: &str = RestrictionKind::Ban.field();
+/// How long an invitation that nobody uses is valid.
+const LIFE: Duration = Duration::from_secs(INVITATION_SECONDS);
+
+/// An invitation that somebody uses to sign up.
+pub(crate) struct Invitation {
+    code: InvitationCode,
+    by: UserId,
+    /// The name of who invites.
+    pub(crate) inviter: String,
+    /// When the account of who invites was created.
+    since: Timestamp,
+    /// Whether who invites was invited too, and so is in the tree already.
+    is_branch: bool,
+}
+
+impl Invitation {
+    /// The invitation with a code; `None` if it is used, withdrawn or expired, or if who
+    /// invites has left or is banned. Rounds: 2.
+    pub(crate) async fn find(
+        site: &Site,
+        now: Timestamp,
+        code: &InvitationCode,
+    ) -> Result<Option<Self>, Error> {
+        let key = keys::invitation(code);
+        let mut query = Query::new();
+        let by = query.hash_fields(&key, ["user_id"]);
+        let by = fields::only(site.store.query(query).await?.take(by));
+        let Some(by) = fields::read::<UserId>(by.as_deref(), || key, "user_id") else {
+            return Ok(None);
+        };
+        let mut query = Query::new();
+        let read = query.hash_fields(keys::user(by), ["username", "ctime", INVITED_BY, DEACTIVATED, BANNED]);
+        let [username, ctime, invited_by, deactivated, banned] =
+            fields::each(site.store.query(query).await?.take(read));
+        let since = fields::read(ctime.as_deref(), || keys::user(by), "ctime").unwrap_or(0);
+        let ban: Option<Restriction> = fields::read(banned.as_deref(), || keys::user(by), BANNED);
+        let is_out = deactivated.is_some() || ban.is_some_and(|ban| ban.is_in_force(now));
+        let inviter = username.filter(|_| !is_out);
+        let invitation = |inviter| Self {
+            code: code.clone(),
+            by,
+            inviter,
+            since: Timestamp(since),
+            is_branch: invited_by.is_some(),
+        };
+        Ok(inviter.map(invitation))
+    }
+
+    /// The field of a user who has used it.
+    pub(crate) fn field_of_invited(&self) -> (&'static str, String) {
+        (INVITED_BY, self.by.to_string())
+    }
+
+    /// Adds to the batch that creates an account that it has used the invitation. The batch is
+    /// rejected if another one has, or if it has ended.
+    pub(crate) fn write_use(&self, batch: &mut Batch, now: Timestamp, invited: UserId) {
+        let key = keys::invitation(&self.code);
+        batch.key_present(&key);
+        batch.delete(key);
+        batch.sorted_remove(keys::invites_open(self.by), self.code.expose());
+        batch.sorted_add(keys::invites_by(self.by), invited.to_string(), now.as_score());
+        if !self.is_branch {
+            batch.sorted_add(keys::INVITES_ROOTS, self.by.to_string(), self.since.as_score());
+        }
+    }
+}
+
+/// An invitation that nobody has used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenInvitation {
+    /// Its code.
+    pub code: InvitationCode,
+    /// When it was made.
+    pub since: Timestamp,
+    /// To whom it was addressed; may be empty.
+    pub email: String,
+}
+
+impl OpenInvitation {
+    /// When it ends.
+    #[must_use]
+    pub const fn ends(&self) -> Timestamp {
+        Timestamp(self.since.0.saturating_add(INVITATION_SECONDS))
+    }
+}
+
+/// Somebody who was invited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invited {
+    /// The account.
+    pub id: UserId,
+    /// Its name; `None` once it is deactivated.
+    pub username: Option<String>,
+    /// When it was created.
+    pub since: Timestamp,
+}
+
+/// The unused invitations of a user, as they are stored.
+struct Open {
+    codes: Vec<(InvitationCode, Timestamp)>,
+    /// Members that are expired or cannot be read.
+    expired: Vec<String>,
+}
+
+impl Open {
+    fn of(members: Vec<(String, f64)>, now: Timestamp) -> Self {
+        let (mut codes, mut expired) = (Vec::new(), Vec::new());
+        for (member, score) in members {
+            let since = Timestamp::from_score(score);
+            match InvitationCode::parse(&member) {
+                Some(code) if now.seconds_since(since) < INVITATION_SECONDS => codes.push((code, since)),
+                _ => expired.push(member),
+            }
+        }
+        Self { codes, expired }
+    }
+
+    fn count(&self) -> u64 {
+        self.codes.len() as u64
+    }
+}
+
+fn ask_open(query: &mut Query, user: UserId) -> Handle<Vec<(String, f64)>> {
+    query.sorted_range(keys::invites_open(user), Order::Descending, 0, u64::MAX)
+}
+
+/// How many people a user may still invite; `None` for any number. `open` and `used` are the
+/// numbers of invitations.
+fn allowance(
+    site: &Site,
+    now: Timestamp,
+    user: &User,
+    (open, used): (u64, u64),
+) -> Result<Option<u64>, Refusal> {
+    let rules = &site.rules.accounts;
+    if rules.signup == SignupMode::Closed {
+        return Err(Refusal::SignupClosed);
+    }
+    user.demand_confirmed(site)?;
+    user.demand_may_post(now)?;
+    if open >= MAX_OPEN_INVITATIONS {
+        return Err(Refusal::TooManyOpenInvitations { limit: MAX_OPEN_INVITATIONS });
+    }
+    if user.role() > Role::Member {
+        return Ok(None);
+    }
+    if rules.invitations == 0 {
+        return Err(Refusal::InvitationsAreOff);
+    }
+    let age = now.seconds_since(user.ctime);
+    if age < INVITER_AGE_SECONDS {
+        return Err(Refusal::TooNewToInvite { seconds: INVITER_AGE_SECONDS - age });
+    }
+    match rules.invitations.saturating_sub(open.saturating_add(used)) {
+        0 => Err(Refusal::NoInvitationsLeft { limit: rules.invitations }),
+        left => Ok(Some(left)),
+    }
+}
+
+/// Whether one more invitation may be mailed for a user today. Counts it, unless the user could
+/// make none. Rounds: 3.
+///
+/// # Errors
+/// As [`invite`], [`Refusal::TooManyInvitationMails`], or the store's.
+pub async fn admit_mail(site: &Site, now: Timestamp, user: &User) -> Result<(), Error> {
+    let mut query = Query::new();
+    let open = ask_open(&mut query, user.id);
+    let used = query.sorted_count(keys::invites_by(user.id));
+    let mut answers = site.store.query(query).await?;
+    let open = Open::of(answers.take(open), now);
+    allowance(site, now, user, (open.count(), answers.take(used)))?;
+    let key = keys::invitation_mails(user.id);
+    if notices::may_send_today(site, &key, MAX_DAILY_INVITATION_MAILS).await? {
+        Ok(())
+    } else {
+        Err(Refusal::TooManyInvitationMails.into())
+    }
+}
+
+/// Makes an invitation. Rounds: 2. The caller mails it.
+///
+/// # Errors
+/// [`Refusal::SignupClosed`], [`Refusal::EmailNotConfirmed`], [`Refusal::InvitationsAreOff`],
+/// [`Refusal::TooNewToInvite`], [`Refusal::NoInvitationsLeft`],
+/// [`Refusal::TooManyOpenInvitations`], or the store's.
+pub async fn invite(
+    site: &Site,
+    now: Timestamp,
+    user: &User,
+    email: Option<&Email>,
+) -> Result<InvitationCode, Error> {
+    let (key, list) = (keys::user(user.id), keys::invites_open(user.id));
+    site.act(&list, || async {
+        let mut query = Query::new();
+        let open = ask_open(&mut query, user.id);
+        let used = query.sorted_count(keys::invites_by(user.id));
+        let version = query.hash_fields(&key, [VERSION]);
+        let mut answers = site.store.query(query).await?;
+        let open = Open::of(answers.take(open), now);
+        let used = answers.take(used);
+        let version = fields::only(answers.take(version));
+        allowance(site, now, user, (open.count(), used))?;
+        let code = InvitationCode::random()?;
+        let invitation = keys::invitation(&code);
+        let mut batch = Batch::new();
+        // Fails if another one was made meanwhile, which this one has not counted.
+        batch.field_unchanged(&key, VERSION, version.as_deref());
+        batch.increment_field(&key, VERSION, 1);
+        let fields = [("user_id", user.id.to_string()), ("time", now.to_string())];
+        batch.set_fields(&invitation, fields);
+        if let Some(email) = email {
+            batch.set_field(&invitation, "email", email.as_str());
+        }
+        batch.expire(&invitation, LIFE);
+        for member in &open.expired {
+            batch.sorted_remove(&list, member);
+        }
+        batch.sorted_add(&list, code.expose(), now.as_score());
+        batch.expire(&list, LIFE);
+        Ok(Decision::commit(batch, code))
+    })
+    .await
+}
+
+/// Withdraws an invitation that nobody has used. Rounds: 1.
+///
+/// # Errors
+/// [`Refusal::NoSuchInvitation`], or the store's.
+pub async fn withdraw(site: &Site, user: &User, code: &InvitationCode) -> Result<(), Error> {
+    let list = keys::invites_open(user.id);
+    let mut batch = Batch::new();
+    batch.sorted_member_present(&list, code.expose());
+    batch.sorted_remove(&list, code.expose());
+    batch.delete(keys::invitation(code));
+    match site.apply(batch).await? {
+        Applied::Yes(_) => Ok(()),
+        Applied::No(_) => Err(Refusal::NoSuchInvitation.into()),
+    }
+}
+
+/// The invitations of a user, as the user sees them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnInvitations {
+    /// Those that nobody has used, the newest first; at most 200.
+    pub open: Vec<OpenInvitation>,
+    /// Who came, the newest first; at most 200.
+    pub invited: Vec<Invited>,
+    /// How many people came.
+    pub invited_count: u64,
+    /// How many people the user may still invite, `None` for any number, or why nobody.
+    pub allowance: Result<Option<u64>, Refusal>,
+}
+
+/// The invitations of a user. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result<OwnInvitations, Error> {
+    let mut query = Query::new();
+    let open = ask_open(&mut query, user.id);
+    let used = query.sorted_count(keys::invites_by(user.id));
+    let invited = ask_invited(&mut query, user.id);
+    let mut answers = site.store.query(query).await?;
+    let open = Open::of(answers.take(open), now);
+    let used = answers.take(used);
+    let invited = ids_with_times(user.id, answers.take(invited));
+    let allowance = allowance(site, now, user, (open.count(), used));
+    let mut query = Query::new();
+    let emails: Vec<_> =
+        open.codes.iter().map(|(code, _)| query.hash_fields(keys::invitation(code), ["email"])).collect();
+    let names = PeopleRead::ask(&mut query, invited.iter().map(|(id, _)| *id));
+    let mut answers = site.store.query(query).await?;
+    let emails: Vec<String> =
+        emails.into_iter().map(|email| fields::only(answers.take(email)).unwrap_or_default()).collect();
+    let open = open.codes.into_iter().zip(emails);
+    let open = open.map(|((code, since), email)| OpenInvitation { code, since, email }).collect();
+    let invited = with_names(invited, names, &mut answers);
+    Ok(OwnInvitations { open, invited, invited_count: used, allowance })
+}
+
+/// Whom a user invited, the newest first; at most 200. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn invited_by(site: &Site, user: UserId) -> Result<Vec<Invited>, Error> {
+    let mut query = Query::new();
+    let invited = ask_invited(&mut query, user);
+    let invited = ids_with_times(user, site.store.query(query).await?.take(invited));
+    let mut query = Query::new();
+    let names = PeopleRead::ask(&mut query, invited.iter().map(|(id, _)| *id));
+    Ok(with_names(invited, names, &mut site.store.query(query).await?))
+}
+
+fn ask_invited(query: &mut Query, user: UserId) -> Handle<Vec<(String, f64)>> {
+    query.sorted_range(keys::invites_by(user), Order::Descending, 0, MAX_LISTED_INVITED)
+}
+
+/// The members of the list of those whom a user invited.
+fn ids_with_times(user: UserId, members: Vec<(String, f64)>) -> Vec<(UserId, Timestamp)> {
+    fields::members(members, &keys::invites_by(user), |(id, time)| {
+        Some((id.parse().ok()?, Timestamp::from_score(time)))
+    })
+}
+
+fn with_names(
+    invited: Vec<(UserId, Timestamp)>,
+    names: PeopleRead,
+    answers: &mut tidings_keyspace::Answers,
+) -> Vec<Invited> {
+    let mut names = names.take(answers);
+    let person = |(id, since)| {
+        let username = names.remove(id).map(|names| names.username);
+        Invited { id, username, since }
+    };
+    invited.into_iter().map(person).collect()
+}

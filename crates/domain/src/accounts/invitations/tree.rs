@@ -1,0 +1,184 @@
+//! The tree of who invited whom, which everybody can see.
+//!
+//! It is read level by level, each level in one round, so a page takes the same few rounds
+//! however many people it shows. It shows four levels and at most 500 people; what is left out
+//! is on the pages of single people.
+
+use crate::accounts::users::{PeopleRead, User};
+use crate::accounts::visit::Visit;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use crate::values::limits::{TREE_BRANCHES, TREE_LEVELS, TREE_PAGE, TREE_PEOPLE};
+use tidings_keyspace::{Order, Query, Reads};
+
+/// Somebody in the tree, with those whom they invited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Branch {
+    /// The account.
+    pub id: UserId,
+    /// Its name; `None` once it is deactivated.
+    pub username: Option<String>,
+    /// When it was created.
+    pub since: Timestamp,
+    /// How many people it invited, those that are not shown too.
+    pub invited: u64,
+    /// Those that are shown, in the order in which they came.
+    pub branches: Vec<Branch>,
+}
+
+/// A page of the tree, or of what is below one person.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TreePage {
+    /// The people at the top, in the order in which they came.
+    pub branches: Vec<Branch>,
+    /// How many people are at the top of all pages together.
+    pub total: u64,
+}
+
+/// The tree from the `start`th person on who has invited somebody and was not invited. Rounds:
+/// at most 5.
+///
+/// # Errors
+/// When the store fails.
+pub async fn tree(visit: &mut Visit, start: u64) -> Result<TreePage, Error> {
+    page_of(visit, keys::INVITES_ROOTS, start).await
+}
+
+/// What the page of one person shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchPage {
+    /// The name.
+    pub username: String,
+    /// Who invited them; `None` if nobody did, or for a deactivated account.
+    pub inviter: Option<String>,
+    /// Those whom they invited.
+    pub page: TreePage,
+}
+
+/// The tree below one person, from the `start`th of those whom they invited on. Rounds: at most
+/// 8.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], or the store's.
+pub async fn branch(visit: &mut Visit, username: &str, start: u64) -> Result<BranchPage, Error> {
+    let id = crate::accounts::users::id_of(visit, username).await?;
+    let mut query = Query::new();
+    let user = query.hash(keys::user(id));
+    let user = User::from_hash(&visit.run(query).await?.take(user)).ok_or(Refusal::NoSuchUser)?;
+    let inviter = inviter_of(visit, &user, &mut Reads::default()).await?;
+    let page = page_of(visit, &keys::invites_by(id), start).await?;
+    Ok(BranchPage { username: user.username, inviter, page })
+}
+
+/// The tree below the people of a list.
+async fn page_of(visit: &mut Visit, list: &str, start: u64) -> Result<TreePage, Error> {
+    let mut query = Query::new();
+    let top = query.sorted_range(list, Order::Ascending, start, TREE_PAGE);
+    let total = query.sorted_count(list);
+    let mut answers = visit.run(query).await?;
+    let mut growth = Growth::default();
+    growth.add(None, list, answers.take(top));
+    let total = answers.take(total);
+    for _ in 0..TREE_LEVELS {
+        if !growth.read_level(visit).await? {
+            break;
+        }
+    }
+    Ok(TreePage { branches: growth.into_branches(), total })
+}
+
+/// A tree while it is read: people in the order of their levels.
+#[derive(Default)]
+struct Growth {
+    people: Vec<Grown>,
+    /// How many of them have been read, and at the end of which level.
+    read: usize,
+    levels: usize,
+}
+
+struct Grown {
+    /// The position of who invited them.
+    parent: Option<usize>,
+    branch: Branch,
+}
+
+impl Growth {
+    /// Adds people to the next level, as many as there is room for.
+    fn add(&mut self, parent: Option<usize>, list: &str, members: Vec<(String, f64)>) {
+        let members = fields::members(members, list, |(id, time)| {
+            Some((id.parse::<UserId>().ok()?, Timestamp::from_score(time)))
+        });
+        for (id, since) in members.into_iter().take(TREE_PEOPLE.saturating_sub(self.people.len())) {
+            let branch = Branch { id, username: None, since, invited: 0, branches: Vec::new() };
+            self.people.push(Grown { parent, branch });
+        }
+    }
+
+    /// Reads the names of the last level and whom its people invited. Returns whether there was
+    /// anybody. Rounds: 1.
+    async fn read_level(&mut self, visit: &mut Visit) -> Result<bool, Error> {
+        let level = self.read..self.people.len();
+        self.levels += 1;
+        let is_last = self.levels == TREE_LEVELS;
+        let ids: Vec<UserId> =
+            self.people.get(level.clone()).unwrap_or_default().iter().map(|it| it.branch.id).collect();
+        if ids.is_empty() {
+            return Ok(false);
+        }
+        let mut query = Query::new();
+        let names = PeopleRead::ask(&mut query, ids.iter().copied());
+        let shown = if is_last { 0 } else { TREE_BRANCHES };
+        let mut ask = |id: &UserId| {
+            let list = keys::invites_by(*id);
+            let count = query.sorted_count(&list);
+            let below = (shown > 0).then(|| query.sorted_range(&list, Order::Ascending, 0, shown));
+            (list, count, below)
+        };
+        let reads: Vec<_> = ids.iter().map(&mut ask).collect();
+        let mut answers = visit.run(query).await?;
+        let names = names.take(&mut answers);
+        for ((at, id), (list, count, below)) in level.clone().zip(ids).zip(reads) {
+            let count = answers.take(count);
+            if let Some(grown) = self.people.get_mut(at) {
+                grown.branch.username = names.get(id).map(|names| names.username.clone());
+                grown.branch.invited = count;
+            }
+            if let Some(below) = below {
+                self.add(Some(at), &list, answers.take(below));
+            }
+        }
+        self.read = level.end;
+        Ok(true)
+    }
+
+    /// The people at the top, with those below them.
+    fn into_branches(mut self) -> Vec<Branch> {
+        let mut top = Vec::new();
+        // From the last level up, so that everybody is complete before they are moved.
+        while let Some(Grown { parent, mut branch }) = self.people.pop() {
+            branch.branches.reverse();
+            match parent.and_then(|parent| self.people.get_mut(parent)) {
+                Some(parent) => parent.branch.branches.push(branch),
+                None => top.push(branch),
+            }
+        }
+        top.reverse();
+        top
+    }
+}
+
+/// The name of who invited a user, for a profile; adds what was read for it to `reads`.
+pub(crate) async fn inviter_of(
+    visit: &mut Visit,
+    user: &User,
+    reads: &mut Reads,
+) -> Result<Option<String>, Error> {
+    let Some(by) = user.invited_by else { return Ok(None) };
+    let mut query = Query::new();
+    let names = PeopleRead::ask(&mut query, [by]);
+    let names = names.take(&mut visit.run(query).await?);
+    Ok(names.collect_into(by, reads).map(|names| names.username))
+}

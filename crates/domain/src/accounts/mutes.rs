@@ -1,0 +1,170 @@
+//! Muting people, sites and words, and the list of all that a user has muted and blocked.
+//!
+//! Muted topics are a list of their own (`articles::topic_choices`), because earlier versions
+//! have stored them so; the list of mutes shows them with the others.
+
+use crate::accounts::actor::Actor;
+use crate::accounts::avoidance::mute_field;
+use crate::accounts::mentioned::user_named;
+use crate::accounts::users::{DEACTIVATED, UserNamesRead};
+use crate::accounts::visit::Visit;
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::hostname::Hostname;
+use crate::values::ids::UserId;
+use crate::values::limits::{MAX_MUTED_TOPICS, MAX_MUTES};
+use crate::values::mutes::{MuteKind, MutedWord};
+use crate::values::rates::RatedAction;
+use tidings_keyspace::{Batch, Order, Query};
+
+/// What a user mutes. Topics are muted by `articles::topic_choices`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mutable {
+    /// The person with this name.
+    User(String),
+    /// A site with its subdomains.
+    Domain(Hostname),
+    /// A word or phrase.
+    Word(MutedWord),
+}
+
+impl Mutable {
+    /// Its field in the hash of mutes. Rounds: 2 for a person, none for others.
+    async fn field(&self, site: &Site, user: UserId) -> Result<String, Error> {
+        Ok(match self {
+            Self::User(name) => {
+                let person = user_named(site, name).await?;
+                if person == user {
+                    return Err(Refusal::MutingOneself.into());
+                }
+                mute_field(MuteKind::User, person)
+            }
+            Self::Domain(host) => mute_field(MuteKind::Domain, host),
+            Self::Word(word) => mute_field(MuteKind::Word, word),
+        })
+    }
+}
+
+/// Mutes something. Twice is as once. Rounds: 2; 4 for a person.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], [`Refusal::MutingOneself`], [`Refusal::TooManyMutes`],
+/// [`Refusal::SessionEnded`], [`Refusal::TooManyRequests`], or the store's.
+pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> Result<(), Error> {
+    user.spend(site, now, RatedAction::Follow).await?;
+    let key = keys::user_mutes(user.id);
+    let field = what.field(site, user.id).await?;
+    site.act(&key, || async {
+        let mut query = Query::new();
+        let muted = query.hash(&key);
+        let muted = site.store.query(query).await?.take(muted);
+        if muted.get(&field).is_some() {
+            return Ok(Decision::Done(()));
+        }
+        if muted.0.len() >= MAX_MUTES {
+            return Err(Refusal::TooManyMutes { limit: MAX_MUTES as u64 }.into());
+        }
+        let mut batch = Batch::new();
+        let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
+        batch.field_absent(&key, &field);
+        batch.set_field(&key, &field, now.timestamp().to_string());
+        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    })
+    .await
+}
+
+/// Ends muting something. Does nothing for what is not muted. Rounds: 1; 3 for a person.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], [`Refusal::MutingOneself`], [`Refusal::TooManyRequests`], or the
+/// store's.
+pub async fn unmute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> Result<(), Error> {
+    user.spend(site, now, RatedAction::Follow).await?;
+    let field = what.field(site, user.id).await?;
+    let mut batch = Batch::new();
+    batch.delete_field(keys::user_mutes(user.id), field);
+    site.store.commit(batch).await?;
+    Ok(())
+}
+
+/// Something that a user has muted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mute {
+    /// The kind.
+    pub kind: MuteKind,
+    /// The name of the person or topic, the site, or the word.
+    pub value: String,
+    /// When it was muted.
+    pub since: Timestamp,
+}
+
+/// Somebody whom a user has blocked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// The name.
+    pub username: String,
+    /// When the person was blocked.
+    pub since: Timestamp,
+}
+
+/// All that a user has muted and blocked, the latest first.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Avoided {
+    /// What is muted.
+    pub mutes: Vec<Mute>,
+    /// Who is blocked.
+    pub blocks: Vec<Block>,
+}
+
+/// All that a user has muted and blocked, the latest first. Accounts that were deactivated
+/// since are left out. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn avoided(visit: &mut Visit, user: UserId) -> Result<Avoided, Error> {
+    let (mutes_key, blocks_key) = (keys::user_mutes(user), keys::user_blocks(user));
+    let mut query = Query::new();
+    let mutes = query.hash(&mutes_key);
+    let blocks = query.hash(&blocks_key);
+    let topics = query.sorted_range(keys::topics_muted(user), Order::Descending, 0, MAX_MUTED_TOPICS);
+    let mut answers = visit.run(query).await?;
+    let time = |stored: &str| stored.parse().map_or_else(|_| Timestamp::default(), Timestamp);
+    let mute = |(field, since): (String, String)| {
+        let (kind, value) = field.split_once(':')?;
+        let kind = MuteKind::parse(kind).filter(|kind| *kind != MuteKind::Topic)?;
+        Some(Mute { kind, value: value.to_owned(), since: time(&since) })
+    };
+    let mut mutes = fields::members(answers.take(mutes).0, &mutes_key, mute);
+    let block = |(id, since): (String, String)| Some((id.parse::<UserId>().ok()?, time(&since)));
+    let blocks = fields::members(answers.take(blocks).0, &blocks_key, block);
+    let topics = answers.take(topics);
+
+    let id_of = |mute: &Mute| (mute.kind == MuteKind::User).then(|| mute.value.parse::<UserId>().ok())?;
+    let mut query = Query::new();
+    let people = mutes.iter().filter_map(id_of).chain(blocks.iter().map(|(id, _)| *id));
+    let names = UserNamesRead::ask(&visit.shared(), &mut query, people);
+    let mut answers = visit.run_if_asked(query).await?;
+    let names = names.take(&visit.shared(), &mut answers);
+    mutes.retain_mut(|mute| {
+        if mute.kind == MuteKind::User {
+            let Some(name) = id_of(mute).and_then(|id| names.get(id)) else { return false };
+            mute.value = name.to_string();
+        }
+        true
+    });
+    mutes.extend(topics.into_iter().map(|(value, since)| Mute {
+        kind: MuteKind::Topic,
+        value,
+        since: Timestamp::from_score(since),
+    }));
+    let block =
+        |(id, since): (UserId, Timestamp)| Some(Block { username: names.get(id)?.to_string(), since });
+    let mut blocks: Vec<Block> = blocks.into_iter().filter_map(block).collect();
+    mutes.sort_by(|one, other| other.since.cmp(&one.since).then_with(|| one.value.cmp(&other.value)));
+    blocks.sort_by(|one, other| other.since.cmp(&one.since).then_with(|| one.username.cmp(&other.username)));
+    Ok(Avoided { mutes, blocks })
+}

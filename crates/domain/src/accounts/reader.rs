@@ -1,0 +1,464 @@
+//! What a reader has chosen to see and not to see: stories hidden and saved, topics followed,
+//! what is muted, who is blocked; and how they see what moderators and flags withhold.
+//!
+//! This is the one filter of the site. Everything that lists what people wrote asks a
+//! [`Perspective`]: lists of stories, threads, timelines, inboxes. What is cached is the same
+//! for all; it is filtered for each reader after it was cached, so that everything keeps its
+//! page and a page may be shorter than others.
+//!
+//! All of it is one small value per reader, cached until one of the keys that it was read from
+//! is written. [`Visit`] reads it along with a round of the page, so it costs no round of its
+//! own, and no read per story or comment.
+
+use crate::accounts::users::Flags;
+use crate::accounts::visit::Visit;
+use crate::cache::{MEBIBYTE, Shared};
+use crate::fields;
+use crate::keys;
+use crate::values::hostname::Hostname;
+use crate::values::ids::{NewsId, UserId};
+use crate::values::limits::{MARKED_SAVED, MAX_FOLLOWED_TOPICS, MAX_HIDDEN, MAX_MUTED_TOPICS};
+use crate::values::mutes::{MuteKind, Phrases};
+use crate::values::preferences::SHOW_HIDDEN;
+use crate::values::topic::Topic;
+use crate::values::withheld::Withheld;
+use std::collections::HashSet;
+use tidings_keyspace::{Answers, Handle, Hash, Order, Query, Reads, Tracked, TrackedHandle};
+
+crate::cache_kind! {
+    /// Readers.
+    struct Readers: UserId => Reader, "readers", MEBIBYTE, |_, reader| reader.size();
+}
+
+/// What a reader has chosen.
+#[derive(Debug)]
+pub struct Reader {
+    /// The account.
+    pub id: UserId,
+    /// Whether the reader moderates, and so sees what is withheld from others.
+    pub is_moderator: bool,
+    /// Whether the reader has chosen to see what flags have hidden.
+    pub shows_flagged: bool,
+    /// The hidden stories, by number.
+    hidden: Box<[NewsId]>,
+    /// The newest saved stories, by number.
+    saved: Box<[NewsId]>,
+    /// The followed topics, the latest first.
+    pub followed: Box<[Topic]>,
+    /// The muted topics, the latest first.
+    pub muted_topics: Box<[Topic]>,
+    /// The muted people, by number.
+    muted_people: Box<[UserId]>,
+    /// The blocked people, by number.
+    blocked: Box<[UserId]>,
+    /// The muted sites.
+    domains: HashSet<Box<str>>,
+    /// The muted words and phrases.
+    words: Phrases,
+}
+
+impl Reader {
+    /// Somebody who has chosen nothing yet.
+    #[must_use]
+    pub fn new(id: UserId) -> Self {
+        Self {
+            id,
+            is_moderator: false,
+            shows_flagged: false,
+            hidden: Box::default(),
+            saved: Box::default(),
+            followed: Box::default(),
+            muted_topics: Box::default(),
+            muted_people: Box::default(),
+            blocked: Box::default(),
+            domains: HashSet::default(),
+            words: Phrases::default(),
+        }
+    }
+
+    /// The same with the mutes of a stored hash, and the blocks of another one.
+    fn with_mutes(mut self, mutes: &Hash, blocks: &Hash) -> Self {
+        let values = |kind: MuteKind| {
+            let of_kind = move |(field, _): &'_ (String, String)| {
+                let (name, value) = field.split_once(':')?;
+                (name == kind.name()).then(|| value.to_owned())
+            };
+            mutes.0.iter().filter_map(of_kind)
+        };
+        let sorted = |ids: Vec<UserId>| {
+            let mut ids = ids;
+            ids.sort_unstable();
+            ids.into_boxed_slice()
+        };
+        let (mutes_key, blocks_key) = (keys::user_mutes(self.id), keys::user_blocks(self.id));
+        self.muted_people =
+            sorted(fields::members(values(MuteKind::User), &mutes_key, |id: String| id.parse().ok()));
+        self.blocked = sorted(fields::members(blocks.0.iter(), &blocks_key, |(id, _)| id.parse().ok()));
+        self.domains = values(MuteKind::Domain).map(String::into_boxed_str).collect();
+        let words: Vec<String> = values(MuteKind::Word).collect();
+        self.words = Phrases::new(words.iter().map(String::as_str));
+        self
+    }
+
+    /// Whether the reader has hidden a story.
+    #[must_use]
+    pub fn has_hidden(&self, id: NewsId) -> bool {
+        self.hidden.binary_search(&id).is_ok()
+    }
+
+    /// Whether a story is among the newest that the reader has saved.
+    #[must_use]
+    pub fn has_saved(&self, id: NewsId) -> bool {
+        self.saved.binary_search(&id).is_ok()
+    }
+
+    /// Whether the reader has muted a person.
+    #[must_use]
+    pub fn has_muted(&self, person: UserId) -> bool {
+        self.muted_people.binary_search(&person).is_ok()
+    }
+
+    /// Whether the reader has blocked a person.
+    #[must_use]
+    pub fn has_blocked(&self, person: UserId) -> bool {
+        self.blocked.binary_search(&person).is_ok()
+    }
+
+    /// Whether the reader does not want to read a person, muted or blocked.
+    #[must_use]
+    pub fn avoids(&self, person: UserId) -> bool {
+        self.has_muted(person) || self.has_blocked(person)
+    }
+
+    /// Whether the reader has muted a topic.
+    #[must_use]
+    pub fn has_muted_topic(&self, topic: &Topic) -> bool {
+        self.muted_topics.contains(topic)
+    }
+
+    /// Whether the reader has muted any site.
+    #[must_use]
+    pub fn has_muted_sites(&self) -> bool {
+        !self.domains.is_empty()
+    }
+
+    /// Whether the reader has muted a site, or one that it is a subdomain of.
+    #[must_use]
+    pub fn has_muted_site(&self, site: &Hostname) -> bool {
+        let mut name = site.as_str();
+        loop {
+            if self.domains.contains(name) {
+                return true;
+            }
+            match name.split_once('.') {
+                Some((_, parent)) => name = parent,
+                None => return false,
+            }
+        }
+    }
+
+    /// The muted words and phrases.
+    #[must_use]
+    pub const fn words(&self) -> &Phrases {
+        &self.words
+    }
+
+    /// The approximate size in bytes.
+    fn size(&self) -> usize {
+        let topics: usize =
+            self.followed.iter().chain(&self.muted_topics).map(|topic| topic.as_str().len()).sum();
+        let domains: usize = self.domains.iter().map(|domain| 2 * size_of_val(domain) + domain.len()).sum();
+        size_of::<Self>()
+            + size_of_val(&*self.hidden)
+            + size_of_val(&*self.saved)
+            + size_of_val(&*self.followed)
+            + size_of_val(&*self.muted_topics)
+            + size_of_val(&*self.muted_people)
+            + size_of_val(&*self.blocked)
+            + topics
+            + domains
+            + self.words.size()
+    }
+}
+
+/// How somebody sees what a person wrote.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sight {
+    /// All of it.
+    #[default]
+    Shown,
+    /// A line in its place, which says why.
+    Collapsed(Collapsed),
+    /// Nothing at all.
+    LeftOut,
+}
+
+impl Sight {
+    /// Whether all of it is shown.
+    #[must_use]
+    pub fn is_shown(self) -> bool {
+        self == Self::Shown
+    }
+}
+
+/// Why there is only a line in place of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Collapsed {
+    /// A moderator has removed it. The reason is that of [`Withheld::Removed`].
+    Removed,
+    /// It waits for approval, and something below it is shown.
+    Held,
+    /// Readers' flags have hidden it until a moderator looks at it.
+    Flagged,
+    /// The reader has muted or blocked its author.
+    MutedPerson,
+    /// It has a word that the reader has muted.
+    MutedWord,
+}
+
+/// What somebody wrote, as far as it decides who sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Written<'a> {
+    /// Who wrote it.
+    pub author: UserId,
+    /// Why it is withheld, if it is.
+    pub withheld: Option<&'a Withheld>,
+}
+
+/// Who is looking: a reader or a visitor, and whether the page was asked to show what is hidden.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Perspective<'a> {
+    /// The reader; `None` for a visitor.
+    pub reader: Option<&'a Reader>,
+    /// Whether the reader has asked this page for what is hidden and muted.
+    pub shows_all: bool,
+}
+
+impl Perspective<'_> {
+    /// Whether somebody is the author, or moderates: they see what is withheld from others.
+    #[must_use]
+    pub fn is_insider(self, author: UserId) -> bool {
+        self.reader.is_some_and(|reader| reader.id == author || reader.is_moderator)
+    }
+
+    /// How something is seen, whatever the reader has muted.
+    #[must_use]
+    pub fn of_withheld(self, written: Written<'_>) -> Sight {
+        let shows_flagged = self.reader.is_some_and(|reader| reader.shows_flagged || self.shows_all);
+        match written.withheld {
+            None => Sight::Shown,
+            Some(_) if self.is_insider(written.author) => Sight::Shown,
+            Some(Withheld::Removed(_)) => Sight::Collapsed(Collapsed::Removed),
+            Some(Withheld::Held(_)) => Sight::LeftOut,
+            Some(Withheld::Flagged) if shows_flagged => Sight::Shown,
+            Some(Withheld::Flagged) => Sight::Collapsed(Collapsed::Flagged),
+        }
+    }
+
+    /// The reader whose mutes count here: nobody's, if the page was asked to show all.
+    #[must_use]
+    pub fn muting(&self) -> Option<&Reader> {
+        self.reader.filter(|_| !self.shows_all)
+    }
+
+    /// How a text is seen: `text` is searched for muted words.
+    #[must_use]
+    pub fn of_text(self, written: Written<'_>, text: &str) -> Sight {
+        let sight = self.of_withheld(written);
+        let Some(reader) = self.muting().filter(|_| sight.is_shown()) else {
+            return sight;
+        };
+        if reader.avoids(written.author) {
+            Sight::Collapsed(Collapsed::MutedPerson)
+        } else if reader.words.are_in(text) {
+            Sight::Collapsed(Collapsed::MutedWord)
+        } else {
+            Sight::Shown
+        }
+    }
+}
+
+/// The choices of a user, cached or asked for.
+pub(crate) enum ReaderOf {
+    /// They are cached.
+    Cached(Shared<Reader>),
+    /// They are read.
+    Asked(ReaderRead),
+}
+
+impl ReaderOf {
+    /// The choices.
+    pub(crate) fn take(self, visit: &Visit, answers: &mut Answers) -> Shared<Reader> {
+        match self {
+            Self::Cached(reader) => reader,
+            Self::Asked(read) => read.take(visit, answers),
+        }
+    }
+}
+
+/// A pending read of one of the lists of a reader: its key, and the members.
+type ListRead = (String, TrackedHandle<Vec<(String, f64)>>);
+
+/// A pending read of a reader's choices.
+pub(crate) struct ReaderRead {
+    id: UserId,
+    /// The hidden and the saved stories; the followed and the muted topics.
+    lists: [ListRead; 4],
+    mutes: TrackedHandle<Hash>,
+    blocks: TrackedHandle<Hash>,
+    account: TrackedHandle<Vec<Option<String>>>,
+}
+
+/// Excludes a read from what the page records, and tracks it for the reader's own entry.
+fn own<T>(query: &mut Query, handle: Handle<T>) -> TrackedHandle<T> {
+    query.keep_apart(&handle);
+    query.track(handle)
+}
+
+impl ReaderRead {
+    /// The choices of a user, if they are cached.
+    pub(crate) fn cached(visit: &Visit, id: UserId) -> Option<Shared<Reader>> {
+        visit.site().caches.of::<Readers>().get(visit.view(), &id)
+    }
+
+    /// Asks for the choices of a user who need not be the viewer, if they are not cached.
+    pub(crate) fn cached_or_ask(visit: &Visit, query: &mut Query, id: UserId) -> ReaderOf {
+        Self::cached(visit, id).map_or_else(|| ReaderOf::Asked(Self::ask(query, id)), ReaderOf::Cached)
+    }
+
+    /// Asks for the choices of a user.
+    pub(crate) fn ask(query: &mut Query, id: UserId) -> Self {
+        let lists = [
+            (keys::user_hidden(id), MAX_HIDDEN),
+            (keys::user_saved(id), MARKED_SAVED),
+            (keys::topics_followed(id), MAX_FOLLOWED_TOPICS),
+            (keys::topics_muted(id), MAX_MUTED_TOPICS),
+        ];
+        let lists = lists.map(|(key, most)| {
+            let list = query.sorted_range(&key, Order::Descending, 0, most);
+            (key, own(query, list))
+        });
+        let mutes = query.hash(keys::user_mutes(id));
+        let mutes = own(query, mutes);
+        let blocks = query.hash(keys::user_blocks(id));
+        let blocks = own(query, blocks);
+        let account = query.hash_fields(keys::user(id), ["flags", SHOW_HIDDEN]);
+        let account = own(query, account);
+        Self { id, lists, mutes, blocks, account }
+    }
+
+    /// The choices, which are cached from now on.
+    pub(crate) fn take(self, visit: &Visit, answers: &mut Answers) -> Shared<Reader> {
+        let Self { id, lists: [hidden, saved, followed, muted], mutes, blocks, account } = self;
+        let mut reads = Reads::default();
+        let mut stories = |(key, list): ListRead| {
+            let list = answers.take_tracked(list).collect_into(&mut reads);
+            let mut ids: Vec<NewsId> = fields::members(list, &key, |(id, _)| id.parse().ok());
+            ids.sort_unstable();
+            ids.into_boxed_slice()
+        };
+        let (hidden, saved) = (stories(hidden), stories(saved));
+        let mut topics = |(key, list): ListRead| {
+            let list = answers.take_tracked(list).collect_into(&mut reads);
+            let topics = fields::members(list, &key, |(name, _)| Topic::parse("topic", &name).ok());
+            topics.into_boxed_slice()
+        };
+        let (followed, muted_topics) = (topics(followed), topics(muted));
+        let mutes = answers.take_tracked(mutes).collect_into(&mut reads);
+        let blocks = answers.take_tracked(blocks).collect_into(&mut reads);
+        let [flags, shows_flagged] = fields::each(answers.take_tracked(account).collect_into(&mut reads));
+        let flags = Flags::parse(flags.as_deref().unwrap_or_default());
+        let is_moderator = flags.admin || flags.moderator;
+        let shows_flagged = shows_flagged.as_deref() == Some("1");
+        let chosen =
+            Reader { is_moderator, shows_flagged, hidden, saved, followed, muted_topics, ..Reader::new(id) };
+        let reader = Tracked::new(chosen.with_mutes(&mutes, &blocks), reads);
+        visit.site().caches.of::<Readers>().insert(visit.view(), id, reader, None)
+    }
+}
+
+/// Readers for the tests of other modules.
+#[cfg(test)]
+pub(crate) mod test_support {
+    use super::*;
+
+    /// A reader with these mutes, as `<what>:<value>`, and blocks.
+    pub(crate) fn reader(id: u64, mutes: &[&str], blocks: &[&str]) -> Reader {
+        let hash = |fields: &[&str]| {
+            Hash(fields.iter().map(|field| ((*field).to_owned(), "1".to_owned())).collect())
+        };
+        Reader::new(UserId(id)).with_mutes(&hash(mutes), &hash(blocks))
+    }
+
+    /// A reader who has hidden and saved these stories, and muted these topics.
+    pub(crate) fn marking(hidden: &[u64], saved: &[u64], topics: &[&str]) -> Reader {
+        let ids = |ids: &[u64]| ids.iter().map(|id| NewsId(*id)).collect();
+        let topics = topics.iter().filter_map(|topic| Topic::parse("topic", topic).ok()).collect();
+        Reader { hidden: ids(hidden), saved: ids(saved), muted_topics: topics, ..Reader::new(UserId(1)) }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::test_support::reader;
+    use super::*;
+
+    const AUTHOR: UserId = UserId(7);
+
+    fn sight(reader: Option<&Reader>, shows_all: bool, withheld: Option<&Withheld>) -> Sight {
+        Perspective { reader, shows_all }.of_text(Written { author: AUTHOR, withheld }, "Some words")
+    }
+
+    #[test]
+    fn a_muted_site_covers_its_subdomains() {
+        let reader = reader(1, &["domain:example.com", "domain:co.uk"], &[]);
+        for (site, muted) in [
+            ("example.com", true),
+            ("a.b.example.com", true),
+            ("notexample.com", false),
+            ("example.com.net", false),
+            ("shop.co.uk", true),
+            ("uk.net", false),
+        ] {
+            assert_eq!(reader.has_muted_site(&Hostname::parse(site).unwrap()), muted, "{site}");
+        }
+    }
+
+    #[test]
+    fn mutes_collapse_unless_the_page_was_asked_for_all() {
+        for (mutes, blocks, seen) in [
+            (&["user:7"][..], &[][..], Sight::Collapsed(Collapsed::MutedPerson)),
+            (&[], &["7"], Sight::Collapsed(Collapsed::MutedPerson)),
+            (&["word:words"], &[], Sight::Collapsed(Collapsed::MutedWord)),
+            (&["user:8", "word:other", "domain:some.words", "user:x"], &["9"], Sight::Shown),
+        ] {
+            let reader = reader(1, mutes, blocks);
+            assert_eq!(sight(Some(&reader), false, None), seen, "{mutes:?}");
+            assert_eq!(sight(Some(&reader), true, None), Sight::Shown, "{mutes:?}");
+        }
+        assert_eq!(sight(None, false, None), Sight::Shown);
+    }
+
+    #[test]
+    fn what_is_withheld_is_seen_by_its_author_and_by_moderators() {
+        let [removed, held] = [Withheld::Removed("spam".into()), Withheld::Held("first".into())];
+        let flagged = Withheld::Flagged;
+        let (author, other) = (Reader::new(AUTHOR), Reader::new(UserId(1)));
+        let moderator = Reader { is_moderator: true, ..Reader::new(UserId(2)) };
+        let curious = Reader { shows_flagged: true, ..Reader::new(UserId(3)) };
+        let all = [&removed, &held, &flagged];
+        let outside =
+            [Sight::Collapsed(Collapsed::Removed), Sight::LeftOut, Sight::Collapsed(Collapsed::Flagged)];
+        let seen =
+            |reader: Option<&Reader>, shows_all| all.map(|state| sight(reader, shows_all, Some(state)));
+        assert_eq!(seen(Some(&author), false), [Sight::Shown; 3]);
+        assert_eq!(seen(Some(&moderator), false), [Sight::Shown; 3]);
+        assert_eq!(seen(Some(&other), false), outside);
+        assert_eq!(seen(None, false), outside);
+        assert_eq!(seen(None, true), outside, "a visitor has chosen nothing");
+        let with_flagged = [outside[0], outside[1], Sight::Shown];
+        assert_eq!(seen(Some(&curious), false), with_flagged);
+        assert_eq!(seen(Some(&other), true), with_flagged);
+    }
+}

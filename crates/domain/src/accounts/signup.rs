@@ -1,0 +1,345 @@
+//! Signing up: who is let in, and what is written for a new account.
+//!
+//! What decides is read in one round (two with an invitation, or if the name is taken), once
+//! before the costly hashing of the password and again with the batch. The first account ever
+//! is let in always and becomes the administrator.
+
+use crate::accounts::applications::{self, NameHolders};
+use crate::accounts::confirmation::UNCONFIRMED;
+use crate::accounts::invitations::Invitation;
+use crate::accounts::names;
+use crate::accounts::origins::{self, Origin};
+use crate::accounts::session_store::{self, Device, Opening};
+use crate::accounts::sessions::Session;
+use crate::accounts::signup_limits::{SignupLimits, SignupLimitsRead};
+use crate::accounts::visit::Visit;
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::passwords::Source;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use crate::values::limits::FOLDING_CHUNKS_OF_ONE_ACTION;
+use crate::values::secrets::random_token;
+use crate::values::signup::{ApplicationText, InvitationCode, SignupMode};
+use crate::values::text::{Email, InputError, NewPassword, Username};
+use tidings_keyspace::{Batch, Query};
+
+const FIRST_USER: UserId = UserId(1);
+
+/// What somebody sends to get an account.
+#[derive(Debug, Clone, Copy)]
+pub struct SignUp<'a> {
+    /// The name.
+    pub username: &'a Username,
+    /// The password.
+    pub password: &'a NewPassword,
+    /// The e-mail address; needed where addresses are confirmed.
+    pub email: Option<&'a Email>,
+    /// An invitation; needed where only invited people can sign up.
+    pub invitation: Option<&'a InvitationCode>,
+    /// Why they would like to join; needed where moderators decide who may.
+    pub application: Option<&'a ApplicationText>,
+}
+
+/// A new account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedUp {
+    /// The account.
+    pub user_id: UserId,
+    /// Its session; `None` while its application waits.
+    pub session: Option<Session>,
+    /// Whether it was one too many, so that sign-up is closed for an hour.
+    pub has_paused: bool,
+}
+
+/// Creates an account and its session, or its application. The first account ever becomes the
+/// administrator. A refused sign-up counts nowhere.
+///
+/// # Errors
+/// [`Refusal::SignupClosed`]; [`InputError::Empty`] for what the site asks for and is missing;
+/// [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`], [`Refusal::InvitationInvalid`],
+/// [`Refusal::AccountCreatedRecently`], [`Refusal::TooManySignupsFromNetwork`],
+/// [`Refusal::SignupPaused`], or the store's.
+pub async fn create_account(
+    site: &Site,
+    now: Timestamp,
+    sign_up: SignUp<'_>,
+    device: &Device,
+) -> Result<SignedUp, Error> {
+    names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
+    // Refuses before the hashing what the batch would refuse anyway.
+    Gate::read(site, now, Applicant::Visitor(sign_up, device)).await?.admit(site)?;
+    let source = Source::Address(device.address);
+    let password = site.passwords.hash_for(source, sign_up.password.clear_text().to_owned()).await?;
+    insert_account(site, now, Applicant::Visitor(sign_up, device), Some(&password)).await
+}
+
+/// Creates an account for the operator: without any limit and without a session. Nobody can log in to an
+/// account without a password.
+///
+/// # Errors
+/// [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`], or the store's.
+pub async fn add_account(
+    site: &Site,
+    now: Timestamp,
+    username: &Username,
+    password: Option<&NewPassword>,
+) -> Result<UserId, Error> {
+    names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
+    let password = match password {
+        Some(password) => Some(site.passwords.hash(password.clear_text().to_owned()).await?),
+        None => None,
+    };
+    Ok(insert_account(site, now, Applicant::Operator(username), password.as_deref()).await?.user_id)
+}
+
+/// Who wants an account.
+#[derive(Clone, Copy)]
+enum Applicant<'a> {
+    /// The operator, for somebody.
+    Operator(&'a Username),
+    /// Somebody on the site.
+    Visitor(SignUp<'a>, &'a Device),
+}
+
+impl<'a> Applicant<'a> {
+    fn username(&self) -> &'a str {
+        match self {
+            Self::Operator(username) => username.as_str(),
+            Self::Visitor(sign_up, _) => sign_up.username.as_str(),
+        }
+    }
+
+    /// The limits, and what was sent, of a visitor.
+    const fn visitor(&self) -> Option<(&SignUp<'a>, &'a Device)> {
+        match self {
+            Self::Operator(_) => None,
+            Self::Visitor(sign_up, device) => Some((sign_up, device)),
+        }
+    }
+}
+
+/// What decides whether somebody gets an account.
+struct Gate<'a> {
+    applicant: Applicant<'a>,
+    names: NameHolders,
+    /// Whether there is an account already.
+    is_used: bool,
+    /// The highest id whose name is folded.
+    folded: u64,
+    limits: Option<SignupLimits>,
+    invitation: Option<Invitation>,
+}
+
+impl<'a> Gate<'a> {
+    /// Reads it. Rounds: 1; 1 more with an invitation or if the name is taken, 2 with both.
+    async fn read(site: &Site, now: Timestamp, applicant: Applicant<'a>) -> Result<Self, Error> {
+        let username = applicant.username();
+        let mut query = Query::new();
+        let holders = [keys::username_to_id(username), keys::username_folded(username)];
+        let holders = holders.map(|key| query.string(key));
+        let (count, folded) = (query.string(keys::USERS_COUNT), query.string(keys::USERNAMES_FOLDED));
+        let limits = applicant.visitor().map(|(_, device)| SignupLimitsRead::ask(&mut query, device.address));
+        let mut answers = site.store.query(query).await?;
+        let holders = holders.map(|holder| answers.take(holder));
+        let is_used = answers.take(count).is_some();
+        let folded = answers.take(folded);
+        let limits = limits.map(|limits| limits.take(&mut answers));
+        let names = NameHolders::find(site, username, holders).await?;
+        let code = applicant.visitor().and_then(|(sign_up, _)| sign_up.invitation).filter(|_| is_used);
+        let invitation = match code {
+            Some(code) => Some(Invitation::find(site, now, code).await?.ok_or(Refusal::InvitationInvalid)?),
+            None => None,
+        };
+        let folded = fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned());
+        Ok(Self { applicant, names, is_used, folded: folded.unwrap_or(0), limits, invitation })
+    }
+
+    /// Whether the account may be created.
+    ///
+    /// # Errors
+    /// Those of [`create_account`].
+    fn admit(&self, site: &Site) -> Result<(), Error> {
+        if self.is_used
+            && let Some((sign_up, _)) = self.applicant.visitor()
+        {
+            self.admit_by_mode(site.rules.accounts.signup, sign_up)?;
+            if site.rules.accounts.confirm_email && sign_up.email.is_none() {
+                return Err(InputError::Empty { field: "email" }.into());
+            }
+        }
+        self.names.admit()?;
+        if let Some(limits) = &self.limits {
+            limits.admit(&site.rules.limits, self.invitation.is_some() || !self.is_used)?;
+        }
+        Ok(())
+    }
+
+    fn admit_by_mode(&self, mode: SignupMode, sign_up: &SignUp<'_>) -> Result<(), Error> {
+        let missing = |field| Err(InputError::Empty { field }.into());
+        match mode {
+            SignupMode::Closed => Err(Refusal::SignupClosed.into()),
+            SignupMode::Invite if self.invitation.is_none() => missing("invitation"),
+            SignupMode::Apply if self.invitation.is_none() && sign_up.application.is_none() => {
+                missing("application")
+            }
+            SignupMode::Open | SignupMode::Invite | SignupMode::Apply => Ok(()),
+        }
+    }
+
+    /// The application that a moderator must answer first.
+    fn application(&self, site: &Site) -> Option<&'a ApplicationText> {
+        let decides =
+            self.is_used && site.rules.accounts.signup == SignupMode::Apply && self.invitation.is_none();
+        let (sign_up, _) = self.applicant.visitor()?;
+        sign_up.application.filter(|_| decides)
+    }
+
+    /// Adds the account to a batch.
+    fn write(
+        &self,
+        site: &Site,
+        now: Timestamp,
+        batch: &mut Batch,
+        new: &NewAccount<'_>,
+    ) -> Result<SignedUp, Error> {
+        let (id, session) = (new.session.user_id, new.session);
+        self.names.replace(batch, id);
+        batch.set_fields(keys::user(id), self.fields(site, now, new)?);
+        if self.folded + 1 >= id.0 {
+            // Without a check: a number that is too low costs a look at known accounts.
+            batch.set(keys::USERNAMES_FOLDED, id.to_string());
+        }
+        if let Some(invitation) = &self.invitation {
+            invitation.write_use(batch, now, id);
+        }
+        let limits = &site.rules.limits;
+        let is_invited = self.invitation.is_some();
+        let has_paused =
+            self.limits.as_ref().is_some_and(|count| count.write(batch, now, limits, is_invited));
+        let mut signed_up = SignedUp { user_id: id, session: None, has_paused };
+        if let Some(text) = self.application(site) {
+            applications::write_application(batch, now, (id, self.applicant.username()), text);
+        } else if let Some((_, device)) = self.applicant.visitor() {
+            session_store::write_new(batch, now, session, &Opening { device, newest: None });
+            signed_up.session = Some(session.clone());
+        }
+        Ok(signed_up)
+    }
+
+    /// The fields of the account.
+    fn fields(
+        &self,
+        site: &Site,
+        now: Timestamp,
+        new: &NewAccount<'_>,
+    ) -> Result<Vec<(&'static str, String)>, Error> {
+        let (id, session) = (new.session.user_id, new.session);
+        let admin = id == FIRST_USER && new.password_hash.is_some();
+        let sign_up = self.applicant.visitor().map(|(sign_up, _)| sign_up);
+        let email = sign_up.and_then(|sign_up| sign_up.email).map_or("", Email::as_str);
+        let mut fields = vec![
+            ("id", id.to_string()),
+            ("username", self.applicant.username().to_owned()),
+            ("password", new.password_hash.unwrap_or_default().to_owned()),
+            // For Lamer News, which cannot refuse a login without one.
+            ("salt", random_token()?),
+            ("ctime", now.to_string()),
+            ("karma", site.rules.karma.initial.to_string()),
+            ("about", String::new()),
+            ("email", email.to_owned()),
+            ("apisecret", session.apisecret.clone()),
+            ("flags", if admin { "a".to_owned() } else { String::new() }),
+            ("karma_incr_time", now.to_string()),
+            ("seen_time", now.to_string()),
+        ];
+        if sign_up.is_some() && self.is_used && site.rules.accounts.confirm_email {
+            fields.push((UNCONFIRMED, "1".to_owned()));
+        }
+        fields.extend(self.invitation.as_ref().map(Invitation::field_of_invited));
+        Ok(fields)
+    }
+}
+
+/// What a new account is made of.
+struct NewAccount<'a> {
+    /// The id and the secrets.
+    session: &'a Session,
+    password_hash: Option<&'a str>,
+}
+
+/// Writes the account in one batch, with a session if a visitor creates it. Reads and decides
+/// again if something has changed.
+async fn insert_account(
+    site: &Site,
+    now: Timestamp,
+    applicant: Applicant<'_>,
+    password_hash: Option<&str>,
+) -> Result<SignedUp, Error> {
+    let origin = match applicant {
+        Applicant::Operator(_) => None,
+        Applicant::Visitor(_, device) => Origin::of(site, device.address).await?,
+    };
+    site.act(keys::USERS_COUNT, || async {
+        let gate = Gate::read(site, now, applicant).await?;
+        gate.admit(site)?;
+        let id = if gate.is_used { draw_id(site).await? } else { FIRST_USER };
+        let session = Session::new(id)?;
+        let mut batch = Batch::new();
+        if id == FIRST_USER {
+            // The first id is set here and not drawn, so that it is never lost: its owner
+            // is the administrator.
+            batch.key_absent(keys::USERS_COUNT);
+            batch.set(keys::USERS_COUNT, id.to_string());
+        }
+        // Even if the counter is behind, no account is overwritten.
+        let unused = batch.key_absent(keys::user(id));
+        let new = NewAccount { session: &session, password_hash };
+        let signed_up = gate.write(site, now, &mut batch, &new)?;
+        origins::write(origin.as_ref(), &mut batch, now, id);
+        let drawn_unused = (id != FIRST_USER).then_some(unused);
+        Ok(Decision::commit(batch, signed_up).draws_unused(drawn_unused, keys::USERS_COUNT, id))
+    })
+    .await
+}
+
+/// The id of the next account, from the counter.
+async fn draw_id(site: &Site) -> Result<UserId, Error> {
+    let id = site.store.next_id(keys::USERS_COUNT).await?;
+    UserId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::USERS_COUNT)))
+}
+
+/// What the sign-up page depends on, besides the rules.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SignupFacts {
+    /// Whether this will be the first account, which is let in always.
+    pub is_first: bool,
+    /// Who invites, by the invitation that was given.
+    pub inviter: Option<String>,
+    /// Whether the invitation that was given is not valid.
+    pub is_invitation_invalid: bool,
+}
+
+/// What the sign-up page depends on. Rounds: none where anyone can sign up and no invitation
+/// is given; else at most 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn facts(visit: &mut Visit, invitation: Option<&InvitationCode>) -> Result<SignupFacts, Error> {
+    let site = visit.site_too();
+    let mut facts = SignupFacts::default();
+    if site.rules.accounts.signup != SignupMode::Open {
+        let mut query = Query::new();
+        let count = query.string(keys::USERS_COUNT);
+        facts.is_first = visit.run(query).await?.take(count).is_none();
+    }
+    if let Some(code) = invitation {
+        let found = Invitation::find(&site, visit.now(), code).await?;
+        facts.is_invitation_invalid = found.is_none();
+        facts.inviter = found.map(|invitation| invitation.inviter);
+    }
+    Ok(facts)
+}

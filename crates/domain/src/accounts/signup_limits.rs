@@ -1,0 +1,154 @@
+//! How many accounts are created: one of an address in some hours, some of a network in a day,
+//! and of all in an hour. More of the last close sign-up for an hour.
+//!
+//! Each limit is one key that expires. A refused sign-up writes none of them.
+
+use crate::accounts::account::seconds_left;
+use crate::error::Refusal;
+use crate::fields;
+use crate::keys;
+use crate::values::clock::Timestamp;
+use crate::values::limits::{NETWORK_SIGNUPS_SECONDS, SIGNUP_BURST_SECONDS};
+use crate::values::network::Network;
+use crate::values::rules::LimitRules;
+use std::net::IpAddr;
+use std::time::Duration;
+use tidings_keyspace::{Answers, Batch, Expiry, Handle, Query};
+
+/// A pending read of the limits of a sign-up.
+pub(crate) struct SignupLimitsRead {
+    address: IpAddr,
+    of_address: Handle<Expiry>,
+    of_network: CountRead,
+    of_all: CountRead,
+    paused: Handle<Expiry>,
+}
+
+impl SignupLimitsRead {
+    /// Asks for the limits of a sign-up from an address.
+    pub(crate) fn ask(query: &mut Query, address: IpAddr) -> Self {
+        Self {
+            address,
+            of_address: query.expiry(keys::create_user_limit(address)),
+            of_network: CountRead::ask(query, keys::network_signups(Network::of(address))),
+            of_all: CountRead::ask(query, keys::SIGNUP_BURST.to_owned()),
+            paused: query.expiry(keys::SIGNUP_PAUSED),
+        }
+    }
+
+    /// The limits.
+    pub(crate) fn take(self, answers: &mut Answers) -> SignupLimits {
+        SignupLimits {
+            address: self.address,
+            of_address: answers.take(self.of_address),
+            of_network: self.of_network.take(answers),
+            of_all: self.of_all.take(answers),
+            paused: answers.take(self.paused),
+        }
+    }
+}
+
+/// A pending read of a count.
+struct CountRead {
+    key: String,
+    count: Handle<Option<String>>,
+    expiry: Handle<Expiry>,
+}
+
+impl CountRead {
+    fn ask(query: &mut Query, key: String) -> Self {
+        Self { count: query.string(&key), expiry: query.expiry(&key), key }
+    }
+
+    fn take(self, answers: &mut Answers) -> Count {
+        Count { stored: answers.take(self.count), expiry: answers.take(self.expiry), key: self.key }
+    }
+}
+
+/// How many accounts were created since the first of them that still counts.
+struct Count {
+    key: String,
+    stored: Option<String>,
+    expiry: Expiry,
+}
+
+impl Count {
+    fn number(&self) -> u64 {
+        fields::read_string(self.stored.as_deref(), || self.key.clone()).unwrap_or(0)
+    }
+
+    /// Counts one more. The count ends so many seconds after its first account.
+    fn write(&self, batch: &mut Batch, seconds: u64) {
+        match &self.stored {
+            Some(stored) => {
+                batch.string_equals(&self.key, stored);
+                batch.increment(&self.key, 1);
+            }
+            None => {
+                batch.key_absent(&self.key);
+                batch.set_expiring(&self.key, "1", Duration::from_secs(seconds));
+            }
+        }
+    }
+}
+
+/// The limits of a sign-up from one address, as they are stored.
+pub(crate) struct SignupLimits {
+    address: IpAddr,
+    of_address: Expiry,
+    of_network: Count,
+    of_all: Count,
+    paused: Expiry,
+}
+
+impl SignupLimits {
+    /// Whether one more account may be created. Too many sign-ups do not stop those whom a
+    /// member has invited.
+    ///
+    /// # Errors
+    /// [`Refusal::AccountCreatedRecently`], [`Refusal::TooManySignupsFromNetwork`] or
+    /// [`Refusal::SignupPaused`].
+    pub(crate) fn admit(&self, rules: &LimitRules, is_invited: bool) -> Result<(), Refusal> {
+        if rules.account_creation_seconds > 0 && self.of_address != Expiry::Absent {
+            return Err(Refusal::AccountCreatedRecently { seconds: seconds_left(self.of_address) });
+        }
+        if rules.signups_per_network > 0 && self.of_network.number() >= rules.signups_per_network {
+            return Err(Refusal::TooManySignupsFromNetwork { seconds: seconds_left(self.of_network.expiry) });
+        }
+        if rules.signup_burst > 0 && !is_invited && self.paused != Expiry::Absent {
+            return Err(Refusal::SignupPaused { seconds: seconds_left(self.paused) });
+        }
+        Ok(())
+    }
+
+    /// Counts an account in the batch that creates it. Returns whether it closes sign-up.
+    pub(crate) fn write(
+        &self,
+        batch: &mut Batch,
+        now: Timestamp,
+        rules: &LimitRules,
+        is_invited: bool,
+    ) -> bool {
+        if rules.account_creation_seconds > 0 {
+            let (key, time) = (keys::create_user_limit(self.address), rules.account_creation_seconds);
+            batch.key_absent(&key);
+            batch.set_expiring(key, now.to_string(), Duration::from_secs(time));
+        }
+        if rules.signups_per_network > 0 {
+            self.of_network.write(batch, NETWORK_SIGNUPS_SECONDS);
+        }
+        if rules.signup_burst == 0 || is_invited {
+            return false;
+        }
+        batch.key_absent(keys::SIGNUP_PAUSED);
+        self.of_all.write(batch, SIGNUP_BURST_SECONDS);
+        let closes = self.of_all.number() + 1 >= rules.signup_burst;
+        if closes {
+            // When sign-up opens again, the count begins anew.
+            batch.delete(keys::SIGNUP_BURST);
+            let pause = Duration::from_secs(SIGNUP_BURST_SECONDS);
+            batch.set_expiring(keys::SIGNUP_PAUSED, now.to_string(), pause);
+        }
+        closes
+    }
+}

@@ -1,0 +1,63 @@
+//! Who looks after the site, to be told of something about it.
+
+use crate::accounts::inbox::send_message;
+use crate::accounts::users::{DEACTIVATED, User};
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Moment;
+use crate::values::ids::UserId;
+use crate::values::limits::{MAX_TOLD_ADMINISTRATORS, STAFF_CHUNK};
+use tidings_keyspace::Query;
+
+/// Adds a message to the inboxes of all administrators. Returns those who are not told by the
+/// mail about that entry and have an address, so that the caller can. The flags of accounts are
+/// not indexed, since they may be set by hand: all accounts are looked at, 500 in a round. So
+/// this is for what happens rarely.
+///
+/// # Errors
+/// When the store fails.
+pub async fn tell_administrators(site: &Site, now: Moment, text: &str) -> Result<Vec<User>, Error> {
+    let mut to_mail = Vec::new();
+    for user in administrators(site).await? {
+        match send_message(site, now, user.id, text).await {
+            // Somebody who has left meanwhile.
+            Ok(()) | Err(Error::Refused(Refusal::NoSuchUser)) => {}
+            Err(error) => return Err(error),
+        }
+        if !user.email.is_empty() && !user.preferences.mail_replies {
+            to_mail.push(user);
+        }
+    }
+    Ok(to_mail)
+}
+
+/// The administrators; the first hundred.
+async fn administrators(site: &Site) -> Result<Vec<User>, Error> {
+    let mut query = Query::new();
+    let count = query.string(keys::USERS_COUNT);
+    let count = site.store.query(query).await?.take(count);
+    let count: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+    let mut ids = Vec::new();
+    let mut first = 1;
+    while first <= count && ids.len() < MAX_TOLD_ADMINISTRATORS {
+        let last = count.min(first + STAFF_CHUNK - 1);
+        let mut query = Query::new();
+        let ask = |id| (UserId(id), query.hash_fields(keys::user(UserId(id)), ["flags", DEACTIVATED]));
+        let reads: Vec<_> = (first..=last).map(ask).collect();
+        let mut answers = site.store.query(query).await?;
+        for (id, read) in reads {
+            let [flags, deactivated] = fields::each(answers.take(read));
+            if deactivated.is_none() && flags.is_some_and(|flags| flags.contains('a')) {
+                ids.push(id);
+            }
+        }
+        first = last + 1;
+    }
+    ids.truncate(MAX_TOLD_ADMINISTRATORS);
+    let mut query = Query::new();
+    let users: Vec<_> = ids.into_iter().map(|id| query.hash(keys::user(id))).collect();
+    let mut answers = site.store.query(query).await?;
+    Ok(users.into_iter().filter_map(|user| User::from_hash(&answers.take(user))).collect())
+}

@@ -1,0 +1,208 @@
+//! Everything of one's own, for the owner of an account: what the account has written, voted on,
+//! chosen and received.
+//!
+//! It is read in parts, so the memory that an export takes does not grow with the account. Every
+//! list has a cap, and the export says what it leaves out. It has no secrets (password, session
+//! tokens, the secrets of forms and of feeds), no text that is deleted, and of other people only
+//! what everybody may see: their usernames, and the titles of their stories.
+//!
+//! It has no keys of its own.
+
+mod reading;
+mod records;
+
+pub use records::{
+    AccountRecord, CommentRecord, InboxRecord, ListedRecord, MuteRecord, PersonRecord, Record, SessionRecord,
+    SettingsRecord, StoryRecord, TopicRecord, TweetRecord, VoteChoice, VoteRecord, VotedKind,
+};
+
+use crate::accounts::actor::Actor;
+use crate::accounts::session_store::VisitSession;
+use crate::accounts::users::User;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Moment;
+use crate::values::limits::EXPORT_CHUNK;
+use crate::values::rates::RatedAction;
+use reading::Step;
+use std::iter::Peekable;
+use std::vec::IntoIter;
+use tidings_keyspace::Query;
+use tokio::sync::MutexGuard;
+
+/// The lists of an export, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// Stories that the account submitted.
+    Stories,
+    /// Comments that it wrote.
+    Comments,
+    /// Tweets that it posted.
+    Tweets,
+    /// Its votes on stories, comments and sites.
+    Votes,
+    /// Stories that it saved; votes up save too.
+    Saved,
+    /// Stories that it has hidden.
+    Hidden,
+    /// Topics that it follows.
+    FollowedTopics,
+    /// Topics that it has muted.
+    MutedTopics,
+    /// People whom it follows.
+    Followings,
+    /// People who follow it.
+    Followers,
+    /// Threads to which it has subscribed.
+    Subscriptions,
+    /// Threads whose replies it does not want.
+    Unsubscribed,
+    /// People, sites and words that it has muted.
+    Mutes,
+    /// People whom it has blocked.
+    Blocks,
+    /// Threads that it has read lately.
+    Visits,
+    /// The entries of its inbox.
+    Inbox,
+    /// Its open sessions.
+    Sessions,
+}
+
+impl Section {
+    /// All sections, in the order in which [`Export::next`] reads them.
+    pub const ALL: [Self; 17] = [
+        Self::Stories,
+        Self::Comments,
+        Self::Tweets,
+        Self::Votes,
+        Self::Saved,
+        Self::Hidden,
+        Self::FollowedTopics,
+        Self::MutedTopics,
+        Self::Mutes,
+        Self::Blocks,
+        Self::Followings,
+        Self::Followers,
+        Self::Subscriptions,
+        Self::Unsubscribed,
+        Self::Visits,
+        Self::Inbox,
+        Self::Sessions,
+    ];
+
+    /// The name for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stories => "stories",
+            Self::Comments => "comments",
+            Self::Tweets => "tweets",
+            Self::Votes => "votes",
+            Self::Saved => "saved",
+            Self::Hidden => "hidden",
+            Self::FollowedTopics => "topics_followed",
+            Self::MutedTopics => "topics_muted",
+            Self::Followings => "followings",
+            Self::Followers => "followers",
+            Self::Subscriptions => "subscriptions",
+            Self::Unsubscribed => "unsubscribed",
+            Self::Mutes => "mutes",
+            Self::Blocks => "blocks",
+            Self::Visits => "visits",
+            Self::Inbox => "inbox",
+            Self::Sessions => "sessions",
+        }
+    }
+}
+
+/// Some records of one section, the newest first.
+#[derive(Debug)]
+pub struct Part {
+    /// The section.
+    pub section: Section,
+    /// The records; there may be none.
+    pub records: Vec<Record>,
+    /// How many entries of the section are too many for an export, besides those of other parts.
+    pub left_out: u64,
+}
+
+/// An export under way.
+pub struct Export<'a> {
+    site: &'a Site,
+    session: &'a VisitSession,
+    user: User,
+    account: AccountRecord,
+    /// The steps that are left, the next one last.
+    steps: Vec<Step>,
+    /// What is left of the step under way.
+    entries: Option<Peekable<IntoIter<reading::Entry>>>,
+    /// A server makes one export at a time.
+    _turn: MutexGuard<'a, ()>,
+}
+
+impl<'a> Export<'a> {
+    /// Starts the export of an account, in a session of its owner. A server makes one export at a
+    /// time; this waits for those before. Rounds: 1, and 2 more on a shared store.
+    ///
+    /// # Errors
+    /// [`Refusal::TooManyRequests`], [`Refusal::SessionEnded`] if the session is another
+    /// account's or the account has been deactivated meanwhile, or the store's.
+    pub async fn begin(
+        site: &'a Site,
+        now: Moment,
+        owner: Actor<'_>,
+        session: &'a VisitSession,
+    ) -> Result<Self, Error> {
+        if session.user_id != owner.id {
+            return Err(Refusal::SessionEnded.into());
+        }
+        let turn = site.exporting.lock().await;
+        owner.spend(site, now, RatedAction::Export).await?;
+        let mut query = Query::new();
+        let hash = query.hash(keys::user(owner.id));
+        let hash = site.store.query(query).await?.take(hash);
+        let user = User::from_hash(&hash).ok_or(Refusal::SessionEnded)?;
+        let account = AccountRecord::of(&user, &hash);
+        Ok(Self { site, session, user, account, steps: Step::all_last_first(), entries: None, _turn: turn })
+    }
+
+    /// The account: the profile and the settings.
+    #[must_use]
+    pub const fn account(&self) -> &AccountRecord {
+        &self.account
+    }
+
+    /// The next part; `None` at the end. The parts of a section follow each other, and each
+    /// section has at least one. Rounds: at most 4.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn next(&mut self) -> Result<Option<Part>, Error> {
+        let Some(step) = self.steps.last().copied() else {
+            return Ok(None);
+        };
+        let (mut entries, left_out) = match self.entries.take() {
+            Some(entries) => (entries, 0),
+            None => {
+                let (entries, left_out) = step.list(self.site, &self.user).await?;
+                (entries.into_iter().peekable(), left_out)
+            }
+        };
+        let mut chunk = Vec::new();
+        let mut room = EXPORT_CHUNK;
+        while let Some(entry) = entries.next_if(|entry| room > 0 && (chunk.is_empty() || entry.cost <= room))
+        {
+            room = room.saturating_sub(entry.cost);
+            chunk.push(entry);
+        }
+        let records = step.read(self, chunk).await?;
+        if entries.peek().is_some() {
+            self.entries = Some(entries);
+        } else {
+            self.steps.pop();
+        }
+        Ok(Some(Part { section: step.section(), records, left_out }))
+    }
+}

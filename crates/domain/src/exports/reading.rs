@@ -1,0 +1,482 @@
+//! Reading the parts of an export: first a list of what there is, then its entries, some at a
+//! time.
+
+use super::records::{
+    CommentRecord, InboxRecord, ListedRecord, MuteRecord, PersonRecord, Record, TopicRecord, VoteChoice,
+    VoteRecord, VotedKind, whole_seconds,
+};
+use super::{Export, Section};
+use crate::accounts::inbox::{EntriesRead, EntryId, MessageRead};
+use crate::accounts::sessions;
+use crate::accounts::users::{PeopleRead, User};
+use crate::comments::comment::{Comment, CommentRead};
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::marks::ThreadMark;
+use crate::news::item::{News, VoteRead};
+use crate::site::Site;
+use crate::sites::{Verdict, read_vote};
+use crate::timelines::tweets::TweetRead;
+use crate::values::clock::Timestamp;
+use crate::values::hostname::Hostname;
+use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
+use crate::values::limits::{EXPORT_LIST, EXPORT_SCANNED_COMMENTS, EXPORT_SCANNED_STORIES, EXPORT_THREADS};
+use crate::values::text::printable;
+use crate::values::withheld::{WITHHELD, Withheld};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::str::FromStr;
+use tidings_keyspace::{Answers, Handle, Order, Query};
+
+/// An entry of a list that is still to be read.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// What it is.
+    member: String,
+    /// When it got onto the list; 0 where that is not known.
+    time: f64,
+    /// Whether it is read, for entries of an inbox.
+    is_read: bool,
+    /// What reading it costs: 1, or as many comments as there are in its thread.
+    pub(super) cost: u64,
+}
+
+impl Entry {
+    fn new((member, time): (String, f64)) -> Self {
+        Self { member, time, is_read: false, cost: 1 }
+    }
+
+    fn number(id: u64) -> Self {
+        Self::new((id.to_string(), 0.0))
+    }
+
+    /// The member as an id; `None` if it is none.
+    fn id<T: FromStr>(&self) -> Option<T> {
+        self.member.parse().ok()
+    }
+}
+
+/// What is read one after the other. Several steps may belong to one section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Stories,
+    Comments,
+    Tweets,
+    StoryVotes,
+    CommentVotes,
+    SiteVotes,
+    Listed(Section),
+    Topics(Section),
+    People(Section),
+    Mutes,
+    Blocks,
+    Visits,
+    Inbox,
+    Sessions,
+}
+
+impl Step {
+    /// All steps in the order of their sections, the last one first.
+    pub(super) fn all_last_first() -> Vec<Self> {
+        let steps = Section::ALL.iter().flat_map(|section| match section {
+            Section::Stories => vec![Self::Stories],
+            Section::Comments => vec![Self::Comments],
+            Section::Tweets => vec![Self::Tweets],
+            Section::Votes => vec![Self::StoryVotes, Self::CommentVotes, Self::SiteVotes],
+            Section::Saved | Section::Hidden | Section::Subscriptions | Section::Unsubscribed => {
+                vec![Self::Listed(*section)]
+            }
+            Section::FollowedTopics | Section::MutedTopics => vec![Self::Topics(*section)],
+            Section::Followings | Section::Followers => vec![Self::People(*section)],
+            Section::Mutes => vec![Self::Mutes],
+            Section::Blocks => vec![Self::Blocks],
+            Section::Visits => vec![Self::Visits],
+            Section::Inbox => vec![Self::Inbox],
+            Section::Sessions => vec![Self::Sessions],
+        });
+        let mut steps: Vec<Self> = steps.collect();
+        steps.reverse();
+        steps
+    }
+
+    pub(super) const fn section(self) -> Section {
+        match self {
+            Self::Stories => Section::Stories,
+            Self::Comments => Section::Comments,
+            Self::Tweets => Section::Tweets,
+            Self::StoryVotes | Self::CommentVotes | Self::SiteVotes => Section::Votes,
+            Self::Listed(section) | Self::Topics(section) | Self::People(section) => section,
+            Self::Mutes => Section::Mutes,
+            Self::Blocks => Section::Blocks,
+            Self::Visits => Section::Visits,
+            Self::Inbox => Section::Inbox,
+            Self::Sessions => Section::Sessions,
+        }
+    }
+
+    /// The sorted set with the entries; `None` for what is listed in another way.
+    fn key(self, user: &User) -> Option<String> {
+        let id = user.id;
+        Some(match self {
+            Self::Stories => keys::user_posted(id),
+            Self::Comments => keys::user_comments(id),
+            Self::Tweets => keys::user_timeline(id),
+            Self::SiteVotes => keys::voter_votes(user.voter?),
+            Self::Listed(Section::Hidden) => keys::user_hidden(id),
+            Self::Listed(Section::Subscriptions) => keys::user_subscriptions(id),
+            Self::Listed(Section::Unsubscribed) => keys::user_unsubscribed(id),
+            Self::Listed(_) => keys::user_saved(id),
+            Self::Topics(Section::MutedTopics) => keys::topics_muted(id),
+            Self::Topics(_) => keys::topics_followed(id),
+            Self::People(Section::Followers) => keys::followers(id),
+            Self::People(_) => keys::followings(id),
+            Self::StoryVotes
+            | Self::CommentVotes
+            | Self::Mutes
+            | Self::Blocks
+            | Self::Visits
+            | Self::Inbox
+            | Self::Sessions => return None,
+        })
+    }
+
+    /// The entries, newest first, and how many there are too many. Rounds: at most 4.
+    pub(super) async fn list(self, site: &Site, user: &User) -> Result<(Vec<Entry>, u64), Error> {
+        let entries = match self {
+            Self::StoryVotes => stories_to_scan(site, user.id).await?,
+            Self::CommentVotes => threads_to_scan(site, user.id).await?,
+            Self::Mutes => chosen(site, &keys::user_mutes(user.id)).await?,
+            Self::Blocks => chosen(site, &keys::user_blocks(user.id)).await?,
+            Self::Visits => visited(site, user.id).await?,
+            Self::Inbox => inbox(site, user.id).await?,
+            _ => match self.key(user) {
+                Some(key) => return newest(site, &key).await,
+                None => Vec::new(),
+            },
+        };
+        Ok((entries, 0))
+    }
+
+    /// What there is about some entries. Rounds: at most 2.
+    pub(super) async fn read(self, export: &Export<'_>, entries: Vec<Entry>) -> Result<Vec<Record>, Error> {
+        let (site, user) = (export.site, &export.user);
+        match self {
+            Self::Stories => read_stories(site, &entries).await,
+            Self::Comments => read_comments(site, &entries).await,
+            Self::Tweets => read_tweets(site, &entries).await,
+            Self::StoryVotes => read_story_votes(site, user.id, &entries).await,
+            Self::CommentVotes => read_comment_votes(site, user.id, &entries).await,
+            Self::SiteVotes => read_site_votes(site, user, &entries).await,
+            Self::Listed(_) | Self::Visits => read_listed(site, &entries).await,
+            Self::People(_) | Self::Blocks => read_people(site, &entries).await,
+            Self::Mutes => read_mutes(site, &entries).await,
+            Self::Inbox => read_inbox(site, user.id, entries).await,
+            Self::Topics(_) => {
+                let topic =
+                    |Entry { member: topic, time, .. }| TopicRecord { topic, since: whole_seconds(time) };
+                Ok(entries.into_iter().map(topic).map(Record::Topic).collect())
+            }
+            Self::Sessions => {
+                let sessions = sessions::list(site, export.session).await?;
+                Ok(sessions.into_iter().map(|session| Record::Session(session.into())).collect())
+            }
+        }
+    }
+}
+
+/// The newest entries of a sorted set, and how many older ones there are. Rounds: 1.
+async fn newest(site: &Site, key: &str) -> Result<(Vec<Entry>, u64), Error> {
+    let mut query = Query::new();
+    let entries = query.sorted_range(key, Order::Descending, 0, EXPORT_LIST);
+    let count = query.sorted_count(key);
+    query.expect_large();
+    let mut answers = site.store.query(query).await?;
+    let entries: Vec<Entry> = answers.take(entries).into_iter().map(Entry::new).collect();
+    let left_out = answers.take(count).saturating_sub(EXPORT_LIST);
+    Ok((entries, left_out))
+}
+
+/// The newest stories of the site, and older ones that the user has saved. Rounds: 1.
+async fn stories_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
+    let mut query = Query::new();
+    let drawn = query.string(keys::NEWS_COUNT);
+    let saved = query.sorted_range(keys::user_saved(user), Order::Descending, 0, EXPORT_LIST);
+    query.expect_large();
+    let mut answers = site.store.query(query).await?;
+    let drawn = answers.take(drawn);
+    let drawn: u64 = fields::read_string(drawn.as_deref(), || keys::NEWS_COUNT.to_owned()).unwrap_or(0);
+    let oldest = drawn.saturating_sub(EXPORT_SCANNED_STORIES) + 1;
+    let saved = answers.take(saved).into_iter().filter_map(|(id, _)| id.parse::<NewsId>().ok());
+    let older: BTreeSet<u64> = saved.map(|id| id.0).filter(|id| *id < oldest).collect();
+    let scanned = (oldest..=drawn).rev().map(Entry::number);
+    Ok(scanned.chain(older.into_iter().rev().map(Entry::number)).collect())
+}
+
+/// The newest threads that have to do with the user: of stories that the user submitted, saved,
+/// read or wrote in. Rounds: 2.
+async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
+    let mut query = Query::new();
+    let lists = [keys::user_posted(user), keys::user_saved(user), keys::user_comments(user)];
+    let lists = lists.map(|list| query.sorted_range(list, Order::Descending, 0, EXPORT_LIST));
+    let visits = query.hash(keys::user_visits(user));
+    query.expect_large();
+    let mut answers = site.store.query(query).await?;
+    let mut threads: BTreeSet<NewsId> = BTreeSet::new();
+    for list in lists {
+        // A comment is `<news id>-<comment id>`.
+        let news = |member: &str| member.split('-').next().and_then(|id| id.parse::<NewsId>().ok());
+        threads.extend(answers.take(list).iter().filter_map(|(member, _)| news(member)));
+    }
+    threads.extend(answers.take(visits).0.iter().filter_map(|(news, _)| news.parse::<NewsId>().ok()));
+
+    let mut query = Query::new();
+    let threads = threads.into_iter().rev().take(EXPORT_THREADS);
+    let reads: Vec<_> = threads.map(|id| (id, query.hash_fields(keys::news(id), ["comments"]))).collect();
+    let mut answers = site.store.query(query).await?;
+    let mut room = EXPORT_SCANNED_COMMENTS;
+    let mut entries = Vec::new();
+    for (id, read) in reads {
+        let comments =
+            fields::count(fields::only(answers.take(read)).as_deref(), || keys::news(id), "comments");
+        if comments > 0 && comments <= room {
+            room -= comments;
+            entries.push(Entry { cost: comments, ..Entry::number(id.0) });
+        }
+    }
+    Ok(entries)
+}
+
+/// The threads that the user has read lately, the last one first. Rounds: 1.
+async fn visited(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
+    let mut query = Query::new();
+    let visits = query.hash(keys::user_visits(user));
+    let visits = site.store.query(query).await?.take(visits);
+    let time = |mark: &str| Some(mark.parse::<ThreadMark>().ok()?.time.as_score());
+    let mut entries: Vec<Entry> =
+        visits.0.into_iter().filter_map(|(news, mark)| Some(Entry::new((news, time(&mark)?)))).collect();
+    entries.sort_by(|one, other| other.time.total_cmp(&one.time));
+    Ok(entries)
+}
+
+/// The fields of a hash with times, the latest first. Rounds: 1.
+async fn chosen(site: &Site, key: &str) -> Result<Vec<Entry>, Error> {
+    let mut query = Query::new();
+    let chosen = query.hash(key);
+    let chosen = site.store.query(query).await?.take(chosen);
+    let entry = |(member, time): (String, String)| {
+        let since: u64 = fields::read(Some(time.as_str()), || key.to_owned(), &member)?;
+        Some(Entry::new((member, Timestamp(since).as_score())))
+    };
+    let mut entries: Vec<Entry> = chosen.0.into_iter().filter_map(entry).collect();
+    entries.sort_by(|one, other| other.time.total_cmp(&one.time));
+    Ok(entries)
+}
+
+/// The entries of the inbox. Rounds: 1.
+async fn inbox(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
+    let mut query = Query::new();
+    let entries = EntriesRead::ask(&mut query, user);
+    let entries = entries.take(&mut site.store.query(query).await?);
+    let entry = |entry: crate::accounts::inbox::Entry| Entry {
+        is_read: entry.read,
+        ..Entry::new((entry.place.id.to_string(), entry.place.time))
+    };
+    Ok(entries.into_iter().map(entry).collect())
+}
+
+/// A pending read of the title of a story.
+struct TitleRead(NewsId, Handle<Vec<Option<String>>>);
+
+impl TitleRead {
+    fn ask(query: &mut Query, id: NewsId) -> Self {
+        Self(id, query.hash_fields(keys::news(id), ["title", "del", WITHHELD]))
+    }
+
+    /// The title, if everybody may see it.
+    fn take(self, answers: &mut Answers) -> Option<String> {
+        let [title, deleted, withheld] = fields::each(answers.take(self.1));
+        let withheld: Option<Withheld> = fields::read(withheld.as_deref(), || keys::news(self.0), WITHHELD);
+        title.filter(|_| deleted.is_none() && withheld.is_none()).map(printable)
+    }
+}
+
+async fn read_stories(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+    let mut query = Query::new();
+    let ids = entries.iter().filter_map(Entry::id::<NewsId>);
+    let reads: Vec<_> = ids.map(|id| query.hash_fields(keys::news(id), News::FIELDS)).collect();
+    query.expect_large();
+    let mut answers = site.store.query(query).await?;
+    let stories = reads.into_iter().filter_map(|read| News::from_fields(answers.take(read)));
+    Ok(stories.map(|news| Record::Story(news.into())).collect())
+}
+
+async fn read_comments(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+    let mut query = Query::new();
+    let addresses = entries.iter().filter_map(Entry::id::<CommentAddress>);
+    let reads: Vec<_> = addresses
+        .map(|address| {
+            let title = TitleRead::ask(&mut query, address.news);
+            (address, title, CommentRead::ask(&mut query, address))
+        })
+        .collect();
+    query.expect_large();
+    let mut answers = site.store.query(query).await?;
+    let comments = reads.into_iter().filter_map(|(address, title, comment)| {
+        let (title, comment) = (title.take(&mut answers), comment.take(&mut answers)?);
+        Some(Record::Comment(CommentRecord::new(address, comment, title)))
+    });
+    Ok(comments.collect())
+}
+
+async fn read_tweets(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+    let mut query = Query::new();
+    let ids = entries.iter().filter_map(Entry::id::<TweetId>);
+    let reads: Vec<_> = ids.map(|id| TweetRead::ask(&mut query, id)).collect();
+    query.expect_large();
+    let mut answers = site.store.query(query).await?;
+    let tweets = reads.into_iter().filter_map(|read| read.take(&mut answers));
+    Ok(tweets.map(|tweet| Record::Tweet(tweet.into())).collect())
+}
+
+async fn read_story_votes(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+    let mut query = Query::new();
+    let ids = entries.iter().filter_map(Entry::id::<NewsId>);
+    let reads: Vec<_> = ids.map(|id| (id, VoteRead::ask(&mut query, id, user))).collect();
+    query.expect_large();
+    let mut answers = site.store.query(query).await?;
+    let mut query = Query::new();
+    let votes: Vec<_> = reads
+        .into_iter()
+        .filter_map(|(id, read)| {
+            let (direction, time) = read.take_with_time(&mut answers)?;
+            Some((id, direction, time, TitleRead::ask(&mut query, id)))
+        })
+        .collect();
+    if votes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut answers = site.store.query(query).await?;
+    let vote = |(id, direction, time, title): (NewsId, _, f64, TitleRead)| VoteRecord {
+        kind: VotedKind::Story,
+        id: id.to_string(),
+        vote: VoteChoice::from(direction),
+        time: Some(whole_seconds(time)),
+        title: title.take(&mut answers),
+    };
+    Ok(votes.into_iter().map(vote).map(Record::Vote).collect())
+}
+
+async fn read_comment_votes(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+    let mut query = Query::new();
+    let ids = entries.iter().filter_map(Entry::id::<NewsId>);
+    let reads: Vec<_> = ids.map(|id| (id, query.hash(keys::thread(id)))).collect();
+    query.expect_large();
+    let mut answers = site.store.query(query).await?;
+    let mut votes = Vec::new();
+    for (news, read) in reads {
+        let thread = answers.take(read);
+        let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(field, json));
+        // The first vote on what one writes is the author's own.
+        for comment in comments.filter(|comment| comment.user_id != user) {
+            if let Some(direction) = comment.vote_of(user) {
+                let address = CommentAddress { news, comment: comment.id };
+                votes.push(((Reverse(news), comment.id), VoteRecord::on_comment(address, direction)));
+            }
+        }
+    }
+    votes.sort_by_key(|(place, _)| *place);
+    Ok(votes.into_iter().map(|(_, vote)| Record::Vote(vote)).collect())
+}
+
+async fn read_site_votes(site: &Site, user: &User, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+    let Some(voter) = user.voter else { return Ok(Vec::new()) };
+    let name = voter.to_string();
+    let mut query = Query::new();
+    let hosts = entries.iter().filter_map(|entry| Hostname::parse(&entry.member).ok());
+    let reads: Vec<_> = hosts
+        .map(|host| {
+            let vote = query.hash_fields(keys::link_votes(&host), [name.as_str()]);
+            (host, vote)
+        })
+        .collect();
+    let mut answers = site.store.query(query).await?;
+    let votes = reads.into_iter().filter_map(|(host, read)| {
+        let vote = read_vote(&host, fields::only(answers.take(read)).as_deref())?;
+        let choice = if vote.verdict == Verdict::Good { VoteChoice::Up } else { VoteChoice::Down };
+        Some(Record::Vote(VoteRecord::on_site(&host, choice, vote.time)))
+    });
+    Ok(votes.collect())
+}
+
+async fn read_listed(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+    let mut query = Query::new();
+    let stories = entries.iter().filter_map(|entry| Some((entry.id::<NewsId>()?, entry.time)));
+    let reads: Vec<_> = stories.map(|(id, time)| (id, time, TitleRead::ask(&mut query, id))).collect();
+    let mut answers = site.store.query(query).await?;
+    let listed = reads.into_iter().map(|(news_id, time, title)| ListedRecord {
+        news_id,
+        time: whole_seconds(time),
+        title: title.take(&mut answers),
+    });
+    Ok(listed.map(Record::Listed).collect())
+}
+
+/// The people on a list, without those whose account is deactivated.
+async fn read_people(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+    let people: Vec<(UserId, f64)> =
+        entries.iter().filter_map(|entry| Some((entry.id()?, entry.time))).collect();
+    let mut query = Query::new();
+    let names = PeopleRead::ask(&mut query, people.iter().map(|(id, _)| *id));
+    let names = names.take(&mut site.store.query(query).await?);
+    let person = |(id, since): (UserId, f64)| {
+        let username = names.get(id)?.username.clone();
+        Some(Record::Person(PersonRecord { username, since: whole_seconds(since) }))
+    };
+    Ok(people.into_iter().filter_map(person).collect())
+}
+
+/// What is muted: `<what>:<value>`, where the value of a person is the id.
+async fn read_mutes(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+    const PERSON: &str = "user";
+    let mutes: Vec<(&str, &str, f64)> = entries
+        .iter()
+        .filter_map(|entry| {
+            let (what, value) = entry.member.split_once(':')?;
+            Some((what, value, entry.time))
+        })
+        .collect();
+    let mut query = Query::new();
+    let people = mutes.iter().filter(|(what, ..)| *what == PERSON);
+    let names = PeopleRead::ask(&mut query, people.filter_map(|(_, id, _)| id.parse().ok()));
+    let names = names.take(&mut site.store.query(query).await?);
+    let mute = |(what, value, since): (&str, &str, f64)| {
+        let value = if what == PERSON { &names.get(value.parse().ok()?)?.username } else { value };
+        let (what, value) = (what.to_owned(), value.to_owned());
+        Some(Record::Mute(MuteRecord { what, value, since: whole_seconds(since) }))
+    };
+    Ok(mutes.into_iter().filter_map(mute).collect())
+}
+
+async fn read_inbox(site: &Site, user: UserId, entries: Vec<Entry>) -> Result<Vec<Record>, Error> {
+    let mut query = Query::new();
+    let mut messages: HashMap<EntryId, MessageRead> = HashMap::new();
+    let ids: Vec<Option<EntryId>> = entries.iter().map(Entry::id).collect();
+    for id in ids.iter().flatten() {
+        if let EntryId::Moderation(number) = id {
+            messages.insert(*id, MessageRead::ask(&mut query, user, *number));
+        }
+    }
+    let mut answers = site.store.query(query).await?;
+    let records = ids.into_iter().zip(entries).filter_map(|(id, entry)| {
+        let id = id?;
+        Some(Record::Inbox(InboxRecord {
+            kind: id.kind().name(),
+            id: entry.member,
+            time: whole_seconds(entry.time),
+            read: entry.is_read,
+            text: messages.remove(&id).and_then(|message| message.take(&mut answers)),
+        }))
+    });
+    Ok(records.collect())
+}

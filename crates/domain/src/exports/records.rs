@@ -1,0 +1,398 @@
+//! What an export has of each thing. The names of the fields are those of `data.json`.
+
+use crate::accounts::session_store::OpenSession;
+use crate::accounts::users::User;
+use crate::comments::comment::Comment;
+use crate::news::item::{Direction, News};
+use crate::timelines::tweets::Tweet;
+use crate::values::clock::Timestamp;
+use crate::values::hostname::Hostname;
+use crate::values::ids::{CommentAddress, CommentId, NewsId, TweetId, UserId};
+use crate::values::preferences::Choice;
+use crate::values::withheld::Withheld;
+use serde::Serialize;
+use tidings_keyspace::Hash;
+
+/// The profile and the settings.
+#[derive(Debug, Serialize)]
+pub struct AccountRecord {
+    /// The number of the account.
+    pub id: UserId,
+    /// The username.
+    pub username: String,
+    /// The full name; may be empty.
+    pub fullname: String,
+    /// What the user says about themself.
+    pub about: String,
+    /// The e-mail address; may be empty.
+    pub email: String,
+    /// When the account was created.
+    pub created: Timestamp,
+    /// The last visit, to a quarter of an hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_visit: Option<Timestamp>,
+    /// Karma.
+    pub karma: i64,
+    /// The rights of the account, as letters.
+    pub flags: String,
+    /// The settings.
+    pub settings: SettingsRecord,
+}
+
+/// What the user has chosen on the settings page.
+#[derive(Debug, Serialize)]
+pub struct SettingsRecord {
+    /// Whether a tweet announces each submission.
+    pub tweet_news: bool,
+    /// Whether the picture may come from gravatar.com.
+    pub gravatar: bool,
+    /// Whether replies are mailed.
+    pub mail_replies: bool,
+    /// How often a digest is mailed.
+    pub digest: &'static str,
+    /// The order of comments.
+    pub sort_comments: &'static str,
+    /// Whether single keys are shortcuts.
+    pub shortcuts: &'static str,
+    /// Whether lists show what others have hidden.
+    pub show_hidden: bool,
+    /// Whether the inbox has a feed. Its address is a secret.
+    pub inbox_feed: bool,
+}
+
+impl AccountRecord {
+    /// A user, as the fields are stored. Only fields that are named here are exported, so that no
+    /// secret is that is added later.
+    pub(super) fn of(user: &User, stored: &Hash) -> Self {
+        let preferences = user.preferences;
+        Self {
+            id: user.id,
+            username: user.username.clone(),
+            fullname: user.fullname.clone(),
+            about: user.about.clone(),
+            email: user.email.clone(),
+            created: user.ctime,
+            last_visit: user.seen_time,
+            karma: user.karma,
+            flags: stored.get("flags").unwrap_or_default().to_owned(),
+            settings: SettingsRecord {
+                tweet_news: user.tweet_news,
+                gravatar: user.gravatar,
+                mail_replies: preferences.mail_replies,
+                digest: preferences.digest.name(),
+                sort_comments: preferences.sort_comments.name(),
+                shortcuts: preferences.shortcuts.name(),
+                show_hidden: stored.get("show_hidden") == Some("1"),
+                inbox_feed: !user.inbox_feed.expose().is_empty(),
+            },
+        }
+    }
+}
+
+/// One thing in a list.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Record {
+    /// A story that the account submitted.
+    Story(StoryRecord),
+    /// A comment that it wrote.
+    Comment(CommentRecord),
+    /// A tweet that it posted.
+    Tweet(TweetRecord),
+    /// A vote that it cast.
+    Vote(VoteRecord),
+    /// A story on a list of the account.
+    Listed(ListedRecord),
+    /// A topic on a list of the account.
+    Topic(TopicRecord),
+    /// What it has muted.
+    Mute(MuteRecord),
+    /// A person whom it follows or has blocked, or who follows it.
+    Person(PersonRecord),
+    /// An entry of the inbox.
+    Inbox(InboxRecord),
+    /// An open session.
+    Session(SessionRecord),
+}
+
+/// A story of the account's own.
+#[derive(Debug, Serialize)]
+pub struct StoryRecord {
+    /// The number.
+    pub id: NewsId,
+    /// When it was submitted.
+    pub time: Timestamp,
+    /// The title, unless it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it links to, unless it is a text or deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The text, unless it is a link or deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// What it is about.
+    pub topics: Vec<String>,
+    /// Votes up.
+    pub up: i64,
+    /// Votes down.
+    pub down: i64,
+    /// Comments.
+    pub comments: u64,
+    /// Whether it is deleted.
+    #[serde(skip_serializing_if = "is_false")]
+    pub deleted: bool,
+    /// Why readers do not see it, if they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+fn reason(withheld: Option<&Withheld>) -> Option<String> {
+    withheld.map(ToString::to_string)
+}
+
+impl From<News> for StoryRecord {
+    fn from(news: News) -> Self {
+        let is_text = news.text().is_some();
+        let text = news.text().filter(|text| !news.deleted && !text.is_empty()).map(str::to_owned);
+        Self {
+            id: news.id,
+            time: news.ctime,
+            topics: news.topics.iter().map(ToString::to_string).collect(),
+            up: news.up,
+            down: news.down,
+            comments: news.comments,
+            deleted: news.deleted,
+            withheld: reason(news.withheld.as_ref()),
+            text,
+            title: (!news.deleted).then_some(news.title),
+            url: (!news.deleted && !is_text).then_some(news.url),
+        }
+    }
+}
+
+/// A comment of the account's own.
+#[derive(Debug, Serialize)]
+pub struct CommentRecord {
+    /// The story that it is on.
+    pub news_id: NewsId,
+    /// The number in the thread.
+    pub comment_id: CommentId,
+    /// The comment that it replies to; missing for one on the story itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<CommentId>,
+    /// When it was written.
+    pub time: Timestamp,
+    /// The title of the story, if everybody may see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The text, unless it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Votes up.
+    pub up: usize,
+    /// Votes down.
+    pub down: usize,
+    /// Whether it is deleted.
+    #[serde(skip_serializing_if = "is_false")]
+    pub deleted: bool,
+    /// Why readers do not see it, if they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
+}
+
+impl CommentRecord {
+    pub(super) fn new(address: CommentAddress, comment: Comment, title: Option<String>) -> Self {
+        Self {
+            news_id: address.news,
+            comment_id: address.comment,
+            parent_id: comment.parent_id,
+            time: comment.ctime,
+            title,
+            up: comment.up.len(),
+            down: comment.down.len(),
+            deleted: comment.deleted,
+            withheld: reason(comment.withheld.as_ref()),
+            text: (!comment.deleted).then_some(comment.body),
+        }
+    }
+}
+
+/// A tweet of the account's own.
+#[derive(Debug, Serialize)]
+pub struct TweetRecord {
+    /// The number.
+    pub id: TweetId,
+    /// When it was posted.
+    pub time: Timestamp,
+    /// The text.
+    pub text: String,
+    /// The story that it announces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub news_id: Option<NewsId>,
+    /// Why readers do not see it, if they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
+}
+
+impl From<Tweet> for TweetRecord {
+    fn from(tweet: Tweet) -> Self {
+        Self {
+            id: tweet.id,
+            time: whole_seconds(tweet.created_at),
+            news_id: tweet.news_id,
+            withheld: reason(tweet.withheld.as_ref()),
+            text: tweet.text,
+        }
+    }
+}
+
+/// The second of a stored score.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub(super) const fn whole_seconds(score: f64) -> Timestamp {
+    // The cast saturates.
+    Timestamp(score as u64)
+}
+
+/// What a vote is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VotedKind {
+    /// A story.
+    Story,
+    /// A comment.
+    Comment,
+    /// A site.
+    Site,
+}
+
+/// How the account voted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VoteChoice {
+    /// For it.
+    Up,
+    /// Against it.
+    Down,
+}
+
+impl From<Direction> for VoteChoice {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Up => Self::Up,
+            Direction::Down => Self::Down,
+        }
+    }
+}
+
+/// A vote of the account.
+#[derive(Debug, Serialize)]
+pub struct VoteRecord {
+    /// What it is on.
+    pub kind: VotedKind,
+    /// The number of a story, `7-3` for comment 3 of story 7, or the name of a site.
+    pub id: String,
+    /// The vote.
+    pub vote: VoteChoice,
+    /// When it was cast; not known of votes on comments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<Timestamp>,
+    /// The title of a story that everybody may see.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+impl VoteRecord {
+    pub(super) fn on_comment(address: CommentAddress, direction: Direction) -> Self {
+        let id = address.to_string();
+        Self { kind: VotedKind::Comment, id, vote: direction.into(), time: None, title: None }
+    }
+
+    pub(super) fn on_site(host: &Hostname, vote: VoteChoice, time: Timestamp) -> Self {
+        let id = host.as_str().to_owned();
+        Self { kind: VotedKind::Site, id, vote, time: Some(time), title: None }
+    }
+}
+
+/// A story on a list of the account.
+#[derive(Debug, Serialize)]
+pub struct ListedRecord {
+    /// The story.
+    pub news_id: NewsId,
+    /// Since when it is on the list, or when the thread was read last.
+    pub time: Timestamp,
+    /// The title, if everybody may see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// A topic on a list of the account.
+#[derive(Debug, Serialize)]
+pub struct TopicRecord {
+    /// The name.
+    pub topic: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// A person, a site or a word that the account has muted.
+#[derive(Debug, Serialize)]
+pub struct MuteRecord {
+    /// `user`, `domain` or `word`.
+    pub what: String,
+    /// The username, the site or the word.
+    pub value: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// A person whom the account follows or has blocked, or who follows it.
+#[derive(Debug, Serialize)]
+pub struct PersonRecord {
+    /// The username.
+    pub username: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// An entry of the inbox. The comments and tweets of others that it is about are theirs: only
+/// messages of moderators have their text here.
+#[derive(Debug, Serialize)]
+pub struct InboxRecord {
+    /// What it is about.
+    pub id: String,
+    /// Why it is in the inbox.
+    pub kind: &'static str,
+    /// When it arrived.
+    pub time: Timestamp,
+    /// Whether it is read.
+    pub read: bool,
+    /// The text of a message of a moderator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// An open session.
+#[derive(Debug, Serialize)]
+pub struct SessionRecord {
+    /// When the user logged in, if it is known.
+    pub since: Option<Timestamp>,
+    /// The last visit, to the hour, if it is known.
+    pub last_seen: Option<Timestamp>,
+    /// The browser or program of the login.
+    pub agent: String,
+    /// The network address of the login.
+    pub address: String,
+}
+
+impl From<OpenSession> for SessionRecord {
+    fn from(session: OpenSession) -> Self {
+        let OpenSession { since, last_seen, agent, address, .. } = session;
+        Self { since, last_seen, agent, address }
+    }
+}

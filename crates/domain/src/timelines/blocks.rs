@@ -1,0 +1,88 @@
+//! Blocking: who is blocked does not follow, mention or reply to the one who blocks, who does
+//! not read them either.
+//!
+//! Blocking ends that the blocked person follows. Following, mentions (`accounts::notified`),
+//! entries of inboxes (`accounts::inbox`) and replies (`comments::comment`) ask for blocks.
+
+use crate::accounts::actor::Actor;
+use crate::accounts::inbox::{EntryId, Removal};
+use crate::accounts::mentioned::user_named;
+use crate::accounts::users::DEACTIVATED;
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::jobs;
+use crate::keys;
+use crate::site::Site;
+use crate::timelines::follows::{note_followings_change, note_lost_follower, write_unfollow};
+use crate::timelines::home_jobs::clear;
+use crate::values::clock::Moment;
+use crate::values::limits::MAX_BLOCKS;
+use crate::values::rates::RatedAction;
+use tidings_keyspace::{Batch, Query};
+
+/// Blocks a user, who no longer follows the one who blocks. Twice is as once. Rounds: 6.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], [`Refusal::BlockingOneself`], [`Refusal::TooManyBlocks`],
+/// [`Refusal::SessionEnded`], [`Refusal::TooManyRequests`], or the store's.
+pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Result<(), Error> {
+    user.spend(site, now, RatedAction::Follow).await?;
+    let person = user_named(site, name).await?;
+    if person == user.id {
+        return Err(Refusal::BlockingOneself.into());
+    }
+    let (blocks, followers) = (keys::user_blocks(user.id), keys::followers(user.id));
+    let job = clear::job(person, user.id);
+    let has_unfollowed = site.act(&blocks, || async {
+        let mut query = Query::new();
+        let blocked = query.hash(&blocks);
+        let follows = query.scores(&followers, [person.to_string()]);
+        let mut answers = site.store.query(query).await?;
+        let blocked = answers.take(blocked);
+        let follows = fields::only(answers.take(follows)).is_some();
+        if blocked.get(&person.to_string()).is_some() && !follows {
+            return Ok(Decision::Done(false));
+        }
+        if blocked.0.len() as u64 >= MAX_BLOCKS {
+            return Err(Refusal::TooManyBlocks { limit: MAX_BLOCKS }.into());
+        }
+        let mut batch = Batch::new();
+        let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
+        batch.set_field(&blocks, person.to_string(), now.timestamp().to_string());
+        if follows {
+            let entry = Removal::read(site, [(user.id, EntryId::Follow(person))]).await?;
+            batch.sorted_member_present(&followers, person.to_string());
+            write_unfollow(&mut batch, person, user.id);
+            note_followings_change(&mut batch, person);
+            note_lost_follower(&mut batch, user.id);
+            entry.write(&mut batch);
+            jobs::add(&mut batch, &job, now, user.id);
+        } else {
+            // Whoever follows meanwhile must not stay.
+            batch.sorted_member_absent(&followers, person.to_string());
+        }
+        Ok(Decision::commit(batch, follows).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    });
+    if has_unfollowed.await?
+        && let Err(error) = jobs::work_on(site, now, &clear::KIND, &job).await
+    {
+        // The block is committed, and the job is queued.
+        tracing::warn!(%job, %error, "block not finished; a background job will finish it");
+    }
+    Ok(())
+}
+
+/// Ends a block. Whether the person followed before does not come back. Does nothing for
+/// somebody who is not blocked. Rounds: 3.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], [`Refusal::TooManyRequests`], or the store's.
+pub async fn unblock(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Result<(), Error> {
+    user.spend(site, now, RatedAction::Follow).await?;
+    let person = user_named(site, name).await?;
+    let mut batch = Batch::new();
+    batch.delete_field(keys::user_blocks(user.id), person.to_string());
+    site.store.commit(batch).await?;
+    Ok(())
+}

@@ -1,0 +1,264 @@
+//! What people mute: the kinds, the words and phrases, and how a text is searched for them.
+//!
+//! A text is split into tokens: words, and characters that belong to no word. Each token is the
+//! hash of its lower-case form, so a text is compared with any number of muted phrases in one
+//! pass, and a title is split only once for all readers.
+
+use crate::values::hostname::Hostname;
+use crate::values::limits::{MAX_MUTED_WORD, MAX_MUTED_WORD_TOKENS};
+use crate::values::text::{InputError, line};
+use std::fmt;
+
+/// A kind of thing that can be muted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MuteKind {
+    /// A person.
+    User,
+    /// A site with its subdomains.
+    Domain,
+    /// A topic.
+    Topic,
+    /// A word or a phrase.
+    Word,
+}
+
+impl MuteKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::User, Self::Domain, Self::Topic, Self::Word];
+
+    /// The name in the API and in the store.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Domain => "domain",
+            Self::Topic => "topic",
+            Self::Word => "word",
+        }
+    }
+
+    /// The kind with a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A muted site as it was typed: an address counts as its host, and `www.` as left out.
+///
+/// # Errors
+/// When it is not the name of a site.
+pub fn muted_domain(typed: &str) -> Result<Hostname, crate::values::hostname::HostnameError> {
+    let typed = typed.trim();
+    let rest = typed.split_once("://").map_or(typed, |(_, rest)| rest);
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let name = Hostname::parse(host)?;
+    let bare = name.as_str().strip_prefix("www.").and_then(|bare| Hostname::parse(bare).ok());
+    Ok(bare.unwrap_or(name))
+}
+
+/// A muted word or phrase, as it was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MutedWord(String);
+
+impl MutedWord {
+    /// Trims and checks a word or a phrase. Blanks between words become one.
+    ///
+    /// # Errors
+    /// When it is empty or too long, or has line breaks, control or direction characters.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        const FIELD: &str = "value";
+        let text = line(FIELD, input, MAX_MUTED_WORD)?;
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        if tokens(&text).next().is_none() {
+            return Err(InputError::Empty { field: FIELD });
+        }
+        if tokens(&text).count() > MAX_MUTED_WORD_TOKENS {
+            return Err(InputError::TooLong { field: FIELD, most: MAX_MUTED_WORD });
+        }
+        Ok(Self(text))
+    }
+
+    /// The word or phrase as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MutedWord {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The hash of a token.
+pub type Token = u64;
+
+/// Whether a character is written without blanks around its words, so that it counts as a word
+/// of its own.
+const fn is_unspaced(character: char) -> bool {
+    matches!(
+        character,
+        '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{3040}'..='\u{30FF}'
+            | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}'
+    )
+}
+
+fn is_of_word(character: char) -> bool {
+    character.is_alphanumeric() && !is_unspaced(character)
+}
+
+/// The tokens of a text, in order. Blanks are none.
+pub fn tokens(text: &str) -> impl Iterator<Item = Token> {
+    let mut characters = text.chars().peekable();
+    std::iter::from_fn(move || {
+        let first = characters.by_ref().find(|character| !character.is_whitespace())?;
+        let mut hash = Hash::new().with(first);
+        if is_of_word(first) {
+            while let Some(next) = characters.next_if(|next| is_of_word(*next)) {
+                hash = hash.with(next);
+            }
+        }
+        Some(hash.0)
+    })
+}
+
+/// FNV-1a of the lower-case form of characters. It needs to be fast, and a collision would only
+/// mute a word too many for one reader.
+struct Hash(u64);
+
+impl Hash {
+    const fn new() -> Self {
+        Self(0xCBF2_9CE4_8422_2325)
+    }
+
+    fn with(self, character: char) -> Self {
+        // Typographic apostrophes are the plain one.
+        let character = if character == '\u{2019}' { '\'' } else { character };
+        if character.is_ascii() {
+            return self.with_code(u32::from(character.to_ascii_lowercase()));
+        }
+        character.to_lowercase().fold(self, |hash, lower| hash.with_code(u32::from(lower)))
+    }
+
+    const fn with_code(self, code: u32) -> Self {
+        Self((self.0 ^ code as u64).wrapping_mul(0x0000_0100_0000_01B3))
+    }
+}
+
+/// A set of words and phrases to search for.
+#[derive(Debug, Default)]
+pub struct Phrases {
+    /// The tokens of each, in the order of the first token.
+    sorted: Box<[Box<[Token]>]>,
+}
+
+impl Phrases {
+    /// A set of these.
+    pub fn new<'a>(phrases: impl IntoIterator<Item = &'a str>) -> Self {
+        let phrases = phrases.into_iter().map(|phrase| tokens(phrase).collect::<Box<[Token]>>());
+        let mut sorted: Vec<Box<[Token]>> = phrases.filter(|phrase| !phrase.is_empty()).collect();
+        sorted.sort_unstable();
+        Self { sorted: sorted.into() }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    /// Whether one of them is in a text that was split before.
+    #[must_use]
+    pub fn are_in_tokens(&self, text: &[Token]) -> bool {
+        (0..text.len()).any(|start| text.get(start..).is_some_and(|rest| self.begins(rest)))
+    }
+
+    /// Whether one of them is in a text.
+    #[must_use]
+    pub fn are_in(&self, text: &str) -> bool {
+        !self.is_empty() && self.are_in_tokens(&tokens(text).collect::<Vec<_>>())
+    }
+
+    /// Whether a text begins with one of them.
+    fn begins(&self, text: &[Token]) -> bool {
+        let Some(first) = text.first() else { return false };
+        let start = self.sorted.partition_point(|phrase| phrase.first() < Some(first));
+        let rest = self.sorted.get(start..).unwrap_or_default().iter();
+        rest.take_while(|phrase| phrase.first() == Some(first)).any(|phrase| text.starts_with(phrase))
+    }
+
+    /// The approximate size in bytes.
+    pub(crate) fn size(&self) -> usize {
+        size_of_val(&*self.sorted) + self.sorted.iter().map(|phrase| size_of_val(&**phrase)).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_words_and_phrases_are_found_in_any_case() {
+        let phrases = |list: &[&str]| {
+            let parsed: Vec<MutedWord> = list.iter().map(|word| MutedWord::parse(word).unwrap()).collect();
+            Phrases::new(parsed.iter().map(MutedWord::as_str))
+        };
+        for (muted, text, found) in [
+            (&["rust"][..], "Rust is here", true),
+            (&["rust"], "RUST", true),
+            (&["rust"], "trust and rusty things", false),
+            (&["rust"], "(rust)", true),
+            (&["rust"], "a-rust-thing", true),
+            (&["new york"], "in New  York today", true),
+            (&["new york"], "New Jersey and York", false),
+            (&["new york", "new jersey"], "New Jersey and York", true),
+            (&["don't"], "I don\u{2019}t know", true),
+            (&["c++"], "the C++ book", true),
+            (&["c++"], "the C book", false),
+            (&["größe"], "DIE GRÖSSE, die GRÖßE", true),
+            (&["選挙"], "明日の選挙について", true),
+            (&["選挙"], "明日の選", false),
+            (&["🦀"], "crabs 🦀🦀", true),
+            (&["a", "b", "c"], "d e f", false),
+            (&[], "anything", false),
+        ] {
+            assert_eq!(phrases(muted).are_in(text), found, "{muted:?} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_word_is_kept_in_lower_case_with_single_blanks() {
+        assert_eq!(MutedWord::parse("  New \u{a0} York ").unwrap().as_str(), "new york");
+        for bad in ["", "   ", "\u{200b}", "a\nb", &"x".repeat(MAX_MUTED_WORD + 1)] {
+            assert!(MutedWord::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(MutedWord::parse(&"x".repeat(MAX_MUTED_WORD)).is_ok());
+        assert!(MutedWord::parse(&"!".repeat(MAX_MUTED_WORD_TOKENS)).is_ok());
+        assert!(MutedWord::parse(&"!".repeat(MAX_MUTED_WORD_TOKENS + 1)).is_err());
+    }
+
+    #[test]
+    fn an_address_counts_as_its_host() {
+        for (typed, host) in [
+            ("example.com", Some("example.com")),
+            (" https://www.Example.com/a?b#c ", Some("example.com")),
+            ("www.com", Some("www.com")),
+            ("news.example.com", Some("news.example.com")),
+            ("", None),
+            ("localhost", None),
+        ] {
+            assert_eq!(muted_domain(typed).ok().as_ref().map(Hostname::as_str), host, "{typed}");
+        }
+    }
+
+    #[test]
+    fn kinds_have_names() {
+        for kind in MuteKind::ALL {
+            assert_eq!(MuteKind::parse(kind.name()), Some(kind));
+        }
+        assert_eq!(MuteKind::parse("people"), None);
+    }
+}

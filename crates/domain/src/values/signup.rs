@@ -1,0 +1,133 @@
+//! Signing up: who may, and what people send to be let in.
+
+use crate::values::limits::MAX_APPLICATION;
+use crate::values::preferences::Choice;
+use crate::values::secrets::{NoRandomness, random_token};
+use crate::values::text::{InputError, lines};
+use std::fmt;
+
+/// Who can sign up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SignupMode {
+    /// Anyone.
+    #[default]
+    Open,
+    /// Whom a member invites.
+    Invite,
+    /// Whom a moderator accepts, after reading why they would like to join; and whom a member
+    /// invites.
+    Apply,
+    /// Nobody.
+    Closed,
+}
+
+impl Choice for SignupMode {
+    const ALL: &'static [(Self, &'static str)] =
+        &[(Self::Open, "open"), (Self::Invite, "invite"), (Self::Apply, "apply"), (Self::Closed, "closed")];
+}
+
+impl fmt::Display for SignupMode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// Hexadecimal digits of an invitation: as many as of other tokens.
+pub const INVITATION_DIGITS: usize = 40;
+
+/// The secret code of an invitation. Whoever knows it can use it once.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct InvitationCode(String);
+
+impl InvitationCode {
+    /// A new code.
+    ///
+    /// # Errors
+    /// [`NoRandomness`] when the operating system's generator fails.
+    pub fn random() -> Result<Self, NoRandomness> {
+        random_token().map(Self)
+    }
+
+    /// A code as it was typed, or the whole link with it; `None` for what cannot be one.
+    #[must_use]
+    pub fn parse(typed: &str) -> Option<Self> {
+        let typed = typed.trim();
+        let code = typed.rsplit_once("invitation=").map_or(typed, |(_, code)| code);
+        let is_code = code.len() == INVITATION_DIGITS
+            && code.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        is_code.then(|| Self(code.to_owned()))
+    }
+
+    /// The code itself, for its link and its key.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for InvitationCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("InvitationCode(***)")
+    }
+}
+
+/// Why somebody would like to join: a text of several lines for moderators.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApplicationText(String);
+
+impl ApplicationText {
+    /// Checks a text of at most [`MAX_APPLICATION`] characters.
+    ///
+    /// # Errors
+    /// When it is empty, too long, or has control characters.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        lines("application", input, MAX_APPLICATION, 1).map(Self)
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_found_in_its_link() {
+        let code = InvitationCode::random().unwrap();
+        let text = code.expose();
+        for typed in [
+            text.to_owned(),
+            format!(" {text}\n"),
+            format!("https://news.example.com/register?invitation={text}"),
+        ] {
+            assert_eq!(InvitationCode::parse(&typed), Some(code.clone()));
+        }
+        for bad in ["", "invitation=", &text[1..], &format!("{text}0"), &"A".repeat(40), &"é".repeat(20)] {
+            assert_eq!(InvitationCode::parse(bad), None, "{bad:?}");
+        }
+        assert_eq!(format!("{code:?}"), "InvitationCode(***)");
+    }
+
+    #[test]
+    fn an_application_is_asked_for_and_bounded() {
+        assert_eq!(ApplicationText::parse(" a\r\nb ").unwrap().as_str(), "a\nb");
+        let refused = |input: &str| ApplicationText::parse(input).unwrap_err().to_string();
+        assert_eq!(refused(" \n"), "write why you would like to join");
+        assert_eq!(refused(&"x".repeat(2_001)), "your application is too long (2,000 characters at most)");
+        assert!(ApplicationText::parse(&"é".repeat(2_000)).is_ok());
+        assert!(ApplicationText::parse("a\u{0}").is_err());
+    }
+
+    #[test]
+    fn modes_have_names() {
+        for (mode, name) in SignupMode::ALL {
+            assert_eq!((SignupMode::parse(name), mode.to_string()), (Some(*mode), (*name).to_owned()));
+        }
+        assert_eq!(SignupMode::parse("Open"), None);
+    }
+}

@@ -1,0 +1,121 @@
+//! Reading the votes of the last 90 days, the newest stories first.
+
+use super::ballots::{Ballots, Layer};
+use crate::comments::comment::Comment;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::ids::{NewsId, UserId};
+use crate::values::limits::{
+    VOTE_RING_CHUNK, VOTE_RING_DAYS, VOTE_RING_STORIES, VOTE_RING_VOTES, VOTE_RING_VOTES_OF_STORY,
+};
+use tidings_keyspace::{Order, Query};
+
+const SECONDS_A_DAY: u64 = 86_400;
+
+/// The votes that were read.
+pub(super) struct Read {
+    pub(super) ballots: Ballots,
+    /// The stories that were read.
+    pub(super) stories: u64,
+    /// Whether there were more than may be read.
+    pub(super) is_cut: bool,
+}
+
+/// A thread that is still to be read.
+struct Thread {
+    news: NewsId,
+    comments: u64,
+}
+
+/// Reads the votes.
+pub(super) async fn read(site: &Site, now: Timestamp) -> Result<Read, Error> {
+    let oldest = Timestamp(now.0.saturating_sub(VOTE_RING_DAYS * SECONDS_A_DAY));
+    let mut query = Query::new();
+    let scores = (oldest.as_score(), f64::INFINITY);
+    let news = query.sorted_by_score(keys::NEWS_CRON, Order::Descending, scores, VOTE_RING_STORIES + 1);
+    query.expect_large();
+    let news = site.store.query(query).await?.take(news);
+    let mut ids: Vec<NewsId> = fields::members(news, keys::NEWS_CRON, |(id, _)| id.parse().ok());
+    let most = usize::try_from(VOTE_RING_STORIES).unwrap_or(usize::MAX);
+    let mut read = Read { ballots: Ballots::default(), stories: 0, is_cut: ids.len() > most };
+    ids.truncate(most);
+    for ids in ids.chunks(usize::try_from(VOTE_RING_CHUNK).unwrap_or(1)) {
+        if read.ballots.votes.len() >= VOTE_RING_VOTES {
+            read.is_cut = true;
+            break;
+        }
+        let threads = read_stories(site, ids, &mut read).await?;
+        read_comments(site, threads, &mut read.ballots).await?;
+    }
+    Ok(read)
+}
+
+/// Reads stories with their votes. Returns their threads.
+async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Vec<Thread>, Error> {
+    let mut query = Query::new();
+    let reads: Vec<_> = ids
+        .iter()
+        .map(|id| {
+            let story = query.hash_fields(keys::news(*id), ["user_id", "ctime", "comments"]);
+            let votes = query.sorted_range(keys::news_up(*id), Order::Ascending, 0, VOTE_RING_VOTES_OF_STORY);
+            (*id, story, votes)
+        })
+        .collect();
+    query.expect_large();
+    let mut answers = site.store.query(query).await?;
+    let mut threads = Vec::new();
+    for (news, story, votes) in reads {
+        let key = || keys::news(news);
+        let [author, posted, comments] = fields::each(answers.take(story));
+        let votes = fields::members(answers.take(votes), &keys::news_up(news), |(voter, time)| {
+            Some((voter.parse::<UserId>().ok()?, Some(seconds(time))))
+        });
+        let author: Option<UserId> = fields::read(author.as_deref(), key, "user_id");
+        let posted: Option<u64> = fields::read(posted.as_deref(), key, "ctime");
+        let (Some(author), Some(posted)) = (author, posted) else { continue };
+        read.stories += 1;
+        read.ballots.add((author, posted), Layer::Stories, votes);
+        let comments = fields::count(comments.as_deref(), key, "comments");
+        if comments > 0 {
+            threads.push(Thread { news, comments });
+        }
+    }
+    Ok(threads)
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+const fn seconds(score: f64) -> u64 {
+    // The cast saturates.
+    score as u64
+}
+
+/// Reads the comments of threads, in rounds of about [`VOTE_RING_CHUNK`] comments.
+async fn read_comments(site: &Site, threads: Vec<Thread>, ballots: &mut Ballots) -> Result<(), Error> {
+    let mut threads = threads.into_iter().peekable();
+    while threads.peek().is_some() {
+        let mut query = Query::new();
+        let mut room = VOTE_RING_CHUNK;
+        let mut reads = Vec::new();
+        while let Some(thread) = threads.next_if(|thread| reads.is_empty() || thread.comments <= room) {
+            room = room.saturating_sub(thread.comments);
+            reads.push((thread.news, query.hash(keys::thread(thread.news))));
+        }
+        query.expect_large();
+        let mut answers = site.store.query(query).await?;
+        for (_, read) in reads {
+            let comments = answers.take(read).0;
+            for comment in comments.iter().filter_map(|(field, json)| Comment::from_field(field, json)) {
+                // Most have no votes but the author's. So there are no more items than votes.
+                if comment.up.iter().all(|voter| *voter == comment.user_id.0) {
+                    continue;
+                }
+                let votes = comment.up.iter().map(|voter| (UserId(*voter), None));
+                ballots.add((comment.user_id, comment.ctime.0), Layer::Comments, votes);
+            }
+        }
+    }
+    Ok(())
+}

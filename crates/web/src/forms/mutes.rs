@@ -1,0 +1,85 @@
+//! Muting and blocking.
+
+use crate::error::RequestError;
+use crate::form::{Fields, FromFields};
+use crate::openapi::values;
+use tidings_domain::Error;
+use tidings_domain::accounts::mutes::Mutable;
+use tidings_domain::values::mutes::{MuteKind, MutedWord, muted_domain};
+use tidings_domain::values::topic::Topic;
+use utoipa::ToSchema;
+
+/// What is muted.
+pub enum MuteTarget {
+    /// A topic, which must exist.
+    Topic(Topic),
+    /// A person, a site or a word.
+    Other(Mutable),
+}
+
+/// Something to mute or unmute.
+#[derive(ToSchema)]
+#[schema(as = Mute)]
+pub struct MuteFields {
+    /// What kind of thing it is.
+    #[schema(value_type = values::MuteKind)]
+    #[allow(dead_code)]
+    what: String,
+    /// A username, the name of a site (which covers its subdomains), a topic, or a word or
+    /// phrase. Case does not matter.
+    #[schema(value_type = values::MuteValue)]
+    #[allow(dead_code)]
+    value: String,
+}
+
+/// Something to mute or unmute, read.
+pub struct MuteForm {
+    /// What it is.
+    pub target: MuteTarget,
+}
+
+/// The field with what is muted.
+const VALUE: &str = "value";
+
+impl FromFields for MuteForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let kind = MuteKind::parse(fields.required("what")?).ok_or(RequestError::Field {
+            name: "what",
+            expected: "it must be user, domain, topic or word",
+        })?;
+        let value = fields.required(VALUE)?;
+        let not_a_site = |_| RequestError::Field {
+            name: VALUE,
+            expected: "it must be the name of a site, such as example.com",
+        };
+        let target = match kind {
+            MuteKind::Topic => MuteTarget::Topic(Topic::parse(VALUE, value).map_err(Error::from)?),
+            MuteKind::User => MuteTarget::Other(Mutable::User(username(value))),
+            MuteKind::Domain => MuteTarget::Other(Mutable::Domain(muted_domain(value).map_err(not_a_site)?)),
+            MuteKind::Word => MuteTarget::Other(Mutable::Word(MutedWord::parse(value).map_err(Error::from)?)),
+        };
+        Ok(Self { target })
+    }
+}
+
+/// A username as people type it: with or without an `@`.
+fn username(typed: &str) -> String {
+    let typed = typed.trim();
+    typed.strip_prefix('@').unwrap_or(typed).to_owned()
+}
+
+/// Somebody to block or unblock.
+#[derive(ToSchema)]
+#[schema(as = Block)]
+pub struct BlockForm {
+    // Imported accounts may have names that are not valid for new accounts.
+    /// The username. Case does not matter.
+    #[schema(value_type = values::Username)]
+    pub username: String,
+}
+
+impl FromFields for BlockForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { username: username(fields.required("username")?) })
+    }
+}

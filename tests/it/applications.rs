@@ -1,0 +1,244 @@
+//! Applications: they wait, they are accepted or rejected, and what becomes of their names.
+
+use crate::client::{Client, PASSWORD, ok, refused};
+use crate::consistency;
+use crate::pages::{error_message, page, redirects_to};
+use crate::server::{Engine, Server, each_engine};
+use crate::signups::sign_up;
+use crate::smtp_server::SmtpServer;
+use reqwest::StatusCode;
+
+const APPLY: (&str, &str) = ("accounts.signup", "apply");
+const TEXT: (&str, &str) = ("application", "I read a lot.\n\nAnd I write.");
+
+/// Answers an application. Returns the number of the line in the log.
+async fn answer(moderator: &Client, username: &str, action: &str, reason: &str) -> Result<String, String> {
+    let fields = [("action", action), ("kind", "application"), ("id", username), ("reason", reason)];
+    let answer = moderator.api_post("/api/moderate", &fields).await;
+    if answer["status"] == "ok" { Ok(answer["moderation_id"].to_string()) } else { Err(refused(answer)) }
+}
+
+async fn accept(moderator: &Client, username: &str) -> String {
+    answer(moderator, username, "approve", "").await.unwrap()
+}
+
+async fn reject(moderator: &Client, username: &str, reason: &str) -> String {
+    answer(moderator, username, "reject", reason).await.unwrap()
+}
+
+/// Takes an answer back.
+async fn undo(moderator: &Client, line: &str) -> serde_json::Value {
+    let fields = [("moderation_id", line), ("reason", "a mistake")];
+    moderator.api_post("/api/moderate/undo", &fields).await
+}
+
+/// Applies for an account.
+async fn apply(server: &Server, username: &str) {
+    let answer = ok(sign_up(&server.visitor(), username, &[TEXT]).await);
+    assert_eq!(answer, serde_json::json!({"status": "ok", "pending": true}));
+}
+
+async fn waiting(server: &Server) -> Vec<String> {
+    server.sorted("review:queue").await.into_iter().map(|(member, _)| member).collect()
+}
+
+/// Whether anybody can see the account.
+async fn is_seen(client: &Client, username: &str) -> bool {
+    let seen = client.get(&format!("/@{username}")).await.status == StatusCode::OK;
+    let follow = client.post("/api/follow", &[("username", username)]).await;
+    assert_eq!(follow.status == StatusCode::OK, seen, "{username}");
+    seen
+}
+
+#[tokio::test]
+async fn an_application_waits_in_the_queue_and_cannot_log_in() {
+    each_engine(&[APPLY], async |server| {
+        let alice = server.register("alice").await;
+        apply(&server, "Bob").await;
+        assert_eq!(waiting(&server).await, ["application:Bob"]);
+        let user = server.hash("user:2").await;
+        assert_eq!((&*user["application"], &*user["pending"]), (TEXT.1, "1"));
+        let error = refused(server.visitor().try_log_in("bob", PASSWORD).await);
+        assert!(error.starts_with("Your application has not been answered yet."), "{error}");
+        // To everybody else the account does not exist.
+        let wrong = refused(server.visitor().try_log_in("bob", "another password").await);
+        assert_eq!(wrong, "Wrong username or password.");
+        assert!(!is_seen(&alice, "bob").await);
+        let taken = refused(sign_up(&server.visitor(), "BOB", &[TEXT]).await);
+        assert_eq!(taken, "This username is taken. Choose another.");
+        assert!(!server.dump().await.keys().any(|key| key == "user:2:sessions"));
+        consistency::check(&server.dump().await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_accepted_applicant_logs_in_and_is_a_member_like_others() {
+    each_engine(&[APPLY], async |server| {
+        let alice = server.register("alice").await;
+        apply(&server, "bob").await;
+        accept(&alice, "BOB").await;
+        assert!(waiting(&server).await.is_empty());
+        let bob = server.visitor().log_in("bob", PASSWORD).await;
+        assert!(is_seen(&alice, "bob").await);
+        bob.submit_text("A story", "text").await;
+        for action in ["approve", "reject"] {
+            let error = answer(&alice, "bob", action, "again").await.unwrap_err();
+            assert!(error.starts_with("There is no such application."), "{error}");
+        }
+        let log = ok(server.visitor().api_get("/api/moderations").await);
+        let line = &log["entries"][0];
+        assert_eq!((&line["action"], &line["kind"]), (&"approve".into(), &"application".into()), "{log}");
+        assert!(bob.is_logged_in().await);
+        consistency::check(&server.dump().await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rejected_applicant_learns_the_reason_and_the_name_is_free() {
+    each_engine(&[APPLY], async |server| {
+        let alice = server.register("alice").await;
+        apply(&server, "bob").await;
+        reject(&alice, "bob", "We do not know you.").await;
+        assert!(waiting(&server).await.is_empty());
+        let error = refused(server.visitor().try_log_in("bob", PASSWORD).await);
+        assert_eq!(error, "Your application was rejected: We do not know you.");
+        assert!(!is_seen(&alice, "bob").await);
+        consistency::check(&server.dump().await);
+        // The name is free for another application, which replaces the account.
+        apply(&server, "Bob").await;
+        assert_eq!(waiting(&server).await, ["application:Bob"]);
+        assert_eq!(server.string("username.to.id:bob").await.as_deref(), Some("3"));
+        assert!(server.hash("user:2").await.is_empty());
+        accept(&alice, "bob").await;
+        server.visitor().log_in("bob", PASSWORD).await;
+        consistency::check(&server.dump().await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_name_that_looks_like_a_rejected_one_is_free_too() {
+    each_engine(&[APPLY], async |server| {
+        let alice = server.register("alice").await;
+        apply(&server, "boIt").await;
+        assert!(refused(sign_up(&server.visitor(), "bolt", &[TEXT]).await).contains("looks too much"));
+        reject(&alice, "boIt", "no").await;
+        apply(&server, "bolt").await;
+        // The rejected account has no name any more.
+        assert_eq!(server.string("username.to.id:boit").await, None);
+        apply(&server, "boot").await;
+        consistency::check(&server.dump().await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_can_be_undone() {
+    each_engine(&[APPLY], async |server| {
+        let alice = server.register("alice").await;
+        apply(&server, "bob").await;
+        let before = server.hash("user:2").await;
+        let queue = server.sorted("review:queue").await;
+        let line = reject(&alice, "bob", "no").await;
+        server.advance(60);
+        ok(undo(&alice, &line).await);
+        // It waits as if nothing had happened, in its old place.
+        assert_eq!(server.sorted("review:queue").await, queue);
+        let mut after = server.hash("user:2").await;
+        assert_eq!(after.remove("auth").as_deref(), Some(""));
+        after.insert("apisecret".to_owned(), before["apisecret"].clone());
+        assert_eq!(after, before);
+        // An accepted account is logged out again.
+        let line = accept(&alice, "bob").await;
+        let bob = server.visitor().log_in("bob", PASSWORD).await;
+        ok(undo(&alice, &line).await);
+        assert_eq!(bob.get("/settings").await.status, StatusCode::SEE_OTHER);
+        refused(server.visitor().try_log_in("bob", PASSWORD).await);
+        refused(undo(&alice, &line).await);
+        consistency::check(&server.dump().await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rejection_whose_name_is_taken_stays() {
+    let server = Server::start(Engine::Memory, &[APPLY]).await;
+    let alice = server.register("alice").await;
+    apply(&server, "bob").await;
+    let line = reject(&alice, "bob", "no").await;
+    apply(&server, "bob").await;
+    let before = server.dump().await;
+    let error = refused(undo(&alice, &line).await);
+    assert!(error.starts_with("There is no such application."), "{error}");
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn what_is_no_application_is_not_answered_nor_by_anybody_else_than_a_moderator() {
+    let server = Server::start(Engine::Memory, &[APPLY]).await;
+    let alice = server.register("alice").await;
+    for name in ["bob", "carol"] {
+        apply(&server, name).await;
+    }
+    accept(&alice, "bob").await;
+    let bob = server.visitor().log_in("bob", PASSWORD).await;
+    let error = answer(&bob, "carol", "approve", "").await.unwrap_err();
+    assert_eq!(error, "Only moderators can do this.");
+    redirects_to(&bob.post("/settings/deactivate", &[("password", PASSWORD)]).await);
+    assert_eq!(server.field("user:2", "application").await, None);
+    let before = server.dump().await;
+    for name in ["alice", "nobody", "bob"] {
+        for action in ["approve", "reject"] {
+            let error = answer(&alice, name, action, "no").await.unwrap_err();
+            assert!(error.starts_with("There is no such application."), "{name}: {error}");
+        }
+    }
+    // A rejection needs a reason.
+    answer(&alice, "carol", "reject", "").await.unwrap_err();
+    assert_eq!(server.dump().await, before);
+    assert_eq!(waiting(&server).await, ["application:carol"]);
+}
+
+#[tokio::test]
+async fn the_page_takes_applications_and_says_that_they_wait() {
+    let server = Server::start(Engine::Memory, &[APPLY]).await;
+    server.register("alice").await;
+    let visitor = server.visitor();
+    let form = page(&visitor, "/register").await.form("/register");
+    let form = form.with("username", "bob").with("password", PASSWORD).with(TEXT.0, TEXT.1);
+    let answer = form.send(&visitor).await;
+    assert_eq!(redirects_to(&answer), "/register?applied");
+    assert!(!answer.headers.contains_key("set-cookie"));
+    let shown = page(&visitor, "/register?applied").await;
+    assert!(shown.content().contains("Your application has been sent to the moderators."));
+    let login = page(&visitor, "/login").await.form("/login");
+    let answer = login.with("username", "bob").with("password", PASSWORD).send(&visitor).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    assert!(crate::html::Page::of(&answer).alert().unwrap().contains("has not been answered yet"));
+    // The text is for moderators.
+    error_message(&visitor.get("/@bob").await, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn the_answer_is_mailed_if_there_is_an_address() {
+    let mut relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &[APPLY, ("mail.relay", &relay.relay())]).await;
+    let alice = server.register("alice").await;
+    for name in ["bob", "carol"] {
+        let address = format!("{name}@example.org");
+        ok(sign_up(&server.visitor(), name, &[TEXT, ("email", &address)]).await);
+    }
+    apply(&server, "dave").await;
+    accept(&alice, "bob").await;
+    let mail = relay.next_message().await;
+    assert_eq!(mail.to, ["bob@example.org"]);
+    assert!(mail.text().contains("your application was accepted"), "{}", mail.text());
+    accept(&alice, "dave").await;
+    reject(&alice, "carol", "We do not know you.").await;
+    let mail = relay.next_message().await;
+    assert_eq!(mail.to, ["carol@example.org"]);
+    assert!(mail.text().contains("We do not know you."), "{}", mail.text());
+    assert_eq!(relay.waiting(), 0);
+}

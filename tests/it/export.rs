@@ -1,0 +1,357 @@
+//! The export of everything of one's own: what is in it, what is not, and what it costs.
+
+use std::io::{Cursor, Read};
+
+use reqwest::StatusCode;
+use reqwest::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
+use serde_json::{Value, json};
+use tidings_domain::accounts::inbox::send_message;
+use tidings_domain::values::ids::UserId;
+use tidings_domain::values::limits::{EXPORT_CHUNK, EXPORT_LIST};
+use zip::ZipArchive;
+
+use crate::client::{Client, HttpResponse, ok, refused};
+use crate::pages::page;
+use crate::server::{Engine, Server, each_engine};
+
+/// What a zip file says: its files one after the other, each with its name.
+pub fn unpacked(archive: &[u8]) -> Vec<(String, String)> {
+    let mut zip = ZipArchive::new(Cursor::new(archive)).unwrap();
+    let files = (0..zip.len()).map(|index| {
+        let mut file = zip.by_index(index).unwrap();
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        (file.name().unwrap().into_owned(), text)
+    });
+    files.collect()
+}
+
+/// The two files of an export.
+struct Exported {
+    data: Value,
+    page: String,
+}
+
+impl Exported {
+    fn of(answer: &HttpResponse) -> Self {
+        assert_eq!(answer.status, StatusCode::OK, "{answer:?}");
+        assert_eq!(answer.headers[CONTENT_TYPE], "application/zip", "{answer:?}");
+        let files = unpacked(&answer.body);
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["data.json", "index.html"]);
+        Self { data: serde_json::from_str(&files[0].1).unwrap(), page: files[1].1.clone() }
+    }
+
+    fn list(&self, name: &str) -> &[Value] {
+        self.data[name].as_array().unwrap_or_else(|| panic!("no list {name} in {}", self.data))
+    }
+
+    /// The members of this name, in the order of a list.
+    fn each(&self, list: &str, member: &str) -> Vec<Value> {
+        self.list(list).iter().map(|entry| entry[member].clone()).collect()
+    }
+
+    /// Everything that it says.
+    fn text(&self) -> String {
+        format!("{}\n{}", self.data, self.page)
+    }
+}
+
+async fn export(client: &Client) -> Exported {
+    Exported::of(&client.get("/api/export").await)
+}
+
+async fn three(server: &Server) -> [Client; 3] {
+    [server.member("alice").await, server.member("bob").await, server.member("carol").await]
+}
+
+/// Alice with something of each kind; what she exports.
+async fn alice_with_everything(server: &Server) -> (Client, Exported) {
+    let [alice, bob, carol] = three(server).await;
+    for user in [&alice, &bob] {
+        server.set_karma(user, 100).await;
+    }
+    let key = format!("user:{}", alice.user_id);
+    for (field, value) in [("about", "About me"), ("email", "alice@private.example"), ("fullname", "Alice A")]
+    {
+        server.set_field(&key, field, value).await;
+    }
+    server.set_field(&format!("user:{}", bob.user_id), "email", "bob@private.example").await;
+    let story = alice.submit_link("My <b>story</b>", "http://example.com/mine").await;
+    let gone = alice.submit_text("A deleted title", "A deleted text").await;
+    ok(alice.delete(gone).await);
+    let withheld = alice.submit_text("A removed title", "A removed text").await;
+    server.set_field(&format!("news:{withheld}"), "withheld", "removed:off topic").await;
+    let good = bob.submit_link("A good story", "http://example.com/good").await;
+    let bad = bob.submit_link("A bad story", "http://example.com/bad").await;
+    server.advance(60);
+    ok(alice.vote(good, "up").await);
+    ok(alice.vote(bad, "down").await);
+    let comment = bob.comment(good, "What bob wrote").await;
+    alice.reply(good, comment, "What alice answered").await;
+    let gone = alice.comment(good, "What alice deleted").await;
+    ok(alice.edit_comment(good, gone, "").await);
+    ok(alice.vote_comment(good, comment, "up").await);
+    ok(alice.api_post("/api/sites/vote", &[("link", "example.com"), ("vote", "-1")]).await);
+    alice.tweet("A tweet\nof alice").await;
+    for (path, news) in [("hide", bad), ("subscribe", bad), ("unsubscribe", good)] {
+        ok(alice.api_post(&format!("/api/{path}"), &[("news_id", &news.to_string())]).await);
+    }
+    bob.submit_on("rust, go", "On topics").await;
+    for (path, topic) in [("followtopic", "rust"), ("mutetopic", "go")] {
+        ok(alice.api_post(&format!("/api/{path}"), &[("topic", topic)]).await);
+    }
+    let id = |user: &Client| user.user_id.to_string();
+    let time = server.now().to_string();
+    server
+        .write(|batch| {
+            let key = format!("user:{}:mutes", id(&alice));
+            for (field, time) in [(format!("user:{}", id(&bob)), "30"), ("word:a: word".to_owned(), "20")] {
+                batch.set_field(&key, field, time);
+            }
+            batch.set_field(format!("user:{}:blocks", id(&alice)), id(&carol), &time);
+        })
+        .await;
+    alice.follow("carol").await;
+    bob.follow("alice").await;
+    carol.comment(story, "A reply by carol").await;
+    let user = UserId(alice.user_id);
+    send_message(&server.app.site, server.app.moment(), user, "A message for alice").await.unwrap();
+    let exported = export(&alice).await;
+    assert_eq!(exported.each("stories", "id"), [json!(withheld), json!(gone_story(&exported)), json!(story)]);
+    (alice, exported)
+}
+
+/// The number of the deleted story.
+fn gone_story(exported: &Exported) -> u64 {
+    let deleted = exported.list("stories").iter().find(|story| story["deleted"] == true).unwrap();
+    deleted["id"].as_u64().unwrap()
+}
+
+#[tokio::test]
+async fn an_export_has_everything_of_ones_own_and_nothing_that_is_deleted() {
+    each_engine(&[], async |server| {
+        let (alice, exported) = alice_with_everything(&server).await;
+        let account = &exported.data["account"];
+        assert_eq!(account["username"], "alice");
+        assert_eq!((&account["about"], &account["fullname"]), (&json!("About me"), &json!("Alice A")));
+        assert_eq!(account["email"], "alice@private.example");
+        assert_eq!(account["settings"]["sort_comments"], "score");
+
+        let [withheld, deleted, story] = exported.list("stories") else { panic!("{}", exported.data) };
+        assert_eq!(
+            (&withheld["withheld"], &withheld["text"]),
+            (&"removed:off topic".into(), &"A removed text".into())
+        );
+        assert_eq!(
+            (&story["title"], &story["url"]),
+            (&"My <b>story</b>".into(), &"http://example.com/mine".into())
+        );
+        assert_eq!((&deleted["title"], &deleted["text"]), (&Value::Null, &Value::Null));
+        assert_eq!(exported.each("comments", "text"), [Value::Null, json!("What alice answered")]);
+        assert_eq!(exported.list("comments")[1]["title"], "A good story");
+        assert_eq!(exported.list("tweets")[0]["text"], "A tweet\nof alice");
+        let votes: Vec<String> = exported
+            .list("votes")
+            .iter()
+            .map(|vote| {
+                [&vote["kind"], &vote["id"], &vote["vote"]].map(|part| part.as_str().unwrap()).join(" ")
+            })
+            .collect();
+        // Her own stories have her vote; the rest is what she voted on.
+        let expected = [
+            "story 5 down",
+            "story 4 up",
+            "story 3 up",
+            "story 2 up",
+            "story 1 up",
+            "comment 4-1 up",
+            "site example.com down",
+        ];
+        assert_eq!(votes, expected);
+        assert_eq!(exported.list("votes")[1]["title"], "A good story");
+        assert_eq!(exported.each("saved", "news_id")[0], 4);
+        assert_eq!(exported.each("hidden", "title"), ["A bad story"]);
+        assert_eq!(exported.each("subscriptions", "title"), ["A bad story"]);
+        assert_eq!(exported.each("unsubscribed", "title"), ["A good story"]);
+        assert_eq!(exported.each("topics_followed", "topic"), ["rust"]);
+        assert_eq!(exported.each("topics_muted", "topic"), ["go"]);
+        assert_eq!(exported.each("followings", "username"), ["carol"]);
+        assert_eq!(exported.each("followers", "username"), ["bob"]);
+        assert_eq!(exported.each("blocks", "username"), ["carol"]);
+        let muted = [
+            json!({"what": "user", "value": "bob", "since": 30}),
+            json!({"what": "word", "value": "a: word", "since": 20}),
+        ];
+        assert_eq!(exported.list("mutes"), muted);
+        let inbox = exported.list("inbox");
+        assert_eq!(
+            (&inbox[0]["kind"], &inbox[0]["text"]),
+            (&"moderation".into(), &"A message for alice".into())
+        );
+        assert!(inbox[1..].iter().all(|entry| entry["text"].is_null()), "{inbox:?}");
+        assert_eq!(exported.list("sessions").len(), 1);
+        assert_eq!(exported.data["left_out"], json!({}));
+
+        let text = exported.text();
+        for absent in ["A deleted title", "A deleted text", "What alice deleted", "A reply by carol"] {
+            assert!(!text.contains(absent), "{absent} in {text}");
+        }
+        for present in ["What alice answered", "A removed text", "A message for alice", "About me"] {
+            assert!(exported.page.contains(present), "{present} in {}", exported.page);
+        }
+        check_no_secret(&server, &alice, &text).await;
+    })
+    .await;
+}
+
+/// Of the account, only what is named in the export is in it: no secret, also none that is added
+/// to the account later.
+async fn check_no_secret(server: &Server, alice: &Client, text: &str) {
+    const EXPORTED: [&str; 4] = ["username", "about", "fullname", "email"];
+    let mut secrets = 0;
+    for (field, value) in server.hash(&format!("user:{}", alice.user_id)).await {
+        // Numbers and switches could be anybody's.
+        if !EXPORTED.contains(&field.as_str()) && value.len() >= 16 {
+            assert!(!text.contains(&value), "the field {field} is exported");
+            secrets += 1;
+        }
+    }
+    assert!(secrets >= 3, "only {secrets} secrets were found");
+    for secret in [&alice.auth, &alice.apisecret] {
+        assert!(!text.contains(secret.as_deref().unwrap()));
+    }
+    assert!(!text.contains("bob@private.example") && !text.contains("What bob wrote"), "{text}");
+}
+
+#[tokio::test]
+async fn only_the_owner_gets_an_export() {
+    each_engine(&[], async |server| {
+        let [alice, bob, _] = three(&server).await;
+        alice.submit_text("Of alice", "text").await;
+        assert_eq!(refused(server.visitor().api_get("/api/export").await), "You must be logged in.");
+        // Nothing in the address chooses another account.
+        for address in ["/api/export?username=alice", "/api/export?id=1&user_id=1"] {
+            let exported = Exported::of(&bob.get(address).await);
+            assert_eq!(exported.data["account"]["username"], "bob");
+            assert!(!exported.text().contains("Of alice"));
+        }
+        assert!(export(&alice).await.text().contains("Of alice"));
+        // A session that has ended exports nothing.
+        ok(alice.api_post("/api/logout", &[]).await);
+        assert_eq!(refused(alice.api_get("/api/export").await), "You must be logged in.");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_export_is_a_file_that_nobody_stores() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let answer = alice.clone().with_header("accept-encoding", "gzip, br").get("/api/export").await;
+    assert_eq!(answer.headers[CONTENT_DISPOSITION], "attachment; filename=\"alice-2027-01-15.zip\"");
+    assert_eq!(answer.headers[CACHE_CONTROL], "no-store");
+    assert!(!answer.headers.contains_key(CONTENT_ENCODING), "{answer:?}");
+    assert!(page(&alice, "/settings").await.content().contains("export everything of your own"));
+}
+
+#[tokio::test]
+async fn what_people_wrote_is_text_in_the_page() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let news = alice.submit_text("</title><script>alert(1)</script>", "<img src=x onerror=alert(2)>").await;
+    alice.comment(news, "</li></ul></section></main><script>alert(3)</script>").await;
+    alice.tweet("\"'><svg onload=alert(4)>").await;
+    // Other programs store addresses of any kind.
+    server.set_field(&format!("news:{news}"), "title", "\u{1b}[2J\u{202e}title").await;
+    let link = alice.submit_link("A link", "http://example.com/").await;
+    server.set_field(&format!("news:{link}"), "url", "javascript:alert(5)").await;
+    let Exported { page, .. } = export(&alice).await;
+    for markup in ["<script", "<img", "<svg", "href=\"javascript", "\u{1b}"] {
+        assert!(!page.contains(markup), "{markup} in {page}");
+    }
+    for tag in ["section", "ul", "li", "main"] {
+        let begun = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+        assert_eq!(begun, page.matches(&format!("</{tag}>")).count(), "{tag} in {page}");
+    }
+}
+
+#[tokio::test]
+async fn an_account_exports_three_times_an_hour() {
+    each_engine(&[("rates.read_per_address", "1000/1m")], async |server| {
+        let [admin, bob, carol] = three(&server).await;
+        for _ in 0..3 {
+            export(&bob).await;
+        }
+        let answer = bob.get("/api/export").await;
+        assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(answer.headers[RETRY_AFTER], "1200");
+        let told = "Too many exports in a short time. Try again in 20 minutes.";
+        assert_eq!(refused(answer.json()), told);
+        // Others may, and administrators are not counted.
+        export(&carol).await;
+        server.set_field(&format!("user:{}", admin.user_id), "flags", "a").await;
+        for _ in 0..4 {
+            export(&admin).await;
+        }
+        server.advance(1_200);
+        export(&bob).await;
+        assert_eq!(bob.get("/api/export").await.status, StatusCode::TOO_MANY_REQUESTS);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_long_list_is_cut_and_the_export_says_so() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let key = format!("user.saved:{}", alice.user_id);
+    for first in (0..EXPORT_LIST + 10).step_by(1_000) {
+        server
+            .write(|batch| {
+                for id in first..(first + 1_000).min(EXPORT_LIST + 10) {
+                    batch.sorted_add(&key, (id + 1).to_string(), 1_000_000_000.0 + id as f64);
+                }
+            })
+            .await;
+    }
+    let exported = export(&alice).await;
+    assert_eq!(exported.list("saved").len() as u64, EXPORT_LIST);
+    assert_eq!(exported.list("saved")[0]["news_id"], EXPORT_LIST + 10);
+    assert_eq!(exported.data["left_out"], json!({"saved": 10}));
+    assert!(exported.page.contains("10 entries are left out"));
+}
+
+#[tokio::test]
+async fn an_export_takes_no_round_for_each_entry() {
+    each_engine(&[], async |server| {
+        let [alice, bob, _] = three(&server).await;
+        server.set_karma(&alice, 1_000).await;
+        // The background looks for work now and then, which only adds.
+        let rounds = async || {
+            let mut least = u64::MAX;
+            for _ in 0..5 {
+                let before = server.store().rounds();
+                export(&alice).await;
+                least = least.min(server.store().rounds() - before);
+            }
+            least
+        };
+        let fill = async || {
+            let news = bob.submit_text("A story", "text").await;
+            ok(alice.vote(news, "up").await);
+            let comment = bob.comment(news, "A comment").await;
+            alice.comment(news, "Another").await;
+            ok(alice.vote_comment(news, comment, "up").await);
+            alice.tweet("A tweet").await;
+        };
+        fill().await;
+        let few = rounds().await;
+        for _ in 0..20 {
+            fill().await;
+        }
+        assert_eq!(rounds().await, few);
+        assert!(few < 60 && 2 * 20 < EXPORT_CHUNK, "{few}");
+    })
+    .await;
+}

@@ -1,0 +1,241 @@
+//! Who can sign up: the modes of the site, and how many accounts are created from one network
+//! and in one hour.
+
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use serde_json::Value;
+use tidings_keyspace::Expiry;
+
+use crate::client::{Client, Fields, PASSWORD, ok, refused};
+use crate::consistency;
+use crate::html::Page;
+use crate::pages::{page, redirects_to};
+use crate::server::{Engine, Server, Settings, each_engine};
+use crate::smtp_server::SmtpServer;
+
+const PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.0/8");
+const HOUR: u64 = 3_600;
+const DAY: u64 = 86_400;
+
+/// Signs up, with further fields.
+pub async fn sign_up(client: &Client, username: &str, further: Fields<'_>) -> Value {
+    let mut fields = vec![("username", username), ("password", PASSWORD)];
+    fields.extend(further);
+    client.api_post("/api/create_account", &fields).await
+}
+
+/// A site on which alice, the administrator, has signed up.
+async fn site(engine: Engine, settings: Settings<'_>) -> (Server, Client) {
+    let server = Server::start(engine, settings).await;
+    let alice = server.register("alice").await;
+    (server, alice)
+}
+
+/// A visitor from somewhere.
+fn from(server: &Server, address: &str) -> Client {
+    server.visitor().forwarded_for(address)
+}
+
+#[tokio::test]
+async fn each_mode_lets_in_whom_it_says() {
+    for engine in [Engine::Memory, Engine::Redis] {
+        for (mode, missing) in [
+            ("open", None),
+            ("invite", Some("Enter your invitation. Only people whom a member invites can sign up here.")),
+            ("apply", Some("Write why you would like to join.")),
+            ("closed", Some("Sign-up is closed on this site.")),
+        ] {
+            // The first account ever is let in always.
+            let (server, _) = site(engine, &[("accounts.signup", mode)]).await;
+            assert_eq!(server.field("user:1", "flags").await.as_deref(), Some("a"));
+            let before = server.dump().await;
+            let answer = sign_up(&server.visitor(), "bob", &[]).await;
+            match missing {
+                None => assert_eq!(ok(answer).as_object().unwrap().len(), 3),
+                Some(message) => {
+                    assert_eq!(refused(answer), message);
+                    assert_eq!(server.dump().await, before, "{mode}");
+                }
+            }
+            let page = page(&server.visitor(), "/register").await;
+            assert_eq!(page.find("form", &[("action", "/register")]).is_empty(), mode == "closed");
+            consistency::check(&server.dump().await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_invitation_opens_every_mode_but_a_closed_one() {
+    for mode in ["open", "invite", "apply"] {
+        let (server, alice) = site(Engine::Memory, &[("accounts.signup", mode)]).await;
+        let made = ok(alice.api_post("/api/invite", &[]).await);
+        let code = made["invitation"].as_str().unwrap();
+        let answer = ok(sign_up(&server.visitor(), "bob", &[("invitation", code)]).await);
+        assert!(answer["auth"].is_string() && answer.get("pending").is_none(), "{mode}: {answer}");
+        assert_eq!(server.field("user:2", "invited_by").await.as_deref(), Some("1"));
+    }
+    let (_server, alice) = site(Engine::Memory, &[("accounts.signup", "closed")]).await;
+    assert_eq!(refused(alice.api_post("/api/invite", &[]).await), "Sign-up is closed on this site.");
+}
+
+#[tokio::test]
+async fn the_page_asks_for_what_the_mode_needs_and_shows_mistakes_beside_their_fields() {
+    for (mode, field) in [("invite", "invitation"), ("apply", "application")] {
+        let (server, _) = site(Engine::Memory, &[("accounts.signup", mode)]).await;
+        let form = page(&server.visitor(), "/register").await.form("/register");
+        let form = form.with("username", "bob").with("password", PASSWORD);
+        let answer = form.with(field, " ").send(&server.visitor()).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let shown = Page::of(&answer);
+        assert_eq!(shown.find("p", &[("id", &format!("error-{field}"))]).len(), 1, "{mode}");
+        assert_eq!(shown.form("/register").value("username"), Some("bob"));
+    }
+    // Before the first account, the form is that of an open site.
+    let server = Server::start(Engine::Memory, &[("accounts.signup", "closed")]).await;
+    let form = page(&server.visitor(), "/register").await.form("/register");
+    let form = form.with("username", "alice").with("password", PASSWORD);
+    assert_eq!(redirects_to(&form.send(&server.visitor()).await), "/welcome");
+}
+
+#[tokio::test]
+async fn the_site_says_who_can_sign_up() {
+    for (mode, said) in [
+        ("open", "Anyone can sign up"),
+        ("invite", "People whom a member invites can sign up"),
+        ("apply", "once a moderator has accepted them"),
+        ("closed", "Nobody can sign up at the moment."),
+    ] {
+        let (server, alice) = site(Engine::Memory, &[("accounts.signup", mode)]).await;
+        assert!(page(&server.visitor(), "/about").await.content().contains(said), "{mode}");
+        assert!(page(&alice, "/admin/site").await.content().contains(said), "{mode}");
+        assert!(page(&alice, "/welcome").await.content().contains(said), "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn a_network_creates_so_many_accounts_in_a_day() {
+    for engine in [Engine::Memory, Engine::Redis] {
+        let (server, _) = site(engine, &[PROXY, ("limits.signups_per_network", "3")]).await;
+        for (name, address) in
+            [("bob", "192.0.2.1"), ("carol", "192.0.2.2"), ("dave", "192.0.2.3"), ("erin", "2001:db8:1::1")]
+        {
+            ok(sign_up(&from(&server, address), name, &[]).await);
+        }
+        let key = "limit:signups:192.0.2.0/24";
+        assert_eq!(server.string(key).await.as_deref(), Some("3"));
+        let before = server.dump().await;
+        let error = refused(sign_up(&from(&server, "192.0.2.200"), "frank", &[]).await);
+        assert!(error.starts_with("Too many accounts were created from your network in a day."), "{error}");
+        assert!(error.contains("Try again in 1 day.") || error.contains("24 hours"), "{error}");
+        assert_eq!(server.dump().await, before);
+        // The page says the same, with the status and the time.
+        let form = page(&from(&server, "192.0.2.9"), "/register").await.form("/register");
+        let form = form.with("username", "frank").with("password", PASSWORD);
+        let answer = form.send(&from(&server, "192.0.2.9")).await;
+        assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+        assert!(answer.headers.contains_key("retry-after"));
+        // Neighbours in an IPv6 /48 are one network too, and others are not concerned.
+        ok(sign_up(&from(&server, "2001:db8:1:ffff::1"), "frank", &[]).await);
+        assert_eq!(server.string("limit:signups:2001:db8:1::/48").await.as_deref(), Some("2"));
+        ok(sign_up(&from(&server, "192.0.3.1"), "grace", &[]).await);
+    }
+}
+
+#[tokio::test]
+async fn the_count_of_a_network_ends_a_day_after_its_first_account() {
+    let settings = [PROXY, ("limits.signups_per_network", "2")];
+    let (server, _) = site(Engine::Memory, &settings).await;
+    let bob = from(&server, "192.0.2.1");
+    ok(sign_up(&bob, "bob", &[]).await);
+    server.advance(DAY - 1);
+    ok(sign_up(&bob, "carol", &[]).await);
+    assert!(refused(sign_up(&bob, "dave", &[]).await).ends_with("Try again in 1 minute."));
+    server.advance(1);
+    ok(sign_up(&bob, "dave", &[]).await);
+}
+
+#[tokio::test]
+async fn too_many_accounts_in_an_hour_close_sign_up_for_an_hour() {
+    each_engine(&[("limits.signup_burst", "4")], async |server| {
+        let alice = server.register("alice").await;
+        for name in ["bob", "carol", "dave"] {
+            ok(sign_up(&server.visitor(), name, &[]).await);
+        }
+        let expiry = server.expiry("limit:signup_paused").await;
+        assert!(matches!(expiry, Expiry::In(left) if left <= Duration::from_secs(HOUR)), "{expiry:?}");
+        assert_eq!(server.string("limit:signup_burst").await, None);
+        let error = refused(sign_up(&server.visitor(), "erin", &[]).await);
+        assert!(error.starts_with("Sign-up is closed for the moment"), "{error}");
+        // Who is invited is let in.
+        let made = ok(alice.api_post("/api/invite", &[]).await);
+        let invitation = [("invitation", made["invitation"].as_str().unwrap())];
+        ok(sign_up(&server.visitor(), "erin", &invitation).await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn sign_up_opens_again_after_an_hour_and_counts_anew() {
+    let (server, _) = site(Engine::Memory, &[("limits.signup_burst", "2")]).await;
+    server.advance(HOUR - 1);
+    ok(sign_up(&server.visitor(), "bob", &[]).await);
+    server.advance(HOUR - 1);
+    let error = refused(sign_up(&server.visitor(), "carol", &[]).await);
+    assert!(error.ends_with("Try again in 1 minute."), "{error}");
+    server.advance(1);
+    ok(sign_up(&server.visitor(), "carol", &[]).await);
+    // Two accounts an hour apart are no burst.
+    server.advance(HOUR);
+    ok(sign_up(&server.visitor(), "dave", &[]).await);
+    server.advance(HOUR);
+    ok(sign_up(&server.visitor(), "erin", &[]).await);
+    assert_eq!(server.string("limit:signup_burst").await.as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn administrators_are_told_when_sign_up_closes() {
+    let mut relay = SmtpServer::start().await;
+    let settings = [("mail.relay", &*relay.relay()), ("limits.signup_burst", "3")];
+    let server = Server::start(Engine::Memory, &settings).await;
+    let mut alice = server.register("alice").await;
+    alice.user_id = 1;
+    // Only administrators are told, and those without an address only in their inbox.
+    let [bob, carol] = [server.member("bob").await, server.member("carol").await];
+    server.set_field(&format!("user:{}", carol.user_id), "flags", "a").await;
+    for user in [1, bob.user_id] {
+        server.set_field(&format!("user:{user}"), "email", "a@example.org").await;
+    }
+    for name in ["dave", "erin"] {
+        ok(sign_up(&server.visitor(), name, &[]).await);
+    }
+    let mail = relay.next_message().await;
+    assert_eq!(mail.to, ["a@example.org"]);
+    assert_eq!(mail.header("Subject"), Some("Sign-up is closed for the moment at Tidings"));
+    assert!(mail.text().contains("3 accounts were created within 1 hour"), "{}", mail.text());
+    // The mails are sent after all inboxes have the message.
+    for (user, messages) in [(&alice, 1), (&carol, 1), (&bob, 0)] {
+        let inbox = ok(user.api_get("/api/inbox").await);
+        assert_eq!(inbox["entries"].as_array().unwrap().len(), messages, "{}: {inbox}", user.username);
+    }
+    assert_eq!(relay.waiting(), 0);
+}
+
+#[tokio::test]
+async fn limits_that_are_off_write_no_keys() {
+    let (server, _) = site(Engine::Memory, &[]).await;
+    ok(sign_up(&server.visitor(), "bob", &[]).await);
+    assert!(server.dump().await.keys().all(|key| !key.starts_with("limit:")));
+}
+
+#[tokio::test]
+async fn a_client_of_lamer_news_gets_what_it_always_got() {
+    let (server, _) = site(Engine::Memory, &[]).await;
+    let answer = ok(sign_up(&server.visitor(), "bob", &[]).await);
+    assert_eq!(answer.as_object().unwrap().keys().collect::<Vec<_>>(), ["status", "auth", "apisecret"]);
+    let user = server.hash("user:2").await;
+    assert_eq!(user["email"], "");
+    for field in ["invited_by", "application", "pending", "unconfirmed", "deactivated"] {
+        assert_eq!(user.get(field), None, "{field}");
+    }
+}

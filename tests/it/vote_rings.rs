@@ -1,0 +1,141 @@
+//! Vote rings, as an operator looks for them: the command on both engines, and the search that
+//! a moderator starts. The statistics have tests of their own in the domain.
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tidings_domain::accounts::users::User;
+use tidings_domain::vote_rings;
+use tidings_keyspace::Query;
+
+use crate::bench_dataset::Random;
+use crate::client::Client;
+use crate::server::{Engine, Server, each_engine};
+
+/// Later than the clock of any machine that runs these tests: the command has no other clock.
+const BEGIN: u64 = 4_000_000_000;
+const RING: [u64; 4] = [31, 32, 33, 34];
+
+fn tidings(arguments: &[&str]) -> Output {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_tidings")).args(arguments).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    output
+}
+
+fn printed(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+/// Stores a story with the votes of some users, which the author's is one of.
+async fn store_story(server: &Server, id: u64, author: u64, voters: &[u64]) {
+    let posted = BEGIN + id * 600;
+    server
+        .write(|batch| {
+            let [number, author, time] = [id, author, posted].map(|number| number.to_string());
+            let fields = [("id", &number), ("user_id", &author), ("ctime", &time), ("title", &number)];
+            batch.set_fields(format!("news:{id}"), fields.map(|(field, value)| (field, value.as_str())));
+            batch.sorted_add("news.cron", &number, posted as f64);
+            batch.sorted_add(format!("news.up:{id}"), &author, posted as f64);
+            for voter in voters {
+                batch.sorted_add(format!("news.up:{id}"), voter.to_string(), (posted + 90) as f64);
+            }
+        })
+        .await;
+}
+
+/// A site with 40 members. The first 30 vote for this and that, and four of the others for each
+/// other.
+async fn site_with_a_ring(server: &Server) -> Vec<Client> {
+    let members = server.members(40).await;
+    for id in 1..=120_u64 {
+        let author = 1 + id % 30;
+        let mut random = Random::of("votes", id);
+        let voters: Vec<u64> =
+            (0..5).map(|_| 1 + random.below(30)).filter(|voter| *voter != author).collect();
+        store_story(server, id, author, &voters).await;
+    }
+    for (author, id) in RING.into_iter().cycle().zip(121..=136) {
+        store_story(server, id, author, &RING.map(|voter| if voter == author { 5 } else { voter })).await;
+    }
+    members
+}
+
+#[tokio::test]
+async fn the_command_names_the_ring_on_every_engine() {
+    let server = Server::start(Engine::Redis, &[]).await;
+    site_with_a_ring(&server).await;
+    let before = server.dump().await;
+    let redis = server.redis.as_ref().unwrap().url();
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("redb:{}", folder.path().join("copy.redb").display());
+    tidings(&["copy", &redis, &file]);
+    for store in [&redis, &file] {
+        let output = tidings(&["check", "votes", "--json", "--store", store]);
+        let report: Value = serde_json::from_str(printed(&output)).unwrap();
+        let groups = report["groups"].as_array().unwrap();
+        assert_eq!(groups.len(), 1, "{report}");
+        let mut names = Vec::new();
+        for member in RING {
+            names.push(server.field(&format!("user:{member}"), "username").await.unwrap());
+        }
+        let group = &groups[0];
+        assert_eq!(group["accounts"], json!(names));
+        // 16 stories, each with the votes of the other three.
+        assert_eq!((&group["shared_votes"], &group["median_seconds"]), (&json!(48), &json!(90)));
+        assert_eq!(group["same_network"], false);
+        assert!(group["expected_votes"].as_f64().unwrap() < 12.0, "{group}");
+        let members: Vec<&String> = group.as_object().unwrap().keys().collect();
+        let expected = ["accounts", "shared_votes", "expected_votes", "median_seconds", "same_network"];
+        assert_eq!(members, expected);
+        assert_eq!(report.as_object().unwrap().len(), 1, "{report}");
+
+        let output = tidings(&["check", "votes", "--store", store]);
+        let text = printed(&output);
+        assert!(text.contains(&names.join(", ")) && text.contains("Look at the accounts"), "{text}");
+    }
+    assert_eq!(server.dump().await, before, "the check writes nothing");
+}
+
+#[tokio::test]
+async fn a_site_without_rings_is_told_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("redb:{}", folder.path().join("empty.redb").display());
+    tidings(&["user", "add", "alice", "--store", &file]);
+    let output = tidings(&["check", "votes", "--json", "--store", &file]);
+    assert_eq!(printed(&output), "{\"groups\":[]}\n");
+    assert!(printed(&tidings(&["check", "votes", "--store", &file])).contains("No accounts vote"));
+}
+
+/// A user as stored.
+async fn user(server: &Server, client: &Client) -> User {
+    let mut query = Query::new();
+    let hash = query.hash(format!("user:{}", client.user_id));
+    User::from_hash(&server.store().query(query).await.unwrap().take(hash)).unwrap()
+}
+
+#[tokio::test]
+async fn a_moderator_starts_a_search_whose_result_is_kept() {
+    each_engine(&[], async |server| {
+        let members = site_with_a_ring(&server).await;
+        let (site, now) = (&server.app.site, server.app.now());
+        let member = user(&server, &members[0]).await;
+        assert!(vote_rings::start(site, now, &member).is_err());
+        assert!(!site.vote_rings.is_running() && site.vote_rings.last().is_none());
+
+        server.set_field(&format!("user:{}", member.id), "flags", "m").await;
+        let moderator = user(&server, &members[0]).await;
+        vote_rings::start(site, now, &moderator).unwrap();
+        let report = loop {
+            match site.vote_rings.last() {
+                Some(report) => break report,
+                None => tokio::task::yield_now().await,
+            }
+        };
+        assert_eq!(report.0, now);
+        assert_eq!(report.1.groups.len(), 1);
+        assert_eq!(report.1.groups[0].ids.iter().map(|id| id.0).collect::<Vec<u64>>(), RING);
+        assert_eq!((report.1.stories, report.1.is_cut), (136, false));
+    })
+    .await;
+}
