@@ -225,7 +225,8 @@ impl Comment {
             _ if self.deleted => Err(Refusal::CommentDeleted),
             Some(Withheld::Removed(_)) => Err(Refusal::CommentRemoved),
             Some(Withheld::Held(_)) => Err(Refusal::CommentHeld),
-            Some(Withheld::Flagged) | None => Ok(()),
+            // Comments are not merged.
+            Some(Withheld::Flagged | Withheld::Merged(_)) | None => Ok(()),
         }
     }
 

@@ -274,32 +274,6 @@ impl News {
         batch.field_unchanged(key, WITHHELD, self.withheld.as_ref().map(ToString::to_string));
     }
 
-    /// Whether it is in no list, because a moderator has removed it or it waits for approval.
-    #[must_use]
-    pub fn is_unlisted(&self) -> bool {
-        self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
-    }
-
-    /// Whether there is nothing of it to see, vote on or answer in public: it is deleted,
-    /// removed, or waits for approval.
-    #[must_use]
-    pub fn is_gone(&self) -> bool {
-        self.deleted || self.is_unlisted()
-    }
-
-    /// Refuses what cannot be done with what is gone.
-    ///
-    /// # Errors
-    /// The refusal that says why it is.
-    pub fn refuse_if_gone(&self) -> Result<(), Refusal> {
-        match &self.withheld {
-            _ if self.deleted => Err(Refusal::NewsDeleted),
-            Some(Withheld::Removed(_)) => Err(Refusal::NewsRemoved),
-            Some(Withheld::Held(_)) => Err(Refusal::NewsHeld),
-            Some(Withheld::Flagged) | None => Ok(()),
-        }
-    }
-
     /// The tokens of its title, to be searched for muted words.
     #[must_use]
     pub fn title_tokens(&self) -> &[Token] {
