@@ -8,6 +8,7 @@ use super::moderating::{ActionForm, field, may_moderate, tools};
 use super::parts::{counted, news_address};
 use crate::limits::THREAD_PAGE;
 use maud::{Markup, Render, html};
+use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::merged::{self, MergedThread};
 use tidings_domain::comments::threads::Thread;
@@ -124,7 +125,7 @@ pub fn merged_address(news: &News) -> Option<String> {
 }
 
 /// The comments of merged stories, each with a heading.
-pub fn merged_threads(frame: &Frame<'_>, threads: &[MergedThread]) -> Markup {
+pub fn merged_threads(frame: &Frame<'_>, main: &Thread, threads: &[MergedThread]) -> Markup {
     html! {
         @for thread in threads {
             @let news = &thread.news.news;
@@ -136,7 +137,10 @@ pub fn merged_threads(frame: &Frame<'_>, threads: &[MergedThread]) -> Markup {
                     (written(|html| {
                         let place = CommentContext { news: news.id, news_deleted: true, among_others: true };
                         for line in thread.shown() {
-                            comment_item(frame, place, line, line.depth.min(1)).render_to(html);
+                            let sight = line.comment.sight(main.perspective());
+                            if sight != Sight::LeftOut {
+                                comment_item(frame, place, (line, sight), line.depth.min(1)).render_to(html);
+                            }
                         }
                     }))
                 }

@@ -147,7 +147,7 @@ impl<'a> ThreadPage<'a> {
             self.continuation().render_to(html);
             html! { div.with-tools { (self.tools()) (list.render(frame)) } }.render_to(html);
             self.paging().render_to(html);
-            merged_threads(frame, &self.merged).render_to(html);
+            merged_threads(frame, self.thread, &self.merged).render_to(html);
         });
         let title = match (self.part.root, self.part.number) {
             (None, 1) => title,

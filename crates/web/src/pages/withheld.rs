@@ -59,6 +59,7 @@ pub fn insider_words(withheld: &Withheld) -> String {
         Withheld::Held(reason) if reason.is_empty() => "waiting for a moderator's approval".to_owned(),
         Withheld::Held(reason) => format!("waiting for a moderator's approval: {reason}"),
         Withheld::Flagged => "hidden by readers' flags until a moderator looks at it".to_owned(),
+        Withheld::Merged(into) => format!("merged into story {into}"),
     }
 }
 
