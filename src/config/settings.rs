@@ -12,9 +12,11 @@ use url::Url;
 
 use super::values::{HostName, MailTls, Relay, Secret, StoreUrl, ValueKind};
 use super::{Config, ConfigError, Layers};
-use tidings_domain::values::limits::{MAX_INVITATIONS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK};
+use tidings_domain::values::limits::{
+    MAX_INVITATIONS, MAX_KEPT_DAYS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
+};
 use tidings_domain::values::rules::{
-    AccountRules, KarmaRules, LimitRules, RankingRules, RateRules, Rules, TimelineRules,
+    AccountRules, KarmaRules, LimitRules, ModerationRules, RankingRules, RateRules, Rules, TimelineRules,
 };
 
 /// One row of the table.
@@ -227,6 +229,10 @@ settings! {
                 "Tweets in a stored home timeline; older ones are looked up on request.";
             inactive_days: ValueKind::Whole { unit: " of days", least: 1, most: 3_650 },
                 "Users who have not visited for this many days get no deliveries until they return.";
+        }
+        moderation: ModerationRules {
+            keep_addresses_days: ValueKind::Whole { unit: " of days", least: 0, most: MAX_KEPT_DAYS },
+                "Days that the networks and addresses of sign-ups and posts are kept for moderators; 0 = none are.";
         }
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,

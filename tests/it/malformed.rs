@@ -23,7 +23,7 @@ pub struct Call {
 pub const REQUIRED: bool = false;
 pub const OPTIONAL: bool = true;
 
-const CALLS: &[Call] = &[
+pub const CALLS: &[Call] = &[
     Call {
         path: "/api/create_account",
         fields: &[
@@ -200,6 +200,17 @@ const CALLS: &[Call] = &[
         signed: true,
     },
     Call { path: "/api/readinbox", fields: &[("id", "reply:1-1", REQUIRED)], takes_get: false, signed: true },
+    Call {
+        path: "/api/appeal",
+        fields: &[
+            ("moderation_id", "1", REQUIRED),
+            ("text", "It was not like that", REQUIRED),
+            ("username", "bob", OPTIONAL),
+            ("password", PASSWORD, OPTIONAL),
+        ],
+        takes_get: false,
+        signed: false,
+    },
 ];
 
 /// A site with alice, who is about to be misused, an item of hers, one of
@@ -216,7 +227,7 @@ impl Target {
         let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
         let alice = server.register("alice").await;
         ok(alice.update_profile("", "alice@example.org", "").await);
-        let bob = server.member("bob").await;
+        let bob = with_password(&server, "bob").await;
         alice.submit_on("rust, go", "Alice's").await;
         bob.submit_text("Bob's", "text").await;
         bob.comment(1, "text").await;
@@ -262,6 +273,14 @@ impl Target {
         }
         answers
     }
+}
+
+/// A member whose password is the usual one. The hash is the first account's: hashing is slow.
+async fn with_password(server: &Server, name: &str) -> Client {
+    let member = server.member(name).await;
+    let password = server.field("user:1", "password").await.unwrap();
+    server.set_field(&format!("user:{}", member.user_id), "password", &password).await;
+    member
 }
 
 /// The answer must be a refusal as JSON, with this status.

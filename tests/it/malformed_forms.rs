@@ -16,7 +16,7 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 }
 
 /// Every form of the pages with good values.
-const FORMS: &[Call] = &[
+pub const FORMS: &[Call] = &[
     open(
         "/register",
         &[
@@ -144,6 +144,15 @@ const FORMS: &[Call] = &[
     ),
     signed("/settings/deactivate", &[("password", PASSWORD, REQUIRED)]),
     signed("/settings/two-factor/app", &[("current_password", PASSWORD, REQUIRED)]),
+    open(
+        "/appeal",
+        &[
+            ("moderation_id", "1", REQUIRED),
+            ("text", "It was not like that", REQUIRED),
+            ("username", "bob", OPTIONAL),
+            ("password", PASSWORD, OPTIONAL),
+        ],
+    ),
 ];
 
 /// The answer must be a page that says what was wrong, with one of these statuses.
@@ -160,7 +169,7 @@ async fn good_forms_are_accepted_so_that_the_others_could_be() {
         let target = Target::new().await;
         for answer in target.send(form, &target.form_without(form, "")).await {
             let is_one_of_two = form.path.starts_with("/settings/two-factor/");
-            let stays = form.path == "/reset-password" || is_one_of_two;
+            let stays = ["/reset-password", "/appeal"].contains(&form.path) || is_one_of_two;
             let expected = if stays { StatusCode::OK } else { StatusCode::SEE_OTHER };
             assert_eq!(answer.status, expected, "{}", form.path);
         }

@@ -370,7 +370,7 @@ async fn ask_about_timelines(asker: &mut Asker, alice: &Client, bob: &Client) {
     let path = "/api/followings/{name}";
     asker.get(&visitor, path, "/api/followings/bob", "/api/followings/nobody").await;
     ask_about_the_inbox(asker, alice, bob).await;
-    ask_about_moderation(asker, alice, &visitor).await;
+    ask_about_moderation(asker, alice, bob, &visitor).await;
     asker.form(bob, "/api/unfollow", &follow, &nobody).await;
     asker
         .form(alice, "/api/deltweet", &[("tweet_id", &tweet)], &[("tweet_id", &tweet), ("apisecret", "")])
@@ -392,15 +392,22 @@ async fn ask_about_the_inbox(asker: &mut Asker, alice: &Client, bob: &Client) {
     asker.form(bob, "/api/readinbox", &[("id", "mention:tweet:1")], &[("id", "1")]).await;
 }
 
-async fn ask_about_moderation(asker: &mut Asker, alice: &Client, visitor: &Client) {
+async fn ask_about_moderation(asker: &mut Asker, alice: &Client, bob: &Client, visitor: &Client) {
     let silence =
         |id| [("action", "silence"), ("kind", "user"), ("id", id), ("reason", "spam"), ("hours", "1")];
     asker.form(alice, "/api/moderate", &silence("bob"), &silence("alice")).await;
+    let appeal = [("moderation_id", "1"), ("text", "No")];
+    asker.good(bob, "post", "/api/appeal", Form(&appeal)).await;
+    asker.bad(bob, "post", "/api/appeal", Form(&appeal)).await;
     let log = asker.get(visitor, "/api/moderations", "/api/moderations", "/api/moderations?kind=host").await;
     assert_eq!((&log["entries"][0]["undone_by"], &log["next"]), (&Value::Null, &Value::Null), "{log}");
     let undo = [("moderation_id", "1"), ("reason", "a mistake")];
     asker.good(alice, "post", "/api/moderate/undo", Form(&undo)).await;
     asker.bad(alice, "post", "/api/moderate/undo", Form(&undo)).await;
+    let path = "/api/moderate/network/{username}";
+    let network = asker.get(alice, path, "/api/moderate/network/bob", "/api/moderate/network/nobody").await;
+    assert!(network["tag"].is_string() && network["addresses"][0]["last_used"].is_u64(), "{network}");
+    asker.bad(visitor, "get", path, Address("/api/moderate/network/bob")).await;
     let rule = |pattern| [("what", "domain"), ("pattern", pattern), ("effect", "hold"), ("reason", "spam")];
     let added = asker.form(alice, "/api/moderate/rule", &rule("spam.example"), &rule("spam")).await;
     let trial: Vec<_> = rule("spam.example").into_iter().chain([("dry_run", "1")]).collect();

@@ -7,7 +7,8 @@
 //! `limit:wrong_codes:<id>`, `passkey:used:<challenge>`, `signing.key`, `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and
 //! `user:<id>:notified:<date>`, `user:<id>:mutes`, `user:<id>:blocks`, `limit:signups:<network>`, `limit:signup_burst`,
 //! `limit:signup_paused`, `review:queue` (applications), `confirm_email:<token>`, the
-//! `invites:` keys, and those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
+//! `invites:` keys, `network:<tag>:<date>`, `user:<id>:addresses:<date>`, `networks:secret`, and
+//! those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
 //!
 //! [`admission`] decides whether a post is accepted at once. The wing hands out [`signup`] (create an account), [`invitations`] (who lets whom in),
 //! [`applications`] (accounts that wait for a moderator), [`confirmation`] (of e-mail
@@ -17,7 +18,7 @@
 //! sessions), [`session_store`] (sessions as they are stored), [`password_reset`],
 //! [`notices`] (who hears of a change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or unread),
 //! [`names`] (names that look alike), [`newness`] (what accounts may not do yet), [`harden`] (hashes of older sites wrapped in a strong
-//! one), [`users`] (a user as stored, profiles, names), [`recent_votes`] (votes that can be taken
+//! one), [`users`] (a user as stored, profiles, names), [`roles`] (what the operator gives and takes), `standing` (who is banned or silenced), `origins` (where posts come from), [`recent_votes`] (votes that can be taken
 //! back), [`mutes`] (people, sites and words that a user does not want to see), [`reader`] (what one reader sees
 //! of what others write) and [`visit`]: the viewer of a page, identified along with the page's own reads.
 
@@ -39,16 +40,19 @@ pub mod names;
 pub(crate) mod newness;
 pub mod notices;
 pub(crate) mod notified;
+pub(crate) mod origins;
 pub mod outbox;
 pub mod password_reset;
 pub(crate) mod presence;
 pub mod reader;
 pub mod recent_votes;
+pub mod roles;
 pub mod session_store;
 pub mod sessions;
 pub mod signup;
 mod signup_limits;
 pub mod staff;
 pub mod two_factor;
+mod standing;
 pub mod users;
 pub mod visit;

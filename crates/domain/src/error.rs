@@ -1,10 +1,12 @@
 //! Why an action failed: bad input, a rule of the site, or the store.
 
 use crate::passwords::PasswordError;
+use crate::values::day;
 use crate::values::hostname::HostnameError;
 use crate::values::ids::{ModerationId, NewsId};
 use crate::values::post_rule::PatternError;
 use crate::values::rates::RatedAction;
+use crate::values::restriction::Restriction;
 use crate::values::rules::KarmaRules;
 use crate::values::secrets::NoRandomness;
 use crate::values::text::InputError;
@@ -518,6 +520,39 @@ pub enum Refusal {
     /// The pattern of a rule is refused.
     #[error(transparent)]
     Pattern(PatternError),
+    /// A moderator has silenced the user.
+    #[error("you are silenced {}. You can read and vote. {}", told(.0), how_to_appeal(.0))]
+    Silenced(Restriction),
+    /// A moderator has banned the user. Only who knows the password is told.
+    #[error("you are banned {}. {}", told(.0), how_to_appeal(.0))]
+    Banned(Restriction),
+    /// There would be no administrator any more.
+    #[error("this is the last administrator. Make somebody else an administrator first")]
+    LastAdministrator,
+    /// A later decision of the same kind has taken the place of this one.
+    #[error("a later decision has replaced this one, see line {0} of the moderation log")]
+    Replaced(ModerationId),
+    /// The decision is not about the person, or takes nothing from them.
+    #[error("you can appeal only against decisions about you or what you have posted")]
+    NotYourDecision,
+    /// The person has appealed against the decision before.
+    #[error("you have already appealed against this decision")]
+    AppealedAlready,
+    /// Nobody has appealed against the decision.
+    #[error("there is no such appeal")]
+    NoSuchAppeal,
+    /// The appeal was decided before.
+    #[error("this appeal has already been decided, see line {0} of the moderation log")]
+    AppealDecided(ModerationId),
+    /// The moderator has made the decision that the appeal is against.
+    #[error("somebody else must decide about an appeal against your own decision")]
+    AppealAgainstOneself,
+    /// There are too many notes on the person.
+    #[error("there are {limit} notes on this person, which is the limit. Delete one first")]
+    TooManyNotes {
+        /// Notes on one person.
+        limit: usize,
+    },
     /// The story has been edited since the action that is to be undone.
     #[error("this story has been edited since. Edit it again instead")]
     EditedSince,
@@ -539,6 +574,19 @@ pub enum Refusal {
         /// Why.
         reason: Box<str>,
     },
+}
+
+/// Until when a restriction is in force, and why.
+fn told(Restriction { until, reason, .. }: &Restriction) -> String {
+    let reason = reason.trim_end_matches(['.', ' ', '\n']);
+    match until {
+        Some(until) => format!("until {}: {reason}", day::to_the_minute(*until)),
+        None => format!("until a moderator lifts it: {reason}"),
+    }
+}
+
+fn how_to_appeal(restriction: &Restriction) -> String {
+    format!("You can appeal against this decision, line {} of the moderation log", restriction.moderation)
 }
 
 fn with_article(kind: &str) -> String {
@@ -566,6 +614,15 @@ impl Refusal {
             | Self::TooManyRequests { seconds, .. }
             | Self::SubmittedRecently { seconds } => Some(*seconds),
             Self::TooManyVoters => Some(VOTERS_SECONDS),
+            _ => None,
+        }
+    }
+
+    /// The decision of a moderator that is the reason, if one can appeal against it.
+    #[must_use]
+    pub const fn decision(&self) -> Option<ModerationId> {
+        match self {
+            Self::Silenced(restriction) | Self::Banned(restriction) => Some(restriction.moderation),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, TweetId, UserId};
 use crate::values::lookalikes;
 use crate::values::moderation::Thing;
-use crate::values::network::Network;
+use crate::values::network::{Network, NetworkTag};
 use crate::values::period::Period;
 use crate::values::rates::RatedAction;
 use crate::values::session_token::SessionHash;
@@ -90,6 +90,10 @@ pub const SITES_UNFINISHED: &str = "sites:unfinished";
 
 /// Sorted set: the numbers of the lines of the moderation log, by number.
 pub const MODERATION_LOG: &str = "moderation:log";
+/// String: the secret of the tags of networks.
+pub const NETWORKS_SECRET: &str = "networks:secret";
+/// Sorted set: people whose ban ends by itself, by when: then their votes on sites count again.
+pub const BANS_ENDING: &str = "bans:ending";
 /// String: the number of the last line of the moderation log.
 pub const MODERATION_COUNT: &str = "moderation:count";
 
@@ -104,6 +108,26 @@ pub const REVIEW_QUEUE: &str = "review:queue";
 #[must_use]
 pub fn moderation(id: ModerationId) -> String {
     format!("moderation:{id}")
+}
+
+/// Sorted set: the posts that an action of moderation has removed together, as `<kind>:<id>`, by
+/// the time of posting.
+#[must_use]
+pub fn moderation_posts(id: ModerationId) -> String {
+    format!("moderation:{id}:posts")
+}
+
+/// Hash: what was taken away with something that a moderator has removed.
+#[must_use]
+pub fn withdrawn(thing: &Thing) -> String {
+    format!("withdrawn:{thing}")
+}
+
+/// Sorted set: the entries about a removed comment that were taken away from the inboxes of
+/// subscribers, by the number of the subscriber.
+#[must_use]
+pub fn withdrawn_from_subscribers(comment: CommentAddress) -> String {
+    format!("withdrawn:comment:{comment}:subscribers")
 }
 
 /// Sorted set: people who have invited somebody and were not invited themselves, by when they
@@ -154,26 +178,6 @@ pub fn confirmation_mails(id: UserId) -> String {
 #[must_use]
 pub fn email_confirmation(token: &str) -> String {
     format!("confirm_email:{token}")
-}
-
-/// Sorted set: the posts that an action of moderation has removed together, as `<kind>:<id>`, by
-/// the time of posting.
-#[must_use]
-pub fn moderation_posts(id: ModerationId) -> String {
-    format!("moderation:{id}:posts")
-}
-
-/// Hash: what was taken away with something that a moderator has removed.
-#[must_use]
-pub fn withdrawn(thing: &Thing) -> String {
-    format!("withdrawn:{thing}")
-}
-
-/// Sorted set: the entries about a removed comment that were taken away from the inboxes of
-/// subscribers, by the number of the subscriber.
-#[must_use]
-pub fn withdrawn_from_subscribers(comment: CommentAddress) -> String {
-    format!("withdrawn:comment:{comment}:subscribers")
 }
 
 /// Hash: a user.
@@ -615,6 +619,30 @@ pub fn link_origins(host: &Hostname) -> String {
 #[must_use]
 pub fn link_networks(host: &Hostname) -> String {
     format!("link:{host}:networks")
+}
+
+/// Hash: what moderators have noted about a user, by the line of the log.
+#[must_use]
+pub fn user_notes(id: UserId) -> String {
+    format!("user:{id}:notes")
+}
+
+/// Sorted set, expires: who has posted from a network on a day, by when.
+#[must_use]
+pub fn network_people(tag: &NetworkTag, day: Day) -> String {
+    format!("network:{tag}:{day}")
+}
+
+/// Sorted set, expires: the addresses from which a user has posted on a day, by when.
+#[must_use]
+pub fn user_addresses(id: UserId, day: Day) -> String {
+    format!("user:{id}:addresses:{day}")
+}
+
+/// Hash: an appeal against a decision of moderators.
+#[must_use]
+pub fn appeal(id: ModerationId) -> String {
+    format!("appeal:{id}")
 }
 
 /// Hash: a voter.

@@ -59,6 +59,8 @@ pub struct Site {
     pub(crate) buckets: Buckets,
     /// The key of the site's signatures, once it is known.
     pub(crate) signing_key: OnceCell<SigningKey>,
+    /// The secret of the tags of networks, once it was read.
+    pub(crate) network_secret: tokio::sync::OnceCell<String>,
     /// The identity that was read last.
     last_identity: std::sync::Mutex<Shared<Identity>>,
 }
@@ -93,6 +95,7 @@ impl Site {
             attacked: std::sync::Mutex::default(),
             buckets: Buckets::default(),
             signing_key: OnceCell::new(),
+            network_secret: tokio::sync::OnceCell::new(),
             last_identity: std::sync::Mutex::new(Identity::default().into()),
         }
     }

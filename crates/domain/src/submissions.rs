@@ -10,6 +10,8 @@ pub(crate) use editing::{StoryChange, StoryText};
 pub use editing::{delete_news, edit_news};
 
 use crate::accounts::account::seconds_left;
+use crate::accounts::actor::Actor;
+use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::User;
 use crate::accounts::{admission, newness};
 use crate::action::Decision;
@@ -148,15 +150,18 @@ impl Submitted {
 /// followers, unless the author has turned that off.
 ///
 /// # Errors
-/// [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], [`Refusal::RefusedByRule`],
+/// [`Refusal::Silenced`], [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], [`Refusal::RefusedByRule`],
 /// or the store's.
 pub async fn submit_news(
     site: &Site,
     now: Moment,
-    author: &User,
+    author: Actor<'_>,
     submission: &Submission,
 ) -> Result<Submitted, Error> {
+    author.demand_may_post(now.timestamp())?;
     author.demand_confirmed(site)?;
+    let origin = Origin::of(site, author.address).await?;
+    let author = author.user;
     let waits = admission::admit(site, now.timestamp(), author, submission.checked()).await?;
     let url_keys = submission.content.guard_keys(site);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
@@ -178,11 +183,13 @@ pub async fn submit_news(
         guard_against_reposts(&mut batch, site, author, id, &url_keys);
         if let Some(reason) = &waits {
             held::write(&mut batch, now.timestamp(), (author, id), submission, reason);
+            origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
             return Ok(Decision::commit(batch, (Submitted::Held(id), None))
                 .draws_unused(unused, keys::NEWS_COUNT, id)
                 .draws_unused(article_unused, keys::ARTICLE_COUNT, id));
         }
         insert(&mut batch, site, now.timestamp(), author, id, submission);
+        origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
         let article = new_article(site, now.timestamp(), author, id, submission);
         article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
         if let Some(comment) = submission.first_comment(now.timestamp(), author.id) {

@@ -5,14 +5,17 @@ use super::App;
 use super::account_mail::{Notice, send_notices};
 use super::api::comments::CommentChange;
 use super::error::RequestError;
+use super::form::Fields;
 use super::forms::accounts::{
     Credentials, EndedSession, InviteForm, ProfileForm, Registration, ResetRequest,
 };
 use super::forms::comments::{CommentForm, CommentVoteForm};
+use super::forms::moderation::AppealForm;
 use super::forms::mutes::MuteTarget;
 use super::forms::news::{NewsVoteForm, SubmissionForm};
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
+use super::letters;
 use super::signup_mail;
 use super::titles::{self, FetchPlace, TitleError};
 use super::viewer::SignedFields;
@@ -32,10 +35,11 @@ use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::signup::{self, SignUp, SignedUp};
 use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::comments::comment;
-use tidings_domain::moderation::{self, ModerationRequest};
+use tidings_domain::moderation::{self, ModerationRequest, appeals};
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::sites;
 use tidings_domain::submissions::{self, Submission, Submitted, preparing};
@@ -95,8 +99,8 @@ pub(super) async fn invite(
     Ok(code)
 }
 
-/// Moderates, for both the form and the API. Whoever has applied for an account cannot look into
-/// an inbox, and is told of the answer by mail.
+/// Moderates, for both the form and the API. Whoever has applied for an account, or is banned and
+/// has appealed, cannot look into an inbox, and is told of the answer by mail.
 pub(super) async fn moderate(
     app: &App,
     user: &User,
@@ -105,6 +109,9 @@ pub(super) async fn moderate(
     let id = moderation::moderate(&app.site, app.moment(), user, request).await?;
     if let (Thing::Application(name), Deed::Approve | Deed::Reject) = (&request.thing, &request.deed) {
         signup_mail::mail_answer(app, name, request.reason.as_str());
+    }
+    if let Thing::Appeal(id) = request.thing {
+        mail_answer(app, id);
     }
     Ok(id)
 }
@@ -250,18 +257,18 @@ pub(super) struct Sent {
 /// Submits or edits a story, for both the form and the API.
 pub(super) async fn submit_or_edit(
     app: &App,
-    user: &User,
+    author: Actor<'_>,
     form: SubmissionForm,
 ) -> Result<Sent, RequestError> {
     let parsed = Submission::parse(&form.title, &form.url, &form.text)?;
     let submission = Submission { topics: form.topics, ..parsed };
     match form.news_id {
         None => {
-            let submitted = submissions::submit_news(&app.site, app.moment(), user, &submission).await?;
+            let submitted = submissions::submit_news(&app.site, app.moment(), author, &submission).await?;
             Ok(Sent { id: submitted.id(), waits: matches!(submitted, Submitted::Held(_)) })
         }
         Some(id) => {
-            submissions::edit_news(&app.site, app.moment(), user, id, &submission).await?;
+            submissions::edit_news(&app.site, app.moment(), author.user, id, &submission).await?;
             Ok(Sent { id, waits: false })
         }
     }
@@ -300,9 +307,9 @@ pub(super) async fn move_topic(
     from: Topic,
     to: Topic,
 ) -> Result<Moved, RequestError> {
-    let (site, moved_to) = (app.site.clone(), to.clone());
+    let (site, now, moved_to) = (app.site.clone(), app.now(), to.clone());
     let moving = tokio::spawn(async move {
-        let moved = topic_moves::move_topic(&site, &user, kind, &from, &to).await;
+        let moved = topic_moves::move_topic(&site, now, &user, kind, &from, &to).await;
         match &moved {
             Ok(articles) => tracing::info!(%from, %to, articles, "topic moved"),
             Err(Error::Refused(_)) => {}
@@ -429,6 +436,48 @@ pub(super) fn unknown_name(error: Error) -> RequestError {
         Error::Refused(Refusal::NoSuchUser) => RequestError::UnknownUsername,
         other => other.into(),
     }
+}
+
+/// Mails the answer to an appeal in the background, if mail is configured.
+fn mail_answer(app: &App, id: ModerationId) {
+    let Some(mailer) = app.mailer.clone() else {
+        return;
+    };
+    let app = app.clone();
+    tokio::spawn(async move {
+        let answer = match appeals::answer_to_mail(&app.site, id).await {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return,
+            Err(error) => return tracing::warn!(line = %id, %error, "answer to an appeal not read"),
+        };
+        let brand = app.brand().await;
+        let (subject, text) = letters::appeal_answer(&brand.site, id, &answer);
+        if let Err(error) = mailer.send_notice(&answer.to.email, &subject, &text).await {
+            tracing::error!(line = %id, %error, "answer to an appeal not sent");
+        }
+    });
+}
+
+/// Appeals against a decision, for both the form and the API: in a session, or with username and
+/// password for who cannot have one.
+pub(super) async fn appeal(
+    app: &App,
+    mut visit: Visit,
+    fields: Fields,
+    address: IpAddr,
+) -> Result<ModerationId, RequestError> {
+    let form: AppealForm = fields.read()?;
+    let (site, now, id) = (&app.site, app.moment(), form.moderation_id);
+    if visit.recognise().await?.is_some() {
+        let sender = SignedFields::sign(visit, fields, address).await?;
+        appeals::appeal(site, now, &sender.user, id, &form.text).await?;
+    } else if let (Some(username), Some(password)) = (&form.username, &form.password) {
+        let who = (username.as_str(), password.0.as_str(), address);
+        appeals::appeal_with_password(site, now, who, (id, &form.text)).await?;
+    } else {
+        return Err(RequestError::LoginRequired);
+    }
+    Ok(id)
 }
 
 /// Mutes something or ends that, for both the form and the API.

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::ModerationId;
 use tidings_keyspace::KeyspaceError;
 
 /// Why a request failed.
@@ -182,6 +183,18 @@ impl RequestError {
         }
     }
 
+    /// The decision of a moderator that is the reason, if one can appeal against it.
+    #[must_use]
+    pub fn decision(&self) -> Option<ModerationId> {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Refused(refusal) => refusal.decision(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The status of the response for a page.
     #[must_use]
     pub fn status(&self) -> StatusCode {
@@ -331,6 +344,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::ConfirmationInvalid
         | Refusal::NoSuchModeration
         | Refusal::NoSuchRule
+        | Refusal::NoSuchAppeal
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManySignupsFromNetwork { .. }
@@ -354,6 +368,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::PasskeyKnown
         | Refusal::TopicMoving { .. }
         | Refusal::NothingToModerate(_)
+        | Refusal::Replaced(_)
+        | Refusal::AppealedAlready
+        | Refusal::AppealDecided(_)
         | Refusal::EditedSince
         | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
         Refusal::CodeRequired => StatusCode::UNAUTHORIZED,
@@ -430,6 +447,12 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::TooManyRules { .. }
         | Refusal::NewTopicByNew { .. }
         | Refusal::TooManyLinks { .. }
+        | Refusal::Silenced(_)
+        | Refusal::Banned(_)
+        | Refusal::LastAdministrator
+        | Refusal::NotYourDecision
+        | Refusal::AppealAgainstOneself
+        | Refusal::TooManyNotes { .. }
         | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
     }
 }

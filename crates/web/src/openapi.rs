@@ -101,6 +101,8 @@ const JSON: &str = "application/json";
         api::moderation::log,
         api::rules::add,
         api::rules::lift,
+        api::moderation::appeal,
+        api::moderation::network,
         api::sites::vote,
         api::sites::own,
         api::sites::history,

@@ -120,7 +120,7 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, articles, comments, confirm_email, front, home, inbox, invitations, marks, moderating, mutes, news_forms, open_sessions, passkeys, password_reset, people, profile, register, rules, second_step, sessions, settings, sites, topics, tweets, two_factor, unsubscribe, votes, welcome,
+        admin, admin_site, admin_sites, appeals, articles, comments, confirm_email, front, home, inbox, invitations, marks, moderating, mutes, news_forms, open_sessions, passkeys, password_reset, people, profile, register, rules, second_step, sessions, settings, sites, topics, tweets, two_factor, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -184,6 +184,8 @@ fn page_routes() -> Router<App> {
         .route("/settings/two-factor/passkeys/confirm", post(passkeys::confirm))
         .route("/settings/two-factor/passkeys/remove", get(passkeys::remove_form).post(passkeys::remove))
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
+        .route("/appeal", post(appeals::send))
+        .route("/appeal/{id}", get(appeals::form))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
         .route("/login/code", get(second_step::start_again).post(second_step::finish))
         .route("/login/passkey", get(second_step::passkey_form).post(second_step::log_in_with_passkey))
@@ -277,6 +279,8 @@ fn api_routes() -> Router<App> {
         .route("/api/moderate/undo", post(api::moderation::undo))
         .route("/api/moderate/rule", post(api::rules::add))
         .route("/api/moderate/unrule", post(api::rules::lift))
+        .route("/api/appeal", post(api::moderation::appeal))
+        .route("/api/moderate/network/{username}", get(api::moderation::network))
         .route("/api/sites/vote", post(api::sites::vote))
         .route("/api/sites/own", post(api::sites::own))
         .route("/api/sites/admin/voter/{uuid}", get(api::sites::voter))

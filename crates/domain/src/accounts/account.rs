@@ -46,6 +46,15 @@ pub struct ProfileChange {
     pub current_password: CurrentPassword,
 }
 
+impl ProfileChange {
+    /// Whether it changes what others see of the user.
+    fn is_seen_by_others(&self, user: &User) -> bool {
+        self.about.as_str() != user.about
+            || self.fullname.as_ref().is_some_and(|name| name.as_str() != user.fullname)
+            || self.gravatar.is_some_and(|gravatar| gravatar != user.gravatar)
+    }
+}
+
 /// The password that a user has typed to confirm a change; may be missing. Never logged.
 #[derive(Clone, Default)]
 pub struct CurrentPassword(pub Option<String>);
@@ -80,8 +89,8 @@ pub struct ProfileChanged {
 /// that replaces the owner's is returned.
 ///
 /// # Errors
-/// [`Refusal::FullNameConfusable`]; [`Refusal::EmailNotConfirmed`] for a change of what everyone
-/// sees; [`Refusal::CurrentPasswordNeeded`],
+/// [`Refusal::Silenced`]; [`Refusal::FullNameConfusable`]; [`Refusal::EmailNotConfirmed`] for a
+/// change of what everyone sees; [`Refusal::CurrentPasswordNeeded`],
 /// [`Refusal::CurrentPasswordWrong`] or [`Refusal::TooManyFailedLogins`] if the password or the
 /// e-mail address would change; [`Refusal::SessionEnded`]; or the store's.
 pub async fn update_profile(
@@ -91,6 +100,9 @@ pub async fn update_profile(
     change: &ProfileChange,
 ) -> Result<ProfileChanged, Error> {
     let user = owner.user;
+    if change.is_seen_by_others(user) {
+        user.demand_may_post(now)?;
+    }
     if let Some(fullname) = change.fullname.as_ref().filter(|name| name.as_str() != user.fullname) {
         names::refuse_confusable(site, user.id, fullname).await?;
     }

@@ -51,7 +51,8 @@ impl std::fmt::Debug for Session {
 /// Logs a user in who has no second factor, or needs none here; see [`log_in::log_in`].
 ///
 /// # Errors
-/// As [`log_in::log_in`], and [`Refusal::CodeRequired`].
+/// As [`log_in::log_in`], and [`Refusal::CodeRequired`]; [`Refusal::Banned`], to who knows the
+/// password only.
 pub async fn log_in(
     site: &Site,
     now: Timestamp,
@@ -91,6 +92,9 @@ pub(crate) async fn open_session(
     let Entry { user, upgraded, proof } = entry;
     let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
     let id = id.ok_or(Refusal::WrongCredentials)?;
+    if let Some(user) = User::from_hash(user) {
+        user.demand_may_log_in(now)?;
+    }
     applications::admit_login(user)?;
     let key = keys::user(id);
     let mut query = Query::new();

@@ -7,7 +7,6 @@ use crate::accounts::newness::ESTABLISHED;
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
-use crate::action::Decision;
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
@@ -143,6 +142,8 @@ pub struct Flags {
     pub new_windows: bool,
 }
 
+/// The letter of [`Flags::admin`].
+pub(crate) const ADMINISTRATOR_FLAG: char = 'a';
 /// The letter of [`Flags::moderator`].
 pub(crate) const MODERATOR_FLAG: char = 'm';
 
@@ -161,7 +162,7 @@ impl Flags {
     /// The letters as stored.
     pub(crate) fn parse(text: &str) -> Self {
         Self {
-            admin: text.contains('a'),
+            admin: text.contains(ADMINISTRATOR_FLAG),
             karma_source: text.contains('k'),
             moderator: text.contains(MODERATOR_FLAG),
             new_windows: text.contains('n'),
@@ -516,32 +517,4 @@ impl PeopleRead {
         };
         People(self.0.into_iter().map(|(id, handle)| (id, answers.take_tracked(handle).map(names))).collect())
     }
-}
-
-/// Makes a user an administrator, or no longer one, for the operator.
-///
-/// # Errors
-/// [`Refusal::NoSuchUser`], or the store's.
-pub async fn set_admin(site: &Site, id: UserId, admin: bool) -> Result<(), Error> {
-    use tidings_keyspace::Batch;
-    let key = keys::user(id);
-    site.act(&key, || async {
-        let mut query = Query::new();
-        let fields = query.hash_fields(&key, ["username", DEACTIVATED, "flags"]);
-        let mut answers = site.store.query(query).await?;
-        let [Some(_), None, flags] = fields::each(answers.take(fields)) else {
-            return Err(Refusal::NoSuchUser.into());
-        };
-        let old = flags.clone().unwrap_or_default();
-        let new = match (admin, old.contains('a')) {
-            (true, false) => format!("a{old}"),
-            (false, true) => old.replace('a', ""),
-            _ => return Ok(Decision::Done(())),
-        };
-        let mut batch = Batch::new();
-        batch.field_unchanged(&key, "flags", flags);
-        batch.set_field(&key, "flags", new);
-        Ok(Decision::commit(batch, ()))
-    })
-    .await
 }

@@ -12,6 +12,7 @@ use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
+use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::limits::TOPIC_MOVE_CHUNK;
 use crate::values::topic::Topic;
@@ -31,17 +32,19 @@ pub enum Move {
 /// each hundred articles.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], [`Refusal::SameTopic`],
+/// [`Refusal::AdministratorsOnly`], [`Refusal::Silenced`], [`Refusal::SameTopic`],
 /// [`Refusal::NoSuchTopic`], [`Refusal::TopicExists`],
 /// [`Refusal::TopicMoving`], or the store's.
 pub async fn move_topic(
     site: &Site,
+    now: Timestamp,
     viewer: &User,
     kind: Move,
     from: &Topic,
     to: &Topic,
 ) -> Result<u64, Error> {
     viewer.require_admin()?;
+    viewer.demand_may_post(now)?;
     if from == to {
         return Err(Refusal::SameTopic.into());
     }

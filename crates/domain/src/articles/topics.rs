@@ -10,6 +10,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::site::Site;
+use crate::values::clock::Timestamp;
 use crate::values::limits::{
     MAX_LISTED_TOPICS, MAX_TOPIC_SENTENCE, MAX_TOPIC_SENTENCES, MAX_TOPICS, OFFERED_COMBINATIONS,
 };
@@ -90,15 +91,17 @@ pub(super) async fn existing(visit: &mut Visit, topics: &[Topic]) -> Result<Vec<
 /// Sets the sentence that describes a topic, or removes it, for an administrator. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchTopic`],
+/// [`Refusal::AdministratorsOnly`], [`Refusal::Silenced`], [`Refusal::NoSuchTopic`],
 /// [`Refusal::TooManyTopicSentences`], or the store's.
 pub async fn describe(
     site: &Site,
+    now: Timestamp,
     viewer: &User,
     topic: &Topic,
     sentence: Option<&TopicSentence>,
 ) -> Result<(), Error> {
     viewer.require_admin()?;
+    viewer.demand_may_post(now)?;
     let mut query = Query::new();
     let known = query.scores(keys::TOPICS, [topic.as_str()]);
     let sentences = query.hash(keys::TOPIC_SENTENCES);

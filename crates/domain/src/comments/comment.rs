@@ -4,6 +4,7 @@
 //! JSON by id. So a thread is one read.
 
 use crate::accounts::actor::Actor;
+use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::User;
 use crate::accounts::{admission, newness};
@@ -390,8 +391,8 @@ pub(crate) fn write_new(batch: &mut Batch, news: NewsId, comment: &Comment) {
 /// concerns. Rounds: 4, 3 more if it mentions anybody, and 2 more if an inbox is full.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NoSuchParent`],
-/// [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::BlockedBy`],
+/// [`Refusal::Silenced`], [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`],
+/// [`Refusal::NoSuchParent`], [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::BlockedBy`],
 /// [`Refusal::ThreadFull`], the refusals of a story or parent that is removed or held,
 /// [`Refusal::TooManyRequests`], [`Refusal::RefusedByRule`], or the store's.
 pub async fn post_comment(
@@ -402,11 +403,13 @@ pub async fn post_comment(
     parent: Option<CommentId>,
     body: &Body,
 ) -> Result<Posted, Error> {
+    author.demand_may_post(now)?;
     let moment = Moment::from_timestamp(now);
     author.spend(site, moment, RatedAction::Comment).await?;
     newness::refuse_many_links(site, now, author.user, body.as_str()).await?;
     let waits = admission::admit(site, now, author.user, checked(body)).await?;
     let thread = keys::thread(news);
+    let origin = Origin::of(site, author.address).await?;
     let audience = find_audience(site, news, parent).await?;
     let replied_to = audience.replied_to();
     let id = site.store.next_id_in(&thread, NEXT_ID).await?;
@@ -424,6 +427,7 @@ pub async fn post_comment(
             let mut batch = Batch::new();
             let unused = batch.field_absent(&thread, id.to_string());
             held::write(&mut batch, address, &comment);
+            origins::write(origin.as_ref(), &mut batch, now, author.id);
             return Ok(Decision::commit(batch, None).if_rejected_by(unused, Err(Error::Busy)));
         }
         let announcement = Announcement::read(site, moment, (address, &comment), &audience).await?;
@@ -438,6 +442,7 @@ pub async fn post_comment(
         batch.increment_field(keys::news(news), "comments", 1);
         announcement.write(&mut batch);
         write_new(&mut batch, news, &comment);
+        origins::write(origin.as_ref(), &mut batch, now, author.id);
         if let Some(user) = replied_to {
             // If this fails, the next attempt refuses.
             batch.field_absent(keys::user_blocks(user), author.id.to_string());
@@ -504,8 +509,8 @@ pub(super) async fn find_audience(
 /// which counts as a comment, so that nobody is told again and again.
 ///
 /// # Errors
-/// [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`], [`Refusal::TooManyRequests`], the
-/// refusals of [`Comment::may_edit`], or the store's.
+/// [`Refusal::Silenced`], [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`],
+/// [`Refusal::TooManyRequests`], the refusals of [`Comment::may_edit`], or the store's.
 pub async fn edit_comment(
     site: &Site,
     now: Timestamp,
@@ -513,6 +518,7 @@ pub async fn edit_comment(
     address: CommentAddress,
     body: &Body,
 ) -> Result<Comment, Error> {
+    viewer.demand_may_post(now)?;
     let has_spent = AtomicBool::new(false);
     site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;

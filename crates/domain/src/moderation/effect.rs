@@ -1,6 +1,6 @@
 //! What an action does, before it is committed with its line in the log.
 
-use super::{applications, held, merging, people, posts, profiles, remove_all, rules, stories, story_edits, threads};
+use super::{appeals, applications, held, merging, notes, people, posts, profiles, remove_all, rules, stories, story_edits, threads};
 use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::jobs::Job;
@@ -13,6 +13,7 @@ use crate::values::restriction::RestrictionKind;
 use tidings_keyspace::{Batch, CheckId};
 
 /// An action that is about to be decided.
+#[derive(Clone, Copy)]
 pub(super) struct Case<'a> {
     pub(super) site: &'a Site,
     pub(super) now: Moment,
@@ -114,6 +115,16 @@ pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
         (Deed::Hold(hours), Thing::User(name)) => {
             people::restrict(case, name, RestrictionKind::Hold, *hours).await
         }
+        (Deed::Ban(hours), Thing::User(name)) => {
+            people::restrict(case, name, RestrictionKind::Ban, *hours).await
+        }
+        (Deed::Unban, Thing::User(name)) => people::lift(case, name, RestrictionKind::Ban).await,
+        (Deed::Warn, Thing::User(name)) => people::warn(case, name).await,
+        (Deed::Note, Thing::User(name)) => notes::add(case, name).await,
+        (Deed::Unnote, Thing::User(name)) => notes::delete(case, name).await,
+        (Deed::Approve, Thing::Appeal(id)) => appeals::grant(case, *id).await,
+        (Deed::Reject, Thing::Appeal(id)) => appeals::reject(case, *id).await,
+        (Deed::Reopen, Thing::Appeal(id)) => appeals::reopen(case, *id).await,
         (Deed::MakeModerator, Thing::User(name)) => people::set_moderator(case, name, true).await,
         (Deed::UnmakeModerator, Thing::User(name)) => people::set_moderator(case, name, false).await,
         (Deed::Unhold, Thing::User(name)) => people::lift(case, name, RestrictionKind::Hold).await,

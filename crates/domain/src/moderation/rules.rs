@@ -46,7 +46,7 @@ pub async fn add_rule(
     moderator: &User,
     rule: &NewRule,
 ) -> Result<(RuleId, ModerationId), Error> {
-    super::act::demand_moderator(moderator)?;
+    super::act::demand_moderator(moderator, now)?;
     let id = site.store.next_id(keys::RULES_COUNT).await?;
     let id =
         RuleId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::RULES_COUNT)))?;
@@ -125,9 +125,9 @@ pub(super) fn added_again(id: RuleId, before: Option<&str>) -> Option<Deed> {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], or the store's. Rounds: 1; none once they are cached.
-pub async fn rules(site: &Site, now: Timestamp, viewer: &User) -> Result<Vec<PostRule>, Error> {
-    super::act::demand_moderator(viewer)?;
-    Ok(post_rules::of_site(site, now).await?.all().to_vec())
+pub async fn rules(site: &Site, now: Moment, viewer: &User) -> Result<Vec<PostRule>, Error> {
+    super::act::demand_moderator(viewer, now)?;
+    Ok(post_rules::of_site(site, now.timestamp()).await?.all().to_vec())
 }
 
 /// What a rule would have caught.
@@ -163,7 +163,7 @@ pub async fn dry_run(
     viewer: &User,
     (rule, patience): (&NewRule, Duration),
 ) -> Result<DryRun, Error> {
-    super::act::demand_moderator(viewer)?;
+    super::act::demand_moderator(viewer, now)?;
     let rule = PostRule {
         id: RuleId(1),
         pattern: rule.pattern.clone(),

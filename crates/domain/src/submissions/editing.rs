@@ -26,7 +26,7 @@ use tidings_keyspace::{Batch, Query};
 /// Changes title, content and topics of an item.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`],
+/// [`Refusal::Silenced`], [`Refusal::NoSuchNews`], the refusals of [`News::may_change`],
 /// [`Refusal::UrlAndText`], [`Refusal::UrlPostedRecently`],
 /// [`Refusal::NewTopicNeedsKarma`], [`Refusal::RefusedByRule`],
 /// [`Refusal::EditNeedsApproval`], or the store's.
@@ -37,6 +37,8 @@ pub async fn edit_news(
     id: NewsId,
     submission: &Submission,
 ) -> Result<(), Error> {
+    viewer.demand_may_post(now.timestamp())?;
+    viewer.demand_confirmed(site)?;
     submission.check_edit()?;
     viewer.demand_confirmed(site)?;
     let url = submission.content.stored_url();

@@ -5,6 +5,7 @@ use crate::accounts::admission;
 use crate::accounts::inbox::{self, Delivery, EntryId};
 use crate::accounts::mentioned::{self, ids_by_name, users_named};
 use crate::accounts::notified::Notified;
+use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::User;
@@ -111,7 +112,7 @@ impl Tweet {
 /// as many of them as the author's mentions may notify in a day.
 ///
 /// # Errors
-/// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile,
+/// [`Refusal::Silenced`], [`Refusal::SessionEnded`] when the account has been deactivated meanwhile,
 /// [`Refusal::TooManyRequests`], [`Refusal::RefusedByRule`], or the store's.
 pub async fn post_tweet(
     site: &Site,
@@ -119,21 +120,25 @@ pub async fn post_tweet(
     author: Actor<'_>,
     text: &TweetText,
 ) -> Result<PostedTweet, Error> {
+    author.demand_may_post(now.timestamp())?;
     author.spend(site, now, RatedAction::Tweet).await?;
     let post = CheckedPost { texts: [text.as_str(), ""], url: None };
     let waits = admission::admit(site, now.timestamp(), author.user, post).await?;
+    let origin = Origin::of(site, author.address).await?;
     let home = keys::user_timeline(author.id);
     let posted = site.act(&home, || async {
         let draft = TweetDraft::draw(site, now, author.id).await?;
         if let Some(reason) = &waits {
             let (mut batch, id) = (Batch::new(), draft.id);
             let account_there = held::write(&mut batch, &draft, text.as_str(), reason);
+            origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
             return Ok(Decision::commit(batch, (id, None))
                 .if_rejected_by(account_there, Err(Refusal::SessionEnded.into())));
         }
         let new = NewTweet::read(site, draft, text.as_str()).await?;
         let (mut batch, id) = (Batch::new(), new.draft.id);
         let account_there = new.write(&mut batch, site, text.as_str());
+        origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
         Ok(Decision::commit(batch, (id, Some(new)))
             .if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
     });

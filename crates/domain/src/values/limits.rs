@@ -136,6 +136,24 @@ pub const MAX_FOLLOWED_TOPICS: u64 = 25;
 pub const MAX_MUTED_TOPICS: u64 = 100;
 /// The most characters in the reason for an action of a moderator, and in a note or a warning.
 pub const MAX_REASON: usize = 500;
+/// The most characters in an appeal.
+pub const MAX_APPEAL: usize = 2_000;
+/// The most notes of moderators on one person.
+pub const MAX_NOTES: usize = 100;
+/// The most people of one network and day that are kept.
+pub const PEOPLE_OF_A_NETWORK_AND_DAY: u64 = 100;
+/// The most addresses of one person and day that are kept.
+pub const ADDRESSES_OF_A_DAY: u64 = 20;
+/// Networks of a person whose people are looked up.
+pub const NETWORKS_LOOKED_AT: usize = 5;
+/// The most people from the same networks that are shown.
+pub const MAX_NEIGHBOURS: usize = 200;
+/// The most days that addresses are kept.
+pub const MAX_KEPT_DAYS: u64 = 90;
+/// Accounts that are looked at in one round when somebody with a role is looked for.
+pub const ACCOUNTS_CHUNK: u64 = 500;
+/// Bans that have ended whose votes on sites are put back at a time.
+pub const ENDED_BANS_CHUNK: u64 = 100;
 /// The most hours that a silence, a hold or a ban can last, unless it lasts forever: ten years.
 pub const MAX_HOURS: u64 = 87_660;
 /// The most rules that new posts are checked with.

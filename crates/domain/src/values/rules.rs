@@ -22,6 +22,8 @@ pub struct Rules {
     pub timelines: TimelineRules,
     /// Who gets an account, and rules for accounts from an older site.
     pub accounts: AccountRules,
+    /// What moderators may know, and what readers' flags do.
+    pub moderation: ModerationRules,
 }
 
 /// Limits in time. Zero switches a limit off.
@@ -277,6 +279,19 @@ impl TimelineRules {
 impl Default for TimelineRules {
     fn default() -> Self {
         Self { pull_limit: 10_000, home_size: 800, inactive_days: 30 }
+    }
+}
+
+/// What moderators may know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModerationRules {
+    /// Days that networks and addresses of sign-ups and posts are kept; 0 = not at all.
+    pub keep_addresses_days: u64,
+}
+
+impl Default for ModerationRules {
+    fn default() -> Self {
+        Self { keep_addresses_days: 30 }
     }
 }
 

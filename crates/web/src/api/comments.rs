@@ -373,6 +373,7 @@ fn reason(withheld: &Withheld) -> &str {
         Withheld::Removed(reason) => reason,
         Withheld::Held(_) => "held",
         Withheld::Flagged => "flagged",
+        // Comments are not merged.
         Withheld::Merged(_) => "merged",
     }
 }

@@ -8,7 +8,7 @@ use crate::local_path::LocalPath;
 use crate::openapi::{FORM, values};
 use crate::pages::parts::DELETED_USER;
 use crate::path::{PathOf, Start};
-use crate::viewer::{ClientAddress, SignedForm};
+use crate::viewer::{ClientAddress, SignedFields, SignedForm};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
@@ -102,9 +102,9 @@ struct NewsEntry {
 )]
 pub async fn submit(
     State(app): State<App>,
-    SignedForm { user, form }: SignedForm<SubmissionForm>,
+    form: SignedFields,
 ) -> Result<Json<SubmittedResponse>, RequestError> {
-    let Sent { id: news_id, waits: held } = actions::submit_or_edit(&app, &user, form).await?;
+    let Sent { id: news_id, waits: held } = actions::submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
     Ok(Json(SubmittedResponse { status: Status::Ok, news_id, held }))
 }
 

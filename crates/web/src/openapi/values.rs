@@ -190,6 +190,8 @@ values! {
     Pattern = text(1, limits::MAX_PATTERN);
     /// What happens to a post that a rule matches.
     RuleEffect = choice(post_rule::RuleEffect::ALL.map(|(_, name)| name));
+    /// What is to be said against a decision.
+    Appeal = text(1, limits::MAX_APPEAL);
     /// A number of hours; 0 for ever.
     Hours = whole(0, limits::MAX_HOURS);
     /// A number of days.

@@ -1,5 +1,6 @@
 //! The layout of every page: head, navigation, footer.
 
+use super::appeals::appeal_address;
 use super::fragments::LinkTarget;
 use super::head::{PageHead, icons};
 use super::moderating::done_line;
@@ -9,7 +10,7 @@ use super::{login_address, profile_address};
 use crate::App;
 use crate::assets::{ASSETS, LOGO};
 use crate::brand::Brand;
-use crate::error::RequestError;
+use crate::error::{RequestError, sentence};
 use crate::local_path::LocalPath;
 use crate::settings::{Settings, SiteSettings};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
@@ -168,6 +169,7 @@ impl<'a> Frame<'a> {
         let content = html! {
             (self.role_notice())
             (done_line(self))
+            (self.silence_notice())
             (content)
         };
         document(&self.brand, &head, &navigation, &content, &footer)
@@ -180,6 +182,21 @@ impl<'a> Frame<'a> {
                 p.notice role="status" {
                     "Moderators and administrators of this site need two-step login. "
                     a href="/settings/two-factor" { "Set it up" } " to use your role."
+                }
+            }
+        }
+    }
+
+    /// What a viewer who is silenced reads above each page, before typing what would be refused.
+    fn silence_notice(&self) -> Markup {
+        let refusal = self.viewer.and_then(|viewer| viewer.demand_may_post(self.now).err());
+        html! {
+            @if let Some(refusal) = refusal {
+                p.notice {
+                    (sentence(&refusal.to_string()))
+                    @if let Some(id) = refusal.decision() {
+                        " " a href=(appeal_address(id)) { "Read the decision" }
+                    }
                 }
             }
         }

@@ -6,6 +6,7 @@
 
 use super::layout::Frame;
 use crate::App;
+use crate::actions;
 use crate::error::RequestError;
 use crate::forms::Next;
 use crate::forms::moderation::{ModerationForm, UndoForm};
@@ -138,7 +139,7 @@ pub async fn moderate(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(ModerationForm, Next)>,
 ) -> Result<Redirect, RequestError> {
-    let id = moderation::moderate(&app.site, app.moment(), &user, &form.try_into()?).await?;
+    let id = actions::moderate(&app, &user, &form.try_into()?).await?;
     Ok(done(&back.next, id))
 }
 

@@ -186,7 +186,7 @@ async fn show(
     here: &LocalPath,
     (typed, refused, tried): (Typed<'_>, Option<&RefusedForm>, Option<&DryRun>),
 ) -> Result<Markup, RequestError> {
-    let rules = rules::rules(&app.site, app.now(), user).await?;
+    let rules = rules::rules(&app.site, app.moment(), user).await?;
     let page = RulesPage { rules: &rules, typed, refused, tried };
     Ok(page.render(&Frame::for_user(app, here, user)))
 }

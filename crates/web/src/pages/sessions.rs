@@ -1,5 +1,6 @@
 //! Logging in and out.
 
+use super::appeals::banned_page;
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::login_to;
@@ -152,6 +153,10 @@ pub async fn log_in(
             Ok(second_step_page(&app, &here, &step, (&wanted, None)).await?.into_response())
         }
         Err(failure) => {
+            if let Some(id) = failure.decision() {
+                let name = fields.text("username");
+                return Ok(banned_page(&app, &here, (&failure.message(), id), name).await);
+            }
             let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
             let username = fields.text("username");
             let (wanted, has_passkeys) = (&wanted, has_passkeys(&app));
