@@ -149,9 +149,9 @@ impl<'a> ThreadPage<'a> {
             html! { div.with-tools { (self.tools()) (list.render(frame)) } }.render_to(html);
             self.paging().render_to(html);
             if let Some(line) = self.part.root.and_then(|root| self.thread.line_of(root)) {
-                comment_tools(frame, news.id, line.comment).render_to(html);
+                comment_tools(frame, self.part.news, line.comment).render_to(html);
             }
-            merged_threads(frame, &self.merged).render_to(html);
+            merged_threads(frame, self.thread.perspective(), &self.merged).render_to(html);
         });
         let title = match (self.part.root, self.part.number) {
             (None, 1) => title,
